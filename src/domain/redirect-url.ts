@@ -1,0 +1,13 @@
+/**
+ * `url` with the order's id as the search parameter `orderId` (spec section 2.1), set once; other parameters and the
+ * fragment stay as they were written, since URLSearchParams would write them anew (`%20` as `+`).
+ */
+export function withOrderId(url: string, orderId: string): string {
+  const parsed = new URL(url);
+  const others = parsed.search
+    .slice(1)
+    .split('&')
+    .filter((parameter) => parameter !== '' && !new URLSearchParams(parameter).has('orderId'));
+  parsed.search = [...others, `orderId=${orderId}`].join('&');
+  return parsed.href;
+}

@@ -1,0 +1,42 @@
+export const ORDER_STATUSES = ['CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL'] as const;
+export type OrderStatus = (typeof ORDER_STATUSES)[number];
+
+/** What a checkout flow may report of its customer's progress. */
+export const PROGRESS_EVENTS = ['signup_started', 'approved', 'declined', 'completed', 'failed'] as const;
+export type ProgressEvent = (typeof PROGRESS_EVENTS)[number];
+
+export type OrderEvent = ProgressEvent | 'expired' | 'cancel';
+
+export const ACTORS = ['seller', 'customer', 'checkout', 'operator', 'system'] as const;
+export type Actor = (typeof ACTORS)[number];
+
+/** The one transition table: event -> status met -> status after. What it lacks is refused. */
+export const TRANSITIONS = {
+  signup_started: { CREATED: 'PENDING' },
+  approved: { PENDING: 'APPROVED' },
+  declined: { PENDING: 'UNSUCCESSFUL' },
+  completed: { APPROVED: 'SUCCESSFUL' },
+  failed: { CREATED: 'UNSUCCESSFUL', PENDING: 'UNSUCCESSFUL', APPROVED: 'UNSUCCESSFUL' },
+  expired: { CREATED: 'UNSUCCESSFUL', PENDING: 'UNSUCCESSFUL', APPROVED: 'UNSUCCESSFUL' },
+  cancel: {
+    CREATED: 'UNSUCCESSFUL',
+    PENDING: 'UNSUCCESSFUL',
+    APPROVED: 'UNSUCCESSFUL',
+    UNSUCCESSFUL: 'UNSUCCESSFUL',
+  },
+} as const satisfies Record<OrderEvent, Partial<Record<OrderStatus, OrderStatus>>>;
+
+/** The status that `event` leads to from `status`; undefined where it is refused. */
+export function transition(status: OrderStatus, event: OrderEvent): OrderStatus | undefined {
+  const row: Partial<Record<OrderStatus, OrderStatus>> = TRANSITIONS[event];
+  return row[status];
+}
+
+/** A final status ends the order's life; only `cancelled_at` may still be set on an UNSUCCESSFUL one. */
+export function isFinal(status: OrderStatus): boolean {
+  return status === 'SUCCESSFUL' || status === 'UNSUCCESSFUL';
+}
+
+export function isProgressEvent(value: unknown): value is ProgressEvent {
+  return PROGRESS_EVENTS.includes(value as ProgressEvent);
+}
