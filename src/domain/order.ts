@@ -55,7 +55,7 @@ export interface OrderHistory {
   changes: readonly OrderChange[];
 }
 
-export interface Request {
+export interface ChangeRequest {
   event: OrderEvent;
   actor: Actor;
   reason: string | null;
@@ -83,7 +83,7 @@ export function judge({ order, changes }: OrderHistory, event: OrderEvent): Deci
  * What `request` makes of an order. Never throws.
  * @param now ISO 8601; a clock that runs behind the order's last change is brought up to it, so times never step back.
  */
-export function decide(history: OrderHistory, { event, actor, reason }: Request, now: string): Decision {
+export function decide(history: OrderHistory, { event, actor, reason }: ChangeRequest, now: string): Decision {
   const kind = judge(history, event);
   if (kind !== 'change') return { kind };
   const { order, changes } = history;
@@ -98,6 +98,12 @@ export function decide(history: OrderHistory, { event, actor, reason }: Request,
       changes: [...changes, { version, event, from: order.status, to, actor, reason, at }],
     },
   };
+}
+
+/** The order as `change` left it. */
+export function orderAt({ order, changes }: OrderHistory, { version, to }: OrderChange): Order {
+  const cancel = changes.find((change) => change.event === 'cancel' && change.version <= version);
+  return { ...order, version, status: to, cancelledAt: cancel?.at ?? null };
 }
 
 /** A change that sellers hear of: the status became another one, after CREATED. */

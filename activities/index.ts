@@ -1,0 +1,116 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import type { Attachments } from '../src/contracts/order';
+import { toOrderBody } from '../src/contracts/order';
+import { toOrderStatusChanged } from '../src/contracts/webhook';
+import { findOrder } from '../src/db/orders';
+import type { Db } from '../src/db/pool';
+import { RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
+import { liveWebhookSecrets } from '../src/db/sellers';
+import type { PendingWebhook as StoredWebhook, WebhookEvent, WebhookState } from '../src/db/webhooks';
+import { exhaustWebhook, findPendingWebhooks, findWebhookEvent, recordAttempt } from '../src/db/webhooks';
+import type { OrderChange, OrderHistory } from '../src/domain/order';
+import { orderAt } from '../src/domain/order';
+import type { RetrySchedule } from '../src/domain/retry-schedule';
+import { givesWay, retryDelay } from '../src/domain/retry-schedule';
+import type { WebhookSender } from '../src/webhooks/send';
+import { signWebhook } from '../src/webhooks/sign';
+
+export interface ActivityDependencies {
+  db: Db;
+  sender: WebhookSender;
+  schedule: RetrySchedule;
+  checkoutBaseUrl: string;
+  /** ms until the sweep looks after a saved order. */
+  checkAfterMs: number;
+}
+
+/** An unsettled webhook, and whether it failed so often that it gives way to a later one. */
+export interface PendingWebhook extends StoredWebhook {
+  givesWay: boolean;
+}
+
+/** What became of a webhook by an attempt at it. */
+export type WebhookResult = { state: WebhookState } & Pick<PendingWebhook, 'nextAttemptAt' | 'givesWay'>;
+
+/** How an event ends that is not tried again. */
+const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disabled' } as const;
+
+export type Activities = ReturnType<typeof createActivities>;
+
+/** What order workflows have done in the world: thin adapters, each safe to be run again after it was lost half way. */
+export function createActivities({ db, sender, schedule, checkoutBaseUrl, checkAfterMs }: ActivityDependencies) {
+  const forLane = (pending: StoredWebhook[]): PendingWebhook[] =>
+    pending.map((event) => ({ ...event, givesWay: givesWay(schedule, event.attempts) }));
+
+  return {
+    /** The order as the row holds it, for a run that resumes it. */
+    async loadOrder(orderId: string): Promise<{ history: OrderHistory; pendingWebhooks: PendingWebhook[] }> {
+      const stored = await findOrder(db, orderId);
+      if (!stored) throw ApplicationFailure.nonRetryable(`there is no order ${orderId}`, 'OrderNotFound');
+      const pendingWebhooks = forLane(await findPendingWebhooks(db, orderId));
+      return { history: { order: stored.order, changes: stored.changes }, pendingWebhooks };
+    },
+
+    /** Row, timeline and webhook event in one transaction; returns the order's unsettled webhooks. */
+    async saveOrder(history: OrderHistory): Promise<PendingWebhook[]> {
+      const webhookBody = (change: OrderChange, sequence: number, attachments: Attachments): string => {
+        const order = toOrderBody(orderAt(history, change), attachments, checkoutBaseUrl);
+        return JSON.stringify(toOrderStatusChanged(change, order, sequence));
+      };
+      try {
+        return forLane(await saveOrder(db, history, { webhookBody, checkAfterMs }));
+      } catch (error) {
+        if (error instanceof RowConflict) throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');
+        throw error;
+      }
+    },
+
+    /** Leaves a line in the timeline for a refused signal. */
+    async recordRefusal({ orderId, ...line }: Parameters<typeof insertRefusal>[2] & { orderId: string }): Promise<void> {
+      await insertRefusal(db, orderId, line);
+    },
+
+    /** One attempt at one webhook. An attempt that an earlier, lost run of this activity wrote down is not made again. */
+    async sendWebhook(input: { eventId: string; attempt: number; othersWait: boolean }): Promise<WebhookResult> {
+      const { eventId, attempt, othersWait } = input;
+      const event = await findWebhookEvent(db, eventId);
+      if (!event) throw ApplicationFailure.nonRetryable(`there is no webhook event ${eventId}`, 'WebhookNotFound');
+      if (event.state !== 'pending' || event.attempts >= attempt) return toResult(event);
+
+      const at = new Date();
+      const timestamp = Math.floor(at.getTime() / 1000);
+      const secrets = await liveWebhookSecrets(db, event.sellerId);
+      const signature = signWebhook(secrets, event.id, timestamp, event.body);
+      const result = await sender.send({ url: event.url, id: event.id, timestamp, signature, body: event.body });
+      const delayMs =
+        result.outcome === 'failed'
+          ? retryDelay(schedule, { attempt, othersWait, floorMs: result.retryAfterMs ?? 0, random: Math.random() })
+          : null;
+      const nextAttemptAt = delayMs === null ? null : new Date(Date.now() + delayMs);
+      const state = nextAttemptAt ? 'pending' : END_STATES[result.outcome];
+      await recordAttempt(db, {
+        eventId,
+        attempt,
+        at,
+        durationMs: result.durationMs,
+        status: result.status,
+        error: result.error,
+        errorDetail: result.errorDetail,
+        address: result.peerAddress,
+        responseBody: result.responseBody,
+        state,
+        nextAttemptAt,
+      });
+      return toResult({ state, attempts: attempt, nextAttemptAt });
+    },
+
+    /** Parks a webhook that gives way to a later one. */
+    async exhaustWebhook(eventId: string): Promise<void> {
+      await exhaustWebhook(db, eventId);
+    },
+  };
+
+  function toResult({ state, attempts, nextAttemptAt }: Pick<WebhookEvent, 'state' | 'attempts' | 'nextAttemptAt'>) {
+    return { state, nextAttemptAt: nextAttemptAt?.toISOString() ?? null, givesWay: givesWay(schedule, attempts) };
+  }
+}

@@ -1,0 +1,36 @@
+import type { Router } from '@koa/router';
+import Koa from 'koa';
+import type { Logger } from 'pino';
+import type { OrderDependencies } from '../orders/dependencies';
+import type { State } from './context';
+import { healthRoutes } from './health-routes';
+import { orderRoutes } from './order-routes';
+import { methodNotAllowed, renderProblems } from './problems';
+import { requestLog } from './request-log';
+
+export interface AppOptions {
+  deps: OrderDependencies;
+  log: Logger;
+  isServing: () => boolean;
+}
+
+/** The API as a Koa application. */
+export function createApp({ deps, log, isServing }: AppOptions): Koa<State> {
+  const app = new Koa<State>();
+  // What gets past the problem renderer is a socket that went away under us.
+  app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
+  app.use(requestLog(log));
+  app.use(renderProblems());
+  for (const router of [orderRoutes(deps), healthRoutes(deps.db, isServing)]) serve(app, router);
+  return app;
+}
+
+function serve(app: Koa<State>, router: Router<State>): void {
+  app.use(router.routes());
+  app.use(async (ctx, next) => {
+    const matched = router.match(ctx.path, ctx.method);
+    if (matched.path.length === 0 || matched.route || ctx.method === 'OPTIONS') return next();
+    const allowed = new Set(matched.path.flatMap((layer) => layer.methods));
+    throw methodNotAllowed(ctx, [...allowed].join(', '));
+  });
+}

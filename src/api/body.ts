@@ -1,0 +1,55 @@
+import bodyParser from 'koa-bodyparser';
+import type { z } from 'zod';
+import { fieldErrors } from '../contracts/field-errors';
+import { Problem } from '../contracts/problem';
+import type { Context, Next } from './context';
+
+const LIMIT = '64kb';
+
+const parse = bodyParser({
+  enableTypes: ['json'],
+  jsonLimit: LIMIT,
+  // What JSON calls a value may be any value; the schema says what is wrong with it.
+  strict: false,
+  onerror: (error) => {
+    throw toProblem(error);
+  },
+});
+
+/** Reads a JSON body, and only that. */
+export async function jsonBody(ctx: Context, next: Next): Promise<void> {
+  if (ctx.is('application/json') === false || ctx.get('Content-Type') === '') {
+    throw new Problem('unsupported_media_type', 'Send the body as application/json.');
+  }
+  await parse(ctx as never, () => Promise.resolve());
+  // What is not UTF-8 was decoded to this character; text that went through it is not what the caller meant.
+  const raw = ctx.request.rawBody;
+  if (typeof raw !== 'string' || raw.trim() === '') throw new Problem('malformed_json', 'The body is empty.');
+  if (raw.includes('\ufffd')) {
+    throw new Problem('malformed_json', 'The body is not valid UTF-8, or holds U+FFFD, the mark of a lost character.');
+  }
+  await next();
+}
+
+function toProblem(error: Error & { type?: string; status?: number }): Problem {
+  if (error instanceof SyntaxError) return new Problem('malformed_json', error.message);
+  switch (error.type ?? error.status) {
+    case 'entity.too.large':
+      return new Problem('payload_too_large', `The body may be at most ${LIMIT}.`);
+    case 'encoding.unsupported':
+    case 415:
+      return new Problem('unsupported_media_type', 'Send the body as UTF-8, plain or gzip.');
+    default:
+      return new Problem('bad_request', 'The body could not be read.', { cause: error });
+  }
+}
+
+/** @throws Problem `invalid_request` that names every failing field */
+export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
+  const { data, error } = schema.safeParse(body, { reportInput: true });
+  if (!error) return data;
+  const errors = fieldErrors(error, schema);
+  throw new Problem('invalid_request', errors.map(({ detail, pointer }) => `${pointer ?? ''}: ${detail}`).join('; '), {
+    errors,
+  });
+}

@@ -1,0 +1,16 @@
+import type { RouterContext } from '@koa/router';
+import type { DefaultContext } from 'koa';
+import type { Logger } from 'pino';
+import type { Caller } from '../db/sellers';
+
+export interface State {
+  requestId: string;
+  log: Logger;
+  /** Set by the authentication. */
+  caller?: Caller;
+  /** For the log line of the request. */
+  orderId?: string;
+}
+
+export type Context = RouterContext<State, DefaultContext, unknown>;
+export type Next = () => Promise<unknown>;

@@ -1,0 +1,24 @@
+import Router from '@koa/router';
+import type { Db } from '../db/pool';
+import type { State } from './context';
+
+/**
+ * For load balancers. Temporal is no part of it: orders are created and read while it is down.
+ * @param isServing false while it starts or drains
+ */
+export function healthRoutes(db: Db, isServing: () => boolean): Router<State> {
+  const router = new Router<State>({ prefix: '/health' });
+  router.get('/live', (ctx) => {
+    ctx.body = { status: 'ok' };
+  });
+  router.get('/ready', async (ctx) => {
+    const database = await db.query('select 1').then(
+      () => 'ok',
+      () => 'unavailable',
+    );
+    const status = isServing() ? database : 'not serving';
+    ctx.status = status === 'ok' ? 200 : 503;
+    ctx.body = { status, database };
+  });
+  return router;
+}

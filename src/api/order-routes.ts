@@ -1,0 +1,82 @@
+import Router from '@koa/router';
+import { toOrderBody } from '../contracts/order';
+import { Problem } from '../contracts/problem';
+import { createOrderRequestSchema, progressRequestSchema } from '../contracts/requests';
+import type { ChangedOrder } from '../orders/change-order';
+import { cancelOrder, reportProgress } from '../orders/change-order';
+import { createOrder } from '../orders/create-order';
+import type { OrderDependencies } from '../orders/dependencies';
+import { retrieveOrder } from '../orders/read-order';
+import { authenticate, sellerOf } from './authenticate';
+import { jsonBody, validate } from './body';
+import type { Context, State } from './context';
+
+export const BASE_PATH = '/api/lending/edge/ecommerce';
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+export function orderRoutes(deps: OrderDependencies): Router<State> {
+  const router = new Router<State>({ prefix: BASE_PATH });
+  const seller = authenticate(deps.db, 'seller');
+  const checkout = authenticate(deps.db, 'checkout');
+  const createSchemas = {
+    redirectRequired: createOrderRequestSchema(deps.rules, true),
+    redirectOptional: createOrderRequestSchema(deps.rules, false),
+  };
+
+  const answer = (ctx: Context, { order, attachments }: ChangedOrder): void => {
+    ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
+  };
+
+  const retrieve = async (ctx: Context): Promise<void> => {
+    const retrieved = await retrieveOrder(deps, orderIdOf(ctx), sellerOf(ctx).id);
+    ctx.set('Order-Source', retrieved.source);
+    answer(ctx, retrieved);
+  };
+
+  const cancel = async (ctx: Context): Promise<void> => {
+    answer(ctx, await cancelOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
+  };
+
+  router.post('/seller/:sellerId/order/', seller, jsonBody, async (ctx) => {
+    const account = sellerOf(ctx);
+    const schema = account.defaultRedirectUrl === null ? createSchemas.redirectRequired : createSchemas.redirectOptional;
+    const { data } = validate(schema, ctx.request.body);
+    const { body, replayed } = await createOrder(deps, account, data, idempotencyKeyOf(ctx));
+    ctx.state.orderId = body.id;
+    ctx.status = 201;
+    ctx.set('Location', `${BASE_PATH}/order/${body.id}/`);
+    if (replayed) ctx.set('Idempotency-Replayed', 'true');
+    ctx.body = { data: body };
+  });
+  router.get('/order/:orderId/', seller, retrieve);
+  router.delete('/order/:orderId/', seller, cancel);
+  router.get('/seller/:sellerId/order/:orderId/', seller, retrieve);
+  router.delete('/seller/:sellerId/order/:orderId/', seller, cancel);
+
+  router.get('/seller/:sellerId/connection_check/', seller, (ctx) => {
+    const { id, name } = sellerOf(ctx);
+    ctx.body = { data: { seller_id: id, seller_name: name } };
+  });
+
+  router.post('/order/:orderId/progress/', checkout, jsonBody, async (ctx) => {
+    const { data } = validate(progressRequestSchema, ctx.request.body);
+    answer(ctx, await reportProgress(deps, orderIdOf(ctx), { event: data.event, reason: data.reason ?? null }));
+  });
+
+  return router;
+}
+
+function orderIdOf(ctx: Context): string {
+  const orderId = (ctx.params.orderId ?? '').toLowerCase();
+  ctx.state.orderId = orderId;
+  return orderId;
+}
+
+function idempotencyKeyOf(ctx: Context): string | undefined {
+  if (ctx.headers['idempotency-key'] === undefined) return undefined;
+  const key = ctx.get('Idempotency-Key');
+  if (!IDEMPOTENCY_KEY.test(key)) {
+    throw new Problem('invalid_idempotency_key', 'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.');
+  }
+  return key;
+}

@@ -1,0 +1,42 @@
+import type { Context, Middleware } from 'koa';
+import { Problem } from '../contracts/problem';
+import { isDatabaseUnavailable } from '../db/errors';
+import type { State } from './context';
+
+const RETRY_LATER = { 'Retry-After': '5' };
+
+/** Renders everything that is thrown below as `application/problem+json`. */
+export function renderProblems(): Middleware<State> {
+  return async (ctx, next) => {
+    try {
+      await next();
+      if (ctx.status === 404 && ctx.body === undefined) throw new Problem('not_found', 'There is nothing at this address.');
+    } catch (error) {
+      const problem = toProblem(error, ctx.method);
+      if (problem.status >= 500) ctx.state.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed');
+      ctx.status = problem.status;
+      ctx.set({ ...problem.headers, 'Cache-Control': 'no-store' });
+      ctx.body = problem.toBody(ctx.path, ctx.state.requestId);
+      ctx.type = 'application/problem+json';
+    }
+  };
+}
+
+function toProblem(error: unknown, method: string): Problem {
+  if (error instanceof Problem) return error;
+  if (isDatabaseUnavailable(error)) {
+    const detail =
+      method === 'GET' || method === 'HEAD'
+        ? 'The database cannot be reached. Nothing was changed; repeating the call is safe.'
+        : 'The database cannot be reached, and the outcome is unknown. Repeating the same call is safe.';
+    return new Problem('service_unavailable', detail, { headers: RETRY_LATER, cause: error });
+  }
+  return new Problem('internal_error', 'Something went wrong on our side. Quote the request_id when you ask about it.', {
+    cause: error,
+  });
+}
+
+/** 405 with `Allow` in place of koa-router's own answer. */
+export function methodNotAllowed(ctx: Context, allow: string): Problem {
+  return new Problem('method_not_allowed', `${ctx.method} is not served here.`, { headers: { Allow: allow } });
+}

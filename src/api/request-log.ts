@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import type { Middleware } from 'koa';
+import type { Logger } from 'pino';
+import type { State } from './context';
+
+const SANE_ID = /^[\w.:/+=-]{1,128}$/;
+/** W3C Trace Context, version 00: version-traceid-parentid-flags. */
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** Names the request (`X-Request-Id` in, if it is sane, and out) and writes its one log line. No query, no body, no key. */
+export function requestLog(log: Logger): Middleware<State> {
+  return async (ctx, next) => {
+    const start = performance.now();
+    const given = ctx.get('X-Request-Id');
+    const requestId = SANE_ID.test(given) ? given : randomUUID();
+    const traceId = TRACEPARENT.exec(ctx.get('traceparent'))?.[1];
+    ctx.state.requestId = requestId;
+    ctx.state.log = log.child({ request_id: requestId, ...(traceId && { trace_id: traceId }) });
+    ctx.set('X-Request-Id', requestId);
+    try {
+      await next();
+    } finally {
+      const { orderId, caller } = ctx.state;
+      ctx.state.log.info(
+        {
+          method: ctx.method,
+          path: ctx.path,
+          status: ctx.status,
+          duration_ms: Math.round(performance.now() - start),
+          ...(orderId && { order_id: orderId }),
+          ...(caller?.kind === 'seller' && { seller_id: caller.seller.id }),
+        },
+        'request',
+      );
+    }
+  };
+}

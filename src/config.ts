@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { poundsToPence } from './domain/money';
+import type { RetrySchedule } from './domain/retry-schedule';
+import { STANDARD_SCHEDULE } from './domain/retry-schedule';
+import type { AddressPolicy } from './webhooks/webhook-url';
+
+const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
+const ms = (min: number, max: number) => integer(min, max);
+const flag = z.enum(['true', 'false', '1', '0']).transform((value) => value === 'true' || value === '1');
+
+const seconds = z
+  .string()
+  .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be seconds with commas between, such as 0,5,300')
+  .transform((list) => list.split(',').map((item) => Math.round(Number(item) * 1000)));
+
+const baseUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
+  .transform((url) => url.replace(/\/+$/, ''));
+
+const environment = z.object({
+  NODE_ENV: z.string().default('development'),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: integer(0, 65_535).default(3000),
+  WORKER_HEALTH_PORT: integer(0, 65_535).default(3001),
+  METRICS_ADDRESS: z.string().regex(/^[^\s:]+:\d+$/, 'must be host:port').optional(),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
+  DATABASE_POOL_SIZE: integer(1, 1000).default(20),
+  CHECKOUT_BASE_URL: baseUrl,
+  MAX_ORDER_AMOUNT: z.coerce
+    .number()
+    .refine((pounds) => (poundsToPence(pounds) ?? 0) > 0 && pounds < 1e12, 'must be pounds, more than 0')
+    .default(10_000_000),
+  ORDER_EXPIRES_AFTER_MS: ms(1000, 366 * 86_400_000).optional(),
+  QUERY_BUDGET_MS: ms(1, 10_000).default(150),
+  UPDATE_TIMEOUT_MS: ms(100, 60_000).default(10_000),
+  START_TIMEOUT_MS: ms(100, 60_000).default(10_000),
+  STARTS_IN_FLIGHT: integer(1, 1000).default(20),
+  SWEEP_INTERVAL_MS: ms(50, 600_000).default(5000),
+  SWEEP_START_AFTER_MS: ms(0, 600_000).default(20_000),
+  SWEEP_CHECK_AFTER_MS: ms(50, 86_400_000).default(600_000),
+  SHUTDOWN_GRACE_MS: ms(0, 600_000).default(20_000),
+  MAX_CACHED_WORKFLOWS: integer(0, 100_000).default(500),
+  WEBHOOK_RETRY_DELAYS: seconds.optional(),
+  WEBHOOK_TIMEOUT_MS: ms(100, 30_000).default(15_000),
+  WEBHOOK_ALLOW_PRIVATE: flag.default(false),
+  WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: flag.default(false),
+});
+
+/** All settings of the service; Temporal's own are read by `@temporalio/envconfig`. Times in ms. */
+export interface Config {
+  production: boolean;
+  logLevel: string;
+  host: string;
+  port: number;
+  workerHealthPort: number;
+  /** `host:port` on which a worker serves Prometheus metrics. */
+  metricsAddress: string | undefined;
+  databaseUrl: string;
+  databasePoolSize: number;
+  checkoutBaseUrl: string;
+  maxAmountPence: number;
+  orderExpiresAfterMs: number | undefined;
+  queryBudgetMs: number;
+  updateTimeoutMs: number;
+  startTimeoutMs: number;
+  startsInFlight: number;
+  sweep: { intervalMs: number; startAfterMs: number; checkAfterMs: number };
+  shutdownGraceMs: number;
+  maxCachedWorkflows: number;
+  webhookSchedule: RetrySchedule;
+  webhookTimeoutMs: number;
+  addressPolicy: AddressPolicy;
+}
+
+/** Names every setting that is missing or wrong, never its value: it may be a secret. */
+export class ConfigError extends Error {}
+
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
+  // An empty variable is one that was not set, as in `PORT= npm start`.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const { data, error } = environment.safeParse(given);
+  if (error) {
+    const lines = error.issues.map(({ path, message, input }) =>
+      input === undefined ? `${path.join('.')}: is missing` : `${path.join('.')}: ${message}`,
+    );
+    throw new ConfigError(['The configuration is wrong:', ...lines].join('\n  '));
+  }
+  const production = data.NODE_ENV === 'production';
+  if (production && data.WEBHOOK_ALLOW_PRIVATE && !data.WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION) {
+    throw new ConfigError(
+      'WEBHOOK_ALLOW_PRIVATE: lets sellers reach this network; in production it must be said twice, ' +
+        'with WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true',
+    );
+  }
+  return {
+    production,
+    logLevel: data.LOG_LEVEL,
+    host: data.HOST,
+    port: data.PORT,
+    workerHealthPort: data.WORKER_HEALTH_PORT,
+    metricsAddress: data.METRICS_ADDRESS,
+    databaseUrl: data.DATABASE_URL,
+    databasePoolSize: data.DATABASE_POOL_SIZE,
+    checkoutBaseUrl: data.CHECKOUT_BASE_URL,
+    maxAmountPence: poundsToPence(data.MAX_ORDER_AMOUNT) ?? 0,
+    orderExpiresAfterMs: data.ORDER_EXPIRES_AFTER_MS,
+    queryBudgetMs: data.QUERY_BUDGET_MS,
+    updateTimeoutMs: data.UPDATE_TIMEOUT_MS,
+    startTimeoutMs: data.START_TIMEOUT_MS,
+    startsInFlight: data.STARTS_IN_FLIGHT,
+    sweep: {
+      intervalMs: data.SWEEP_INTERVAL_MS,
+      startAfterMs: data.SWEEP_START_AFTER_MS,
+      checkAfterMs: data.SWEEP_CHECK_AFTER_MS,
+    },
+    shutdownGraceMs: data.SHUTDOWN_GRACE_MS,
+    maxCachedWorkflows: data.MAX_CACHED_WORKFLOWS,
+    webhookSchedule: { ...STANDARD_SCHEDULE, ...(data.WEBHOOK_RETRY_DELAYS && { delaysMs: data.WEBHOOK_RETRY_DELAYS }) },
+    webhookTimeoutMs: data.WEBHOOK_TIMEOUT_MS,
+    addressPolicy: { allowPrivate: data.WEBHOOK_ALLOW_PRIVATE, allowHttp: !production || data.WEBHOOK_ALLOW_PRIVATE },
+  };
+}

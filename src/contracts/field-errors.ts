@@ -1,0 +1,47 @@
+import { closest, distance } from 'fastest-levenshtein';
+import type { z } from 'zod';
+import type { FieldError } from './problem';
+
+/** A zod error as the `errors` of a problem: one for each failing or unknown field. */
+export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] {
+  return error.issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => unknownField(key, [...issue.path, key], knownFields(schema, issue.path)));
+    }
+    return [{ code: codeOf(issue), detail: issue.message, pointer: toPointer(issue.path) }];
+  });
+}
+
+function codeOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.input === undefined) return 'required';
+  if (issue.code === 'custom' && typeof issue.params?.code === 'string') return issue.params.code;
+  return issue.code;
+}
+
+function unknownField(key: string, path: readonly PropertyKey[], known: readonly string[]): FieldError {
+  const meant = known.length > 0 ? closest(normalise(key), known.map(normalise)) : undefined;
+  const name = known.find((candidate) => normalise(candidate) === meant);
+  const near = name && distance(normalise(key), normalise(name)) <= 2;
+  return {
+    code: 'unknown_field',
+    detail: near ? `Unknown field; did you mean ${name}?` : 'Unknown field',
+    pointer: toPointer(path),
+  };
+}
+
+const normalise = (name: string): string => name.slice(0, 64).toLowerCase().replace(/[^a-z]/g, '');
+
+function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let current: unknown = schema;
+  for (const key of path) current = shapeOf(current)?.[String(key)];
+  return Object.keys(shapeOf(current) ?? {});
+}
+
+function shapeOf(schema: unknown): Record<string, unknown> | undefined {
+  return (schema as { shape?: Record<string, unknown> } | undefined)?.shape;
+}
+
+/** RFC 6901. */
+export function toPointer(path: readonly PropertyKey[]): string {
+  return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

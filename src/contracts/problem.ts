@@ -1,0 +1,95 @@
+import { z } from 'zod';
+
+/** Every error a caller can meet: stable code -> HTTP status and title (RFC 9457). */
+export const PROBLEMS = {
+  malformed_json: { status: 400, title: 'The body is not valid JSON' },
+  bad_request: { status: 400, title: 'The request could not be read' },
+  invalid_idempotency_key: { status: 400, title: 'The Idempotency-Key header is invalid' },
+  unauthorized: { status: 401, title: 'No valid API key' },
+  not_found: { status: 404, title: 'Not found' },
+  method_not_allowed: { status: 405, title: 'Method not allowed' },
+  request_timeout: { status: 408, title: 'The request took too long to arrive' },
+  duplicate_reference: { status: 409, title: 'The reference is taken by another order' },
+  idempotency_key_in_progress: { status: 409, title: 'The first request with this Idempotency-Key is still running' },
+  order_not_cancellable: { status: 409, title: 'The order cannot be cancelled' },
+  transition_not_allowed: { status: 409, title: 'The event is not allowed in the status of the order' },
+  payload_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body must be application/json' },
+  invalid_request: { status: 422, title: 'The request is invalid' },
+  idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used with another body' },
+  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  service_unavailable: { status: 503, title: 'Temporarily unavailable' },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemCode = keyof typeof PROBLEMS;
+
+export const fieldErrorSchema = z
+  .object({
+    code: z.string().meta({ description: 'Stable, snake_case' }),
+    detail: z.string(),
+    pointer: z.string().optional().meta({ description: 'RFC 6901 pointer into the request body', example: '/data/amount' }),
+  })
+  .meta({ id: 'FieldError' });
+export type FieldError = z.infer<typeof fieldErrorSchema>;
+
+/** The body of every error, `application/problem+json`. */
+export const problemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.number().int(),
+    detail: z.string(),
+    instance: z.string(),
+    code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]),
+    request_id: z.string(),
+    errors: z.array(fieldErrorSchema).min(1),
+    order_id: z.string().optional().meta({ description: 'With `duplicate_reference`: the order that holds the reference' }),
+    order_url: z.string().optional(),
+    order_status: z.string().optional().meta({ description: 'With a refused change: the status it met' }),
+  })
+  .meta({ id: 'Problem' });
+export type ProblemBody = z.infer<typeof problemSchema>;
+
+interface ProblemOptions {
+  errors?: readonly FieldError[];
+  headers?: Readonly<Record<string, string>>;
+  members?: Partial<Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status'>>;
+  cause?: unknown;
+}
+
+/** What a use case or a middleware throws to answer with an error; one middleware renders it. */
+export class Problem extends Error {
+  readonly errors: readonly FieldError[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly members: Partial<ProblemBody>;
+
+  constructor(
+    readonly code: ProblemCode,
+    detail: string,
+    { errors, headers = {}, members = {}, cause }: ProblemOptions = {},
+  ) {
+    super(detail, { cause });
+    this.errors = errors ?? [{ code, detail }];
+    this.headers = headers;
+    this.members = members;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+
+  toBody(instance: string, requestId: string): ProblemBody {
+    const { status, title } = PROBLEMS[this.code];
+    return {
+      type: `urn:order-service:problem:${this.code}`,
+      title,
+      status,
+      detail: this.message,
+      instance,
+      code: this.code,
+      request_id: requestId,
+      errors: [...this.errors],
+      ...this.members,
+    };
+  }
+}

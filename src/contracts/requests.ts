@@ -1,0 +1,130 @@
+import { z } from 'zod';
+import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
+import { PAYMENT_TERMS } from '../domain/order';
+import { PROGRESS_EVENTS } from '../domain/status';
+
+/** What the create request may hold; the numbers are configuration. */
+export interface OrderRules {
+  maxAmountPence: number;
+  httpsOnly: boolean;
+  /** Why an address cannot receive webhooks, or undefined. */
+  checkWebhookUrl: (url: string) => string | undefined;
+}
+
+const MAX_URL_LENGTH = 2048;
+const MAX_META_DATA_BYTES = 16 * 1024;
+const MAX_META_DATA_DEPTH = 32;
+
+/** Control, format, private, unassigned and surrogate code points and line breaks, less the joiners emoji need. */
+const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
+
+/** `null` for an optional field means that it was left out. */
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+
+const text = (max: number) =>
+  z
+    .string()
+    .min(1, 'Must not be empty')
+    .refine((value) => [...value].length <= max, `Must be at most ${max} characters`)
+    .refine((value) => !UNPRINTABLE.test(value), 'Must be printable: no control characters')
+    .refine((value) => value === value.trim(), 'Must not start or end with a blank');
+
+function amount({ maxAmountPence }: OrderRules) {
+  return z.number().transform((pounds, context) => {
+    const pence = poundsToPence(pounds);
+    if (pence === undefined) return refuse(context, 'invalid_amount', 'Must be in pounds with at most 2 decimals');
+    if (pence <= 0) return refuse(context, 'too_small', 'Must be more than 0');
+    if (pence > maxAmountPence) return refuse(context, 'too_big', `Must be at most ${formatPence(maxAmountPence)}`);
+    return pence;
+  }).meta({
+    description: 'GBP, more than 0, at most 2 decimals',
+    example: 1234.5,
+    exclusiveMinimum: 0,
+    maximum: penceToPounds(maxAmountPence),
+  });
+}
+
+function refuse(context: z.RefinementCtx, code: string, message: string): never {
+  context.addIssue({ code: 'custom', message, params: { code }, input: context.value });
+  return z.NEVER;
+}
+
+function redirectUrl({ httpsOnly }: OrderRules) {
+  return z.string().superRefine((value, context) => {
+    const why = checkRedirectUrl(value, httpsOnly);
+    if (why !== undefined) refuse(context, 'invalid_url', why);
+  });
+}
+
+/** Why an address cannot be redirected to, or undefined. */
+export function checkRedirectUrl(value: string, httpsOnly: boolean): string | undefined {
+  if (value.length > MAX_URL_LENGTH) return `Must be at most ${MAX_URL_LENGTH} characters`;
+  // URL() drops or rewrites these silently, so what is stored would not be what was sent.
+  if (/[\\\s]|[^\P{C}]/u.test(value)) return 'Must not hold backslashes, blanks or control characters';
+  if (!/^https?:\/\/[^/?#]/i.test(value) || !URL.canParse(value)) return 'Must be an absolute http(s) URL';
+  const { protocol, username, password } = new URL(value);
+  if (httpsOnly && protocol !== 'https:') return 'Must be an https URL';
+  if (username !== '' || password !== '') return 'Must not hold a user name or password';
+  return undefined;
+}
+
+function webhookUrl({ checkWebhookUrl }: OrderRules) {
+  return z.string().superRefine((value, context) => {
+    const why = checkWebhookUrl(value);
+    if (why !== undefined) refuse(context, 'invalid_url', why);
+  });
+}
+
+const metaData = z.record(z.string(), z.unknown()).superRefine((value, context) => {
+  // The depth first: what comes after it recurses.
+  if (deeperThan(value, MAX_META_DATA_DEPTH)) {
+    refuse(context, 'too_deep', `Must be nested at most ${MAX_META_DATA_DEPTH} deep`);
+  } else if (Buffer.byteLength(JSON.stringify(value)) > MAX_META_DATA_BYTES) {
+    refuse(context, 'too_big', 'Must be at most 16 KiB as JSON');
+  } else if (holdsUnstorable(value)) {
+    refuse(context, 'invalid_characters', 'Must not hold NUL or lone surrogates');
+  }
+});
+
+function deeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return depth === 0 || Object.values(value).some((child) => deeperThan(child, depth - 1));
+}
+
+/** Postgres keeps neither NUL nor lone surrogates. */
+function holdsUnstorable(value: unknown): boolean {
+  if (typeof value === 'string') return /\0|\p{Surrogate}/u.test(value);
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([key, child]) => holdsUnstorable(key) || holdsUnstorable(child));
+}
+
+const paymentTerms = z
+  .array(z.enum(PAYMENT_TERMS))
+  .min(1, 'Must name at least one')
+  .refine((terms) => new Set(terms).size === terms.length, 'Must not name one twice');
+
+/**
+ * The body of the create call (spec section 2.3).
+ * @param redirectRequired where the seller's account has no default redirect address
+ */
+export function createOrderRequestSchema(rules: OrderRules, redirectRequired: boolean) {
+  const redirect = redirectUrl(rules);
+  return z.strictObject({
+    data: z.strictObject({
+      amount: amount(rules),
+      reference: text(255),
+      allowed_payment_terms: optional(paymentTerms),
+      webhook_url: optional(webhookUrl(rules)),
+      redirect_url: redirectRequired ? redirect : optional(redirect),
+      source: optional(text(100)),
+      meta_data: optional(metaData),
+    }),
+  });
+}
+export type CreateOrderRequest = z.infer<ReturnType<typeof createOrderRequestSchema>>['data'];
+
+/** The body of the progress call. */
+export const progressRequestSchema = z.strictObject({
+  data: z.strictObject({ event: z.enum(PROGRESS_EVENTS), reason: optional(text(500)) }),
+});
+export type ProgressRequest = z.infer<typeof progressRequestSchema>['data'];

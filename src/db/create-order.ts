@@ -1,0 +1,79 @@
+import type { Attachments, CreatedOrderBody } from '../contracts/order';
+import { penceToPounds } from '../domain/money';
+import type { OrderHistory } from '../domain/order';
+import type { Db, DbClient } from './pool';
+
+/** A claim on an Idempotency-Key: what it stands for and what it answers from now on. */
+export interface IdempotencyClaim {
+  key: string;
+  requestDigest: Buffer;
+  response: CreatedOrderBody;
+}
+
+export interface NewOrder extends OrderHistory {
+  attachments: Attachments;
+  /** When the sweep may start the workflow, ISO 8601: once the API's own try is over. */
+  sweepAt: string;
+  idempotency: IdempotencyClaim | undefined;
+}
+
+/**
+ * Writes the order, its first timeline line and the claim on its Idempotency-Key in one statement, thus all or nothing.
+ * A second request with the same key waits here, on the key's index, for the first one to commit.
+ * @returns false where the key is claimed already
+ * @throws a unique violation of `orders_reference` where the seller's reference is taken
+ */
+export async function insertOrder(db: Db, { order, changes, attachments, sweepAt, idempotency }: NewOrder): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `with claim as (
+       insert into idempotency_key (seller_id, key, request_digest, order_id, response)
+       select $2, $18, $19, $1, $20 where $18::text is not null
+       on conflict do nothing returning key
+     ), new_order as (
+       insert into orders (id, seller_id, seller_name, amount, reference, allowed_payment_terms, redirect_url, webhook_url,
+         pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, sweep_at)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
+       where $18::text is null or exists (select from claim)
+       returning id
+     )
+     insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
+     select id, $15, 'created', null, $16, $21, null, $13 from new_order`,
+    [
+      order.id,
+      order.sellerId,
+      order.sellerName,
+      penceToPounds(order.amountPence).toFixed(2),
+      order.reference,
+      order.allowedPaymentTerms,
+      order.redirectUrl,
+      order.webhookUrl,
+      order.payLinkId,
+      order.pricing,
+      attachments.source,
+      attachments.metaData && JSON.stringify(attachments.metaData),
+      order.createdAt,
+      order.expiresAt,
+      order.version,
+      order.status,
+      sweepAt,
+      idempotency?.key,
+      idempotency?.requestDigest,
+      idempotency && JSON.stringify(idempotency.response),
+      changes[0]?.actor,
+    ],
+  );
+  return rowCount === 1;
+}
+
+export interface ClaimedKey {
+  requestDigest: Buffer;
+  response: CreatedOrderBody;
+}
+
+export async function findIdempotencyKey(db: DbClient, sellerId: string, key: string): Promise<ClaimedKey | undefined> {
+  const { rows } = await db.query<{ request_digest: Buffer; response: CreatedOrderBody }>(
+    'select request_digest, response from idempotency_key where seller_id = $1 and key = $2',
+    [sellerId, key],
+  );
+  return rows[0] && { requestDigest: rows[0].request_digest, response: rows[0].response };
+}

@@ -1,0 +1,25 @@
+import pg from 'pg';
+
+/** SQLSTATE classes that say nothing about the statement: connection, resources, operator intervention, rollbacks. */
+const UNAVAILABLE = /^(08|40|53|57|58)|^(25P03|55P03|25006)$/;
+
+/** Whether an error means that Postgres can't be had just now, so that the same call may go through later. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return UNAVAILABLE.test(error.code ?? '');
+  if (!(error instanceof Error)) return false;
+  // The driver's own errors carry no class, a failed connect to several addresses is an AggregateError.
+  return (
+    'syscall' in error ||
+    error instanceof AggregateError ||
+    /timeout|Connection terminated|Client has encountered a connection error|not queryable/i.test(error.message)
+  );
+}
+
+/** The name of the unique constraint or index that a statement ran into. */
+export function violatedConstraint(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError && error.code === '23505' ? error.constraint : undefined;
+}
+
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === '55P03';
+}

@@ -1,0 +1,91 @@
+import type { Attachments } from '../contracts/order';
+import type { Order, OrderChange, OrderHistory, PaymentTerm, Pricing } from '../domain/order';
+import type { OrderStatus } from '../domain/status';
+import type { DbClient } from './pool';
+
+/** An order as Postgres holds it. */
+export interface StoredOrder extends OrderHistory {
+  attachments: Attachments;
+  /** Whether its workflow was ever started. */
+  started: boolean;
+}
+
+interface OrderRow {
+  id: string;
+  seller_id: string;
+  seller_name: string;
+  amount_pence: string;
+  reference: string;
+  allowed_payment_terms: PaymentTerm[];
+  redirect_url: string;
+  webhook_url: string | null;
+  pay_link_id: string;
+  pricing: Pricing;
+  source: string | null;
+  meta_data: Record<string, unknown> | null;
+  created_at: Date;
+  expires_at: Date | null;
+  version: number;
+  status: OrderStatus;
+  cancelled_at: Date | null;
+  started: boolean;
+  changes: (Omit<OrderChange, 'at'> & { at: string })[];
+}
+
+const CHANGES = `(
+  select coalesce(json_agg(json_build_object('version', t.version, 'event', t.event, 'from', t.from_status,
+    'to', t.to_status, 'actor', t.actor, 'reason', t.reason, 'at', t.at) order by t.version), '[]')
+  from order_timeline t where t.order_id = o.id and t.version is not null)`;
+
+export const ORDER_COLUMNS = `o.id, o.seller_id, o.seller_name, (o.amount * 100)::bigint as amount_pence, o.reference,
+  o.allowed_payment_terms, o.redirect_url, o.webhook_url, o.pay_link_id, o.pricing, o.source, o.meta_data,
+  o.created_at, o.expires_at, o.version, o.status, o.cancelled_at, o.started, ${CHANGES} as changes`;
+
+export function toStoredOrder(row: OrderRow): StoredOrder {
+  return {
+    order: {
+      id: row.id,
+      sellerId: row.seller_id,
+      sellerName: row.seller_name,
+      amountPence: Number(row.amount_pence),
+      reference: row.reference,
+      allowedPaymentTerms: row.allowed_payment_terms,
+      redirectUrl: row.redirect_url,
+      webhookUrl: row.webhook_url,
+      payLinkId: row.pay_link_id,
+      pricing: row.pricing,
+      createdAt: row.created_at.toISOString(),
+      expiresAt: row.expires_at?.toISOString() ?? null,
+      version: row.version,
+      status: row.status,
+      cancelledAt: row.cancelled_at?.toISOString() ?? null,
+    },
+    changes: row.changes.map((change) => ({ ...change, at: new Date(change.at).toISOString() })),
+    attachments: { source: row.source, metaData: row.meta_data },
+    started: row.started,
+  };
+}
+
+/** @param sellerId finds the order only if it is this seller's */
+export async function findOrder(db: DbClient, orderId: string, sellerId?: string): Promise<StoredOrder | undefined> {
+  const { rows } = await db.query<OrderRow>(
+    `select ${ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
+    [orderId, sellerId],
+  );
+  return rows[0] && toStoredOrder(rows[0]);
+}
+
+/** The order that holds a reference of a seller's: one that is not UNSUCCESSFUL. */
+export async function findOrderByReference(
+  db: DbClient,
+  sellerId: string,
+  reference: string,
+): Promise<Pick<Order, 'id' | 'payLinkId'> | undefined> {
+  const { rows } = await db.query<{ id: string; pay_link_id: string }>(
+    `select id, pay_link_id from orders where seller_id = $1 and reference = $2 and status <> 'UNSUCCESSFUL'`,
+    [sellerId, reference],
+  );
+  return rows[0] && { id: rows[0].id, payLinkId: rows[0].pay_link_id };
+}
+
+export type { OrderRow };

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import type { Attachments } from '../contracts/order';
+import type { OrderChange, OrderHistory } from '../domain/order';
+import { isStatusChange, sequenceOf } from '../domain/order';
+import { isFinal } from '../domain/status';
+import type { OrderRow } from './orders';
+import { ORDER_COLUMNS, toStoredOrder } from './orders';
+import type { Db, DbClient } from './pool';
+import { inTransaction } from './pool';
+import type { PendingWebhook } from './webhooks';
+import { findPendingWebhooks } from './webhooks';
+
+/** The row holds something that the history to be saved does not build on. */
+export class RowConflict extends Error {}
+
+export interface SaveOptions {
+  /** The exact body of the webhook for a change of status. */
+  webhookBody: (change: OrderChange, sequence: number, attachments: Attachments) => string;
+  /** ms until the sweep makes sure that the workflow of a still open order runs. */
+  checkAfterMs: number;
+}
+
+/**
+ * Brings the row, the timeline and the webhook events to `history` in one transaction. Saving the same history twice
+ * changes nothing; an older row (a restored backup) is brought forward by all the changes that it lacks.
+ * @returns the order's unsettled webhooks
+ * @throws RowConflict where the row is newer, tells another story or is gone
+ */
+export async function saveOrder(db: Db, history: OrderHistory, options: SaveOptions): Promise<PendingWebhook[]> {
+  const { order, changes } = history;
+  return inTransaction(db, async (client) => {
+    const { rows } = await client.query<OrderRow>(`select ${ORDER_COLUMNS} from orders o where id = $1 for update`, [
+      order.id,
+    ]);
+    if (!rows[0]) throw new RowConflict(`order ${order.id} has no row`);
+    const stored = toStoredOrder(rows[0]);
+    assertBuildsOn(stored, history);
+    for (const change of changes.slice(stored.changes.length)) {
+      await insertChange(client, order.id, change);
+      if (order.webhookUrl !== null && isStatusChange(change)) {
+        const sequence = sequenceOf(changes, change);
+        await client.query('insert into webhook_event (id, order_id, sequence, body) values ($1, $2, $3, $4)', [
+          randomUUID(),
+          order.id,
+          sequence,
+          options.webhookBody(change, sequence, stored.attachments),
+        ]);
+      }
+    }
+    const pending = await findPendingWebhooks(client, order.id);
+    await client.query(
+      `update orders set version = $2, status = $3, cancelled_at = $4, started = true,
+         sweep_at = case when $5 then null else now() + $6 * interval '1 ms' end
+       where id = $1`,
+      [
+        order.id,
+        order.version,
+        order.status,
+        order.cancelledAt,
+        isFinal(order.status) && pending.length === 0,
+        options.checkAfterMs,
+      ],
+    );
+    return pending;
+  });
+}
+
+function assertBuildsOn(stored: OrderHistory, { order, changes }: OrderHistory): void {
+  if (stored.order.version > order.version) {
+    throw new RowConflict(`the row is at version ${stored.order.version}, the workflow at ${order.version}`);
+  }
+  const forked = stored.changes.find((line, index) => {
+    const change = changes[index];
+    return line.version !== change?.version || line.event !== change.event || line.at !== change.at;
+  });
+  if (forked) throw new RowConflict(`the row's version ${forked.version} is another change than the workflow's`);
+}
+
+async function insertChange(client: DbClient, orderId: string, change: OrderChange): Promise<void> {
+  await client.query(
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    [orderId, change.version, change.event, change.from, change.to, change.actor, change.reason, change.at],
+  );
+}
+
+/** A request that came by signal and was refused: nobody was there to hear it, so the timeline tells. */
+export async function insertRefusal(
+  db: DbClient,
+  orderId: string,
+  { event, from, actor, reason, at }: Omit<OrderChange, 'version' | 'to' | 'event'> & { event: string },
+): Promise<void> {
+  await db.query(
+    `insert into order_timeline (order_id, event, from_status, to_status, actor, reason, at)
+     select $1, $2, $3, $3, $4, $5, $6
+     where not exists (select from order_timeline where order_id = $1 and version is null and event = $2 and at = $6)`,
+    [orderId, event, from, actor, reason, at],
+  );
+}

@@ -1,0 +1,83 @@
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Pricing } from '../domain/order';
+import type { DbClient } from './pool';
+
+export interface Seller {
+  id: string;
+  name: string;
+  defaultRedirectUrl: string | null;
+  pricing: Pricing;
+}
+
+/** Who a request comes from, by the key it presents. */
+export type Caller = { kind: 'seller'; seller: Seller } | { kind: 'checkout' };
+
+export type NewSeller = Pick<Seller, 'id' | 'name' | 'defaultRedirectUrl'> & { pricing?: Pricing };
+
+export async function insertSeller(db: DbClient, { id, name, defaultRedirectUrl, pricing }: NewSeller): Promise<void> {
+  await db.query(
+    `insert into seller (id, name, default_redirect_url, pricing)
+     values ($1, $2, $3, coalesce($4::jsonb, '{"representativeInterest": 0, "promotions": []}'))`,
+    [id, name, defaultRedirectUrl, pricing ?? null],
+  );
+}
+
+/** @returns the key, shown this once: only its digest is kept. */
+export async function createSellerKey(db: DbClient, sellerId: string): Promise<string> {
+  return insertKey(db, 'sk', 'seller', sellerId);
+}
+
+/** @returns a key for the checkout flow, which serves the orders of every seller. */
+export async function createCheckoutKey(db: DbClient): Promise<string> {
+  return insertKey(db, 'ck', 'checkout', null);
+}
+
+async function insertKey(db: DbClient, prefix: string, kind: string, sellerId: string | null): Promise<string> {
+  const key = `${prefix}_${randomBytes(32).toString('base64url')}`;
+  await db.query('insert into api_key (digest, kind, seller_id) values ($1, $2, $3)', [digestOf(key), kind, sellerId]);
+  return key;
+}
+
+/** A plain digest is enough: a key holds 256 random bits, so there is nothing to guess. */
+function digestOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+interface CallerRow {
+  digest: Buffer;
+  kind: 'seller' | 'checkout';
+  id: string;
+  name: string;
+  default_redirect_url: string | null;
+  pricing: Pricing;
+}
+
+/** The caller that a live key of a live seller stands for. */
+export async function findCaller(db: DbClient, key: string): Promise<Caller | undefined> {
+  const digest = digestOf(key);
+  const { rows } = await db.query<CallerRow>(
+    `select k.digest, k.kind, s.id, s.name, s.default_redirect_url, s.pricing
+     from api_key k left join seller s on s.id = k.seller_id
+     where k.digest = $1 and k.revoked_at is null and s.disabled_at is null`,
+    [digest],
+  );
+  const row = rows[0];
+  if (!row || !timingSafeEqual(row.digest, digest)) return undefined;
+  if (row.kind === 'checkout') return { kind: 'checkout' };
+  const { id, name, default_redirect_url: defaultRedirectUrl, pricing } = row;
+  return { kind: 'seller', seller: { id, name, defaultRedirectUrl, pricing } };
+}
+
+export async function insertWebhookSecret(db: DbClient, sellerId: string, secret: string): Promise<void> {
+  await db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, secret]);
+}
+
+/** The secrets that sign a seller's webhooks now, the newest first. */
+export async function liveWebhookSecrets(db: DbClient, sellerId: string): Promise<string[]> {
+  const { rows } = await db.query<{ secret: string }>(
+    `select secret from webhook_secret
+     where seller_id = $1 and (expires_at is null or expires_at > now()) order by id desc`,
+    [sellerId],
+  );
+  return rows.map((row) => row.secret);
+}

@@ -1,0 +1,33 @@
+import type { OrderRow, StoredOrder } from './orders';
+import { ORDER_COLUMNS, toStoredOrder } from './orders';
+import type { DbClient } from './pool';
+
+/**
+ * The orders whose workflow is due to be started or looked after, each handed to one sweep for `leaseMs`; one whose
+ * sweep dies comes back after that.
+ */
+export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: number): Promise<StoredOrder[]> {
+  const { rows } = await db.query<OrderRow>(
+    `with due as (
+       select id from orders where sweep_at <= now() order by sweep_at limit $1 for update skip locked
+     ), leased as (
+       update orders set sweep_at = now() + $2 * interval '1 ms' where id in (select id from due) returning id
+     )
+     select ${ORDER_COLUMNS} from orders o where id in (select id from leased)`,
+    [limit, leaseMs],
+  );
+  return rows.map(toStoredOrder);
+}
+
+/**
+ * Notes that an order's workflow runs. It is looked after again in `checkAfterMs`, an older order less and less often
+ * (after as long as it has lived, a day at the most), so that abandoned orders cost next to nothing.
+ */
+export async function markRunning(db: DbClient, orderId: string, checkAfterMs: number): Promise<void> {
+  await db.query(
+    `update orders set started = true,
+       sweep_at = now() + least(greatest($2 * interval '1 ms', now() - created_at), interval '1 day')
+     where id = $1 and sweep_at is not null`,
+    [orderId, checkAfterMs],
+  );
+}

@@ -1,0 +1,115 @@
+import type { Db, DbClient } from './pool';
+import { inTransaction } from './pool';
+
+export type WebhookState = 'pending' | 'delivered' | 'exhausted' | 'disabled';
+
+/** An unsettled webhook of an order, for the delivery lane to go on with. */
+export interface PendingWebhook {
+  id: string;
+  sequence: number;
+  /** Attempts made. */
+  attempts: number;
+  /** ISO 8601; null before the first attempt. */
+  nextAttemptAt: string | null;
+}
+
+/** In the order in which they are sent. */
+export async function findPendingWebhooks(db: DbClient, orderId: string): Promise<PendingWebhook[]> {
+  const { rows } = await db.query<{ id: string; sequence: number; attempts: number; next_attempt_at: Date | null }>(
+    `select id, sequence, attempts, next_attempt_at from webhook_event
+     where order_id = $1 and state = 'pending' order by sequence`,
+    [orderId],
+  );
+  return rows.map(({ id, sequence, attempts, next_attempt_at }) => ({
+    id,
+    sequence,
+    attempts,
+    nextAttemptAt: next_attempt_at?.toISOString() ?? null,
+  }));
+}
+
+/** What an attempt needs to know of its event. */
+export interface WebhookEvent {
+  id: string;
+  url: string;
+  body: string;
+  sellerId: string;
+  state: WebhookState;
+  attempts: number;
+  nextAttemptAt: Date | null;
+}
+
+export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
+  const { rows } = await db.query<WebhookEvent>(
+    `select e.id, o.webhook_url as url, e.body, o.seller_id as "sellerId", e.state, e.attempts,
+       e.next_attempt_at as "nextAttemptAt"
+     from webhook_event e join orders o on o.id = e.order_id where e.id = $1`,
+    [eventId],
+  );
+  return rows[0];
+}
+
+/** One attempt as it is kept, and what became of its event. */
+export interface AttemptRecord {
+  eventId: string;
+  attempt: number;
+  at: Date;
+  durationMs: number;
+  status: number | null;
+  error: string | null;
+  errorDetail: string | null;
+  address: string | null;
+  responseBody: string;
+  state: WebhookState;
+  nextAttemptAt: Date | null;
+}
+
+/** Writes the attempt and the event's new state together; an attempt that is written already stays as it is. */
+export async function recordAttempt(db: Db, record: AttemptRecord): Promise<void> {
+  await inTransaction(db, async (client) => {
+    const { rowCount } = await client.query(
+      `insert into webhook_attempt (event_id, attempt, at, duration_ms, status, error, error_detail, address,
+         response_body, next_attempt_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing`,
+      [
+        record.eventId,
+        record.attempt,
+        record.at,
+        record.durationMs,
+        record.status,
+        record.error,
+        record.errorDetail,
+        record.address,
+        record.responseBody,
+        record.nextAttemptAt,
+      ],
+    );
+    if (!rowCount) return;
+    await client.query(
+      `update webhook_event set state = $2, attempts = $3, next_attempt_at = $4 where id = $1 and state = 'pending'`,
+      [record.eventId, record.state, record.attempt, record.nextAttemptAt],
+    );
+    if (record.state !== 'pending') await stopSweepingSettled(client, record.eventId);
+  });
+}
+
+/** Gives up an event for the sake of a later one; one that was settled meanwhile stays as it is. */
+export async function exhaustWebhook(db: Db, eventId: string): Promise<void> {
+  await inTransaction(db, async (client) => {
+    await client.query(
+      `update webhook_event set state = 'exhausted', next_attempt_at = null where id = $1 and state = 'pending'`,
+      [eventId],
+    );
+    await stopSweepingSettled(client, eventId);
+  });
+}
+
+/** The sweep has no more business with an order that is final and whose webhooks are all settled. */
+async function stopSweepingSettled(client: DbClient, eventId: string): Promise<void> {
+  await client.query(
+    `update orders o set sweep_at = null
+     where id = (select order_id from webhook_event where id = $1) and status in ('SUCCESSFUL', 'UNSUCCESSFUL')
+       and not exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending')`,
+    [eventId],
+  );
+}

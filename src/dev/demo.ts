@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import type { Db } from '../db/pool';
+import { createCheckoutKey, createSellerKey, findCaller, insertSeller, insertWebhookSecret } from '../db/sellers';
+import { generateWebhookSecret } from '../webhooks/sign';
+
+/** What a newcomer needs to try the service; kept in `.data/demo.env`, since Postgres has digests only. */
+export interface DemoAccess {
+  SELLER_ID: string;
+  SELLER_API_KEY: string;
+  CHECKOUT_API_KEY: string;
+  WEBHOOK_SECRET: string;
+}
+
+const NAMES = ['SELLER_ID', 'SELLER_API_KEY', 'CHECKOUT_API_KEY', 'WEBHOOK_SECRET'] as const;
+
+/** The demo seller of an earlier start where its keys are still good, else a new one. */
+export async function demoSeller(db: Db, envFile: string): Promise<DemoAccess> {
+  const kept = await readEnv(envFile);
+  if (kept && (await findCaller(db, kept.SELLER_API_KEY)) && (await findCaller(db, kept.CHECKOUT_API_KEY))) return kept;
+  const id = randomUUID();
+  await insertSeller(db, { id, name: 'Demo Shop Ltd', defaultRedirectUrl: 'https://shop.example/thank-you' });
+  const secret = generateWebhookSecret();
+  await insertWebhookSecret(db, id, secret);
+  return {
+    SELLER_ID: id,
+    SELLER_API_KEY: await createSellerKey(db, id),
+    CHECKOUT_API_KEY: await createCheckoutKey(db),
+    WEBHOOK_SECRET: secret,
+  };
+}
+
+async function readEnv(file: string): Promise<DemoAccess | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const values = new Map(text.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
+  const entries = NAMES.map((name) => [name, values.get(name)] as const);
+  return entries.every(([, value]) => value) ? (Object.fromEntries(entries) as unknown as DemoAccess) : undefined;
+}
+
+/** Readable by this user alone: it holds keys. */
+export async function writeEnv(file: string, values: Readonly<Record<string, string>>): Promise<void> {
+  const lines = Object.entries(values).map(([name, value]) => `${name}=${value}\n`);
+  await writeFile(file, lines.join(''), { mode: 0o600 });
+}
+
+/** Three commands that work when pasted, in this order. */
+export function curlCommands(ordersUrl: string, access: DemoAccess, dataDir: string): string[] {
+  const base = `${ordersUrl}/api/lending/edge/ecommerce`;
+  const auth = `-H 'Authorization: Bearer ${access.SELLER_API_KEY}'`;
+  const file = `'${dataDir}/order.json'`;
+  const orderId = `$(sed 's/.*"id":"\\([^"]*\\).*/\\1/' ${file})`;
+  return [
+    `curl -s ${base}/seller/${access.SELLER_ID}/order/ ${auth} -H 'Content-Type: application/json' ` +
+      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(date +%s)'"}}' | tee ${file}`,
+    `curl -s ${base}/order/${orderId}/ ${auth}`,
+    `curl -s -X DELETE ${base}/order/${orderId}/ ${auth}`,
+  ];
+}

@@ -1,0 +1,110 @@
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { end, startChild, stopLeftover, type Child } from './child';
+import { initialisePostgres, passwordOf } from './postgres-init';
+import { accountFor, postgresBinaries, spawnAs, type Account } from './postgres-binaries';
+import { commandLine, identify } from './process-table';
+
+export type Postgres = {
+  url: string;
+  pid: number;
+  /** Resolves with a word on how it ended, also when nobody asked it to. */
+  exited: Promise<string>;
+  /** Ends open connections, writes a checkpoint, stops. */
+  stop(): Promise<void>;
+};
+
+export type PostgresOptions = {
+  /** Where the cluster is kept; `<dataDir>.log` and `<dataDir>.pid` are beside it. */
+  dataDir: string;
+  port: number;
+  log: (line: string) => void;
+  /** False, for tests: nothing is flushed to disk, so data survive a killed Postgres, but not a machine that goes down. */
+  durable?: boolean;
+};
+
+/** Milliseconds: replay of a long write-ahead log after a kill is part of a start. */
+const START_LIMIT = 120_000;
+/** Milliseconds in which the backends of a killed postmaster notice and let go of the shared memory. */
+const ORPHANS_LIMIT = 10_000;
+
+/** Starts a real Postgres on 127.0.0.1 with a database `orders`, on new data or on what `dataDir` holds. */
+export async function startPostgres({ dataDir, port, log, durable = true }: PostgresOptions): Promise<Postgres> {
+  const dir = resolve(dataDir);
+  await stopLeftoverPostgres(dir);
+  mkdirSync(dirname(dir), { recursive: true });
+  const account = accountFor(dir);
+  if (!existsSync(dir)) {
+    log(`Postgres: making a new database in ${dir}`);
+    await initialisePostgres(dir, account, durable);
+  }
+
+  const retryUntil = Date.now() + ORPHANS_LIMIT;
+  for (;;) {
+    const child = await launch(dir, port, account, durable);
+    const problem = await ready(child, dir);
+    if (problem === undefined)
+      return {
+        url: `postgres://postgres:${passwordOf(dir)}@127.0.0.1:${port}/orders`,
+        pid: child.pid,
+        exited: child.exited,
+        stop: () => child.stop(),
+      };
+    await child.stop();
+    if (!problem.includes('shared memory block') || Date.now() > retryUntil)
+      throw new Error(`Postgres did not start: ${problem} (log: ${child.log.path})`);
+    await sleep(250);
+  }
+}
+
+/** Ends a Postgres that a killed run left on this data; call it before choosing ports, as it may hold one. */
+export async function stopLeftoverPostgres(dataDir: string): Promise<void> {
+  const dir = resolve(dataDir);
+  await stopLeftover({ name: 'Postgres', pidFile: `${dir}.pid`, stopSignal: 'SIGINT' });
+
+  const lock = join(dir, 'postmaster.pid');
+  const pid = Number(existsSync(lock) ? readFileSync(lock, 'utf8').split('\n')[0] : undefined);
+  const holder = pid > 0 ? identify(pid) : undefined;
+  if (!holder) return;
+  if (commandLine(pid).includes(`-D ${dir} `)) await end(holder, 'SIGINT');
+  // The pid has gone to some other process since, which Postgres would take for a postmaster.
+  else rmSync(lock);
+}
+
+function launch(dir: string, port: number, account: Account, durable: boolean): Promise<Child> {
+  const settings = {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: 200,
+    // synchronous_commit stays on: without it a killed Postgres loses what it has acknowledged.
+    ...(!durable && { fsync: 'off', full_page_writes: 'off' }),
+  };
+  return startChild({
+    name: 'Postgres',
+    binary: postgresBinaries().postgres,
+    args: ['-D', dir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    pidFile: `${dir}.pid`,
+    logFile: `${dir}.log`,
+    stopSignal: 'SIGINT',
+    env: { ...process.env, LC_ALL: 'C' },
+    via: account.via,
+    ...spawnAs(account),
+  });
+}
+
+/** Waits until it takes connections; what went wrong, if it does not. */
+async function ready(child: Child, dir: string): Promise<string | undefined> {
+  const deadline = Date.now() + START_LIMIT;
+  const lock = join(dir, 'postmaster.pid');
+  while (child.running()) {
+    // What pg_ctl looks at too: the first line is the postmaster's pid, the eighth its state.
+    const lines = existsSync(lock) ? readFileSync(lock, 'utf8').split('\n') : [];
+    if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return undefined;
+    if (Date.now() > deadline) return `it was not ready after ${START_LIMIT / 1000} s`;
+    await sleep(25);
+  }
+  const fatal = child.log.tail().match(/(?:(?:FATAL|PANIC):|error while loading) .*/g);
+  return fatal?.join('; ') ?? (await child.exited);
+}

@@ -1,0 +1,44 @@
+import { ConfigError } from './config';
+
+/** Something that runs until it is asked to stop, then drains. */
+export interface Running {
+  stop(): Promise<void>;
+}
+
+/**
+ * Runs an entry point. On SIGINT or SIGTERM what was started is stopped, the last first, also where the start is still
+ * under way; a second signal ends the process at once. What goes wrong at the start is told plainly.
+ */
+export async function runUntilSignalled(
+  start: (started: (running: Running) => void) => Promise<void>,
+  onStop?: () => void,
+): Promise<void> {
+  const running: Running[] = [];
+  let stopping = false;
+
+  async function stop(exitCode: number): Promise<void> {
+    stopping = true;
+    onStop?.();
+    for (const part of running.reverse()) {
+      await part.stop().catch((error: unknown) => {
+        console.error(error);
+        exitCode ||= 1;
+      });
+    }
+    process.exit(exitCode);
+  }
+
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
+    void stop(0);
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+  try {
+    await start((part) => running.push(part));
+  } catch (error) {
+    if (stopping) return;
+    console.error(error instanceof ConfigError ? error.message : error);
+    await stop(1);
+  }
+}

@@ -1,0 +1,19 @@
+import { loadConfig } from './config';
+import { migrate } from './db/migrate';
+import { createPool } from './db/pool';
+import { createLogger } from './logger';
+
+/** Brings the database up to date, then ends: a step of its own before API and workers are rolled out. */
+async function main(): Promise<void> {
+  const config = loadConfig(process.env);
+  const log = createLogger(config.logLevel, 'migrate');
+  const db = createPool(config.databaseUrl, 1, (error) => log.warn({ err: error }, 'database'));
+  const applied = await migrate(db);
+  log.info({ applied }, applied.length > 0 ? 'migrated' : 'nothing to migrate');
+  await db.end();
+}
+
+void main().catch((error: unknown) => {
+  console.error(error);
+  process.exit(1);
+});

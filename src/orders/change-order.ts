@@ -1,0 +1,64 @@
+import { Problem } from '../contracts/problem';
+import type { StoredOrder } from '../db/orders';
+import type { ChangeRequest } from '../domain/order';
+import { judge } from '../domain/order';
+import type { OrderStatus } from '../domain/status';
+import { isFinal } from '../domain/status';
+import { ChangeRefused } from '../temporal/order-workflows';
+import type { OrderDependencies } from './dependencies';
+import { readStored } from './read-order';
+
+export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
+
+/**
+ * Cancels a seller's order.
+ * @throws Problem `order_not_cancellable` for a SUCCESSFUL one
+ */
+export async function cancelOrder(deps: OrderDependencies, orderId: string, sellerId: string): Promise<ChangedOrder> {
+  const stored = await readStored(deps, orderId, sellerId);
+  return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', reason: null });
+}
+
+/**
+ * Takes what the checkout flow reports of its customer.
+ * @throws Problem `transition_not_allowed`
+ */
+export async function reportProgress(
+  deps: OrderDependencies,
+  orderId: string,
+  report: Pick<ChangeRequest, 'event' | 'reason'>,
+): Promise<ChangedOrder> {
+  const stored = await readStored(deps, orderId);
+  return changeOrder(deps, stored, { ...report, actor: 'checkout' });
+}
+
+/** What is final or a repeat is answered from the row; all else is the workflow's to decide. */
+async function changeOrder(deps: OrderDependencies, stored: StoredOrder, request: ChangeRequest): Promise<ChangedOrder> {
+  const { order, attachments } = stored;
+  const kind = judge(stored, request.event);
+  if (kind === 'repeat') return { order, attachments };
+  if (kind === 'refused' && isFinal(order.status)) throw refused(request, order.status);
+  try {
+    return { order: await deps.workflows.change(order, request), attachments };
+  } catch (error) {
+    if (error instanceof ChangeRefused) throw refused(request, error.status);
+    throw new Problem(
+      'service_unavailable',
+      'The outcome is unknown: the change may still be made. Repeating the same call is safe.',
+      { headers: { 'Retry-After': '5' }, cause: error },
+    );
+  }
+}
+
+function refused({ event }: ChangeRequest, status: OrderStatus): Problem {
+  return event === 'cancel'
+    ? new Problem('order_not_cancellable', `The order is ${status} and cannot be cancelled.`, {
+        members: { order_status: status },
+      })
+    : new Problem('transition_not_allowed', `${event} is not allowed: the order is ${status}.`, {
+        errors: [
+          { code: 'transition_not_allowed', detail: `Not allowed while the order is ${status}`, pointer: '/data/event' },
+        ],
+        members: { order_status: status },
+      });
+}

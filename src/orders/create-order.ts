@@ -1,0 +1,107 @@
+import { createHash, randomUUID } from 'node:crypto';
+import type { CreatedOrderBody } from '../contracts/order';
+import { orderUrl, toCreatedOrderBody } from '../contracts/order';
+import { Problem } from '../contracts/problem';
+import type { CreateOrderRequest } from '../contracts/requests';
+import { findIdempotencyKey, insertOrder } from '../db/create-order';
+import { isLockTimeout, violatedConstraint } from '../db/errors';
+import { findOrderByReference } from '../db/orders';
+import type { Seller } from '../db/sellers';
+import type { Order } from '../domain/order';
+import { PAYMENT_TERMS, created } from '../domain/order';
+import { withOrderId } from '../domain/redirect-url';
+import type { OrderDependencies } from './dependencies';
+
+/** A reference that is given up while we look up who holds it is free again. */
+const MAX_TRIES = 3;
+
+/** @returns the answer, and whether it is the one that an earlier request with the same Idempotency-Key got */
+export async function createOrder(
+  deps: OrderDependencies,
+  seller: Seller,
+  request: CreateOrderRequest,
+  idempotencyKey: string | undefined,
+): Promise<{ body: CreatedOrderBody; replayed: boolean }> {
+  const requestDigest = createHash('sha256').update(JSON.stringify(request)).digest();
+  for (let tries = 1; ; tries++) {
+    const order = newOrder(deps, seller, request);
+    const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
+    const history = created(order, 'seller');
+    try {
+      const inserted = await insertOrder(deps.db, {
+        ...history,
+        attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
+        sweepAt: new Date(Date.now() + deps.sweepStartAfterMs).toISOString(),
+        idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest, response: body },
+      });
+      if (inserted) {
+        deps.starter.start(history);
+        return { body, replayed: false };
+      }
+      if (idempotencyKey === undefined) throw new Error('no row was inserted, and no key was claimed');
+      return { body: await replay(deps, seller.id, idempotencyKey, requestDigest), replayed: true };
+    } catch (error) {
+      if (idempotencyKey !== undefined && isLockTimeout(error)) throw stillRunning();
+      if (violatedConstraint(error) !== 'orders_reference') throw error;
+      await throwIfTaken(deps, seller.id, request.reference);
+      if (tries === MAX_TRIES) throw error;
+    }
+  }
+}
+
+function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderRequest): Order {
+  const id = randomUUID();
+  const now = Date.now();
+  const redirectUrl = request.redirect_url ?? seller.defaultRedirectUrl;
+  if (redirectUrl === null) throw new Error('the request schema lets no order through without a redirect address');
+  return {
+    id,
+    sellerId: seller.id,
+    sellerName: seller.name,
+    amountPence: request.amount,
+    reference: request.reference,
+    allowedPaymentTerms: request.allowed_payment_terms ?? PAYMENT_TERMS,
+    redirectUrl: withOrderId(redirectUrl, id),
+    webhookUrl: request.webhook_url ?? null,
+    payLinkId: randomUUID(),
+    pricing: seller.pricing,
+    createdAt: new Date(now).toISOString(),
+    expiresAt: deps.expiresAfterMs === undefined ? null : new Date(now + deps.expiresAfterMs).toISOString(),
+    version: 1,
+    status: 'CREATED',
+    cancelledAt: null,
+  };
+}
+
+async function replay(
+  { db }: OrderDependencies,
+  sellerId: string,
+  key: string,
+  requestDigest: Buffer,
+): Promise<CreatedOrderBody> {
+  const claimed = await findIdempotencyKey(db, sellerId, key);
+  // The first request failed after all and gave the key back.
+  if (!claimed) throw stillRunning();
+  if (!claimed.requestDigest.equals(requestDigest)) {
+    throw new Problem('idempotency_key_reused', 'This Idempotency-Key was used for an order with another body.');
+  }
+  return claimed.response;
+}
+
+function stillRunning(): Problem {
+  return new Problem(
+    'idempotency_key_in_progress',
+    'The first request with this Idempotency-Key has not ended yet; repeating the call is safe.',
+    { headers: { 'Retry-After': '1' } },
+  );
+}
+
+async function throwIfTaken({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
+  const holder = await findOrderByReference(db, sellerId, reference);
+  if (!holder) return;
+  const detail = 'Another order of yours that is not UNSUCCESSFUL has this reference.';
+  throw new Problem('duplicate_reference', detail, {
+    errors: [{ code: 'duplicate_reference', detail, pointer: '/data/reference' }],
+    members: { order_id: holder.id, order_url: orderUrl(holder, checkoutBaseUrl) },
+  });
+}

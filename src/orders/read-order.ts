@@ -1,0 +1,46 @@
+import { Problem } from '../contracts/problem';
+import type { StoredOrder } from '../db/orders';
+import { findOrder } from '../db/orders';
+import type { Order } from '../domain/order';
+import { isFinal } from '../domain/status';
+import type { OrderDependencies } from './dependencies';
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+export function isUuid(text: string): boolean {
+  return UUID.test(text);
+}
+
+/** One answer for what is not there, what is another seller's and what is no id at all. */
+export function notFound(): Problem {
+  return new Problem('not_found', 'There is nothing at this address for your key.');
+}
+
+/**
+ * The row of an order.
+ * @param sellerId finds a seller's own orders only
+ * @throws Problem `not_found`
+ */
+export async function readStored(deps: OrderDependencies, orderId: string, sellerId?: string): Promise<StoredOrder> {
+  const stored = isUuid(orderId) ? await findOrder(deps.db, orderId, sellerId) : undefined;
+  if (!stored) throw notFound();
+  return stored;
+}
+
+export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { source: 'workflow' | 'snapshot' };
+
+/**
+ * The order as it is now: by its workflow where that answers in time and is not behind the row, else by the row, which
+ * is never behind what any caller was told.
+ */
+export async function retrieveOrder(deps: OrderDependencies, orderId: string, sellerId: string): Promise<RetrievedOrder> {
+  const { order, attachments, started } = await readStored(deps, orderId, sellerId);
+  const shown = isFinal(order.status) || !started ? undefined : await deps.asker.ask(order.id);
+  return isAtLeast(shown, order)
+    ? { order: shown, attachments, source: 'workflow' }
+    : { order, attachments, source: 'snapshot' };
+}
+
+function isAtLeast(shown: Order | undefined, row: Order): shown is Order {
+  return shown !== undefined && shown.version >= row.version;
+}

@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { StoredOrder } from '../db/orders';
+import type { Db } from '../db/pool';
+import { leaseDueOrders, markRunning } from '../db/sweep';
+import type { OrderWorkflows } from '../temporal/order-workflows';
+
+const BATCH = 50;
+/** A sweep that dies gives its orders back after this. */
+const LEASE_MS = 30_000;
+
+export interface SweepOptions {
+  db: Db;
+  workflows: OrderWorkflows;
+  log: Logger;
+  intervalMs: number;
+  checkAfterMs: number;
+}
+
+/**
+ * Starts the workflows that were never started and resumes those that are gone while their order is open or a webhook
+ * unsettled: after a crash, a lost Temporal database or an operator's terminate.
+ * @returns a function that stops it and resolves when it has
+ */
+export function startSweep({ db, workflows, log, intervalMs, checkAfterMs }: SweepOptions): () => Promise<void> {
+  const stopping = new AbortController();
+
+  async function ensureRunning(stored: StoredOrder): Promise<void> {
+    const { order, changes, started } = stored;
+    try {
+      await (started ? workflows.resume(order) : workflows.start({ order, changes }));
+      await markRunning(db, order.id, checkAfterMs);
+    } catch (error) {
+      log.warn({ order_id: order.id, err: error }, 'sweep: the workflow was not started; tried again later');
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      let due = 0;
+      try {
+        const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
+        due = orders.length;
+        await Promise.all(orders.map(ensureRunning));
+      } catch (error) {
+        log.warn({ err: error }, 'sweep: tried again later');
+      }
+      if (due < BATCH) await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  const running = run();
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}

@@ -1,0 +1,67 @@
+import type { ClientConnectConfig } from '@temporalio/envconfig';
+import type { Logger } from 'pino';
+import { createApp } from './api/app';
+import { listen } from './api/http-server';
+import type { Config } from './config';
+import { loadConfig } from './config';
+import { createPool } from './db/pool';
+import type { Running } from './entry-point';
+import { runUntilSignalled } from './entry-point';
+import { createLogger } from './logger';
+import { createAsker } from './orders/asker';
+import type { OrderDependencies } from './orders/dependencies';
+import { createStarter } from './orders/starter';
+import { createTemporalClient, temporalSettings } from './temporal/connection';
+import { createOrderWorkflows } from './temporal/order-workflows';
+import { checkWebhookUrl } from './webhooks/webhook-url';
+
+/** The API: stateless, any number of them beside each other. */
+export async function startServer(
+  config: Config,
+  temporal: ClientConnectConfig,
+  log: Logger,
+): Promise<Running & { port: number }> {
+  const client = createTemporalClient(temporal);
+  const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
+  const workflows = createOrderWorkflows(client, config);
+  const starter = createStarter(
+    { db, workflows, log },
+    { inFlight: config.startsInFlight, checkAfterMs: config.sweep.checkAfterMs },
+  );
+  const deps: OrderDependencies = {
+    db,
+    workflows,
+    starter,
+    asker: createAsker(workflows, config.queryBudgetMs),
+    rules: {
+      maxAmountPence: config.maxAmountPence,
+      httpsOnly: config.production,
+      checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
+    },
+    checkoutBaseUrl: config.checkoutBaseUrl,
+    expiresAfterMs: config.orderExpiresAfterMs,
+    sweepStartAfterMs: config.sweep.startAfterMs,
+    log,
+  };
+  let serving = true;
+  const http = await listen(createApp({ deps, log, isServing: () => serving }), config.port, config.host);
+  log.info({ port: http.port }, 'API is up');
+  return {
+    port: http.port,
+    async stop() {
+      serving = false;
+      await http.close(config.shutdownGraceMs);
+      await starter.drain();
+      await client.connection.close();
+      await db.end();
+      log.info('API is down');
+    },
+  };
+}
+
+if (require.main === module) {
+  void runUntilSignalled(async (started) => {
+    const config = loadConfig(process.env);
+    started(await startServer(config, temporalSettings(), createLogger(config.logLevel, 'api')));
+  });
+}

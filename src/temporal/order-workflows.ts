@@ -1,0 +1,155 @@
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
+import {
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
+import {
+  REFUSED,
+  cancelOrderUpdate,
+  getOrderQuery,
+  orderReferenceKey,
+  orderStatusKey,
+  reportProgressUpdate,
+  sellerIdKey,
+} from '../../workflows/messages';
+import type { orderWorkflow } from '../../workflows/order';
+import { formatPence } from '../domain/money';
+import type { ChangeRequest, Order, OrderHistory } from '../domain/order';
+import type { OrderStatus } from '../domain/status';
+import { isFinal } from '../domain/status';
+import { TASK_QUEUE } from './connection';
+
+/** An update comes back with this where the run ended under it. */
+const ENDED_UNDER_UPDATE = 'AcceptedUpdateCompletedWorkflow';
+const MAX_TRIES = 3;
+
+/** The workflow refused the change; nothing was changed. */
+export class ChangeRefused extends Error {
+  constructor(
+    message: string,
+    /** The status that the change met. */
+    readonly status: OrderStatus,
+  ) {
+    super(message);
+  }
+}
+
+export interface OrderWorkflows {
+  /** The first start. Harmless where the workflow was started before, even if it has ended since. */
+  start(history: OrderHistory): Promise<void>;
+  /** Makes sure that a workflow runs; a new run is given the id alone and reads the row itself. */
+  resume(order: Order): Promise<void>;
+  /** What the workflow shows; null while a resumed run reads the row. */
+  query(orderId: string, timeoutMs: number): Promise<Order | null>;
+  /**
+   * Has the workflow make a change, resuming it where none runs.
+   * @param order as it was met: a repeat of a call that met the same version joins the first one
+   * @returns the order once the change is saved
+   * @throws ChangeRefused; anything else leaves the outcome unknown
+   */
+  change(order: Order, request: ChangeRequest): Promise<Order>;
+}
+
+export function workflowId(orderId: string): string {
+  return `order-${orderId}`;
+}
+
+/** The client side of the order workflow. Times in ms. */
+export function createOrderWorkflows(
+  client: Client,
+  { startTimeoutMs, updateTimeoutMs }: { startTimeoutMs: number; updateTimeoutMs: number },
+): OrderWorkflows {
+  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+    client.withDeadline(Date.now() + timeoutMs, call);
+
+  async function update(order: Order, request: ChangeRequest, resume: boolean): Promise<Order> {
+    const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
+    const options = { updateId: `${request.event}:${order.version}`, args: [request] as [ChangeRequest] };
+    if (!resume) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
+    const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>(
+      'orderWorkflow',
+      resumeOptions(order),
+    );
+    return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
+  }
+
+  return {
+    async start(history) {
+      try {
+        await within(startTimeoutMs, () =>
+          client.workflow.start<typeof orderWorkflow>('orderWorkflow', {
+            ...startOptions(history.order),
+            workflowIdReusePolicy: 'REJECT_DUPLICATE',
+            args: [{ history }],
+          }),
+        );
+      } catch (error) {
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+    },
+
+    async resume(order) {
+      await within(startTimeoutMs, () => client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order)));
+    },
+
+    query(orderId, timeoutMs) {
+      return within(timeoutMs, () => client.workflow.getHandle(workflowId(orderId)).query(getOrderQuery));
+    },
+
+    async change(order, request) {
+      return within(updateTimeoutMs, async () => {
+        // A final order's workflow has most likely ended; any other's most likely runs.
+        let resume = isFinal(order.status);
+        for (let tries = 1; ; tries++) {
+          try {
+            return await update(order, request, resume);
+          } catch (error) {
+            throwIfRefused(error);
+            if (!hasEnded(error) || tries === MAX_TRIES) throw error;
+            resume = true;
+          }
+        }
+      });
+    },
+  };
+}
+
+function startOptions(order: Order): Omit<WorkflowStartOptions<typeof orderWorkflow>, 'args'> & { workflowId: string } {
+  return {
+    taskQueue: TASK_QUEUE,
+    workflowId: workflowId(order.id),
+    staticSummary: `${order.sellerName}: ${formatPence(order.amountPence)}, reference ${order.reference}`,
+    typedSearchAttributes: new TypedSearchAttributes([
+      { key: orderStatusKey, value: order.status },
+      { key: sellerIdKey, value: order.sellerId },
+      { key: orderReferenceKey, value: order.reference },
+    ]),
+  };
+}
+
+function resumeOptions(order: Order) {
+  return {
+    ...startOptions(order),
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    args: [{ orderId: order.id }] as [{ orderId: string }],
+  } as const;
+}
+
+function throwIfRefused(error: unknown): void {
+  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return;
+  const { type, message, details } = error.cause;
+  if (type === REFUSED) throw new ChangeRefused(message, details?.[0] as OrderStatus);
+}
+
+function hasEnded(error: unknown): boolean {
+  if (error instanceof WorkflowNotFoundError) return true;
+  return (
+    error instanceof WorkflowUpdateFailedError &&
+    error.cause instanceof ApplicationFailure &&
+    error.cause.type === ENDED_UNDER_UPDATE
+  );
+}

@@ -1,0 +1,54 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Not for receivers on the internet: the IANA special-purpose registry, multicast, and the Azure host (168.63.129.16). */
+const REFUSED_IPV4 = subnets('ipv4', [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+  '168.63.129.16/32',
+]);
+
+/** Global unicast. An allow list: what lies outside (NAT64, unique local, link local, `::7f00:1`) reaches inwards or nowhere. */
+const GLOBAL_IPV6 = subnets('ipv6', ['2000::/3']);
+
+/** Less what is not global in it: protocol assignments with Teredo, documentation, 6to4, AS112. */
+const REFUSED_IPV6 = subnets('ipv6', ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48']);
+
+const MAPPED_IPV4 = subnets('ipv6', ['::ffff:0:0/96']);
+
+/**
+ * Whether an address, as `net.isIP` knows it, is an ordinary one on the internet. An IPv4-mapped IPv6 address is
+ * judged by its IPv4 address. False for anything that is not an address, or has a zone (`fe80::1%eth0`).
+ */
+export function isPublicAddress(ip: string): boolean {
+  const version = isIP(ip);
+  if (version === 0 || ip.includes('%')) return false;
+  if (version === 4) return !REFUSED_IPV4.check(ip, 'ipv4');
+  // A BlockList holds a mapped address against its IPv4 rules by itself.
+  if (MAPPED_IPV4.check(ip, 'ipv6')) return !REFUSED_IPV4.check(ip, 'ipv6');
+  return GLOBAL_IPV6.check(ip, 'ipv6') && !REFUSED_IPV6.check(ip, 'ipv6');
+}
+
+function subnets(family: 'ipv4' | 'ipv6', list: string[]): BlockList {
+  const blocks = new BlockList();
+  for (const subnet of list) {
+    const [network = '', prefix] = subnet.split('/');
+    blocks.addSubnet(network, Number(prefix), family);
+  }
+  return blocks;
+}

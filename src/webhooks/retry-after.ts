@@ -1,0 +1,28 @@
+const LONGEST_MS = 24 * 60 * 60 * 1000;
+
+const SECONDS = /^\d+$/;
+
+/** The three date forms of RFC 9110, 5.6.7. `Date.parse` alone reads `-5` and `1.5` as dates too. */
+const IMF_FIXDATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+const RFC_850 = /^[A-Z][a-z]+day, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/;
+const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
+
+/**
+ * Milliseconds to wait by a `Retry-After` header (RFC 9110, 10.2.3: seconds or an HTTP date), from 0 to 24 hours;
+ * null for none and for one that cannot be read. Of several headers the first counts.
+ *
+ * @param nowMs unix milliseconds that a date is counted from
+ */
+export function parseRetryAfter(value: string | string[] | undefined, nowMs: number): number | null {
+  const text = (Array.isArray(value) ? value[0] : value)?.trim();
+  if (text === undefined) return null;
+  const waitMs = SECONDS.test(text) ? Number(text) * 1000 : parseHttpDate(text) - nowMs;
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), LONGEST_MS);
+}
+
+/** Unix milliseconds, or NaN. */
+function parseHttpDate(text: string): number {
+  if (IMF_FIXDATE.test(text) || RFC_850.test(text)) return Date.parse(text);
+  // An asctime date names no zone and is in UTC; `Date.parse` would take it for local time.
+  return ASCTIME.test(text) ? Date.parse(`${text} GMT`) : NaN;
+}

@@ -1,0 +1,124 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
+import type { WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import Koa from 'koa';
+import type { Logger } from 'pino';
+import { createActivities } from '../activities';
+import { healthRoutes } from './api/health-routes';
+import type { HttpServer } from './api/http-server';
+import { listen } from './api/http-server';
+import type { Config } from './config';
+import { loadConfig } from './config';
+import type { Db } from './db/pool';
+import { createPool } from './db/pool';
+import type { Running } from './entry-point';
+import { runUntilSignalled } from './entry-point';
+import { createLogger } from './logger';
+import { startSweep } from './orders/sweep';
+import { WORKFLOW_BUNDLE } from './temporal/bundle-workflows';
+import { TASK_QUEUE, createTemporalClient, temporalSettings } from './temporal/connection';
+import { createOrderWorkflows } from './temporal/order-workflows';
+import { installTemporalRuntime } from './temporal/runtime';
+import { ensureSearchAttributes } from './temporal/set-up';
+import type { WebhookSender } from './webhooks/send';
+import { createWebhookSender } from './webhooks/send';
+
+const RECONNECT_MS = 2000;
+/** Above the deadline of a webhook attempt, so that one under way at the shutdown is still written down. */
+const FORCE_AFTER_GRACE_MS = 20_000;
+
+/** Runs workflows and activities, and the sweep: any number of them beside each other. */
+export async function startWorker(
+  config: Config,
+  temporal: ClientConnectConfig,
+  log: Logger,
+): Promise<Running & { healthPort: number; failed: Promise<never> }> {
+  const client = createTemporalClient(temporal);
+  const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
+  const sender = createWebhookSender({ policy: config.addressPolicy, timeoutMs: config.webhookTimeoutMs });
+  let worker: Worker | undefined;
+  const health = await serveHealth(config, db, () => worker?.getState() === 'RUNNING', log);
+  const connection = await connect(temporal, client, log);
+  worker = await createWorker(config, { connection, namespace: client.options.namespace }, db, sender);
+  const run = worker.run();
+  const stopSweep = startSweep({
+    db,
+    workflows: createOrderWorkflows(client, config),
+    log,
+    intervalMs: config.sweep.intervalMs,
+    checkAfterMs: config.sweep.checkAfterMs,
+  });
+  log.info({ health_port: health.port }, 'worker is up');
+  return {
+    healthPort: health.port,
+    failed: run.then(() => new Promise<never>(() => undefined)),
+    async stop() {
+      await stopSweep();
+      if (worker?.getState() === 'RUNNING') worker.shutdown();
+      await run;
+      await sender.close();
+      await connection.close();
+      await client.connection.close();
+      await health.close(0);
+      await db.end();
+      log.info('worker is down');
+    },
+  };
+}
+
+/** Waits for Temporal: a worker that starts before it is no error. */
+async function connect(temporal: ClientConnectConfig, client: Client, log: Logger): Promise<NativeConnection> {
+  for (;;) {
+    try {
+      const connection = await NativeConnection.connect(temporal.connectionOptions);
+      await ensureSearchAttributes(client);
+      return connection;
+    } catch (error) {
+      log.warn({ reason: String(error) }, 'Temporal cannot be reached yet');
+      await delay(RECONNECT_MS);
+    }
+  }
+}
+
+function createWorker(
+  config: Config,
+  target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
+  db: Db,
+  sender: WebhookSender,
+): Promise<Worker> {
+  return Worker.create({
+    ...target,
+    taskQueue: TASK_QUEUE,
+    workflowBundle: { codePath: WORKFLOW_BUNDLE },
+    activities: createActivities({
+      db,
+      sender,
+      schedule: config.webhookSchedule,
+      checkoutBaseUrl: config.checkoutBaseUrl,
+      checkAfterMs: config.sweep.checkAfterMs,
+    }),
+    maxCachedWorkflows: config.maxCachedWorkflows,
+    shutdownGraceTime: config.shutdownGraceMs,
+    shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
+  });
+}
+
+function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {
+  const app = new Koa();
+  app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
+  app.use(healthRoutes(db, isServing).routes());
+  return listen(app, config.workerHealthPort, config.host);
+}
+
+if (require.main === module) {
+  void runUntilSignalled(async (started) => {
+    const config = loadConfig(process.env);
+    const log = createLogger(config.logLevel, 'worker');
+    installTemporalRuntime(log, config.metricsAddress);
+    const worker = await startWorker(config, temporalSettings(), log);
+    started(worker);
+    await worker.failed;
+  });
+}

@@ -1,0 +1,99 @@
+import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
+import {
+  createServer as createTcpServer,
+  type AddressInfo,
+  type LookupFunction,
+  type Server,
+  type Socket,
+} from 'node:net';
+
+interface Received {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export interface Receiver {
+  port: number;
+  /** Requests in full, in the order they came. */
+  received: Received[];
+  /** Connections ever made, also closed ones. */
+  sockets: Socket[];
+}
+
+const servers = new Set<{ server: Server; sockets: Socket[] }>();
+
+/** Ends every receiver that a test has started. */
+export async function stopReceivers(): Promise<void> {
+  for (const { server, sockets } of servers) {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  }
+  servers.clear();
+}
+
+/** An HTTP server on 127.0.0.1 that answers once it has the whole request. */
+export function startReceiver(answer: RequestListener): Promise<Receiver> {
+  const received: Received[] = [];
+  return listen(createServer(recorder(received, answer)), received);
+}
+
+export function startTlsReceiver(options: ServerOptions, answer: RequestListener): Promise<Receiver> {
+  const received: Received[] = [];
+  return listen(createTlsServer(options, recorder(received, answer)), received);
+}
+
+/** A bare TCP server on 127.0.0.1. */
+export function startTcpReceiver(onConnection: (socket: Socket) => void): Promise<Receiver> {
+  return listen(createTcpServer(onConnection), []);
+}
+
+/** A port of 127.0.0.1 that nothing listens on. */
+export async function closedPort(): Promise<number> {
+  const server = createTcpServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A lookup that gives these answers in turn, the last one for ever after. */
+export function answering(...answers: string[][]): LookupFunction & { calls: number } {
+  const lookup = Object.assign(
+    ((_name, _options, callback) => {
+      const answer = answers[Math.min(lookup.calls++, answers.length - 1)] ?? [];
+      const addresses = answer.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+      process.nextTick(callback, null, addresses);
+    }) satisfies LookupFunction,
+    { calls: 0 },
+  );
+  return lookup;
+}
+
+function recorder(received: Received[], answer: RequestListener): RequestListener {
+  return (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      received.push({ method, url, headers, body: Buffer.concat(chunks).toString() });
+      answer(request, response);
+    });
+  };
+}
+
+async function listen(server: Server, received: Received[]): Promise<Receiver> {
+  const sockets: Socket[] = [];
+  server.on('connection', (socket) => {
+    sockets.push(socket);
+    socket.on('error', () => undefined);
+  });
+  server.on('tlsClientError', () => undefined);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  servers.add({ server, sockets });
+  return { port: (server.address() as AddressInfo).port, received, sockets };
+}

@@ -1,0 +1,24 @@
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { ChangeRequest, Order, OrderHistory } from '../src/domain/order';
+
+/** A first start carries the order; a run that resumes one is given the id alone and reads the row itself. */
+export type OrderWorkflowInput = { history: OrderHistory } | { orderId: string };
+
+/** The order as it is saved; null while a resumed run still reads it. */
+export const getOrderQuery = defineQuery<Order | null>('getOrder');
+
+/** Answers with the order once the change is saved; fails with REFUSED where it is not allowed. */
+export const cancelOrderUpdate = defineUpdate<Order, [ChangeRequest]>('cancelOrder');
+export const reportProgressUpdate = defineUpdate<Order, [ChangeRequest]>('reportProgress');
+
+/** For people and flows that speak Temporal directly: `{"reason": "…"}` and `{"event": "approved", "reason": "…"}`. */
+export const cancelSignal = defineSignal<[unknown?]>('cancel');
+export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress');
+
+/** Type of the failure of an update that the order's status refuses; its one detail is that status. */
+export const REFUSED = 'OrderChangeRefused';
+
+export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
+export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
+export const orderReferenceKey = defineSearchAttributeKey('OrderReference', 'KEYWORD');

@@ -1,0 +1,220 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  log,
+  proxyActivities,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import type { Activities } from '../activities';
+import type { Decision, Order, OrderHistory } from '../src/domain/order';
+import { decide, judge } from '../src/domain/order';
+import { isFinal } from '../src/domain/status';
+import { orderDetails } from './details';
+import type { OrderWorkflowInput } from './messages';
+import {
+  REFUSED,
+  cancelOrderUpdate,
+  cancelSignal,
+  customerProgressSignal,
+  getOrderQuery,
+  orderStatusKey,
+  reportProgressUpdate,
+} from './messages';
+import type { UncheckedRequest } from './requests';
+import { isRequestable, toRequest } from './requests';
+import { DeliveryLane } from './webhooks';
+
+const RETRY = { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '20 seconds' } as const;
+
+/** One order from its creation until it is SUCCESSFUL or UNSUCCESSFUL and its webhooks are settled. */
+export async function orderWorkflow(input: OrderWorkflowInput): Promise<Order> {
+  const run = new OrderRun('history' in input ? input.history : undefined);
+  run.listen();
+  // Whatever cancels the workflow is an operator's cancel of the order: nothing in here may be torn off by it.
+  return CancellationScope.nonCancellable(() => run.live(input));
+}
+
+class OrderRun {
+  private readonly lane = new DeliveryLane();
+  private readonly lock = new Lock();
+  /** Set where the row tells another story than this workflow: the run stops, and the sweep resumes from the row. */
+  private conflict: unknown;
+  /** An operator's native cancellation is no handler that the SDK would count. */
+  private signalsInWork = 0;
+
+  constructor(private history: OrderHistory | undefined) {}
+
+  /** Takes messages from the first moment: an early one waits until the row is read. */
+  listen(): void {
+    setHandler(getOrderQuery, () => this.history?.order ?? null);
+    setHandler(cancelOrderUpdate, (payload: unknown) => this.update(toRequest(payload, 'operator', 'cancel')), {
+      validator: (_payload: unknown) => this.refuseEarly('cancel'),
+    });
+    setHandler(reportProgressUpdate, (payload: unknown) => this.update(toRequest(payload, 'checkout')), {
+      validator: (payload: unknown) => this.refuseEarly(toRequest(payload, 'checkout').event),
+    });
+    setHandler(cancelSignal, (payload) => this.signal(toRequest(payload, 'operator', 'cancel')));
+    setHandler(customerProgressSignal, (payload) => this.signal(toRequest(payload, 'checkout')));
+    CancellationScope.current().cancelRequested.catch(() =>
+      this.signal({ event: 'cancel', actor: 'operator', reason: 'the workflow was asked to cancel' }),
+    );
+  }
+
+  async live(input: OrderWorkflowInput): Promise<Order> {
+    const { orderId } = 'history' in input ? { orderId: input.history.order.id } : input;
+    this.history ??= await this.load(orderId);
+    this.announce();
+    this.expire().catch((error: unknown) => (this.conflict ??= error));
+    while (!this.isOver()) {
+      if (this.lane.isEmpty) await condition(() => !this.lane.isEmpty || this.isOver());
+      else await this.lane.step(() => this.mustStop());
+      this.announce();
+    }
+    if (this.conflict !== undefined) {
+      await condition(() => this.isQuiet());
+      throw this.conflict;
+    }
+    if (!this.isSettled()) await continueAsNew<typeof orderWorkflow>({ orderId });
+    return this.loaded().order;
+  }
+
+  private isSettled(): boolean {
+    return this.history !== undefined && isFinal(this.history.order.status) && this.lane.isEmpty;
+  }
+
+  private isQuiet(): boolean {
+    return this.signalsInWork === 0 && allHandlersFinished();
+  }
+
+  private mustStop(): boolean {
+    return this.conflict !== undefined || (workflowInfo().continueAsNewSuggested && this.isQuiet());
+  }
+
+  private isOver(): boolean {
+    return this.mustStop() || (this.isSettled() && this.isQuiet());
+  }
+
+  private loaded(): OrderHistory {
+    if (!this.history) throw ApplicationFailure.nonRetryable('the order is not loaded yet');
+    return this.history;
+  }
+
+  private async load(orderId: string): Promise<OrderHistory> {
+    const { loadOrder } = proxyActivities<Activities>({
+      startToCloseTimeout: '15 seconds',
+      retry: RETRY,
+      summary: 'read the order',
+    });
+    const { history, pendingWebhooks } = await loadOrder(orderId);
+    this.lane.add(pendingWebhooks);
+    return history;
+  }
+
+  /** An early refusal; the decision itself is taken under the lock. */
+  private refuseEarly(event: string): void {
+    if (!isRequestable(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
+    if (this.history && judge(this.history, event) === 'refused') throw refusal(this.history.order, event);
+  }
+
+  private async update(request: UncheckedRequest): Promise<Order> {
+    return CancellationScope.nonCancellable(async () => {
+      const { decision, order } = await this.change(request);
+      if (decision === 'refused') throw refusal(order, request.event);
+      return order;
+    });
+  }
+
+  /** The same change by a message that nobody waits for: a refusal is left in the timeline. */
+  private async signal(request: UncheckedRequest): Promise<void> {
+    this.signalsInWork += 1;
+    try {
+      await CancellationScope.nonCancellable(async () => {
+        const { decision, order } = await this.change(request);
+        if (decision === 'refused') await this.recordRefusal(order, request);
+      });
+    } catch (error) {
+      // A conflict with the row ends the run by itself; a signal has nobody else to tell.
+      if (this.conflict === undefined) throw error;
+    } finally {
+      this.signalsInWork -= 1;
+    }
+  }
+
+  private async recordRefusal({ id, status }: Order, { event, actor, reason }: UncheckedRequest): Promise<void> {
+    const { recordRefusal } = proxyActivities<Activities>({
+      startToCloseTimeout: '15 seconds',
+      retry: RETRY,
+      summary: `refused: ${event}`,
+    });
+    await recordRefusal({ orderId: id, event, from: status, actor, reason, at: new Date().toISOString() });
+  }
+
+  /** Decides and saves one change at a time; nothing is shown before it is saved. */
+  private async change(request: UncheckedRequest): Promise<{ decision: Decision['kind']; order: Order }> {
+    await condition(() => this.history !== undefined);
+    return this.lock.hold(async () => {
+      const before = this.loaded();
+      const { event } = request;
+      const decision: Decision = isRequestable(event)
+        ? decide(before, { ...request, event }, new Date().toISOString())
+        : { kind: 'refused' };
+      if (decision.kind === 'change') await this.save(decision.next);
+      return { decision: decision.kind, order: this.loaded().order };
+    });
+  }
+
+  private async save(next: OrderHistory): Promise<void> {
+    if (this.conflict !== undefined) throw this.conflict;
+    const { saveOrder } = proxyActivities<Activities>({
+      startToCloseTimeout: '15 seconds',
+      retry: RETRY,
+      summary: `save ${next.order.status}`,
+    });
+    try {
+      this.lane.add(await saveOrder(next));
+    } catch (error) {
+      log.error('the order cannot be saved: the row tells another story; the sweep resumes it from the row', { error });
+      this.conflict = error;
+      throw ApplicationFailure.nonRetryable('the order was changed elsewhere; repeat the call', 'OrderConflict');
+    }
+    this.history = next;
+    this.announce();
+  }
+
+  private announce(): void {
+    const { order } = this.loaded();
+    setCurrentDetails(orderDetails(this.loaded(), this.lane.describe()));
+    if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== order.status) {
+      upsertSearchAttributes([{ key: orderStatusKey, value: order.status }]);
+    }
+  }
+
+  private async expire(): Promise<void> {
+    const { order } = this.loaded();
+    if (order.expiresAt === null || isFinal(order.status)) return;
+    await sleep(Math.max(Date.parse(order.expiresAt) - Date.now(), 1), { summary: 'until the order expires' });
+    await this.change({ event: 'expired', actor: 'system', reason: null });
+  }
+}
+
+/** Serves its holders one after the other, in the order in which they came. */
+class Lock {
+  private last: Promise<unknown> = Promise.resolve();
+
+  hold<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.last.then(work);
+    this.last = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+function refusal(order: Order, event: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`${event} is not allowed: the order is ${order.status}`, REFUSED, order.status);
+}

@@ -1,0 +1,78 @@
+import { condition, proxyActivities } from '@temporalio/workflow';
+import type { Activities, PendingWebhook } from '../activities';
+
+/** The delivery lane of one order: its webhooks one at a time, in the order of their sequence. */
+export class DeliveryLane {
+  private readonly queue: PendingWebhook[] = [];
+  private lastSequence = 0;
+
+  /** Takes up the order's unsettled webhooks; those that it knows already stay as they are. */
+  add(pending: readonly PendingWebhook[]): void {
+    for (const event of pending) {
+      if (event.sequence <= this.lastSequence) continue;
+      this.lastSequence = event.sequence;
+      this.queue.push({ ...event });
+    }
+  }
+
+  get isEmpty(): boolean {
+    return this.queue.length === 0;
+  }
+
+  /** For people: what is on its way, and for which time. */
+  describe(): string | undefined {
+    const head = this.queue[0];
+    if (!head) return undefined;
+    return head.nextAttemptAt === null
+      ? `webhook ${head.sequence} is being sent`
+      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${head.nextAttemptAt}`;
+  }
+
+  /** Waits for the head's time and makes one attempt at it. Returns early when `interrupted` turns true. */
+  async step(interrupted: () => boolean): Promise<void> {
+    const head = this.queue[0];
+    if (!head) return;
+    if (head.nextAttemptAt !== null) {
+      const waitMs = Date.parse(head.nextAttemptAt) - Date.now();
+      const summary = `webhook ${head.sequence}: until attempt ${head.attempts + 1}`;
+      const wakeUp = (): boolean => interrupted() || this.mustGiveWay();
+      if (waitMs > 0) await condition(wakeUp, waitMs, { summary });
+      if (interrupted()) return;
+    }
+    if (this.mustGiveWay()) {
+      await exhaust(head);
+      this.queue.shift();
+      return;
+    }
+    const attempt = head.attempts + 1;
+    const result = await send(head, attempt, this.queue.length > 1);
+    if (result.state === 'pending') {
+      Object.assign(head, { attempts: attempt, nextAttemptAt: result.nextAttemptAt, givesWay: result.givesWay });
+    } else {
+      this.queue.shift();
+    }
+  }
+
+  private mustGiveWay(): boolean {
+    return this.queue.length > 1 && this.queue[0]?.givesWay === true;
+  }
+}
+
+function send({ id, sequence }: PendingWebhook, attempt: number, othersWait: boolean) {
+  const { sendWebhook } = proxyActivities<Activities>({
+    // Above the deadline of an attempt; a retry here only covers a lost worker or database.
+    startToCloseTimeout: '40 seconds',
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+    summary: `webhook ${sequence}: attempt ${attempt}`,
+  });
+  return sendWebhook({ eventId: id, attempt, othersWait });
+}
+
+function exhaust({ id, sequence }: PendingWebhook): Promise<void> {
+  const { exhaustWebhook } = proxyActivities<Activities>({
+    startToCloseTimeout: '15 seconds',
+    retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },
+    summary: `webhook ${sequence}: gives way to the next`,
+  });
+  return exhaustWebhook(id);
+}
