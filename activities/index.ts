@@ -66,7 +66,10 @@ export function createActivities({ db, sender, schedule, checkoutBaseUrl, checkA
     },
 
     /** Leaves a line in the timeline for a refused signal. */
-    async recordRefusal({ orderId, ...line }: Parameters<typeof insertRefusal>[2] & { orderId: string }): Promise<void> {
+    async recordRefusal({
+      orderId,
+      ...line
+    }: Parameters<typeof insertRefusal>[2] & { orderId: string }): Promise<void> {
       await insertRefusal(db, orderId, line);
     },
 

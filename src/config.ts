@@ -23,7 +23,10 @@ const environment = z.object({
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(0, 65_535).default(3000),
   WORKER_HEALTH_PORT: integer(0, 65_535).default(3001),
-  METRICS_ADDRESS: z.string().regex(/^[^\s:]+:\d+$/, 'must be host:port').optional(),
+  METRICS_ADDRESS: z
+    .string()
+    .regex(/^[^\s:]+:\d+$/, 'must be host:port')
+    .optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
   DATABASE_POOL_SIZE: integer(1, 1000).default(20),
   CHECKOUT_BASE_URL: baseUrl,
@@ -116,7 +119,10 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     },
     shutdownGraceMs: data.SHUTDOWN_GRACE_MS,
     maxCachedWorkflows: data.MAX_CACHED_WORKFLOWS,
-    webhookSchedule: { ...STANDARD_SCHEDULE, ...(data.WEBHOOK_RETRY_DELAYS && { delaysMs: data.WEBHOOK_RETRY_DELAYS }) },
+    webhookSchedule: {
+      ...STANDARD_SCHEDULE,
+      ...(data.WEBHOOK_RETRY_DELAYS && { delaysMs: data.WEBHOOK_RETRY_DELAYS }),
+    },
     webhookTimeoutMs: data.WEBHOOK_TIMEOUT_MS,
     addressPolicy: { allowPrivate: data.WEBHOOK_ALLOW_PRIVATE, allowHttp: !production || data.WEBHOOK_ALLOW_PRIVATE },
   };

@@ -13,6 +13,7 @@ import { startTemporal, stopLeftoverTemporal } from './dev/temporal-server';
 import type { Running } from './entry-point';
 import { runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
+import { PACKAGE_ROOT } from './package-root';
 import { startServer } from './server';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { installTemporalRuntime } from './temporal/runtime';
@@ -20,7 +21,7 @@ import { ensureNamespace } from './temporal/set-up';
 import { startWorker } from './worker';
 
 /** `npm start`: the whole service on this machine, with real Postgres and Temporal, until Ctrl-C. */
-const DATA_DIR = path.join(__dirname, '../../.data');
+const DATA_DIR = path.join(PACKAGE_ROOT, '.data');
 const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
 
 const say = (line: string): void => console.log(line);
@@ -129,7 +130,9 @@ async function prepareTemporalNamespace(settings: ClientConnectConfig): Promise<
   await client.connection.close();
 }
 
-function announce(addresses: DemoAccess & Record<'ORDERS_URL' | 'TEMPORAL_UI_URL' | 'METRICS_URL' | 'DATABASE_URL', string>) {
+function announce(
+  addresses: DemoAccess & Record<'ORDERS_URL' | 'TEMPORAL_UI_URL' | 'METRICS_URL' | 'DATABASE_URL', string>,
+) {
   say(`
 The order service is up.
 

@@ -216,5 +216,9 @@ class Lock {
 }
 
 function refusal(order: Order, event: string): ApplicationFailure {
-  return ApplicationFailure.nonRetryable(`${event} is not allowed: the order is ${order.status}`, REFUSED, order.status);
+  return ApplicationFailure.nonRetryable(
+    `${event} is not allowed: the order is ${order.status}`,
+    REFUSED,
+    order.status,
+  );
 }

@@ -4,7 +4,12 @@ import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 
 /** Node's own defaults are made for browsers and uploads; an API call is small and quick. Times in ms. */
-const LIMITS = { headersTimeout: 10_000, requestTimeout: 20_000, keepAliveTimeout: 65_000, connectionsCheckingInterval: 2000 };
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 20_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2000,
+};
 const MAX_CONNECTIONS = 10_000;
 
 export interface HttpServer {

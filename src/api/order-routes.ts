@@ -39,7 +39,8 @@ export function orderRoutes(deps: OrderDependencies): Router<State> {
 
   router.post('/seller/:sellerId/order/', seller, jsonBody, async (ctx) => {
     const account = sellerOf(ctx);
-    const schema = account.defaultRedirectUrl === null ? createSchemas.redirectRequired : createSchemas.redirectOptional;
+    const schema =
+      account.defaultRedirectUrl === null ? createSchemas.redirectRequired : createSchemas.redirectOptional;
     const { data } = validate(schema, ctx.request.body);
     const { body, replayed } = await createOrder(deps, account, data, idempotencyKeyOf(ctx));
     ctx.state.orderId = body.id;
@@ -76,7 +77,10 @@ function idempotencyKeyOf(ctx: Context): string | undefined {
   if (ctx.headers['idempotency-key'] === undefined) return undefined;
   const key = ctx.get('Idempotency-Key');
   if (!IDEMPOTENCY_KEY.test(key)) {
-    throw new Problem('invalid_idempotency_key', 'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.');
+    throw new Problem(
+      'invalid_idempotency_key',
+      'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.',
+    );
   }
   return key;
 }

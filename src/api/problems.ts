@@ -10,10 +10,12 @@ export function renderProblems(): Middleware<State> {
   return async (ctx, next) => {
     try {
       await next();
-      if (ctx.status === 404 && ctx.body === undefined) throw new Problem('not_found', 'There is nothing at this address.');
+      if (ctx.status === 404 && ctx.body === undefined)
+        throw new Problem('not_found', 'There is nothing at this address.');
     } catch (error) {
       const problem = toProblem(error, ctx.method);
-      if (problem.status >= 500) ctx.state.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed');
+      if (problem.status >= 500)
+        ctx.state.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed');
       ctx.status = problem.status;
       ctx.set({ ...problem.headers, 'Cache-Control': 'no-store' });
       ctx.body = problem.toBody(ctx.path, ctx.state.requestId);
@@ -31,9 +33,13 @@ function toProblem(error: unknown, method: string): Problem {
         : 'The database cannot be reached, and the outcome is unknown. Repeating the same call is safe.';
     return new Problem('service_unavailable', detail, { headers: RETRY_LATER, cause: error });
   }
-  return new Problem('internal_error', 'Something went wrong on our side. Quote the request_id when you ask about it.', {
-    cause: error,
-  });
+  return new Problem(
+    'internal_error',
+    'Something went wrong on our side. Quote the request_id when you ask about it.',
+    {
+      cause: error,
+    },
+  );
 }
 
 /** 405 with `Allow` in place of koa-router's own answer. */

@@ -29,7 +29,11 @@ function unknownField(key: string, path: readonly PropertyKey[], known: readonly
   };
 }
 
-const normalise = (name: string): string => name.slice(0, 64).toLowerCase().replace(/[^a-z]/g, '');
+const normalise = (name: string): string =>
+  name
+    .slice(0, 64)
+    .toLowerCase()
+    .replace(/[^a-z]/g, '');
 
 function knownFields(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
   let current: unknown = schema;

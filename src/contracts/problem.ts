@@ -27,7 +27,10 @@ export const fieldErrorSchema = z
   .object({
     code: z.string().meta({ description: 'Stable, snake_case' }),
     detail: z.string(),
-    pointer: z.string().optional().meta({ description: 'RFC 6901 pointer into the request body', example: '/data/amount' }),
+    pointer: z
+      .string()
+      .optional()
+      .meta({ description: 'RFC 6901 pointer into the request body', example: '/data/amount' }),
   })
   .meta({ id: 'FieldError' });
 export type FieldError = z.infer<typeof fieldErrorSchema>;
@@ -43,7 +46,10 @@ export const problemSchema = z
     code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]),
     request_id: z.string(),
     errors: z.array(fieldErrorSchema).min(1),
-    order_id: z.string().optional().meta({ description: 'With `duplicate_reference`: the order that holds the reference' }),
+    order_id: z
+      .string()
+      .optional()
+      .meta({ description: 'With `duplicate_reference`: the order that holds the reference' }),
     order_url: z.string().optional(),
     order_status: z.string().optional().meta({ description: 'With a refused change: the status it met' }),
   })

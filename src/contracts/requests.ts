@@ -30,18 +30,21 @@ const text = (max: number) =>
     .refine((value) => value === value.trim(), 'Must not start or end with a blank');
 
 function amount({ maxAmountPence }: OrderRules) {
-  return z.number().transform((pounds, context) => {
-    const pence = poundsToPence(pounds);
-    if (pence === undefined) return refuse(context, 'invalid_amount', 'Must be in pounds with at most 2 decimals');
-    if (pence <= 0) return refuse(context, 'too_small', 'Must be more than 0');
-    if (pence > maxAmountPence) return refuse(context, 'too_big', `Must be at most ${formatPence(maxAmountPence)}`);
-    return pence;
-  }).meta({
-    description: 'GBP, more than 0, at most 2 decimals',
-    example: 1234.5,
-    exclusiveMinimum: 0,
-    maximum: penceToPounds(maxAmountPence),
-  });
+  return z
+    .number()
+    .transform((pounds, context) => {
+      const pence = poundsToPence(pounds);
+      if (pence === undefined) return refuse(context, 'invalid_amount', 'Must be in pounds with at most 2 decimals');
+      if (pence <= 0) return refuse(context, 'too_small', 'Must be more than 0');
+      if (pence > maxAmountPence) return refuse(context, 'too_big', `Must be at most ${formatPence(maxAmountPence)}`);
+      return pence;
+    })
+    .meta({
+      description: 'GBP, more than 0, at most 2 decimals',
+      example: 1234.5,
+      exclusiveMinimum: 0,
+      maximum: penceToPounds(maxAmountPence),
+    });
 }
 
 function refuse(context: z.RefinementCtx, code: string, message: string): never {

@@ -12,7 +12,11 @@ export const orderStatusChangedSchema = z
     data: z.object({
       order: orderSchema,
       previous_status: z.enum(ORDER_STATUSES),
-      sequence: z.number().int().min(1).meta({ description: 'The change of status of this order, from 1 without a gap' }),
+      sequence: z
+        .number()
+        .int()
+        .min(1)
+        .meta({ description: 'The change of status of this order, from 1 without a gap' }),
       actor: z.enum(ACTORS),
       reason: z.string().nullable(),
     }),

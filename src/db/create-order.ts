@@ -23,7 +23,10 @@ export interface NewOrder extends OrderHistory {
  * @returns false where the key is claimed already
  * @throws a unique violation of `orders_reference` where the seller's reference is taken
  */
-export async function insertOrder(db: Db, { order, changes, attachments, sweepAt, idempotency }: NewOrder): Promise<boolean> {
+export async function insertOrder(
+  db: Db,
+  { order, changes, attachments, sweepAt, idempotency }: NewOrder,
+): Promise<boolean> {
   const { rowCount } = await db.query(
     `with claim as (
        insert into idempotency_key (seller_id, key, request_digest, order_id, response)

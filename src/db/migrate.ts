@@ -1,9 +1,10 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { PACKAGE_ROOT } from '../package-root';
 import type { Db } from './pool';
 import { inTransaction } from './pool';
 
-const FOLDER = path.join(__dirname, 'migrations');
+const FOLDER = path.join(PACKAGE_ROOT, 'src/db/migrations');
 /** Any constant does; it keeps two migrating processes apart. */
 const LOCK = 7_351_001;
 

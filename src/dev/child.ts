@@ -71,6 +71,8 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
   writeFileSync(spec.pidFile, JSON.stringify(record));
   const running = () => child.exitCode === null && child.signalCode === null;
   const stop = async () => {
+    // Without this nothing might keep us alive until it has ended.
+    child.ref();
     if (running()) await end(id, spec.stopSignal ?? 'SIGTERM');
     await exited;
     if (readRecord(spec.pidFile)?.child.pid === pid) rmSync(spec.pidFile, { force: true });
@@ -83,6 +85,7 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
     running,
     stop: () => (stopping ??= stop()),
     async kill(signal) {
+      child.ref();
       if (running()) send(id, signal);
       if (signal === 'SIGKILL') await exited;
     },

@@ -1,5 +1,3 @@
-import { freePort } from './ports';
-
 /** More than a load test on one machine can reach. */
 const NO_LIMIT = 1_000_000;
 
@@ -30,13 +28,18 @@ export function dynamicConfigFile(): string {
 }
 
 /** A config of the stock server: all four services in one process on loopback, one SQLite file, paths from its folder. */
-export async function serverConfig(port: number, files: { database: string; dynamicConfig: string }, durable: boolean) {
-  const service = async (grpcPort?: number) => ({
-    rpc: { grpcPort: grpcPort ?? (await freePort()), membershipPort: await freePort(), bindOnIP: '127.0.0.1' },
+export function serverConfig(ports: number[], files: { database: string; dynamicConfig: string }, durable: boolean) {
+  const [frontend, ...rest] = ports;
+  const address = `127.0.0.1:${frontend ?? ''}`;
+  const service = (grpcPort = rest.pop()) => ({
+    rpc: { grpcPort, membershipPort: rest.pop(), bindOnIP: '127.0.0.1' },
   });
-  const cluster = { enabled: true, initialFailoverVersion: 1, rpcName: 'frontend', rpcAddress: `127.0.0.1:${port}` };
+  const cluster = { enabled: true, initialFailoverVersion: 1, rpcName: 'frontend', rpcAddress: address };
   const sql = {
     pluginName: 'sqlite',
+    // Unused, and refused if they are empty.
+    connectAddr: 'localhost',
+    connectProtocol: 'tcp',
     databaseName: files.database,
     // Full syncing for npm start. Without it data survive a killed server, but not a machine that goes down.
     connectAttributes: { mode: 'rwc', setup: 'true', journal_mode: 'wal', synchronous: durable ? '2' : '0' },
@@ -53,10 +56,10 @@ export async function serverConfig(port: number, files: { database: string; dyna
     },
     global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
     services: {
-      frontend: await service(port),
-      history: await service(),
-      matching: await service(),
-      worker: await service(),
+      frontend: service(frontend),
+      history: service(),
+      matching: service(),
+      worker: service(),
     },
     clusterMetadata: {
       enableGlobalNamespace: false,
@@ -66,7 +69,7 @@ export async function serverConfig(port: number, files: { database: string; dyna
       clusterInformation: { active: cluster },
     },
     dcRedirectionPolicy: { policy: 'noop' },
-    publicClient: { hostPort: `127.0.0.1:${port}` },
+    publicClient: { hostPort: address },
     dynamicConfigClient: { filepath: files.dynamicConfig, pollInterval: '60s' },
   });
 }

@@ -2,9 +2,17 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild, type Child } from './child';
 import type { TemporalPrograms } from './find-temporal';
+import { innerPorts } from './inner-ports';
 import { dynamicConfig, dynamicConfigFile, serverConfig, uiConfig } from './temporal-config';
 
-export type Launch = { dataDir: string; port: number; uiPort: number | undefined; namespace: string; durable: boolean };
+export type Launch = {
+  dataDir: string;
+  port: number;
+  uiPort: number | undefined;
+  namespace: string;
+  durable: boolean;
+  log: (line: string) => void;
+};
 
 export type Launched = {
   server: Child;
@@ -34,10 +42,13 @@ export async function launchTemporal(programs: TemporalPrograms, launch: Launch)
     return { server, ui: launch.uiPort === undefined ? undefined : server, keepData };
   }
   const server = await launchServer(programs.server, dir, launch);
-  const { uiPort } = launch;
-  const ui =
-    programs.ui === undefined || uiPort === undefined ? undefined : await launchUi(programs.ui, dir, launch, uiPort);
-  return { server, ui, keepData };
+  if (programs.ui === undefined || launch.uiPort === undefined) return { server, ui: undefined, keepData };
+  try {
+    return { server, ui: await launchUi(programs.ui, dir, launch, launch.uiPort), keepData };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
 }
 
 function launchCli(cli: string, dir: string, { dataDir, port, uiPort, durable }: Launch): Promise<Child> {
@@ -50,10 +61,12 @@ function launchCli(cli: string, dir: string, { dataDir, port, uiPort, durable }:
   return startServer(cli, args, dir, dataDir);
 }
 
-async function launchServer(binary: string, dir: string, { dataDir, port, durable }: Launch): Promise<Child> {
+async function launchServer(binary: string, dir: string, launch: Launch): Promise<Child> {
+  const { dataDir, port, uiPort, durable, log } = launch;
   const files = { database: DATABASE, dynamicConfig: 'dynamic-config.yaml' };
   writeFileSync(join(dir, files.dynamicConfig), dynamicConfigFile());
-  writeFileSync(join(dir, 'server.yaml'), await serverConfig(port, files, durable));
+  const inner = await innerPorts(dir, DATABASE, [port, uiPort ?? 0], log);
+  writeFileSync(join(dir, 'server.yaml'), serverConfig([port, ...inner], files, durable));
   return startServer(binary, ['--config-file', 'server.yaml', '--allow-no-auth', 'start'], dir, dataDir);
 }
 

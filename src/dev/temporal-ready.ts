@@ -6,25 +6,32 @@ import type { Child } from './child';
 const SERVER_LIMIT = 60_000;
 const UI_LIMIT = 20_000;
 
-/** Waits until a workflow service call goes all the way to the store; what went wrong, if that does not come. */
+const NAMESPACE = 'temporal-system';
+
+/** Waits until workflows can be started and run: what went wrong, if it does not come to that. */
 export function serverReady(server: Child, address: string): Promise<string | undefined> {
   return ready(server, SERVER_LIMIT, async () => {
     const connection = await Connection.connect({ address, connectTimeout: 1000 });
     try {
-      await connection.withDeadline(Date.now() + 2000, () =>
-        connection.workflowService.describeWorkflowExecution({
-          namespace: 'temporal-system',
-          execution: { workflowId: 'no-such-workflow' },
-        }),
-      );
-    } catch (error) {
-      // Said by the history service, the last to be up: the namespace is there, and no such workflow in it.
-      return (error as { details?: string }).details?.includes('workflow not found') ?? false;
+      return await connection.withDeadline(Date.now() + 2000, () => isWhole(connection));
     } finally {
       await connection.close();
     }
-    return true;
   });
+}
+
+/** Whether the frontend reaches the history service and the matching service, and these the store. */
+async function isWhole({ workflowService }: Connection): Promise<boolean> {
+  await workflowService.listTaskQueuePartitions({ namespace: NAMESPACE, taskQueue: { name: 'no-such-queue' } });
+  try {
+    await workflowService.describeWorkflowExecution({
+      namespace: NAMESPACE,
+      execution: { workflowId: 'no-such-workflow' },
+    });
+    return true;
+  } catch (error) {
+    return (error as { details?: string }).details?.includes('workflow not found') ?? false;
+  }
 }
 
 export function uiReady(ui: Child, url: string): Promise<string | undefined> {

@@ -44,7 +44,7 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
 
   const address = `127.0.0.1:${port}`;
   const uiUrl = `http://127.0.0.1:${uiPort}`;
-  const launch = { dataDir, port, uiPort: ui ? uiPort : undefined, namespace, durable };
+  const launch = { dataDir, port, uiPort: ui ? uiPort : undefined, namespace, durable, log };
   for (let triesLeft = 2; ; triesLeft -= 1) {
     const launched = await launchTemporal(programs, launch);
     const problem = await serverReady(launched.server, address);

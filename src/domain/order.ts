@@ -67,9 +67,7 @@ export type Decision = { kind: 'change'; next: OrderHistory } | { kind: 'repeat'
 export function created(order: Order, actor: Actor): OrderHistory {
   return {
     order,
-    changes: [
-      { version: 1, event: 'created', from: null, to: 'CREATED', actor, reason: null, at: order.createdAt },
-    ],
+    changes: [{ version: 1, event: 'created', from: null, to: 'CREATED', actor, reason: null, at: order.createdAt }],
   };
 }
 

@@ -33,7 +33,11 @@ export async function reportProgress(
 }
 
 /** What is final or a repeat is answered from the row; all else is the workflow's to decide. */
-async function changeOrder(deps: OrderDependencies, stored: StoredOrder, request: ChangeRequest): Promise<ChangedOrder> {
+async function changeOrder(
+  deps: OrderDependencies,
+  stored: StoredOrder,
+  request: ChangeRequest,
+): Promise<ChangedOrder> {
   const { order, attachments } = stored;
   const kind = judge(stored, request.event);
   if (kind === 'repeat') return { order, attachments };
@@ -57,7 +61,11 @@ function refused({ event }: ChangeRequest, status: OrderStatus): Problem {
       })
     : new Problem('transition_not_allowed', `${event} is not allowed: the order is ${status}.`, {
         errors: [
-          { code: 'transition_not_allowed', detail: `Not allowed while the order is ${status}`, pointer: '/data/event' },
+          {
+            code: 'transition_not_allowed',
+            detail: `Not allowed while the order is ${status}`,
+            pointer: '/data/event',
+          },
         ],
         members: { order_status: status },
       });

@@ -33,7 +33,11 @@ export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { sour
  * The order as it is now: by its workflow where that answers in time and is not behind the row, else by the row, which
  * is never behind what any caller was told.
  */
-export async function retrieveOrder(deps: OrderDependencies, orderId: string, sellerId: string): Promise<RetrievedOrder> {
+export async function retrieveOrder(
+  deps: OrderDependencies,
+  orderId: string,
+  sellerId: string,
+): Promise<RetrievedOrder> {
   const { order, attachments, started } = await readStored(deps, orderId, sellerId);
   const shown = isFinal(order.status) || !started ? undefined : await deps.asker.ask(order.id);
   return isAtLeast(shown, order)

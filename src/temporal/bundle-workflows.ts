@@ -1,13 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
+import { PACKAGE_ROOT } from '../package-root';
 
 /** The workflows' code for the worker's sandbox, made once by `npm run build`. */
-export const WORKFLOW_BUNDLE = path.join(__dirname, '../../workflow-bundle.js');
+export const WORKFLOW_BUNDLE = path.join(PACKAGE_ROOT, 'dist/workflow-bundle.js');
 
 async function bundle(): Promise<void> {
   const { code } = await bundleWorkflowCode({
-    workflowsPath: path.join(__dirname, '../../workflows/index.js'),
+    workflowsPath: path.join(PACKAGE_ROOT, 'dist/workflows/index.js'),
     logger: {
       log: () => undefined,
       trace: () => undefined,

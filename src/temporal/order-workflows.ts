@@ -92,7 +92,9 @@ export function createOrderWorkflows(
     },
 
     async resume(order) {
-      await within(startTimeoutMs, () => client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order)));
+      await within(startTimeoutMs, () =>
+        client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order)),
+      );
     },
 
     query(orderId, timeoutMs) {

@@ -12,7 +12,7 @@ export async function ensureNamespace(client: Client): Promise<void> {
   try {
     await client.workflowService.registerNamespace({
       namespace: client.options.namespace,
-      workflowExecutionRetentionPeriod: { seconds: RETENTION_DAYS * 86_400 as never },
+      workflowExecutionRetentionPeriod: { seconds: (RETENTION_DAYS * 86_400) as never },
     });
   } catch (error) {
     if (!isGrpcServiceError(error) || Number(error.code) !== ALREADY_EXISTS) throw error;

@@ -71,6 +71,7 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
     const deadline = setTimeout(() => void client.destroy(timeoutError(timeoutMs)), timeoutMs);
     try {
       const { statusCode: status, headers, body } = await client.request(toHttp(url, request));
+      // Unheard, a late error of the body would end the process.
       body.on('error', () => undefined);
       result.status = status;
       result.phases.headersMs = elapsedMs();

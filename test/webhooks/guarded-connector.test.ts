@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
-import type { LookupFunction } from 'node:net';
+import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily, type LookupFunction } from 'node:net';
 import { Client } from 'undici';
 import { guardedConnector, isPublicAddress, type AddressPolicy } from '../../src/webhooks/address-guard';
-import { answering, startReceiver, stopReceivers, type Receiver } from './receivers';
+import { answering, closedBySender, startReceiver, stopReceivers, type Receiver } from './receivers';
 
 const httpToo = { allowPrivate: false, allowHttp: true };
 
@@ -11,7 +11,11 @@ let receiver: Receiver;
 beforeEach(async () => {
   receiver = await startReceiver((_request, response) => response.end('inside'));
 });
-afterEach(stopReceivers);
+const autoSelectFamily = getDefaultAutoSelectFamily();
+afterEach(async () => {
+  setDefaultAutoSelectFamily(autoSelectFamily);
+  await stopReceivers();
+});
 
 /** What becomes of a request through the guarded connector alone, without any check of the URL: a status or an error code. */
 async function request(origin: string, policy: AddressPolicy, lookup?: LookupFunction): Promise<unknown> {
@@ -97,6 +101,7 @@ describe('the guarded connector', () => {
     expect(await request(`http://shifting.example:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
     expect(reads).toBeGreaterThan(1);
     expect(receiver.received).toHaveLength(0);
+    expect(await closedBySender(receiver.sockets[0])).toBe(true);
   });
 
   test.each([
@@ -122,7 +127,8 @@ describe('the guarded connector', () => {
     expect(await request(`http://none.example:${receiver.port}`, httpToo, answering([]))).toBe('ENOTFOUND');
   });
 
-  test('asks for all addresses of a name, also when it is to give one', async () => {
+  test('asks for all addresses of a name, also when Node wants one', async () => {
+    setDefaultAutoSelectFamily(false);
     const asked: unknown[] = [];
     const lookup: LookupFunction = (_name, options, callback) => {
       asked.push(options.all);
@@ -138,7 +144,9 @@ describe('the guarded connector', () => {
     expect(await request('https://ports.example:80', { ...httpToo, allowHttp: false }, lookup)).toBe(
       'ERR_ADDRESS_REFUSED',
     );
-    expect(await request('http://ports.example', { ...httpToo, allowHttp: false }, lookup)).toBe('ERR_ADDRESS_REFUSED');
+    expect(await request('http://ports.example:8080', { ...httpToo, allowHttp: false }, lookup)).toBe(
+      'ERR_ADDRESS_REFUSED',
+    );
     expect(lookup.calls).toBe(0);
   });
 });

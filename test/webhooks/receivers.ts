@@ -60,6 +60,13 @@ export async function closedPort(): Promise<number> {
   return port;
 }
 
+/** Waits until a receiver sees its connection gone, a second at most; whether it is. */
+export async function closedBySender(socket: Socket | undefined): Promise<boolean> {
+  const until = Date.now() + 1000;
+  while (socket?.destroyed === false && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
+  return socket?.destroyed ?? false;
+}
+
 /** A lookup that gives these answers in turn, the last one for ever after. */
 export function answering(...answers: string[][]): LookupFunction & { calls: number } {
   const lookup = Object.assign(

@@ -61,6 +61,7 @@ describe('signing a webhook', () => {
 
   test.each([
     ['no prefix', 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    ['another prefix', 'wh-sk-MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
     ['not base64', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2La-!Sw'],
     ['too short', `whsec_${Buffer.alloc(23).toString('base64')}`],
     ['too long', `whsec_${Buffer.alloc(65).toString('base64')}`],

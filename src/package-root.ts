@@ -1,0 +1,9 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+
+/** The folder of package.json: the same for the sources and for what is compiled to `dist/`. */
+export const PACKAGE_ROOT = findUp(__dirname);
+
+function findUp(folder: string): string {
+  return existsSync(path.join(folder, 'package.json')) ? folder : findUp(path.dirname(folder));
+}

@@ -1,0 +1,108 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
+import { loadConfig } from '../../src/config';
+import type { Db } from '../../src/db/pool';
+import { createCheckoutKey, createSellerKey, insertSeller, insertWebhookSecret } from '../../src/db/sellers';
+import { createLogger } from '../../src/logger';
+import { startServer } from '../../src/server';
+import { createTemporalClient } from '../../src/temporal/connection';
+import { installTemporalRuntime } from '../../src/temporal/runtime';
+import { ensureNamespace } from '../../src/temporal/set-up';
+import { generateWebhookSecret } from '../../src/webhooks/sign';
+import { startWorker } from '../../src/worker';
+import type { Api } from './api';
+import { apiOf } from './api';
+import { createDatabase } from './database';
+
+export const log = createLogger(process.env.TEST_LOG_LEVEL ?? 'silent', 'test');
+let runtimeInstalled = false;
+
+export interface TestSeller {
+  id: string;
+  key: string;
+  webhookSecret: string;
+}
+
+/** Settings that make a test quick; times in ms. */
+export const QUICK = {
+  NODE_ENV: 'test',
+  HOST: '127.0.0.1',
+  PORT: '0',
+  WORKER_HEALTH_PORT: '0',
+  CHECKOUT_BASE_URL: 'https://checkout.example',
+  WEBHOOK_ALLOW_PRIVATE: 'true',
+  SWEEP_INTERVAL_MS: '200',
+  SWEEP_START_AFTER_MS: '1000',
+  SWEEP_CHECK_AFTER_MS: '1500',
+  START_TIMEOUT_MS: '3000',
+  SHUTDOWN_GRACE_MS: '2000',
+};
+
+export interface Stack {
+  api: Api;
+  db: Db;
+  databaseUrl: string;
+  client: Client;
+  temporal: ClientConnectConfig;
+  seller: TestSeller;
+  env: Record<string, string>;
+  startWorker(): Promise<void>;
+  stopWorker(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The service in this process, on a database and a namespace of its own. */
+export async function startStack({
+  env = {},
+  worker = true,
+  address = process.env.TEST_TEMPORAL_ADDRESS!,
+}: { env?: Record<string, string>; worker?: boolean; address?: string } = {}): Promise<Stack> {
+  if (!runtimeInstalled) installTemporalRuntime(log, undefined);
+  runtimeInstalled = true;
+  const database = await createDatabase();
+  const temporal = { connectionOptions: { address }, namespace: `test-${randomBytes(6).toString('hex')}` };
+  const client = createTemporalClient(temporal);
+  await ensureNamespace(client);
+  const allEnv = { ...QUICK, DATABASE_URL: database.url, ...env };
+  const config = loadConfig(allEnv);
+  const server = await startServer(config, temporal, log);
+  const seller = await createSeller(database.db);
+  const checkoutKey = await createCheckoutKey(database.db);
+  let running: Awaited<ReturnType<typeof startWorker>> | undefined;
+  const stack: Stack = {
+    api: apiOf(`http://127.0.0.1:${server.port}`, seller, checkoutKey),
+    db: database.db,
+    databaseUrl: database.url,
+    client,
+    temporal,
+    seller,
+    env: allEnv,
+    async startWorker() {
+      running = await startWorker(config, temporal, log);
+    },
+    async stopWorker() {
+      await running?.stop();
+      running = undefined;
+    },
+    async stop() {
+      await server.stop();
+      await stack.stopWorker();
+      await client.connection.close();
+      await database.drop();
+    },
+  };
+  if (worker) await stack.startWorker();
+  return stack;
+}
+
+export async function createSeller(
+  db: Db,
+  defaultRedirectUrl: string | null = 'https://shop.example/done',
+): Promise<TestSeller> {
+  const id = randomUUID();
+  const webhookSecret = generateWebhookSecret();
+  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl });
+  await insertWebhookSecret(db, id, webhookSecret);
+  return { id, key: await createSellerKey(db, id), webhookSecret };
+}

@@ -1,0 +1,90 @@
+import type { LookupFunction } from 'node:net';
+import { answering, closedBySender, closedPort, startTcpReceiver } from './receivers';
+import { sender, sendTo, slackMs, stopAll, timeoutMs, webhook } from './sending';
+
+afterEach(stopAll);
+
+describe('a receiver in trouble', () => {
+  test('that answers 200 after the deadline has failed, and its connection is closed', async () => {
+    const { attempt, receiver } = await sendTo((response) => {
+      const answer = setTimeout(() => response.end(), 3 * timeoutMs);
+      response.on('close', () => clearTimeout(answer));
+    });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', peerAddress: '127.0.0.1' });
+    expect(attempt.errorDetail).toBe('no answer within 300 ms');
+    expect(attempt.phases).toEqual({ connectedMs: expect.any(Number), headersMs: null });
+    expect(attempt.durationMs).toBeGreaterThanOrEqual(timeoutMs - 10);
+    expect(attempt.durationMs).toBeLessThan(2 * timeoutMs);
+    expect(await closedBySender(receiver.sockets[0])).toBe(true);
+  });
+
+  test('whose headers come a byte at a time has failed at the deadline', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      const answer = 'HTTP/1.1 200 OK\r\nX-Pad: ';
+      let sent = 0;
+      const drip = setInterval(() => socket.write(answer.charAt(sent++) || 'a'), 5);
+      socket.on('close', () => clearInterval(drip));
+    });
+    const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout' });
+    expect(attempt.durationMs).toBeLessThan(timeoutMs + slackMs);
+  });
+
+  test('that says 100 Continue and 103 for ever has failed at the deadline', async () => {
+    const receiver = await startTcpReceiver((socket) => {
+      const drip = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
+      socket.on('close', () => clearInterval(drip));
+    });
+    const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout' });
+  });
+
+  test('whose name is never resolved has failed at the deadline', async () => {
+    const lookup: LookupFunction = () => undefined;
+    const attempt = await sender({ lookup }).send(webhook('http://silent.example/'));
+    expect(attempt).toMatchObject({ status: null, error: 'timeout', peerAddress: null });
+    expect(attempt.phases).toEqual({ connectedMs: null, headersMs: null });
+    expect(attempt.durationMs).toBeLessThan(timeoutMs + slackMs);
+  });
+
+  test('whose name is unknown has failed by dns', async () => {
+    const lookup: LookupFunction = (name, _options, callback) => {
+      const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), {
+        code: 'ENOTFOUND',
+        syscall: 'getaddrinfo',
+      });
+      process.nextTick(callback, error, []);
+    };
+    const attempt = await sender({ lookup }).send(webhook('http://unknown.example/'));
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'dns', peerAddress: null });
+    expect(attempt.errorDetail).toBe('getaddrinfo ENOTFOUND unknown.example');
+  });
+
+  test('whose resolver refuses is in trouble by dns, not refused by the receiver', async () => {
+    const lookup: LookupFunction = (_name, _options, callback) => {
+      const error = Object.assign(new Error('queryA ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'queryA' });
+      process.nextTick(callback, error, []);
+    };
+    expect((await sender({ lookup }).send(webhook('http://unknown.example/'))).error).toBe('dns');
+  });
+
+  test('where nothing listens has refused, at one address or at each of several', async () => {
+    const port = await closedPort();
+    const one = await sender().send(webhook(`http://127.0.0.1:${port}/`));
+    expect(one).toMatchObject({ status: null, outcome: 'failed', error: 'refused', peerAddress: null });
+    const lookup = answering(['127.0.0.1', '127.0.0.2']);
+    const several = await sender({ lookup }).send(webhook(`http://several.example:${port}/`));
+    expect(several).toMatchObject({ error: 'refused', errorDetail: expect.stringMatching(/./) });
+  });
+
+  test.each([
+    ['resets the connection', 'reset'],
+    ['closes it without an answer', 'close'],
+  ])('that takes the request and %s has failed by reset', async (_what, how) => {
+    const { attempt, receiver } = await sendTo(({ socket }) =>
+      how === 'reset' ? socket?.resetAndDestroy() : socket?.end(),
+    );
+    expect(receiver.received).toHaveLength(1);
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'reset', peerAddress: '127.0.0.1' });
+  });
+});
