@@ -30,7 +30,7 @@ export interface PendingWebhook extends StoredWebhook {
 }
 
 /** What became of a webhook by an attempt at it. */
-export type WebhookResult = { state: WebhookState } & Pick<PendingWebhook, 'nextAttemptAt' | 'givesWay'>;
+export type WebhookResult = { state: WebhookState | 'missing' } & Pick<PendingWebhook, 'nextAttemptAt' | 'givesWay'>;
 
 /** How an event ends that is not tried again. */
 const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disabled' } as const;
@@ -77,7 +77,7 @@ export function createActivities({ db, sender, schedule, checkoutBaseUrl, checkA
     async sendWebhook(input: { eventId: string; attempt: number; othersWait: boolean }): Promise<WebhookResult> {
       const { eventId, attempt, othersWait } = input;
       const event = await findWebhookEvent(db, eventId);
-      if (!event) throw ApplicationFailure.nonRetryable(`there is no webhook event ${eventId}`, 'WebhookNotFound');
+      if (!event) return { state: 'missing', nextAttemptAt: null, givesWay: false };
       if (event.state !== 'pending' || event.attempts >= attempt) return toResult(event);
 
       const at = new Date();

@@ -17,7 +17,7 @@ const baseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
   .transform((url) => url.replace(/\/+$/, ''));
 
-const environment = z.object({
+const settings = z.object({
   NODE_ENV: z.string().default('development'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   HOST: z.string().default('127.0.0.1'),
@@ -49,6 +49,17 @@ const environment = z.object({
   WEBHOOK_ALLOW_PRIVATE: flag.default(false),
   WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: flag.default(false),
 });
+
+const environment = settings.refine(
+  (env) => env.NODE_ENV !== 'production' || !env.WEBHOOK_ALLOW_PRIVATE || env.WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION,
+  {
+    path: ['WEBHOOK_ALLOW_PRIVATE'],
+    error:
+      'lets sellers reach this network; in production it must be said twice, with WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true',
+    // Beside what else is wrong, not after it.
+    when: () => true,
+  },
+);
 
 /** All settings of the service; Temporal's own are read by `@temporalio/envconfig`. Times in ms. */
 export interface Config {
@@ -82,7 +93,7 @@ export class ConfigError extends Error {}
 export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
   // An empty variable is one that was not set, as in `PORT= npm start`.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const { data, error } = environment.safeParse(given);
+  const { data, error } = environment.safeParse(given, { reportInput: true });
   if (error) {
     const lines = error.issues.map(({ path, message, input }) =>
       input === undefined ? `${path.join('.')}: is missing` : `${path.join('.')}: ${message}`,
@@ -90,12 +101,6 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     throw new ConfigError(['The configuration is wrong:', ...lines].join('\n  '));
   }
   const production = data.NODE_ENV === 'production';
-  if (production && data.WEBHOOK_ALLOW_PRIVATE && !data.WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION) {
-    throw new ConfigError(
-      'WEBHOOK_ALLOW_PRIVATE: lets sellers reach this network; in production it must be said twice, ' +
-        'with WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true',
-    );
-  }
   return {
     production,
     logLevel: data.LOG_LEVEL,

@@ -14,10 +14,9 @@ export async function runUntilSignalled(
   onStop?: () => void,
 ): Promise<void> {
   const running: Running[] = [];
-  let stopping = false;
+  let stopping: Promise<void> | undefined;
 
   async function stop(exitCode: number): Promise<void> {
-    stopping = true;
     onStop?.();
     for (const part of running.reverse()) {
       await part.stop().catch((error: unknown) => {
@@ -30,15 +29,15 @@ export async function runUntilSignalled(
 
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
-    void stop(0);
+    stopping = stop(0);
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   try {
     await start((part) => running.push(part));
   } catch (error) {
-    if (stopping) return;
-    console.error(error instanceof ConfigError ? error.message : error);
-    await stop(1);
+    // A part that was stopped under a start still under way may well fail it.
+    if (!stopping) console.error(error instanceof ConfigError ? error.message : error);
+    await (stopping ??= stop(1));
   }
 }

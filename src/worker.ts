@@ -38,11 +38,12 @@ export async function startWorker(
   const client = createTemporalClient(temporal);
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const sender = createWebhookSender({ policy: config.addressPolicy, timeoutMs: config.webhookTimeoutMs });
-  let worker: Worker | undefined;
-  const health = await serveHealth(config, db, () => worker?.getState() === 'RUNNING', log);
+  let isServing = (): boolean => false;
+  const health = await serveHealth(config, db, () => isServing(), log);
   const connection = await connect(temporal, client, log);
-  worker = await createWorker(config, { connection, namespace: client.options.namespace }, db, sender);
+  const worker = await createWorker(config, { connection, namespace: client.options.namespace }, db, sender);
   const run = worker.run();
+  isServing = () => worker.getState() === 'RUNNING';
   const stopSweep = startSweep({
     db,
     workflows: createOrderWorkflows(client, config),
@@ -56,8 +57,9 @@ export async function startWorker(
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
       await stopSweep();
-      if (worker?.getState() === 'RUNNING') worker.shutdown();
-      await run;
+      if (isServing()) worker.shutdown();
+      // A failure of the run was told by `failed`.
+      await run.catch(() => undefined);
       await sender.close();
       await connection.close();
       await client.connection.close();

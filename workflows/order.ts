@@ -12,7 +12,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities } from '../activities';
+import type { Activities, PendingWebhook } from '../activities';
 import type { Decision, Order, OrderHistory } from '../src/domain/order';
 import { decide, judge } from '../src/domain/order';
 import { isFinal } from '../src/domain/status';
@@ -45,7 +45,7 @@ class OrderRun {
   private readonly lane = new DeliveryLane();
   private readonly lock = new Lock();
   /** Set where the row tells another story than this workflow: the run stops, and the sweep resumes from the row. */
-  private conflict: unknown;
+  private conflict: Error | undefined;
   /** An operator's native cancellation is no handler that the SDK would count. */
   private signalsInWork = 0;
 
@@ -55,7 +55,7 @@ class OrderRun {
   listen(): void {
     setHandler(getOrderQuery, () => this.history?.order ?? null);
     setHandler(cancelOrderUpdate, (payload: unknown) => this.update(toRequest(payload, 'operator', 'cancel')), {
-      validator: (_payload: unknown) => this.refuseEarly('cancel'),
+      validator: (payload: unknown) => this.refuseEarly(toRequest(payload, 'operator', 'cancel').event),
     });
     setHandler(reportProgressUpdate, (payload: unknown) => this.update(toRequest(payload, 'checkout')), {
       validator: (payload: unknown) => this.refuseEarly(toRequest(payload, 'checkout').event),
@@ -71,10 +71,10 @@ class OrderRun {
     const { orderId } = 'history' in input ? { orderId: input.history.order.id } : input;
     this.history ??= await this.load(orderId);
     this.announce();
-    this.expire().catch((error: unknown) => (this.conflict ??= error));
+    this.expire().catch((error: unknown) => (this.conflict ??= error as Error));
     while (!this.isOver()) {
       if (this.lane.isEmpty) await condition(() => !this.lane.isEmpty || this.isOver());
-      else await this.lane.step(() => this.mustStop());
+      else if (!(await this.lane.step(() => this.mustStop()))) await this.bringForward();
       this.announce();
     }
     if (this.conflict !== undefined) {
@@ -171,21 +171,32 @@ class OrderRun {
   }
 
   private async save(next: OrderHistory): Promise<void> {
+    this.lane.add(await this.saveHistory(next));
+    this.history = next;
+    this.announce();
+  }
+
+  private async saveHistory(history: OrderHistory): Promise<PendingWebhook[]> {
     if (this.conflict !== undefined) throw this.conflict;
     const { saveOrder } = proxyActivities<Activities>({
       startToCloseTimeout: '15 seconds',
       retry: RETRY,
-      summary: `save ${next.order.status}`,
+      summary: `save ${history.order.status}`,
     });
     try {
-      this.lane.add(await saveOrder(next));
+      return await saveOrder(history);
     } catch (error) {
       log.error('the order cannot be saved: the row tells another story; the sweep resumes it from the row', { error });
-      this.conflict = error;
+      this.conflict = error as Error;
       throw ApplicationFailure.nonRetryable('the order was changed elsewhere; repeat the call', 'OrderConflict');
     }
-    this.history = next;
-    this.announce();
+  }
+
+  /** Saves what a restored backup made Postgres forget; the webhooks go on as the row has them then. */
+  private async bringForward(): Promise<void> {
+    await this.lock.hold(async () => {
+      this.lane.reset(await this.saveHistory(this.loaded()));
+    });
   }
 
   private announce(): void {

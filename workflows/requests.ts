@@ -19,10 +19,15 @@ export function toRequest(payload: unknown, fallbackActor: Actor, event?: OrderE
   const fields: Record<string, unknown> = typeof payload === 'object' && payload !== null ? { ...payload } : {};
   const { actor, reason } = fields;
   return {
-    event: event ?? String(JSON.stringify(fields.event)).replace(/^"|"$/g, '').slice(0, MAX_EVENT_LENGTH),
+    event: event ?? nameOf(fields.event),
     actor: ACTORS.find((known) => known === actor) ?? fallbackActor,
     reason: typeof reason === 'string' ? reason.slice(0, MAX_REASON_LENGTH) : null,
   };
+}
+
+function nameOf(event: unknown): string {
+  const name = typeof event === 'string' ? event : `not a name: ${JSON.stringify(event) as string | undefined}`;
+  return name.slice(0, MAX_EVENT_LENGTH);
 }
 
 export function isRequestable(event: string): event is OrderEvent {

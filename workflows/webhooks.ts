@@ -28,21 +28,31 @@ export class DeliveryLane {
       : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${head.nextAttemptAt}`;
   }
 
-  /** Waits for the head's time and makes one attempt at it. Returns early when `interrupted` turns true. */
-  async step(interrupted: () => boolean): Promise<void> {
+  /** Starts over with what the row says is unsettled. */
+  reset(pending: readonly PendingWebhook[]): void {
+    this.queue.length = 0;
+    this.lastSequence = 0;
+    this.add(pending);
+  }
+
+  /**
+   * Waits for the head's time and makes one attempt at it. Returns early when `interrupted` turns true.
+   * @returns false where Postgres does not know the head: the row is older than the workflow
+   */
+  async step(interrupted: () => boolean): Promise<boolean> {
     const head = this.queue[0];
-    if (!head) return;
+    if (!head) return true;
     if (head.nextAttemptAt !== null) {
       const waitMs = Date.parse(head.nextAttemptAt) - Date.now();
       const summary = `webhook ${head.sequence}: until attempt ${head.attempts + 1}`;
       const wakeUp = (): boolean => interrupted() || this.mustGiveWay();
       if (waitMs > 0) await condition(wakeUp, waitMs, { summary });
-      if (interrupted()) return;
+      if (interrupted()) return true;
     }
     if (this.mustGiveWay()) {
       await exhaust(head);
       this.queue.shift();
-      return;
+      return true;
     }
     const attempt = head.attempts + 1;
     const result = await send(head, attempt, this.queue.length > 1);
@@ -51,6 +61,7 @@ export class DeliveryLane {
     } else {
       this.queue.shift();
     }
+    return result.state !== 'missing';
   }
 
   private mustGiveWay(): boolean {

@@ -1,10 +1,15 @@
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
 import { fieldErrors } from '../contracts/field-errors';
+import type { FieldError } from '../contracts/problem';
 import { Problem } from '../contracts/problem';
 import type { Context, Next } from './context';
 
 const LIMIT = '64kb';
+/** The sentence of a problem names this many; its `errors` hold them all. */
+const MAX_ERRORS_TOLD = 10;
+/** What the parser says of a key `__proto__`, which is JSON but nothing we let in. */
+const PROTO_KEY = 'Object contains forbidden prototype property';
 
 const parse = bodyParser({
   enableTypes: ['json'],
@@ -32,6 +37,7 @@ export async function jsonBody(ctx: Context, next: Next): Promise<void> {
 }
 
 function toProblem(error: Error & { type?: string; status?: number }): Problem {
+  if (error.message === PROTO_KEY) return new Problem('invalid_request', 'The body must not hold the key __proto__.');
   if (error instanceof SyntaxError) return new Problem('malformed_json', error.message);
   switch (error.type ?? error.status) {
     case 'entity.too.large':
@@ -49,7 +55,11 @@ export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer
   const { data, error } = schema.safeParse(body, { reportInput: true });
   if (!error) return data;
   const errors = fieldErrors(error, schema);
-  throw new Problem('invalid_request', errors.map(({ detail, pointer }) => `${pointer ?? ''}: ${detail}`).join('; '), {
-    errors,
-  });
+  throw new Problem('invalid_request', summarise(errors), { errors });
+}
+
+function summarise(errors: readonly FieldError[]): string {
+  const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, pointer }) => `${pointer || 'The body'} ${detail}`);
+  const more = errors.length - told.length;
+  return `${told.join('; ')}${more > 0 ? `; and ${more} more, see errors` : ''}.`;
 }

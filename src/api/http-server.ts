@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import type { Server } from 'node:http';
 import { STATUS_CODES, createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
+import { Problem } from '../contracts/problem';
 
 /** Node's own defaults are made for browsers and uploads; an API call is small and quick. Times in ms. */
 const LIMITS = {
@@ -11,6 +13,7 @@ const LIMITS = {
   connectionsCheckingInterval: 2000,
 };
 const MAX_CONNECTIONS = 10_000;
+const MAX_HEADER_SIZE = 16 * 1024;
 
 export interface HttpServer {
   /** The port listened on; another than asked for where that was 0. */
@@ -21,7 +24,10 @@ export interface HttpServer {
 
 /** @throws the system's error where the port cannot be had */
 export async function listen(app: Pick<Koa, 'callback'>, port: number, host: string): Promise<HttpServer> {
-  const server = createServer({ ...LIMITS, maxHeaderSize: 16 * 1024 }, app.callback());
+  const handle = app.callback();
+  const server = createServer({ ...LIMITS, maxHeaderSize: MAX_HEADER_SIZE }, (request, response) => {
+    void handle(request, response);
+  });
   server.maxConnections = MAX_CONNECTIONS;
   server.on('clientError', answerUnreadable);
   await new Promise<void>((resolve, reject) => {
@@ -46,13 +52,22 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-  const title = STATUS_CODES[status] ?? '';
-  const code = title.toLowerCase().replaceAll(' ', '_');
-  const detail = 'The request could not be read as HTTP.';
-  const body = JSON.stringify({ type: 'about:blank', title, status, detail, code, errors: [{ code, detail }] });
+  const problem = toProblem(error.code);
+  const requestId = randomUUID();
+  const body = JSON.stringify(problem.toBody('/', requestId));
   socket.end(
-    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}\r\n` +
+      `Content-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
+      `X-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n${body}`,
   );
+}
+
+function toProblem(errorCode: string | undefined): Problem {
+  if (errorCode === 'HPE_HEADER_OVERFLOW') {
+    return new Problem('headers_too_large', `Request line and headers may be ${MAX_HEADER_SIZE} bytes together.`);
+  }
+  if (errorCode === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new Problem('request_timeout', 'The request did not arrive in time. Nothing was changed.');
+  }
+  return new Problem('bad_request', 'The request could not be read as HTTP.');
 }

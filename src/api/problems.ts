@@ -13,7 +13,9 @@ export function renderProblems(): Middleware<State> {
       if (ctx.status === 404 && ctx.body === undefined)
         throw new Problem('not_found', 'There is nothing at this address.');
     } catch (error) {
-      const problem = toProblem(error, ctx.method);
+      // Who calls is found out before anything is done.
+      const readOnly = ctx.method === 'GET' || ctx.method === 'HEAD' || ctx.state.caller === undefined;
+      const problem = toProblem(error, readOnly);
       if (problem.status >= 500)
         ctx.state.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed');
       ctx.status = problem.status;
@@ -24,13 +26,12 @@ export function renderProblems(): Middleware<State> {
   };
 }
 
-function toProblem(error: unknown, method: string): Problem {
+function toProblem(error: unknown, readOnly: boolean): Problem {
   if (error instanceof Problem) return error;
   if (isDatabaseUnavailable(error)) {
-    const detail =
-      method === 'GET' || method === 'HEAD'
-        ? 'The database cannot be reached. Nothing was changed; repeating the call is safe.'
-        : 'The database cannot be reached, and the outcome is unknown. Repeating the same call is safe.';
+    const detail = readOnly
+      ? 'The database cannot be reached. Nothing was changed; repeating the call is safe.'
+      : 'The database cannot be reached, and the outcome is unknown. Repeating the same call is safe.';
     return new Problem('service_unavailable', detail, { headers: RETRY_LATER, cause: error });
   }
   return new Problem(

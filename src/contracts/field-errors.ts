@@ -8,14 +8,21 @@ export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] 
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => unknownField(key, [...issue.path, key], knownFields(schema, issue.path)));
     }
-    return [{ code: codeOf(issue), detail: issue.message, pointer: toPointer(issue.path) }];
+    return [{ ...codeAndDetail(issue), pointer: toPointer(issue.path) }];
   });
 }
 
-function codeOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type' && issue.input === undefined) return 'required';
-  if (issue.code === 'custom' && typeof issue.params?.code === 'string') return issue.params.code;
-  return issue.code;
+const TYPES: Record<string, string> = { record: 'an object', object: 'an object', array: 'an array' };
+
+/** In words that follow the name of a field, as the rules' own messages do: "must be a number". */
+function codeAndDetail(issue: z.core.$ZodIssue): Pick<FieldError, 'code' | 'detail'> {
+  const { code, message } = issue;
+  if (code === 'custom') return { code: String(issue.params?.code), detail: message };
+  if (code !== 'invalid_type' && code !== 'invalid_value') return { code, detail: message };
+  // `null` means that a field was left out.
+  if (issue.input === undefined || issue.input === null) return { code: 'required', detail: 'is required' };
+  if (code === 'invalid_value') return { code, detail: `must be one of ${issue.values.map(String).join(', ')}` };
+  return { code, detail: `must be ${TYPES[issue.expected] ?? `a ${issue.expected}`}` };
 }
 
 function unknownField(key: string, path: readonly PropertyKey[], known: readonly string[]): FieldError {
@@ -24,7 +31,7 @@ function unknownField(key: string, path: readonly PropertyKey[], known: readonly
   const near = name && distance(normalise(key), normalise(name)) <= 2;
   return {
     code: 'unknown_field',
-    detail: near ? `Unknown field; did you mean ${name}?` : 'Unknown field',
+    detail: near ? `is unknown; did you mean ${name}?` : 'is unknown',
     pointer: toPointer(path),
   };
 }

@@ -24,20 +24,23 @@ const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform(
 const text = (max: number) =>
   z
     .string()
-    .min(1, 'Must not be empty')
-    .refine((value) => [...value].length <= max, `Must be at most ${max} characters`)
-    .refine((value) => !UNPRINTABLE.test(value), 'Must be printable: no control characters')
-    .refine((value) => value === value.trim(), 'Must not start or end with a blank');
+    .min(1, 'must not be empty')
+    .superRefine((value, context) => {
+      if (Array.from(value).length > max) refuse(context, 'too_big', `must be at most ${max} characters`);
+      if (UNPRINTABLE.test(value)) refuse(context, 'invalid_characters', 'must be printable: no control characters');
+      if (value !== value.trim()) refuse(context, 'surrounding_blanks', 'must not start or end with a blank');
+    });
 
 function amount({ maxAmountPence }: OrderRules) {
   return z
     .number()
     .transform((pounds, context) => {
+      // By the nearest penny first: what is far too much may have no exact pence.
+      const nearest = Math.round(pounds * 100);
+      if (pounds <= 0) return refuse(context, 'too_small', 'must be more than 0');
+      if (nearest > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
       const pence = poundsToPence(pounds);
-      if (pence === undefined) return refuse(context, 'invalid_amount', 'Must be in pounds with at most 2 decimals');
-      if (pence <= 0) return refuse(context, 'too_small', 'Must be more than 0');
-      if (pence > maxAmountPence) return refuse(context, 'too_big', `Must be at most ${formatPence(maxAmountPence)}`);
-      return pence;
+      return pence || refuse(context, 'invalid_amount', 'must be in pounds with at most 2 decimals');
     })
     .meta({
       description: 'GBP, more than 0, at most 2 decimals',
@@ -61,13 +64,13 @@ function redirectUrl({ httpsOnly }: OrderRules) {
 
 /** Why an address cannot be redirected to, or undefined. */
 export function checkRedirectUrl(value: string, httpsOnly: boolean): string | undefined {
-  if (value.length > MAX_URL_LENGTH) return `Must be at most ${MAX_URL_LENGTH} characters`;
+  if (value.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters`;
   // URL() drops or rewrites these silently, so what is stored would not be what was sent.
-  if (/[\\\s]|[^\P{C}]/u.test(value)) return 'Must not hold backslashes, blanks or control characters';
-  if (!/^https?:\/\/[^/?#]/i.test(value) || !URL.canParse(value)) return 'Must be an absolute http(s) URL';
-  const { protocol, username, password } = new URL(value);
-  if (httpsOnly && protocol !== 'https:') return 'Must be an https URL';
-  if (username !== '' || password !== '') return 'Must not hold a user name or password';
+  if (/[\\\s]|[^\P{C}]/u.test(value)) return 'must not hold backslashes, blanks or control characters';
+  if (!/^https?:\/\/[^/?#]/i.test(value) || !URL.canParse(value)) return 'must be an absolute http(s) URL';
+  if (httpsOnly && new URL(value).protocol !== 'https:') return 'must use https';
+  // By the text: URL() drops an empty user name.
+  if (/^[^/]+\/\/[^/?#]*@/.test(value)) return 'must not hold a user name or password';
   return undefined;
 }
 
@@ -81,11 +84,11 @@ function webhookUrl({ checkWebhookUrl }: OrderRules) {
 const metaData = z.record(z.string(), z.unknown()).superRefine((value, context) => {
   // The depth first: what comes after it recurses.
   if (deeperThan(value, MAX_META_DATA_DEPTH)) {
-    refuse(context, 'too_deep', `Must be nested at most ${MAX_META_DATA_DEPTH} deep`);
+    refuse(context, 'too_deep', `must be nested at most ${MAX_META_DATA_DEPTH} deep`);
   } else if (Buffer.byteLength(JSON.stringify(value)) > MAX_META_DATA_BYTES) {
-    refuse(context, 'too_big', 'Must be at most 16 KiB as JSON');
+    refuse(context, 'too_big', 'must be at most 16 KiB as JSON');
   } else if (holdsUnstorable(value)) {
-    refuse(context, 'invalid_characters', 'Must not hold NUL or lone surrogates');
+    refuse(context, 'invalid_characters', 'must not hold NUL or lone surrogates');
   }
 });
 
@@ -103,8 +106,10 @@ function holdsUnstorable(value: unknown): boolean {
 
 const paymentTerms = z
   .array(z.enum(PAYMENT_TERMS))
-  .min(1, 'Must name at least one')
-  .refine((terms) => new Set(terms).size === terms.length, 'Must not name one twice');
+  .min(1, 'must name at least one')
+  .superRefine((terms, context) => {
+    if (new Set(terms).size !== terms.length) refuse(context, 'duplicate_value', 'must not name one twice');
+  });
 
 /**
  * The body of the create call (spec section 2.3).

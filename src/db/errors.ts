@@ -1,7 +1,10 @@
 import pg from 'pg';
 
-/** SQLSTATE classes that say nothing about the statement: connection, resources, operator intervention, rollbacks. */
-const UNAVAILABLE = /^(08|40|53|57|58)|^(25P03|55P03|25006)$/;
+/**
+ * SQLSTATE classes that say nothing about the statement: connection, log-in, no such database, resources, operator
+ * intervention, system, rollbacks.
+ */
+const UNAVAILABLE = /^(08|28|3D|40|53|57|58)|^(25P03|55P03|25006)$/;
 
 /** Whether an error means that Postgres can't be had just now, so that the same call may go through later. */
 export function isDatabaseUnavailable(error: unknown): boolean {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Attachments } from '../contracts/order';
 import type { OrderChange, OrderHistory } from '../domain/order';
 import { isStatusChange, sequenceOf } from '../domain/order';
@@ -39,12 +38,12 @@ export async function saveOrder(db: Db, history: OrderHistory, options: SaveOpti
       await insertChange(client, order.id, change);
       if (order.webhookUrl !== null && isStatusChange(change)) {
         const sequence = sequenceOf(changes, change);
-        await client.query('insert into webhook_event (id, order_id, sequence, body) values ($1, $2, $3, $4)', [
-          randomUUID(),
-          order.id,
-          sequence,
-          options.webhookBody(change, sequence, stored.attachments),
-        ]);
+        // The id follows from the order and the sequence: one that a restored backup lost comes back under the same id.
+        await client.query(
+          `insert into webhook_event (id, order_id, sequence, body)
+           values (md5($1::uuid || ':' || $2::integer)::uuid, $1, $2, $3)`,
+          [order.id, sequence, options.webhookBody(change, sequence, stored.attachments)],
+        );
       }
     }
     const pending = await findPendingWebhooks(client, order.id);

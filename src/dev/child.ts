@@ -85,9 +85,10 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
     running,
     stop: () => (stopping ??= stop()),
     async kill(signal) {
-      child.ref();
       if (running()) send(id, signal);
-      if (signal === 'SIGKILL') await exited;
+      if (signal !== 'SIGKILL') return;
+      child.ref();
+      await exited;
     },
   };
 }

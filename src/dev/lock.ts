@@ -27,11 +27,12 @@ function take(path: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    if (!isAlive(holderOf(path))) rmSync(path, { force: true });
-    return false;
+    if (isAlive(holderOf(path))) return false;
   } finally {
     rmSync(note, { force: true });
   }
+  rmSync(path, { force: true });
+  return take(path);
 }
 
 function holderOf(path: string): ProcessId {

@@ -1,5 +1,7 @@
 /** How far a sum of floats may stray from whole pence, as a share of the amount: a thousand additions stay below it. */
 const FLOAT_ERROR = 1e-12;
+/** And in pounds: a tenth of a penny is never an error of floats, however large the amount. */
+const LARGEST_ERROR = 0.0005;
 
 /**
  * Pounds as shops send them to whole pence: 0.1 + 0.2 is 30 pence.
@@ -8,7 +10,8 @@ const FLOAT_ERROR = 1e-12;
 export function poundsToPence(pounds: number): number | undefined {
   const pence = Math.round(pounds * 100);
   if (!Number.isSafeInteger(pence)) return undefined;
-  return Math.abs(pounds - pence / 100) <= FLOAT_ERROR * Math.max(1, Math.abs(pounds)) ? pence : undefined;
+  const error = Math.min(FLOAT_ERROR * Math.max(1, Math.abs(pounds)), LARGEST_ERROR);
+  return Math.abs(pounds - pence / 100) <= error ? pence : undefined;
 }
 
 /** The nearest JSON number; it prints with at most two decimals. */

@@ -1,9 +1,9 @@
+import { status } from '@grpc/grpc-js';
 import type { Client } from '@temporalio/client';
 import { isGrpcServiceError } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { orderReferenceKey, orderStatusKey, sellerIdKey } from '../../workflows/messages';
 
-const ALREADY_EXISTS = 6;
 const KEYWORD = temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 const RETENTION_DAYS = 30;
 
@@ -15,7 +15,7 @@ export async function ensureNamespace(client: Client): Promise<void> {
       workflowExecutionRetentionPeriod: { seconds: (RETENTION_DAYS * 86_400) as never },
     });
   } catch (error) {
-    if (!isGrpcServiceError(error) || Number(error.code) !== ALREADY_EXISTS) throw error;
+    if (!alreadyExists(error)) throw error;
   }
 }
 
@@ -33,6 +33,10 @@ export async function ensureSearchAttributes(client: Client): Promise<void> {
     });
   } catch (error) {
     // Two workers that start together: the other one made them.
-    if (!isGrpcServiceError(error) || Number(error.code) !== ALREADY_EXISTS) throw error;
+    if (!alreadyExists(error)) throw error;
   }
+}
+
+function alreadyExists(error: unknown): boolean {
+  return isGrpcServiceError(error) && error.code === status.ALREADY_EXISTS;
 }

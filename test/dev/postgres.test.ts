@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -122,7 +122,8 @@ test('a lock file whose pid belongs to another process by now neither stops the 
   await start();
   const lock = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8');
   await running!.stop();
-  const foreign = spawn('sleep', ['60'], process.getuid?.() === 0 ? { uid: 65534 } : {});
+  // Of the same user, which Postgres would take for a postmaster.
+  const foreign = spawn('sleep', ['60'], { uid: statSync(dataDir).uid });
   writeFileSync(join(dataDir, 'postmaster.pid'), lock.replace(/^\d+/, String(foreign.pid)));
   try {
     await start();

@@ -1,0 +1,196 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { freePort } from '../../src/dev/ports';
+import type { TemporalServer } from '../../src/dev/temporal-server';
+import { startTemporal } from '../../src/dev/temporal-server';
+import { isRunning, openOrder, runsOf, shownBy, timelineOf } from '../support/orders';
+import { apiOf, order } from '../support/api';
+import type { ServiceProcess } from '../support/processes';
+import { startProcess } from '../support/processes';
+import { startProxy } from '../support/proxy';
+import type { Stack } from '../support/stack';
+import { startStack } from '../support/stack';
+import { until } from '../support/until';
+
+jest.setTimeout(90_000);
+
+let dataDir: string;
+let temporal: TemporalServer;
+let options: Parameters<typeof startTemporal>[0];
+let stack: Stack;
+
+/** A Temporal of this file's own, to be stopped and killed; API in this process, workers as processes. */
+beforeAll(async () => {
+  dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-faults-'));
+  options = { dataDir, port: await freePort(), uiPort: 0, log: () => undefined, ui: false };
+  temporal = await startTemporal(options);
+  stack = await startStack({ worker: false, address: temporal.address });
+});
+afterAll(async () => {
+  await stack.stop();
+  await temporal.stop();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+function startWorkerProcess(address = temporal.address): Promise<ServiceProcess> {
+  return startProcess('worker', {
+    ...stack.env,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
+  });
+}
+
+test('orders are created while Temporal is down; once it is up all of them run, and none twice', async () => {
+  const worker = await startWorkerProcess();
+  await temporal.stop();
+  const created = await Promise.all(Array.from({ length: 30 }, () => stack.api.create()));
+  expect(created.map(({ status }) => status)).toEqual(created.map(() => 201));
+  expect((await stack.api.call('GET', '/health/ready')).status).toBe(200);
+  const ids: string[] = created.map(({ body }) => body.data.id);
+  const read = await stack.api.get(ids[0]!);
+  expect([read.status, read.headers.get('Order-Source')]).toEqual([200, 'snapshot']);
+
+  temporal = await startTemporal(options);
+  for (const id of ids) await until(() => isRunning(stack.client, id).catch(() => false), 'it runs', 60_000);
+  for (const id of ids) {
+    await until(async () => (await runsOf(stack, id)).length > 0, 'visibility has caught up');
+    expect(await runsOf(stack, id)).toHaveLength(1);
+    expect((await shownBy(stack.client, id))!.status).toBe('CREATED');
+  }
+  await worker.signal('SIGTERM');
+});
+
+test('an API killed between the row and the start loses nothing: the order runs', async () => {
+  const worker = await startWorkerProcess();
+  // Its Temporal takes the start and never answers, so that the kill comes surely before it.
+  const proxy = await startProxy(temporal.address);
+  proxy.blackHole();
+  const server = await startProcess('server', {
+    ...stack.env,
+    TEMPORAL_ADDRESS: proxy.address,
+    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
+  });
+  const doomed = apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey);
+  const created = await doomed.create();
+  await server.signal('SIGKILL');
+  proxy.stop();
+  expect(created.status).toBe(201);
+  const { id } = created.body.data;
+  await until(() => isRunning(stack.client, id), 'the sweep started it');
+  expect((await stack.api.progress(id, 'signup_started')).body.data.status).toBe('PENDING');
+  await worker.signal('SIGTERM');
+});
+
+test('worker and Temporal killed before a save commits: row, history and answer agree afterwards', async () => {
+  const worker = await startWorkerProcess();
+  const id = await openOrder(stack);
+  const lock = await lockRow(id);
+  const answer = stack.api.progress(id, 'signup_started');
+  await until(() => savesWaiting(), 'the save waits for the row');
+  await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
+  await lock.release();
+  await recover(id, await answer);
+});
+
+test('worker and Temporal killed after a save has committed and before history knows: they agree afterwards', async () => {
+  const proxy = await startProxy(temporal.address);
+  const worker = await startWorkerProcess(proxy.address);
+  const id = await openOrder(stack);
+  const lock = await lockRow(id);
+  const answer = stack.api.progress(id, 'signup_started');
+  await until(() => savesWaiting(), 'the save waits for the row');
+  proxy.blackHole();
+  await lock.release();
+  await until(async () => (await timelineOf(stack, id)).length === 2, 'the save has committed');
+  await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
+  proxy.stop();
+  await recover(id, await answer);
+});
+
+test.each([1, 2, 3, 4, 5, 6])(
+  'worker and Temporal killed at a random moment under load, seed %i: all orders agree',
+  async (seed) => {
+    const worker = await startWorkerProcess();
+    const ids = await Promise.all(Array.from({ length: 8 }, () => openOrder(stack)));
+    const answers = ids.map((id) => stack.api.progress(id, 'signup_started'));
+    await new Promise((resolve) => setTimeout(resolve, seed * 7));
+    await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
+    const settled = await Promise.all(answers);
+    temporal = await startTemporal(options);
+    const next = await startWorkerProcess();
+    for (const [index, id] of ids.entries()) await agree(id, settled[index]!.status);
+    await next.signal('SIGTERM');
+  },
+);
+
+/** Brings both back, then checks that the one change was made once, and that everybody says so. */
+async function recover(id: string, answer: { status: number }): Promise<void> {
+  temporal = await startTemporal(options);
+  const worker = await startWorkerProcess();
+  await agree(id, answer.status);
+  await worker.signal('SIGTERM');
+}
+
+async function agree(id: string, status: number): Promise<void> {
+  // A caller that was not answered is told so, and that repeating is safe.
+  expect([200, 503]).toContain(status);
+  const repeated = await until(
+    async () => {
+      const again = await stack.api.progress(id, 'signup_started');
+      return again.status === 200 ? again : undefined;
+    },
+    'the repeated call is answered',
+    30_000,
+  );
+  expect(repeated.body.data.status).toBe('PENDING');
+  expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual(['created', 'signup_started']);
+  const shown = await until(() => shownBy(stack.client, id).catch(() => null), 'the workflow answers', 30_000);
+  expect([shown.version, shown.status]).toEqual([2, 'PENDING']);
+  expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
+}
+
+async function lockRow(id: string): Promise<{ release(): Promise<void> }> {
+  const client = await stack.db.connect();
+  await client.query('begin');
+  await client.query('select from orders where id = $1 for update', [id]);
+  return {
+    async release() {
+      await client.query('commit');
+      client.release();
+    },
+  };
+}
+
+async function savesWaiting(): Promise<boolean> {
+  const { rowCount } = await stack.db.query(
+    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%for update%'`,
+  );
+  return rowCount === 1;
+}
+
+test('two API processes and two workers share the load; a request id is in the log of the one that served it', async () => {
+  const env = { ...stack.env, TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: stack.temporal.namespace! };
+  const workers = await Promise.all([startWorkerProcess(), startWorkerProcess()]);
+  const servers = await Promise.all([startProcess('server', env), startProcess('server', env)]);
+  const apis = servers.map(({ port }) => apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey));
+  const same = order();
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, (_, index) =>
+      apis[index % 2]!.create(same, { headers: { 'Idempotency-Key': 'one', 'X-Request-Id': `req-${index}` } }),
+    ),
+  );
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
+  expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
+  expect(servers[1]!.lines.join('\n')).toContain('"request_id":"req-1"');
+  expect(
+    servers
+      .concat(workers)
+      .map(({ lines }) => lines.join('\n'))
+      .join('\n'),
+  ).not.toContain(stack.seller.key);
+  for (const part of [...servers, ...workers]) {
+    await part.signal('SIGTERM');
+    expect(part.exitCode()).toBe(0);
+  }
+});
