@@ -1,8 +1,12 @@
 import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
+/** What a replay of a workflow would find changed, or a sandbox not find at all. */
+const NOT_IN_WORKFLOWS = ['process', 'Buffer', 'fetch', 'performance', 'crypto', 'require', 'setInterval', 'Intl'];
+
 export default tseslint.config(
   { ignores: ['dist/', 'node_modules/', '.data/', 'coverage/'] },
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   eslint.configs.recommended,
   ...tseslint.configs.strictTypeChecked,
   {
@@ -12,7 +16,27 @@ export default tseslint.config(
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
       '@typescript-eslint/no-unnecessary-condition': ['error', { allowConstantLoopConditions: true }],
       '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/consistent-type-exports': 'error',
       '@typescript-eslint/switch-exhaustiveness-check': 'error',
+      eqeqeq: ['error', 'always', { null: 'ignore' }],
+    },
+  },
+  {
+    // What runs in production speaks through its logger.
+    files: ['src/{api,checkout,contracts,db,domain,orders,webhooks}/**', 'workflows/**', 'activities/**'],
+    rules: { 'no-console': 'error' },
+  },
+  {
+    files: ['workflows/**', 'src/domain/**'],
+    rules: {
+      'no-restricted-globals': ['error', ...NOT_IN_WORKFLOWS],
+      'no-restricted-properties': [
+        'error',
+        ...['toLocaleString', 'toLocaleDateString', 'toLocaleTimeString', 'localeCompare'].map((property) => ({
+          property,
+          message: 'It depends on the machine; workflow code may not.',
+        })),
+      ],
     },
   },
   {
@@ -26,7 +50,21 @@ export default tseslint.config(
       '@typescript-eslint/no-unsafe-call': 'off',
       '@typescript-eslint/no-unsafe-member-access': 'off',
       '@typescript-eslint/no-unsafe-return': 'off',
+      'no-restricted-syntax': [
+        'error',
+        {
+          selector: 'MemberExpression[object.name=/^(describe|it|test)$/][property.name="only"]',
+          message: 'A forgotten one leaves all other tests of the file out.',
+        },
+      ],
     },
   },
-  { files: ['**/*.mjs', '**/*.js'], ...tseslint.configs.disableTypeChecked },
+  {
+    files: ['**/*.mjs', '**/*.js'],
+    ...tseslint.configs.disableTypeChecked,
+    languageOptions: {
+      ...tseslint.configs.disableTypeChecked.languageOptions,
+      globals: { Buffer: 'readonly', console: 'readonly', fetch: 'readonly', process: 'readonly' },
+    },
+  },
 );

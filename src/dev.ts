@@ -21,7 +21,7 @@ import { ensureNamespace } from './temporal/set-up';
 import { startWorker } from './worker';
 
 /** `npm start`: the whole service on this machine, with real Postgres and Temporal, until Ctrl-C. */
-const DATA_DIR = path.join(PACKAGE_ROOT, '.data');
+const DATA_DIR = process.env.DATA_DIR || path.join(PACKAGE_ROOT, '.data');
 const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
 
 const say = (line: string): void => console.log(line);
@@ -64,7 +64,7 @@ async function start(started: (running: Running) => void): Promise<void> {
     DATABASE_URL: config.databaseUrl,
     TEMPORAL_ADDRESS: settings.connectionOptions.address ?? 'localhost:7233',
     TEMPORAL_UI_URL: uiUrl,
-    METRICS_URL: `http://127.0.0.1:${metricsPort}/metrics`,
+    METRICS_URL: `http://${config.metricsAddress ?? ''}/metrics`,
   };
   await writeEnv(DEMO_ENV, addresses);
   announce(addresses);

@@ -102,6 +102,8 @@ function createWorker(
       checkAfterMs: config.sweep.checkAfterMs,
     }),
     maxCachedWorkflows: config.maxCachedWorkflows,
+    // After a worker's death its workflows wait this long for it before another one takes them over.
+    stickyQueueScheduleToStartTimeout: '5 seconds',
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   });

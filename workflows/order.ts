@@ -108,7 +108,7 @@ class OrderRun {
 
   private async load(orderId: string): Promise<OrderHistory> {
     const { loadOrder } = proxyActivities<Activities>({
-      startToCloseTimeout: '15 seconds',
+      startToCloseTimeout: '10 seconds',
       retry: RETRY,
       summary: 'read the order',
     });
@@ -149,7 +149,7 @@ class OrderRun {
 
   private async recordRefusal({ id, status }: Order, { event, actor, reason }: UncheckedRequest): Promise<void> {
     const { recordRefusal } = proxyActivities<Activities>({
-      startToCloseTimeout: '15 seconds',
+      startToCloseTimeout: '10 seconds',
       retry: RETRY,
       summary: `refused: ${event}`,
     });
@@ -179,7 +179,7 @@ class OrderRun {
   private async saveHistory(history: OrderHistory): Promise<PendingWebhook[]> {
     if (this.conflict !== undefined) throw this.conflict;
     const { saveOrder } = proxyActivities<Activities>({
-      startToCloseTimeout: '15 seconds',
+      startToCloseTimeout: '10 seconds',
       retry: RETRY,
       summary: `save ${history.order.status}`,
     });

@@ -81,7 +81,7 @@ function send({ id, sequence }: PendingWebhook, attempt: number, othersWait: boo
 
 function exhaust({ id, sequence }: PendingWebhook): Promise<void> {
   const { exhaustWebhook } = proxyActivities<Activities>({
-    startToCloseTimeout: '15 seconds',
+    startToCloseTimeout: '10 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },
     summary: `webhook ${sequence}: gives way to the next`,
   });

@@ -24,6 +24,7 @@ export type PostgresOptions = {
   durable?: boolean;
 };
 
+const LOCK_FILE = 'postmaster.pid';
 /** Milliseconds: replay of a long write-ahead log after a kill is part of a start. */
 const START_LIMIT = 120_000;
 /** Milliseconds in which the backends of a killed postmaster notice and let go of the shared memory. */
@@ -40,17 +41,12 @@ export async function startPostgres({ dataDir, port, log, durable = true }: Post
     await initialisePostgres(dir, account, durable);
   }
 
+  const url = `postgres://postgres:${passwordOf(dir)}@127.0.0.1:${port}/orders`;
   const retryUntil = Date.now() + ORPHANS_LIMIT;
   for (;;) {
     const child = await launch(dir, port, account, durable);
     const problem = await ready(child, dir);
-    if (problem === undefined)
-      return {
-        url: `postgres://postgres:${passwordOf(dir)}@127.0.0.1:${port}/orders`,
-        pid: child.pid,
-        exited: child.exited,
-        stop: () => child.stop(),
-      };
+    if (problem === undefined) return { url, pid: child.pid, exited: child.exited, stop: () => child.stop() };
     await child.stop();
     if (!problem.includes('shared memory block') || Date.now() > retryUntil)
       throw new Error(`Postgres did not start: ${problem} (log: ${child.log.path})`);
@@ -63,13 +59,13 @@ export async function stopLeftoverPostgres(dataDir: string): Promise<void> {
   const dir = resolve(dataDir);
   await stopLeftover({ name: 'Postgres', pidFile: `${dir}.pid`, stopSignal: 'SIGINT' });
 
-  const lock = join(dir, 'postmaster.pid');
-  const pid = Number(existsSync(lock) ? readFileSync(lock, 'utf8').split('\n')[0] : undefined);
+  const pid = Number(lockFile(dir)[0]);
   const holder = pid > 0 ? identify(pid) : undefined;
   if (!holder) return;
-  if (commandLine(pid).includes(`-D ${dir} `)) await end(holder, 'SIGINT');
-  // The pid has gone to some other process since, which Postgres would take for a postmaster.
-  else rmSync(lock);
+  const command = commandLine(pid);
+  if (command.includes(`-D ${dir} `)) await end(holder, 'SIGINT');
+  // The pid has gone to some other program since, which Postgres would take for a postmaster.
+  else if (!command.includes('postgres')) rmSync(join(dir, LOCK_FILE));
 }
 
 function launch(dir: string, port: number, account: Account, durable: boolean): Promise<Child> {
@@ -97,14 +93,23 @@ function launch(dir: string, port: number, account: Account, durable: boolean): 
 /** Waits until it takes connections; what went wrong, if it does not. */
 async function ready(child: Child, dir: string): Promise<string | undefined> {
   const deadline = Date.now() + START_LIMIT;
-  const lock = join(dir, 'postmaster.pid');
   while (child.running()) {
     // What pg_ctl looks at too: the first line is the postmaster's pid, the eighth its state.
-    const lines = existsSync(lock) ? readFileSync(lock, 'utf8').split('\n') : [];
+    const lines = lockFile(dir);
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return undefined;
     if (Date.now() > deadline) return `it was not ready after ${START_LIMIT / 1000} s`;
     await sleep(25);
   }
   const fatal = child.log.tail().match(/(?:(?:FATAL|PANIC):|error while loading) .*/g);
   return fatal?.join('; ') ?? (await child.exited);
+}
+
+/** The lines of Postgres' lock file; none if it is not there, as between the removal of a stale one and its own. */
+function lockFile(dir: string): string[] {
+  try {
+    return readFileSync(join(dir, LOCK_FILE), 'utf8').split('\n');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }

@@ -7,7 +7,7 @@ import { startTemporal } from '../../src/dev/temporal-server';
 import { isRunning, openOrder, runsOf, shownBy, timelineOf } from '../support/orders';
 import { apiOf, order } from '../support/api';
 import type { ServiceProcess } from '../support/processes';
-import { startProcess } from '../support/processes';
+import { killProcesses, startProcess } from '../support/processes';
 import { startProxy } from '../support/proxy';
 import type { Stack } from '../support/stack';
 import { startStack } from '../support/stack';
@@ -19,6 +19,8 @@ let dataDir: string;
 let temporal: TemporalServer;
 let options: Parameters<typeof startTemporal>[0];
 let stack: Stack;
+
+afterEach(killProcesses);
 
 /** A Temporal of this file's own, to be stopped and killed; API in this process, workers as processes. */
 beforeAll(async () => {
@@ -108,13 +110,13 @@ test('worker and Temporal killed after a save has committed and before history k
   await recover(id, await answer);
 });
 
-test.each([1, 2, 3, 4, 5, 6])(
+test.each([1, 2, 3])(
   'worker and Temporal killed at a random moment under load, seed %i: all orders agree',
   async (seed) => {
     const worker = await startWorkerProcess();
     const ids = await Promise.all(Array.from({ length: 8 }, () => openOrder(stack)));
     const answers = ids.map((id) => stack.api.progress(id, 'signup_started'));
-    await new Promise((resolve) => setTimeout(resolve, seed * 7));
+    await new Promise((resolve) => setTimeout(resolve, seed * 15));
     await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
     const settled = await Promise.all(answers);
     temporal = await startTemporal(options);
@@ -145,8 +147,17 @@ async function agree(id: string, status: number): Promise<void> {
   );
   expect(repeated.body.data.status).toBe('PENDING');
   expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual(['created', 'signup_started']);
-  const shown = await until(() => shownBy(stack.client, id).catch(() => null), 'the workflow answers', 30_000);
+  const shown = await until(
+    () =>
+      shownBy(stack.client, id).then(
+        (order) => (order?.version === 1 ? null : order),
+        () => null,
+      ),
+    'the workflow has caught up with the row',
+    30_000,
+  );
   expect([shown.version, shown.status]).toEqual([2, 'PENDING']);
+  expect(await timelineOf(stack, id)).toHaveLength(2);
   expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
 }
 

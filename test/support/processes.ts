@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
@@ -15,6 +16,18 @@ export interface ServiceProcess {
   signal(signal: NodeJS.Signals): Promise<void>;
 }
 
+const running = new Set<ChildProcess>();
+
+/** For `afterEach`: a test that failed half way leaves its processes to this. */
+export async function killProcesses(): Promise<void> {
+  await Promise.all(
+    [...running].map(async (child) => {
+      const gone = once(child, 'exit');
+      if (child.kill('SIGKILL')) await gone;
+    }),
+  );
+}
+
 /** Starts an entry point as production does, from `dist/`, and waits until it says that it is up. */
 export async function startProcess(
   entry: 'server' | 'worker' | 'dev',
@@ -26,7 +39,8 @@ export async function startProcess(
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const lines: string[] = [];
-  const gone = once(child, 'exit');
+  running.add(child);
+  const gone = once(child, 'exit').finally(() => running.delete(child));
   createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
   const up = new Promise<string>((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {

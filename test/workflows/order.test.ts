@@ -300,3 +300,18 @@ test('a row that is newer than the workflow is never overwritten: the run stops 
   expect(resumed.status).toBe('APPROVED');
   expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
 });
+
+test('a flood of signals is cut into runs, and the order lives on', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const { runId } = await workflow(id).describe();
+  for (let batch = 0; (await workflow(id).describe()).runId === runId; batch++) {
+    if (batch > 40) throw new Error('it never continued as new');
+    const signals = Array.from({ length: 100 }, () =>
+      workflow(id).signal(customerProgressSignal, { event: 'completed' }),
+    );
+    await Promise.all(signals);
+    await until(async () => (await timelineOf(stack, id)).length === 2 + (batch + 1) * 100, 'all are refused', 30_000);
+  }
+  expect((await stack.api.progress(id, 'approved')).body.data.status).toBe('APPROVED');
+  expect(await isRunning(stack.client, id)).toBe(true);
+}, 120_000);

@@ -1,0 +1,44 @@
+# One image for the API, the worker and the migrations: see docker-compose.yml for their commands.
+# Debian, not Alpine: the Temporal SDK's native part needs glibc.
+ARG NODE_IMAGE=node:20-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# No package needs its install script for what is done here.
+RUN npm ci --ignore-scripts
+COPY tsconfig.json ./
+COPY src src
+COPY workflows workflows
+COPY activities activities
+RUN npm run build
+
+FROM ${NODE_IMAGE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+# The SDK brings its native part for five platforms; the image is for one.
+RUN npm ci --ignore-scripts --omit=dev \
+ && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
+      ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
+
+FROM ${NODE_IMAGE}
+# tini: as process 1, node would ignore a signal that comes before its handlers are set.
+RUN apt-get update \
+ && apt-get install -y --no-install-recommends ca-certificates tini \
+ && rm -rf /var/lib/apt/lists/*
+WORKDIR /app
+COPY package.json ./
+COPY --from=dependencies /app/node_modules node_modules
+COPY --from=build /app/dist dist
+COPY src/db/migrations src/db/migrations
+# Every process of the service answers its health checks on port 3000.
+ENV NODE_ENV=production \
+    HOST=0.0.0.0 \
+    PORT=3000 \
+    WORKER_HEALTH_PORT=3000
+EXPOSE 3000
+USER node
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:3000/health/live').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["tini", "--"]
+CMD ["node", "dist/src/server.js"]

@@ -1,0 +1,135 @@
+import { ConfigError, loadConfig } from '../src/config';
+
+const REQUIRED = {
+  DATABASE_URL: 'postgres://orders:hunter2@db.example:5432/orders',
+  CHECKOUT_BASE_URL: 'https://checkout.example',
+};
+
+/** The lines that tell what is wrong with a configuration. */
+function complaints(env: Record<string, string | undefined>): string[] {
+  try {
+    loadConfig(env);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim());
+  }
+}
+const namesOf = (lines: string[]) => lines.map((line) => line.split(':')[0]);
+
+test('a database and a checkout are all that must be told', () => {
+  expect(loadConfig(REQUIRED)).toMatchObject({
+    production: false,
+    host: '127.0.0.1',
+    port: 3000,
+    databaseUrl: REQUIRED.DATABASE_URL,
+    checkoutBaseUrl: 'https://checkout.example',
+    maxAmountPence: 1_000_000_000,
+    orderExpiresAfterMs: undefined,
+    queryBudgetMs: 150,
+    webhookTimeoutMs: 15_000,
+    addressPolicy: { allowPrivate: false, allowHttp: true },
+  });
+});
+
+test('what is missing is said to be missing', () => {
+  expect(complaints({})).toEqual(['DATABASE_URL: is missing', 'CHECKOUT_BASE_URL: is missing']);
+});
+
+test('an empty variable is one that was not set', () => {
+  expect(loadConfig({ ...REQUIRED, PORT: '', ORDER_EXPIRES_AFTER_MS: '' }).port).toBe(3000);
+  expect(complaints({ ...REQUIRED, DATABASE_URL: '' })).toEqual(['DATABASE_URL: is missing']);
+});
+
+const WRONG: Record<string, string> = {
+  LOG_LEVEL: 'loud',
+  PORT: '70000',
+  WORKER_HEALTH_PORT: '-1',
+  METRICS_ADDRESS: 'nowhere',
+  DATABASE_URL: 'mysql://orders:hunter2@db.example/orders',
+  DATABASE_POOL_SIZE: '0',
+  CHECKOUT_BASE_URL: 'checkout.example',
+  MAX_ORDER_AMOUNT: '0.001',
+  ORDER_EXPIRES_AFTER_MS: '10',
+  QUERY_BUDGET_MS: '1.5',
+  UPDATE_TIMEOUT_MS: '1e9',
+  START_TIMEOUT_MS: 'soon',
+  STARTS_IN_FLIGHT: '0',
+  SWEEP_INTERVAL_MS: '1',
+  SWEEP_START_AFTER_MS: '-5',
+  SWEEP_CHECK_AFTER_MS: 'NaN',
+  SHUTDOWN_GRACE_MS: '-1',
+  MAX_CACHED_WORKFLOWS: '-1',
+  WEBHOOK_RETRY_DELAYS: '0;5',
+  WEBHOOK_TIMEOUT_MS: '60000',
+  WEBHOOK_ALLOW_PRIVATE: 'yes',
+  WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: 'no',
+};
+
+test('every wrong variable is reported at once, by its name', () => {
+  expect(namesOf(complaints(WRONG)).sort()).toEqual(Object.keys(WRONG).sort());
+});
+
+test.each(Object.entries(WRONG))('a wrong %s is reported alone, and not as missing', (name, value) => {
+  const lines = complaints({ ...REQUIRED, [name]: value });
+  expect(namesOf(lines)).toEqual([name]);
+  expect(lines[0]).not.toContain('missing');
+});
+
+test('no value is told: it may be a secret', () => {
+  const text = complaints(WRONG).join('\n');
+  for (const value of ['hunter2', 'db.example', 'loud', '70000', 'nowhere', 'soon', '0;5', 'checkout.example']) {
+    expect(text).not.toContain(value);
+  }
+});
+
+describe('private webhook addresses in production', () => {
+  const production = { ...REQUIRED, NODE_ENV: 'production' };
+
+  test('are refused, as is plain http', () => {
+    const config = loadConfig(production);
+    expect(config.production).toBe(true);
+    expect(config.addressPolicy).toEqual({ allowPrivate: false, allowHttp: false });
+  });
+
+  test('must be allowed twice', () => {
+    const lines = complaints({ ...production, WEBHOOK_ALLOW_PRIVATE: 'true' });
+    expect(namesOf(lines)).toEqual(['WEBHOOK_ALLOW_PRIVATE']);
+    expect(lines[0]).toContain('WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true');
+    const twice = { ...production, WEBHOOK_ALLOW_PRIVATE: '1', WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: '1' };
+    expect(loadConfig(twice).addressPolicy.allowPrivate).toBe(true);
+  });
+
+  test('are reported beside what else is wrong', () => {
+    const lines = complaints({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'true', PORT: 'x' });
+    expect(namesOf(lines).sort()).toEqual(['CHECKOUT_BASE_URL', 'DATABASE_URL', 'PORT', 'WEBHOOK_ALLOW_PRIVATE']);
+  });
+
+  test('need no second word outside production', () => {
+    const config = loadConfig({ ...REQUIRED, WEBHOOK_ALLOW_PRIVATE: 'true' });
+    expect(config.addressPolicy).toEqual({ allowPrivate: true, allowHttp: true });
+  });
+});
+
+test('settings are turned into what the code counts in', () => {
+  const config = loadConfig({
+    ...REQUIRED,
+    CHECKOUT_BASE_URL: 'https://checkout.example/shop///',
+    MAX_ORDER_AMOUNT: '0.3',
+    WEBHOOK_RETRY_DELAYS: '0,0.5,300',
+    ORDER_EXPIRES_AFTER_MS: '86400000',
+  });
+  expect(config.checkoutBaseUrl).toBe('https://checkout.example/shop');
+  expect(config.maxAmountPence).toBe(30);
+  expect(config.webhookSchedule.delaysMs).toEqual([0, 500, 300_000]);
+  expect(config.orderExpiresAfterMs).toBe(86_400_000);
+});
+
+test('Postgres may be told as postgres:// or postgresql://', () => {
+  expect(loadConfig({ ...REQUIRED, DATABASE_URL: 'postgresql://db/orders' }).databaseUrl).toBe(
+    'postgresql://db/orders',
+  );
+});

@@ -1,0 +1,126 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { temporal } from '@temporalio/proto';
+import { PACKAGE_ROOT } from '../../src/package-root';
+import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import globalSetup from './global-setup';
+import globalTeardown from './global-teardown';
+import { isRunning, openOrder } from './orders';
+import { startReceiver } from './receiver';
+import type { Stack } from './stack';
+import { startStack } from './stack';
+import { until } from './until';
+
+/**
+ * `npm run record-histories -- <prefix>`: takes orders through their lives on real servers and keeps each workflow's
+ * history in test/histories/, for the replay test. Add files with every release; never change those that are there.
+ */
+const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
+
+const workflow = ({ client }: Stack, id: string) => client.workflow.getHandle(`order-${id}`);
+
+/** Each returns the id of an order whose history is worth keeping. */
+const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<string>> = {
+  async successful(stack, webhookUrl) {
+    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started', 'approved', 'completed']);
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'webhook-retried'(stack) {
+    const receiver = await startReceiver();
+    receiver.answerWith(() => (receiver.deliveries.length < 3 ? 500 : 200));
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'declined']);
+    await workflow(stack, id).result();
+    await receiver.stop();
+    return id;
+  },
+  async 'webhook-gives-way'(stack) {
+    const receiver = await startReceiver();
+    receiver.answerWith(({ body }) => (body.data.sequence === 1 ? 500 : 200));
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+    await until(() => receiver.deliveries.length === 5, 'five attempts came');
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    await receiver.stop();
+    return id;
+  },
+  async 'cancelled-after-the-end'(stack) {
+    const id = await openOrder(stack, {}, ['failed']);
+    await workflow(stack, id).result();
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'resumed-after-terminate'(stack, webhookUrl) {
+    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
+    await workflow(stack, id).terminate();
+    await until(() => isRunning(stack.client, id), 'it was resumed');
+    await stack.api.progress(id, 'approved');
+    await stack.api.progress(id, 'completed');
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'cancelled-natively'(stack, webhookUrl) {
+    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
+    await workflow(stack, id).cancel();
+    await workflow(stack, id).result();
+    return id;
+  },
+  async signals(stack) {
+    const id = await openOrder(stack);
+    await workflow(stack, id).signal(customerProgressSignal, { event: 'signup_started' });
+    await workflow(stack, id).signal(customerProgressSignal, { event: 'completed' });
+    await workflow(stack, id).signal(cancelSignal, { reason: 'fraud' });
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'still-open'(stack) {
+    return openOrder(stack, {}, ['signup_started', 'approved']);
+  },
+};
+
+async function record(prefix: string): Promise<void> {
+  await globalSetup();
+  const receiver = await startReceiver();
+  const stack = await startStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60' } });
+  const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
+  for (const [name, scenario] of Object.entries(scenarios)) {
+    await keep(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));
+  }
+  const expired = await openOrder(expiring, { webhook_url: receiver.url }, ['signup_started']);
+  await workflow(expiring, expired).result();
+  await keep(expiring, `${prefix}-expired`, expired);
+  await Promise.all([stack.stop(), expiring.stop(), receiver.stop()]);
+  await globalTeardown();
+}
+
+async function keep(stack: Stack, name: string, id: string): Promise<void> {
+  const history = await workflow(stack, id).fetchHistory();
+  // The SDK's own historyToJSON fails where npm gives it another protobufjs than @temporalio/proto.
+  const plain = temporal.api.history.v1.History.toObject(history as never, {
+    bytes: String,
+    longs: String,
+    enums: String,
+  });
+  await writeFile(path.join(FOLDER, `${name}.json`), `${JSON.stringify(plain, withoutMachine)}\n`);
+  console.log(`${name}: ${history.events?.length ?? 0} events`);
+}
+
+/** Which process of which machine did something is nobody's business, and no part of a replay. */
+function withoutMachine(key: string, value: unknown): unknown {
+  if (key === 'identity') return '';
+  return key === 'name' && typeof value === 'string' ? value.replace(/^\d+@.*-(?=\w+$)/, 'sticky-') : value;
+}
+
+const prefix = process.argv[2];
+if (!prefix) {
+  console.error('usage: npm run record-histories -- <prefix>, such as v0.2');
+  process.exit(1);
+}
+void record(prefix).then(
+  () => process.exit(0),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);
