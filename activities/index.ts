@@ -4,6 +4,7 @@ import { toOrderBody } from '../src/contracts/order';
 import { toOrderStatusChanged } from '../src/contracts/webhook';
 import { findOrder } from '../src/db/orders';
 import type { Db } from '../src/db/pool';
+import type { Refusal } from '../src/db/save-order';
 import { RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
 import { liveWebhookSecrets } from '../src/db/sellers';
 import type { PendingWebhook as StoredWebhook, WebhookEvent, WebhookState } from '../src/db/webhooks';
@@ -66,11 +67,8 @@ export function createActivities({ db, sender, schedule, checkoutBaseUrl, checkA
     },
 
     /** Leaves a line in the timeline for a refused signal. */
-    async recordRefusal({
-      orderId,
-      ...line
-    }: Parameters<typeof insertRefusal>[2] & { orderId: string }): Promise<void> {
-      await insertRefusal(db, orderId, line);
+    async recordRefusal(refusal: Refusal): Promise<void> {
+      await insertRefusal(db, refusal);
     },
 
     /** One attempt at one webhook. An attempt that an earlier, lost run of this activity wrote down is not made again. */

@@ -10,6 +10,7 @@ import {
   setHandler,
   sleep,
   upsertSearchAttributes,
+  uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities, PendingWebhook } from '../activities';
@@ -147,13 +148,16 @@ class OrderRun {
     }
   }
 
-  private async recordRefusal({ id, status }: Order, { event, actor, reason }: UncheckedRequest): Promise<void> {
+  private async recordRefusal(
+    { id: orderId, status }: Order,
+    { event, actor, reason }: UncheckedRequest,
+  ): Promise<void> {
     const { recordRefusal } = proxyActivities<Activities>({
       startToCloseTimeout: '10 seconds',
       retry: RETRY,
       summary: `refused: ${event}`,
     });
-    await recordRefusal({ orderId: id, event, from: status, actor, reason, at: new Date().toISOString() });
+    await recordRefusal({ id: uuid4(), orderId, event, from: status, actor, reason, at: new Date().toISOString() });
   }
 
   /** Decides and saves one change at a time; nothing is shown before it is saved. */

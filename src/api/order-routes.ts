@@ -37,7 +37,8 @@ export function orderRoutes(deps: OrderDependencies): Router<State> {
     answer(ctx, await cancelOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
   };
 
-  router.post('/seller/:sellerId/order/', seller, jsonBody, async (ctx) => {
+  // Written without the slash at the end, a path is matched with and without it.
+  router.post('/seller/:sellerId/order', seller, jsonBody, async (ctx) => {
     const account = sellerOf(ctx);
     const schema =
       account.defaultRedirectUrl === null ? createSchemas.redirectRequired : createSchemas.redirectOptional;
@@ -49,17 +50,17 @@ export function orderRoutes(deps: OrderDependencies): Router<State> {
     if (replayed) ctx.set('Idempotency-Replayed', 'true');
     ctx.body = { data: body };
   });
-  router.get('/order/:orderId/', seller, retrieve);
-  router.delete('/order/:orderId/', seller, cancel);
-  router.get('/seller/:sellerId/order/:orderId/', seller, retrieve);
-  router.delete('/seller/:sellerId/order/:orderId/', seller, cancel);
+  router.get('/order/:orderId', seller, retrieve);
+  router.delete('/order/:orderId', seller, cancel);
+  router.get('/seller/:sellerId/order/:orderId', seller, retrieve);
+  router.delete('/seller/:sellerId/order/:orderId', seller, cancel);
 
-  router.get('/seller/:sellerId/connection_check/', seller, (ctx) => {
+  router.get('/seller/:sellerId/connection_check', seller, (ctx) => {
     const { id, name } = sellerOf(ctx);
     ctx.body = { data: { seller_id: id, seller_name: name } };
   });
 
-  router.post('/order/:orderId/progress/', checkout, jsonBody, async (ctx) => {
+  router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
     const { data } = validate(progressRequestSchema, ctx.request.body);
     answer(ctx, await reportProgress(deps, orderIdOf(ctx), { event: data.event, reason: data.reason ?? null }));
   });

@@ -84,15 +84,18 @@ async function insertChange(client: DbClient, orderId: string, change: OrderChan
 }
 
 /** A request that came by signal and was refused: nobody was there to hear it, so the timeline tells. */
-export async function insertRefusal(
-  db: DbClient,
-  orderId: string,
-  { event, from, actor, reason, at }: Omit<OrderChange, 'version' | 'to' | 'event'> & { event: string },
-): Promise<void> {
+export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'reason' | 'at'> {
+  /** A UUID: writing the same refusal again changes nothing. */
+  id: string;
+  orderId: string;
+  /** What was asked for; it may be no event at all. */
+  event: string;
+}
+
+export async function insertRefusal(db: Db, { id, orderId, event, from, actor, reason, at }: Refusal): Promise<void> {
   await db.query(
-    `insert into order_timeline (order_id, event, from_status, to_status, actor, reason, at)
-     select $1, $2, $3, $3, $4, $5, $6
-     where not exists (select from order_timeline where order_id = $1 and version is null and event = $2 and at = $6)`,
-    [orderId, event, from, actor, reason, at],
+    `insert into order_timeline (refusal_id, order_id, event, from_status, to_status, actor, reason, at)
+     values ($1, $2, $3, $4, $4, $5, $6, $7) on conflict (refusal_id) do nothing`,
+    [id, orderId, event, from, actor, reason, at],
   );
 }

@@ -248,7 +248,7 @@ test('a webhook that a restored backup lost is sent all the same, under the same
 /** What a backup from before the first change brings back. */
 async function forgetChanges(id: string): Promise<void> {
   await inTransaction(stack.db, async (client) => {
-    await client.query('lock table webhook_event, webhook_attempt in access exclusive mode');
+    await client.query('lock table webhook_attempt, webhook_event in access exclusive mode');
     const events = 'select id from webhook_event where order_id = $1';
     await client.query(`delete from webhook_attempt where event_id in (${events})`, [id]);
     await client.query('delete from webhook_event where order_id = $1', [id]);

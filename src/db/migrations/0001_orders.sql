@@ -69,6 +69,8 @@ create table order_timeline (
   actor text not null,
   reason text,
   at timestamptz not null,
+  -- Of a refused request: keeps a line that is written again (a retried activity) from standing twice.
+  refusal_id uuid unique,
   unique (order_id, version)
 );
 
