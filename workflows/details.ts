@@ -1,3 +1,4 @@
+import { escapeMarkdown } from '../src/domain/markdown';
 import { formatPence } from '../src/domain/money';
 import type { OrderHistory } from '../src/domain/order';
 import type { OrderStatus } from '../src/domain/status';
@@ -25,9 +26,4 @@ export function orderDetails({ order, changes }: OrderHistory, delivery: string 
       : [`- Expires at ${order.expiresAt}`]),
     `- Webhooks: ${delivery ?? (order.webhookUrl === null ? 'no address was given' : 'all settled')}`,
   ].join('\n');
-}
-
-/** Texts from outside are shown as they are, never as markup. */
-export function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*_{}[\]()<>#+!|~-]/g, '\\$&');
 }

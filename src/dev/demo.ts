@@ -51,8 +51,8 @@ export function curlCommands(ordersUrl: string, access: DemoAccess, dataDir: str
   const orderId = `$(sed 's/.*"id":"\\([^"]*\\).*/\\1/' ${file})`;
   return [
     `curl -s ${base}/seller/${access.SELLER_ID}/order/ ${auth} -H 'Content-Type: application/json' ` +
-      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(date +%s)'"}}' | tee ${file}`,
-    `curl -s ${base}/order/${orderId}/ ${auth}`,
-    `curl -s -X DELETE ${base}/order/${orderId}/ ${auth}`,
+      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(date +%s)'"}}' | tee ${file}; echo`,
+    `curl -s ${base}/order/${orderId}/ ${auth}; echo`,
+    `curl -s -X DELETE ${base}/order/${orderId}/ ${auth}; echo`,
   ];
 }

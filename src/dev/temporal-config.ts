@@ -5,11 +5,10 @@ const NO_LIMIT = 1_000_000;
  * The server's dynamic config for local use. The names are those of common/dynamicconfig/constants.go in the server's
  * module. Limits on one workflow (updates in flight, history size) stay as production has them.
  */
-export const dynamicConfig: Record<string, boolean | number | string> = {
+export const dynamicConfig: Record<string, boolean | number> = {
   'system.enableEagerWorkflowStart': true,
-  // A namespace or search attribute that was just made is usable sooner.
+  // A search attribute that was just made is usable at once.
   'system.forceSearchAttributesCacheRefreshOnRead': true,
-  'system.namespaceCacheRefreshInterval': '250ms',
   'frontend.rps': NO_LIMIT,
   'frontend.namespaceRPS': NO_LIMIT,
   'frontend.namespaceRPS.visibility': NO_LIMIT,

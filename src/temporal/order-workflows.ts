@@ -16,6 +16,7 @@ import {
   sellerIdKey,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order';
+import { escapeMarkdown } from '../domain/markdown';
 import { formatPence } from '../domain/money';
 import type { ChangeRequest, Order, OrderHistory } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
@@ -123,7 +124,7 @@ function startOptions(order: Order): Omit<WorkflowStartOptions<typeof orderWorkf
   return {
     taskQueue: TASK_QUEUE,
     workflowId: workflowId(order.id),
-    staticSummary: `${order.sellerName}: ${formatPence(order.amountPence)}, reference ${order.reference}`,
+    staticSummary: `${escapeMarkdown(order.sellerName)}: ${formatPence(order.amountPence)}, reference ${escapeMarkdown(order.reference)}`,
     typedSearchAttributes: new TypedSearchAttributes([
       { key: orderStatusKey, value: order.status },
       { key: sellerIdKey, value: order.sellerId },
