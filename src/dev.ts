@@ -2,14 +2,14 @@ import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Config } from './config';
-import { loadConfig } from './config';
+import { ConfigError, loadConfig } from './config';
 import { migrate } from './db/migrate';
 import { createPool } from './db/pool';
 import type { DemoAccess } from './dev/demo';
 import { curlCommands, demoSeller, writeEnv } from './dev/demo';
 import { choosePort, isPortFree } from './dev/ports';
 import { startPostgres, stopLeftoverPostgres } from './dev/postgres';
-import { startTemporal, stopLeftoverTemporal } from './dev/temporal-server';
+import { startTemporal } from './dev/temporal-server';
 import type { Running } from './entry-point';
 import { runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
@@ -85,9 +85,7 @@ async function ownTemporal(
   started: (running: Running) => void,
 ): Promise<{ settings: ClientConnectConfig; uiUrl: string }> {
   const dataDir = path.join(DATA_DIR, 'temporal');
-  await stopLeftoverTemporal(dataDir);
-  const [port, uiPort] = [await choosePort(7233), await choosePort(8233)];
-  const temporal = await startTemporal({ dataDir, port, uiPort, log: say });
+  const temporal = await startTemporal({ dataDir, port: 7233, uiPort: 8233, log: say });
   started(temporal);
   endWith(temporal.exited, 'Temporal');
   const settings = { connectionOptions: { address: temporal.address }, namespace: 'default' };
@@ -110,7 +108,7 @@ async function apiPort(wanted: string | undefined): Promise<number> {
     return port;
   }
   const port = Number(wanted);
-  if (!(await isPortFree(port))) throw new Error(`PORT: ${wanted} is taken by another program; choose another one`);
+  if (!(await isPortFree(port))) throw new ConfigError(`PORT: ${wanted} is taken by another program; choose another one`);
   return port;
 }
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { stopLeftover } from './child';
 import { findTemporal } from './find-temporal';
-import { isPortFree } from './ports';
+import { choosePort } from './ports';
 import { launchTemporal, pidFiles, type Launched } from './temporal-launch';
 import { serverReady, uiReady } from './temporal-ready';
 
@@ -22,6 +22,7 @@ export type TemporalServer = {
 export type TemporalOptions = {
   /** Where workflows are kept, with the logs beside them. */
   dataDir: string;
+  /** Another one is taken where this is not free; `address` says which. */
   port: number;
   uiPort: number;
   log: (line: string) => void;
@@ -35,16 +36,17 @@ export type TemporalOptions = {
 
 /** Finds or makes a Temporal server and starts it on 127.0.0.1, on new data or on what `dataDir` holds. */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
-  const { port, uiPort, log, ui = true, namespace = 'default', durable = true } = options;
+  const { log, ui = true, namespace = 'default', durable = true } = options;
   const dataDir = resolve(options.dataDir);
   const programs = await findTemporal({ log, ui });
   await stopLeftoverTemporal(dataDir);
-  for (const wanted of ui ? [port, uiPort] : [port])
-    if (!(await isPortFree(wanted))) throw new Error(`Temporal did not start: port ${wanted} of 127.0.0.1 is taken`);
+  // Only now: a build can take minutes, and what was free before it may be taken after it.
+  const port = await choosePort(options.port);
+  const uiPort = ui ? await choosePort(options.uiPort) : undefined;
 
   const address = `127.0.0.1:${port}`;
-  const uiUrl = `http://127.0.0.1:${uiPort}`;
-  const launch = { dataDir, port, uiPort: ui ? uiPort : undefined, namespace, durable, log };
+  const uiUrl = `http://127.0.0.1:${uiPort ?? ''}`;
+  const launch = { dataDir, port, uiPort, namespace, durable, log };
   for (let triesLeft = 2; ; triesLeft -= 1) {
     const launched = await launchTemporal(programs, launch);
     const problem = await serverReady(launched.server, address);
@@ -59,8 +61,8 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
   }
 }
 
-/** Ends servers that a killed run left on this data; call it before choosing ports, as they may hold some. */
-export async function stopLeftoverTemporal(dataDir: string): Promise<void> {
+/** Ends servers that a killed run left on this data: they may hold the ports that are wanted. */
+async function stopLeftoverTemporal(dataDir: string): Promise<void> {
   const { server, ui } = pidFiles(resolve(dataDir));
   await stopLeftover({ name: 'Temporal', pidFile: server });
   await stopLeftover({ name: 'The Temporal UI', pidFile: ui });
