@@ -1,4 +1,5 @@
 import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Attachments } from '../src/contracts/order';
 import { toOrderBody } from '../src/contracts/order';
 import { toOrderStatusChanged } from '../src/contracts/webhook';
@@ -14,12 +15,15 @@ import { orderAt } from '../src/domain/order';
 import type { RetrySchedule } from '../src/domain/retry-schedule';
 import { givesWay, retryDelay } from '../src/domain/retry-schedule';
 import type { WebhookSender } from '../src/webhooks/send';
+import { createShare } from '../src/webhooks/share';
 import { signWebhook } from '../src/webhooks/sign';
 
 export interface ActivityDependencies {
   db: Db;
   sender: WebhookSender;
   schedule: RetrySchedule;
+  /** Attempts that this worker makes at once for one seller. */
+  attemptsPerSeller: number;
   checkoutBaseUrl: string;
   /** ms until the sweep looks after a saved order. */
   checkAfterMs: number;
@@ -39,7 +43,9 @@ const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disable
 export type Activities = ReturnType<typeof createActivities>;
 
 /** What order workflows have done in the world: thin adapters, each safe to be run again after it was lost half way. */
-export function createActivities({ db, sender, schedule, checkoutBaseUrl, checkAfterMs }: ActivityDependencies) {
+export function createActivities(dependencies: ActivityDependencies) {
+  const { db, sender, schedule, checkoutBaseUrl, checkAfterMs } = dependencies;
+  const share = createShare(dependencies.attemptsPerSeller);
   const forLane = (pending: StoredWebhook[]): PendingWebhook[] =>
     pending.map((event) => ({ ...event, givesWay: givesWay(schedule, event.attempts) }));
 
@@ -78,31 +84,12 @@ export function createActivities({ db, sender, schedule, checkoutBaseUrl, checkA
       if (!event) return { state: 'missing', nextAttemptAt: null, givesWay: false };
       if (event.state !== 'pending' || event.attempts >= attempt) return toResult(event);
 
-      const at = new Date();
-      const timestamp = Math.floor(at.getTime() / 1000);
-      const secrets = await liveWebhookSecrets(db, event.sellerId);
-      const signature = signWebhook(secrets, event.id, timestamp, event.body);
-      const result = await sender.send({ url: event.url, id: event.id, timestamp, signature, body: event.body });
-      const delayMs =
-        result.outcome === 'failed'
-          ? retryDelay(schedule, { attempt, othersWait, floorMs: result.retryAfterMs ?? 0, random: Math.random() })
-          : null;
-      const nextAttemptAt = delayMs === null ? null : new Date(Date.now() + delayMs);
-      const state = nextAttemptAt ? 'pending' : END_STATES[result.outcome];
-      await recordAttempt(db, {
-        eventId,
-        attempt,
-        at,
-        durationMs: result.durationMs,
-        status: result.status,
-        error: result.error,
-        errorDetail: result.errorDetail,
-        address: result.peerAddress,
-        responseBody: result.responseBody,
-        state,
-        nextAttemptAt,
-      });
-      return toResult({ state, attempts: attempt, nextAttemptAt });
+      if (!share.take(event.sellerId)) throw sellerIsBusy();
+      try {
+        return await attemptDelivery(event, attempt, othersWait);
+      } finally {
+        share.giveBack(event.sellerId);
+      }
     },
 
     /** Parks a webhook that gives way to a later one. */
@@ -111,7 +98,45 @@ export function createActivities({ db, sender, schedule, checkoutBaseUrl, checkA
     },
   };
 
+  async function attemptDelivery(event: WebhookEvent, attempt: number, othersWait: boolean): Promise<WebhookResult> {
+    const { id, url, body } = event;
+    const at = new Date();
+    const timestamp = Math.floor(at.getTime() / 1000);
+    const secrets = await liveWebhookSecrets(db, event.sellerId);
+    const signature = signWebhook(secrets, id, timestamp, body);
+    const { outcome, retryAfterMs, ...result } = await sender.send({ url, id, timestamp, signature, body });
+    const floorMs = retryAfterMs ?? 0;
+    const delayMs =
+      outcome === 'failed' ? retryDelay(schedule, { attempt, othersWait, floorMs, random: Math.random() }) : null;
+    const nextAttemptAt = delayMs === null ? null : new Date(Date.now() + delayMs);
+    const state = nextAttemptAt ? 'pending' : END_STATES[outcome];
+    await recordAttempt(db, {
+      eventId: id,
+      attempt,
+      at,
+      durationMs: result.durationMs,
+      status: result.status,
+      error: result.error,
+      errorDetail: result.errorDetail,
+      address: result.peerAddress,
+      responseBody: result.responseBody,
+      state,
+      nextAttemptAt,
+    });
+    return toResult({ state, attempts: attempt, nextAttemptAt });
+  }
+
   function toResult({ state, attempts, nextAttemptAt }: Pick<WebhookEvent, 'state' | 'attempts' | 'nextAttemptAt'>) {
     return { state, nextAttemptAt: nextAttemptAt?.toISOString() ?? null, givesWay: givesWay(schedule, attempts) };
   }
+}
+
+/** Gives the slot to another seller's webhook and comes back soon; this is no attempt. */
+function sellerIsBusy(): ApplicationFailure {
+  return ApplicationFailure.create({
+    message: 'as many attempts as one seller may have at once are under way',
+    type: 'SellerIsBusy',
+    category: ApplicationFailureCategory.BENIGN,
+    nextRetryDelay: 500 + Math.random() * 1500,
+  });
 }

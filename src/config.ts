@@ -46,6 +46,8 @@ const settings = z.object({
   MAX_CACHED_WORKFLOWS: integer(0, 100_000).default(500),
   WEBHOOK_RETRY_DELAYS: seconds.optional(),
   WEBHOOK_TIMEOUT_MS: ms(100, 30_000).default(15_000),
+  WEBHOOK_CONCURRENCY: integer(1, 10_000).default(100),
+  WEBHOOK_CONCURRENCY_PER_SELLER: integer(1, 10_000).default(10),
   WEBHOOK_ALLOW_PRIVATE: flag.default(false),
   WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: flag.default(false),
 });
@@ -84,6 +86,8 @@ export interface Config {
   maxCachedWorkflows: number;
   webhookSchedule: RetrySchedule;
   webhookTimeoutMs: number;
+  /** Attempts that one worker makes at once: in all, and for one seller. */
+  webhookConcurrency: { total: number; perSeller: number };
   addressPolicy: AddressPolicy;
 }
 
@@ -129,6 +133,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       ...(data.WEBHOOK_RETRY_DELAYS && { delaysMs: data.WEBHOOK_RETRY_DELAYS }),
     },
     webhookTimeoutMs: data.WEBHOOK_TIMEOUT_MS,
+    webhookConcurrency: { total: data.WEBHOOK_CONCURRENCY, perSeller: data.WEBHOOK_CONCURRENCY_PER_SELLER },
     addressPolicy: { allowPrivate: data.WEBHOOK_ALLOW_PRIVATE, allowHttp: !production || data.WEBHOOK_ALLOW_PRIVATE },
   };
 }

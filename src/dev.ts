@@ -108,7 +108,8 @@ async function apiPort(wanted: string | undefined): Promise<number> {
     return port;
   }
   const port = Number(wanted);
-  if (!(await isPortFree(port))) throw new ConfigError(`PORT: ${wanted} is taken by another program; choose another one`);
+  if (!(await isPortFree(port)))
+    throw new ConfigError(`PORT: ${wanted} is taken by another program; choose another one`);
   return port;
 }
 

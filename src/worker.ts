@@ -6,6 +6,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
+import { WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { healthRoutes } from './api/health-routes';
 import type { HttpServer } from './api/http-server';
 import { listen } from './api/http-server';
@@ -41,9 +42,9 @@ export async function startWorker(
   let isServing = (): boolean => false;
   const health = await serveHealth(config, db, () => isServing(), log);
   const connection = await connect(temporal, client, log);
-  const worker = await createWorker(config, { connection, namespace: client.options.namespace }, db, sender);
-  const run = worker.run();
-  isServing = () => worker.getState() === 'RUNNING';
+  const workers = await createWorkers(config, { connection, namespace: client.options.namespace }, db, sender);
+  const run = Promise.all(workers.map((worker) => worker.run()));
+  isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
   const stopSweep = startSweep({
     db,
     workflows: createOrderWorkflows(client, config),
@@ -57,7 +58,7 @@ export async function startWorker(
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
       await stopSweep();
-      if (isServing()) worker.shutdown();
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       // A failure of the run was told by `failed`.
       await run.catch(() => undefined);
       await sender.close();
@@ -84,29 +85,41 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
   }
 }
 
-function createWorker(
+/** One worker for workflows and what they save, one for the webhooks they send. */
+function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
   db: Db,
   sender: WebhookSender,
-): Promise<Worker> {
-  return Worker.create({
+): Promise<Worker[]> {
+  const options = {
     ...target,
-    taskQueue: TASK_QUEUE,
-    workflowBundle: { codePath: WORKFLOW_BUNDLE },
     activities: createActivities({
       db,
       sender,
       schedule: config.webhookSchedule,
+      attemptsPerSeller: config.webhookConcurrency.perSeller,
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,
     }),
-    maxCachedWorkflows: config.maxCachedWorkflows,
-    // After a worker's death its workflows wait this long for it before another one takes them over.
-    stickyQueueScheduleToStartTimeout: '5 seconds',
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
-  });
+  };
+  return Promise.all([
+    Worker.create({
+      ...options,
+      taskQueue: TASK_QUEUE,
+      workflowBundle: { codePath: WORKFLOW_BUNDLE },
+      maxCachedWorkflows: config.maxCachedWorkflows,
+      // After a worker's death its workflows wait this long for it before another one takes them over.
+      stickyQueueScheduleToStartTimeout: '5 seconds',
+    }),
+    Worker.create({
+      ...options,
+      taskQueue: WEBHOOK_TASK_QUEUE,
+      maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
+    }),
+  ]);
 }
 
 function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {

@@ -53,6 +53,7 @@ describe('docker-compose.yml', () => {
     image: string;
     build?: string;
     command?: string[];
+    entrypoint?: string[];
     environment?: Record<string, string | number>;
     ports?: string[];
     healthcheck?: { test?: string[]; disable?: boolean };
@@ -108,15 +109,17 @@ describe('docker-compose.yml', () => {
     expect(sources.filter((source) => !(source in volumes) && !isFile(source))).toEqual([]);
   });
 
-  test.each(own)('gives %s a configuration that it starts with', (_name, { command = [], environment = {} }) => {
+  test.each(own)('gives %s a configuration that it starts with', (_name, service) => {
+    const { command = [], entrypoint = [], environment = {} } = service;
     const resolved = Object.fromEntries(
       Object.entries(environment).map(([name, value]) => [name, String(value).replace(/\$\{\w+:-([^}]*)\}/g, '$1')]),
     );
     const known = (name: string): boolean => settings.includes(name) || name.startsWith('TEMPORAL_');
     expect(Object.keys(resolved).filter((name) => !known(name))).toEqual([]);
     expect(loadConfig({ ...imageEnvironment, ...resolved })).toMatchObject({ production: true, host: '0.0.0.0' });
-    expect(command[0]).toBe('node');
-    expect(isFile(command[1]!.replace(/^dist\/(.*)\.js$/, '$1.ts'))).toBe(true);
+    const [script] = [...entrypoint, ...command].filter((word) => word.endsWith('.js'));
+    expect(script).toMatch(/^dist\//);
+    expect(isFile(script!.replace(/^dist\/(.*)\.js$/, '$1.ts'))).toBe(true);
   });
 });
 

@@ -5,6 +5,9 @@ import type { ChangeRequest, Order, OrderHistory } from '../src/domain/order';
 /** A first start carries the order; a run that resumes one is given the id alone and reads the row itself. */
 export type OrderWorkflowInput = { history: OrderHistory } | { orderId: string };
 
+/** Attempts at webhooks wait for receivers; on a queue and slots of their own they hold up no saves. */
+export const WEBHOOK_TASK_QUEUE = 'order-webhooks';
+
 /** The order as it is saved; null while a resumed run still reads it. */
 export const getOrderQuery = defineQuery<Order | null>('getOrder');
 

@@ -1,5 +1,6 @@
 import { condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities, PendingWebhook } from '../activities';
+import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** The delivery lane of one order: its webhooks one at a time, in the order of their sequence. */
 export class DeliveryLane {
@@ -71,6 +72,7 @@ export class DeliveryLane {
 
 function send({ id, sequence }: PendingWebhook, attempt: number, othersWait: boolean) {
   const { sendWebhook } = proxyActivities<Activities>({
+    taskQueue: WEBHOOK_TASK_QUEUE,
     // Above the deadline of an attempt; a retry here only covers a lost worker or database.
     startToCloseTimeout: '40 seconds',
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },

@@ -1,9 +1,13 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
+import { apiOf } from '../support/api';
 import { openOrder, timelineOf } from '../support/orders';
 import type { Receiver } from '../support/receiver';
 import { startReceiver } from '../support/receiver';
 import type { Stack } from '../support/stack';
-import { startStack } from '../support/stack';
+import { createSeller, startStack } from '../support/stack';
 import { until } from '../support/until';
 
 /** Seconds before each of seven attempts. */
@@ -140,6 +144,34 @@ test('one dead endpoint holds up no other order', async () => {
   expect(await settled(dead)).toBe(false);
   expect(await settled(failing)).toBe(false);
   await live.stop();
+});
+
+test('a seller whose endpoint hangs takes its share of the slots, and neither saves nor other sellers wait for it', async () => {
+  const busy = await startStack({ env: { WEBHOOK_CONCURRENCY: '4', WEBHOOK_CONCURRENCY_PER_SELLER: '2' } });
+  const hanging = createServer(() => undefined).listen(0, '127.0.0.1');
+  await once(hanging, 'listening');
+  const hangingUrl = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}/`;
+  const stuck: string[] = [];
+  for (let index = 0; index < 12; index++)
+    stuck.push(await openOrder(busy, { webhook_url: hangingUrl }, ['signup_started']));
+  // Changes of the stuck orders themselves are saved and answered all the same.
+  for (const id of stuck) expect((await busy.api.progress(id, 'approved')).status).toBe(200);
+
+  const other = await createSeller(busy.db);
+  const otherApi = apiOf(busy.api.url, other, busy.api.checkoutKey);
+  const sentAt = Date.now();
+  const { body } = await otherApi.create({ webhook_url: receiver.url });
+  await otherApi.progress(body.data.id, 'failed');
+  await until(() => receiver.deliveries.length === 1, "the live seller's webhook came", 5000);
+  process.stdout.write(`beside 12 hanging webhooks the live seller's came after ${Date.now() - sentAt} ms\n`);
+  const { rows } = await busy.db.query(
+    'select from webhook_attempt a join webhook_event e on e.id = a.event_id where e.order_id = any($1)',
+    [stuck],
+  );
+  expect(rows).toEqual([]);
+  hanging.closeAllConnections();
+  hanging.close();
+  await busy.stop();
 });
 
 test('two live secrets both sign', async () => {
