@@ -44,7 +44,7 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@temporalio/workflow': ['workflows', 'messages'],
   '@temporalio/activity': ['activities'],
   '@temporalio/client': ['temporal', 'orders', 'entry', 'dev'],
-  '@temporalio/common': ['workflows', 'messages', 'temporal'],
+  '@temporalio/common': ['workflows', 'messages', 'activities', 'temporal'],
   '@temporalio/envconfig': ['temporal', 'entry'],
   '@temporalio/proto': ['temporal'],
   '@temporalio/testing': ['dev'],
