@@ -8,12 +8,15 @@ import type { Db } from '../src/db/pool';
 import type { Refusal } from '../src/db/save-order';
 import { RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
 import { liveWebhookSecrets } from '../src/db/sellers';
-import type { PendingWebhook as StoredWebhook, WebhookEvent, WebhookState } from '../src/db/webhooks';
-import { exhaustWebhook, findPendingWebhooks, findWebhookEvent, recordAttempt } from '../src/db/webhooks';
+import { sweepSoon } from '../src/db/sweep';
+import type { EventState, PendingWebhook as StoredWebhook, WebhookEvent, WebhookState } from '../src/db/webhooks';
+import { claimAttempt, exhaustWebhook, findPendingWebhooks, findWebhookEvent, recordAttempt } from '../src/db/webhooks';
 import type { OrderChange, OrderHistory } from '../src/domain/order';
 import { orderAt } from '../src/domain/order';
 import type { RetrySchedule } from '../src/domain/retry-schedule';
 import { givesWay, retryDelay } from '../src/domain/retry-schedule';
+import type { Attempt } from '../src/webhooks/attempt';
+import { unanswered } from '../src/webhooks/attempt';
 import type { WebhookSender } from '../src/webhooks/send';
 import { createShare } from '../src/webhooks/share';
 import { signWebhook } from '../src/webhooks/sign';
@@ -36,6 +39,11 @@ export interface PendingWebhook extends StoredWebhook {
 
 /** What became of a webhook by an attempt at it. */
 export type WebhookResult = { state: WebhookState | 'missing' } & Pick<PendingWebhook, 'nextAttemptAt' | 'givesWay'>;
+
+/** Longer than the 15 s of an attempt with what is read and written around it. */
+const LANE_CLAIM_MS = 25_000;
+/** A process that was frozen while it claimed may have slept through its claim. */
+const CLAIM_SLACK_MS = 5000;
 
 /** How an event ends that is not tried again. */
 const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disabled' } as const;
@@ -67,8 +75,9 @@ export function createActivities(dependencies: ActivityDependencies) {
       try {
         return forLane(await saveOrder(db, history, { webhookBody, checkAfterMs }));
       } catch (error) {
-        if (error instanceof RowConflict) throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');
-        throw error;
+        if (!(error instanceof RowConflict)) throw error;
+        await sweepSoon(db, history.order.id);
+        throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');
       }
     },
 
@@ -84,8 +93,12 @@ export function createActivities(dependencies: ActivityDependencies) {
       if (!event) return { state: 'missing', nextAttemptAt: null, givesWay: false };
       if (event.state !== 'pending' || event.attempts >= attempt) return toResult(event);
 
-      if (!share.take(event.sellerId)) throw sellerIsBusy();
+      if (!share.take(event.sellerId)) throw notNow('as many attempts as one seller may have at once are under way');
       try {
+        const claimedAt = performance.now();
+        if (!(await claimAttempt(db, eventId, attempt, LANE_CLAIM_MS)))
+          throw notNow('an attempt at a webhook of this order is under way');
+        if (performance.now() - claimedAt > CLAIM_SLACK_MS) throw notNow('the claim took too long to be sure of');
         return await attemptDelivery(event, attempt, othersWait);
       } finally {
         share.giveBack(event.sellerId);
@@ -99,19 +112,15 @@ export function createActivities(dependencies: ActivityDependencies) {
   };
 
   async function attemptDelivery(event: WebhookEvent, attempt: number, othersWait: boolean): Promise<WebhookResult> {
-    const { id, url, body } = event;
     const at = new Date();
-    const timestamp = Math.floor(at.getTime() / 1000);
-    const secrets = await liveWebhookSecrets(db, event.sellerId);
-    const signature = signWebhook(secrets, id, timestamp, body);
-    const { outcome, retryAfterMs, ...result } = await sender.send({ url, id, timestamp, signature, body });
+    const { outcome, retryAfterMs, ...result } = await sendSigned(event, at);
     const floorMs = retryAfterMs ?? 0;
     const delayMs =
       outcome === 'failed' ? retryDelay(schedule, { attempt, othersWait, floorMs, random: Math.random() }) : null;
     const nextAttemptAt = delayMs === null ? null : new Date(Date.now() + delayMs);
     const state = nextAttemptAt ? 'pending' : END_STATES[outcome];
-    await recordAttempt(db, {
-      eventId: id,
+    const recorded = await recordAttempt(db, {
+      eventId: event.id,
       attempt,
       at,
       durationMs: result.durationMs,
@@ -123,19 +132,32 @@ export function createActivities(dependencies: ActivityDependencies) {
       state,
       nextAttemptAt,
     });
-    return toResult({ state, attempts: attempt, nextAttemptAt });
+    return toResult(recorded);
   }
 
-  function toResult({ state, attempts, nextAttemptAt }: Pick<WebhookEvent, 'state' | 'attempts' | 'nextAttemptAt'>) {
+  async function sendSigned({ id, url, body, sellerId }: WebhookEvent, at: Date): Promise<Attempt> {
+    const timestamp = Math.floor(at.getTime() / 1000);
+    let signature: string;
+    try {
+      signature = signWebhook(await liveWebhookSecrets(db, sellerId), id, timestamp, body);
+    } catch (error) {
+      // A seller without a usable secret is a receiver in trouble like any other: on the schedule, and in the log.
+      if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
+      return { ...unanswered(), error: 'no_secret', errorDetail: 'the seller has no usable signing secret' };
+    }
+    return sender.send({ url, id, timestamp, signature, body });
+  }
+
+  function toResult({ state, attempts, nextAttemptAt }: EventState): WebhookResult {
     return { state, nextAttemptAt: nextAttemptAt?.toISOString() ?? null, givesWay: givesWay(schedule, attempts) };
   }
 }
 
-/** Gives the slot to another seller's webhook and comes back soon; this is no attempt. */
-function sellerIsBusy(): ApplicationFailure {
+/** Gives the slot to another webhook and comes back soon; this is no attempt. */
+function notNow(message: string): ApplicationFailure {
   return ApplicationFailure.create({
-    message: 'as many attempts as one seller may have at once are under way',
-    type: 'SellerIsBusy',
+    message,
+    type: 'NotNow',
     category: ApplicationFailureCategory.BENIGN,
     nextRetryDelay: 500 + Math.random() * 1500,
   });

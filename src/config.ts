@@ -45,7 +45,7 @@ const settings = z.object({
   SHUTDOWN_GRACE_MS: ms(0, 600_000).default(20_000),
   MAX_CACHED_WORKFLOWS: integer(0, 100_000).default(500),
   WEBHOOK_RETRY_DELAYS: seconds.optional(),
-  WEBHOOK_TIMEOUT_MS: ms(100, 30_000).default(15_000),
+  WEBHOOK_TIMEOUT_MS: ms(100, 15_000).default(15_000),
   WEBHOOK_CONCURRENCY: integer(1, 10_000).default(100),
   WEBHOOK_CONCURRENCY_PER_SELLER: integer(1, 10_000).default(10),
   WEBHOOK_ALLOW_PRIVATE: flag.default(false),

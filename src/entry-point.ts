@@ -5,6 +5,9 @@ export interface Running {
   stop(): Promise<void>;
 }
 
+/** Above what any part grants its own work; what is cut off here is taken up by the next process. */
+const STOP_LIMIT_MS = 60_000;
+
 /**
  * Runs an entry point. On SIGINT or SIGTERM what was started is stopped, the last first, also where the start is still
  * under way; a second signal ends the process at once. What goes wrong at the start is told plainly.
@@ -17,6 +20,11 @@ export async function runUntilSignalled(
   let stopping: Promise<void> | undefined;
 
   async function stop(exitCode: number): Promise<void> {
+    setTimeout(() => {
+      console.error('a part did not stop in time: ending without it');
+      // An ordinary exit may itself wait for the SDK's native threads.
+      process.kill(process.pid, 'SIGKILL');
+    }, STOP_LIMIT_MS).unref();
     onStop?.();
     for (const part of running.reverse()) {
       await part.stop().catch((error: unknown) => {

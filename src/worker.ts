@@ -22,7 +22,7 @@ import { WORKFLOW_BUNDLE } from './temporal/bundle-workflows';
 import { TASK_QUEUE, createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
-import { ensureSearchAttributes } from './temporal/set-up';
+import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
 import type { WebhookSender } from './webhooks/send';
 import { createWebhookSender } from './webhooks/send';
 
@@ -76,7 +76,12 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
   for (;;) {
     try {
       const connection = await NativeConnection.connect(temporal.connectionOptions);
-      await ensureSearchAttributes(client);
+      await ensureSearchAttributes(client).catch((error: unknown) =>
+        log.warn(
+          { reason: String(error) },
+          `search attributes not made; make ${SEARCH_ATTRIBUTES.join(', ')} (Keyword)`,
+        ),
+      );
       return connection;
     } catch (error) {
       log.warn({ reason: String(error) }, 'Temporal cannot be reached yet');

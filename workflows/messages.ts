@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { ChangeRequest, Order, OrderHistory } from '../src/domain/order';
+import type { VersionedRequest, Order, OrderHistory } from '../src/domain/order';
 
 /** A first start carries the order; a run that resumes one is given the id alone and reads the row itself. */
 export type OrderWorkflowInput = { history: OrderHistory } | { orderId: string };
@@ -12,12 +12,15 @@ export const WEBHOOK_TASK_QUEUE = 'order-webhooks';
 export const getOrderQuery = defineQuery<Order | null>('getOrder');
 
 /** Answers with the order once the change is saved; fails with REFUSED where it is not allowed. */
-export const cancelOrderUpdate = defineUpdate<Order, [ChangeRequest]>('cancelOrder');
-export const reportProgressUpdate = defineUpdate<Order, [ChangeRequest]>('reportProgress');
+export const cancelOrderUpdate = defineUpdate<Order, [VersionedRequest]>('cancelOrder');
+export const reportProgressUpdate = defineUpdate<Order, [VersionedRequest]>('reportProgress');
 
 /** For people and flows that speak Temporal directly: `{"reason": "…"}` and `{"event": "approved", "reason": "…"}`. */
 export const cancelSignal = defineSignal<[unknown?]>('cancel');
 export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress');
+
+/** Type of the failure of an update that met a workflow behind its row: the run stops, and the next one makes it. */
+export const BEHIND_ROW = 'OrderBehindRow';
 
 /** Type of the failure of an update that the order's status refuses; its one detail is that status. */
 export const REFUSED = 'OrderChangeRefused';

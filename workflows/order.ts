@@ -20,6 +20,7 @@ import { isFinal } from '../src/domain/status';
 import { orderDetails } from './details';
 import type { OrderWorkflowInput } from './messages';
 import {
+  BEHIND_ROW,
   REFUSED,
   cancelOrderUpdate,
   cancelSignal,
@@ -56,15 +57,15 @@ class OrderRun {
   listen(): void {
     setHandler(getOrderQuery, () => this.history?.order ?? null);
     setHandler(cancelOrderUpdate, (payload: unknown) => this.update(toRequest(payload, 'operator', 'cancel')), {
-      validator: (payload: unknown) => this.refuseEarly(toRequest(payload, 'operator', 'cancel').event),
+      validator: (payload: unknown) => this.refuseEarly(toRequest(payload, 'operator', 'cancel')),
     });
     setHandler(reportProgressUpdate, (payload: unknown) => this.update(toRequest(payload, 'checkout')), {
-      validator: (payload: unknown) => this.refuseEarly(toRequest(payload, 'checkout').event),
+      validator: (payload: unknown) => this.refuseEarly(toRequest(payload, 'checkout')),
     });
     setHandler(cancelSignal, (payload) => this.signal(toRequest(payload, 'operator', 'cancel')));
     setHandler(customerProgressSignal, (payload) => this.signal(toRequest(payload, 'checkout')));
     CancellationScope.current().cancelRequested.catch(() =>
-      this.signal({ event: 'cancel', actor: 'operator', reason: 'the workflow was asked to cancel' }),
+      this.signal(toRequest({ reason: 'the workflow was asked to cancel' }, 'operator', 'cancel')),
     );
   }
 
@@ -75,7 +76,7 @@ class OrderRun {
     this.expire().catch((error: unknown) => (this.conflict ??= error as Error));
     while (!this.isOver()) {
       if (this.lane.isEmpty) await condition(() => !this.lane.isEmpty || this.isOver());
-      else if (!(await this.lane.step(() => this.mustStop()))) await this.bringForward();
+      else if (!(await this.lane.step(() => this.mustStop()))) await this.bringForward().catch(() => undefined);
       this.announce();
     }
     if (this.conflict !== undefined) {
@@ -119,9 +120,10 @@ class OrderRun {
   }
 
   /** An early refusal; the decision itself is taken under the lock. */
-  private refuseEarly(event: string): void {
+  private refuseEarly({ event, metVersion }: UncheckedRequest): void {
     if (!isRequestable(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
-    if (this.history && judge(this.history, event) === 'refused') throw refusal(this.history.order, event);
+    if (!this.history || this.history.order.version < metVersion) return;
+    if (judge(this.history, event) === 'refused') throw refusal(this.history.order, event);
   }
 
   private async update(request: UncheckedRequest): Promise<Order> {
@@ -141,8 +143,10 @@ class OrderRun {
         if (decision === 'refused') await this.recordRefusal(order, request);
       });
     } catch (error) {
-      // A conflict with the row ends the run by itself; a signal has nobody else to tell.
       if (this.conflict === undefined) throw error;
+      // The run stops; nobody waits for a signal's answer, so the timeline tells that it was not carried out.
+      const reason = `not carried out, the workflow was behind the row: send it again. ${request.reason ?? ''}`.trim();
+      await this.recordRefusal(this.loaded().order, { ...request, reason });
     } finally {
       this.signalsInWork -= 1;
     }
@@ -166,6 +170,8 @@ class OrderRun {
     return this.lock.hold(async () => {
       const before = this.loaded();
       const { event } = request;
+      // The sender has seen more than this run knows: the save finds the conflict, and the run stops.
+      if (before.order.version < request.metVersion) await this.saveHistory(before);
       const decision: Decision = isRequestable(event)
         ? decide(before, { ...request, event }, new Date().toISOString())
         : { kind: 'refused' };
@@ -192,14 +198,14 @@ class OrderRun {
     } catch (error) {
       log.error('the order cannot be saved: the row tells another story; the sweep resumes it from the row', { error });
       this.conflict = error as Error;
-      throw ApplicationFailure.nonRetryable('the order was changed elsewhere; repeat the call', 'OrderConflict');
+      throw ApplicationFailure.nonRetryable('the workflow was behind the row; repeat the call', BEHIND_ROW);
     }
   }
 
-  /** Saves what a restored backup made Postgres forget; the webhooks go on as the row has them then. */
+  /** Saves what a restored backup made Postgres forget. A conflict that this finds ends the run like any other. */
   private async bringForward(): Promise<void> {
     await this.lock.hold(async () => {
-      this.lane.reset(await this.saveHistory(this.loaded()));
+      this.lane.add(await this.saveHistory(this.loaded()));
     });
   }
 
@@ -215,7 +221,7 @@ class OrderRun {
     const { order } = this.loaded();
     if (order.expiresAt === null || isFinal(order.status)) return;
     await sleep(Math.max(Date.parse(order.expiresAt) - Date.now(), 1), { summary: 'until the order expires' });
-    await this.change({ event: 'expired', actor: 'system', reason: null });
+    await this.change(toRequest({}, 'system', 'expired'));
   }
 }
 

@@ -9,6 +9,8 @@ export interface UncheckedRequest {
   event: string;
   actor: Actor;
   reason: string | null;
+  /** The version that the sender has seen; 0 where it does not say. */
+  metVersion: number;
 }
 
 /**
@@ -17,17 +19,24 @@ export interface UncheckedRequest {
  */
 export function toRequest(payload: unknown, fallbackActor: Actor, event?: OrderEvent): UncheckedRequest {
   const fields: Record<string, unknown> = typeof payload === 'object' && payload !== null ? { ...payload } : {};
-  const { actor, reason } = fields;
+  const { actor, reason, metVersion } = fields;
   return {
     event: event ?? nameOf(fields.event),
     actor: ACTORS.find((known) => known === actor) ?? fallbackActor,
-    reason: typeof reason === 'string' ? reason.slice(0, MAX_REASON_LENGTH) : null,
+    reason: typeof reason === 'string' ? storable(reason.slice(0, MAX_REASON_LENGTH)) : null,
+    metVersion: typeof metVersion === 'number' ? metVersion : 0,
   };
 }
 
+/** Cancelling and expiring have messages and reasons of their own; no report names them. */
 function nameOf(event: unknown): string {
-  const name = typeof event === 'string' ? event : `not a name: ${JSON.stringify(event) as string | undefined}`;
-  return name.slice(0, MAX_EVENT_LENGTH);
+  if (isProgressEvent(event)) return event;
+  return storable(`no event: ${JSON.stringify(event) as string | undefined}`.slice(0, MAX_EVENT_LENGTH));
+}
+
+/** Postgres keeps neither NUL nor lone surrogates; a save with one would be tried for ever. */
+function storable(text: string): string {
+  return text.replace(/\0|\p{Surrogate}/gu, '\ufffd');
 }
 
 export function isRequestable(event: string): event is OrderEvent {

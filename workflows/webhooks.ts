@@ -4,16 +4,15 @@ import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** The delivery lane of one order: its webhooks one at a time, in the order of their sequence. */
 export class DeliveryLane {
-  private readonly queue: PendingWebhook[] = [];
-  private lastSequence = 0;
+  private queue: PendingWebhook[] = [];
 
-  /** Takes up the order's unsettled webhooks; those that it knows already stay as they are. */
+  /**
+   * Takes up the order's unsettled webhooks as a save found them. What it knows stays as it is; what it does not may
+   * also be older than what it has (a restored backup's).
+   */
   add(pending: readonly PendingWebhook[]): void {
-    for (const event of pending) {
-      if (event.sequence <= this.lastSequence) continue;
-      this.lastSequence = event.sequence;
-      this.queue.push({ ...event });
-    }
+    const unknown = pending.filter(({ id }) => !this.queue.some((known) => known.id === id));
+    this.queue = [...this.queue, ...unknown.map((event) => ({ ...event }))].sort((a, b) => a.sequence - b.sequence);
   }
 
   get isEmpty(): boolean {
@@ -29,13 +28,6 @@ export class DeliveryLane {
       : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${head.nextAttemptAt}`;
   }
 
-  /** Starts over with what the row says is unsettled. */
-  reset(pending: readonly PendingWebhook[]): void {
-    this.queue.length = 0;
-    this.lastSequence = 0;
-    this.add(pending);
-  }
-
   /**
    * Waits for the head's time and makes one attempt at it. Returns early when `interrupted` turns true.
    * @returns false where Postgres does not know the head: the row is older than the workflow
@@ -46,13 +38,14 @@ export class DeliveryLane {
     if (head.nextAttemptAt !== null) {
       const waitMs = Date.parse(head.nextAttemptAt) - Date.now();
       const summary = `webhook ${head.sequence}: until attempt ${head.attempts + 1}`;
-      const wakeUp = (): boolean => interrupted() || this.mustGiveWay();
+      const wakeUp = (): boolean => interrupted() || this.mustGiveWay() || this.queue[0] !== head;
       if (waitMs > 0) await condition(wakeUp, waitMs, { summary });
-      if (interrupted()) return true;
+      // Something older may have come in front of it meanwhile.
+      if (interrupted() || this.queue[0] !== head) return true;
     }
     if (this.mustGiveWay()) {
       await exhaust(head);
-      this.queue.shift();
+      this.remove(head);
       return true;
     }
     const attempt = head.attempts + 1;
@@ -60,9 +53,13 @@ export class DeliveryLane {
     if (result.state === 'pending') {
       Object.assign(head, { attempts: attempt, nextAttemptAt: result.nextAttemptAt, givesWay: result.givesWay });
     } else {
-      this.queue.shift();
+      this.remove(head);
     }
     return result.state !== 'missing';
+  }
+
+  private remove({ id }: PendingWebhook): void {
+    this.queue = this.queue.filter((event) => event.id !== id);
   }
 
   private mustGiveWay(): boolean {

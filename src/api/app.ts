@@ -29,7 +29,10 @@ function serve(app: Koa<State>, router: Router<State>): void {
   app.use(router.routes());
   app.use(async (ctx, next) => {
     const matched = router.match(ctx.path, ctx.method);
-    if (matched.path.length === 0 || matched.route) return next();
+    if (matched.path.length === 0 || matched.route) {
+      await next();
+      return;
+    }
     const allowed = [...new Set(matched.path.flatMap((layer) => layer.methods))].sort().join(', ');
     if (ctx.method !== 'OPTIONS') throw methodNotAllowed(ctx, allowed);
     ctx.set('Allow', allowed);

@@ -26,7 +26,7 @@ export async function jsonBody(ctx: Context, next: Next): Promise<void> {
   if (ctx.is('application/json') === false || ctx.get('Content-Type') === '') {
     throw new Problem('unsupported_media_type', 'Send the body as application/json.');
   }
-  await parse(ctx as never, () => Promise.resolve());
+  await parse(ctx, () => Promise.resolve());
   // What is not UTF-8 was decoded to this character; text that went through it is not what the caller meant.
   const raw = ctx.request.rawBody;
   if (typeof raw !== 'string' || raw.trim() === '') throw new Problem('malformed_json', 'The body is empty.');
@@ -39,11 +39,11 @@ export async function jsonBody(ctx: Context, next: Next): Promise<void> {
 function toProblem(error: Error & { type?: string; status?: number }): Problem {
   if (error.message === PROTO_KEY) return new Problem('invalid_request', 'The body must not hold the key __proto__.');
   if (error instanceof SyntaxError) return new Problem('malformed_json', error.message);
-  switch (error.type ?? error.status) {
+  switch (error.type ?? String(error.status)) {
     case 'entity.too.large':
       return new Problem('payload_too_large', `The body may be at most ${LIMIT}.`);
     case 'encoding.unsupported':
-    case 415:
+    case '415':
       return new Problem('unsupported_media_type', 'Send the body as UTF-8, plain or gzip.');
     default:
       return new Problem('bad_request', 'The body could not be read.', { cause: error });

@@ -1,5 +1,4 @@
 import type { RouterContext } from '@koa/router';
-import type { DefaultContext } from 'koa';
 import type { Logger } from 'pino';
 import type { Caller } from '../db/sellers';
 
@@ -12,5 +11,5 @@ export interface State {
   orderId?: string;
 }
 
-export type Context = RouterContext<State, DefaultContext, unknown>;
+export type Context = RouterContext<State>;
 export type Next = () => Promise<unknown>;

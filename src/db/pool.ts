@@ -18,6 +18,8 @@ export function createPool(url: string, max: number, onError: (error: Error) => 
   });
   // Without a listener an idle connection that the server drops would end the process.
   pool.on('error', onError);
+  // The pool stops listening to a connection while it is checked out, in a transaction for one.
+  pool.on('connect', (client) => client.on('error', onError));
   return pool;
 }
 

@@ -2,8 +2,7 @@ import type { Attachments } from '../contracts/order';
 import type { OrderChange, OrderHistory } from '../domain/order';
 import { isStatusChange, sequenceOf } from '../domain/order';
 import { isFinal } from '../domain/status';
-import type { OrderRow } from './orders';
-import { ORDER_COLUMNS, toStoredOrder } from './orders';
+import { findOrder } from './orders';
 import type { Db, DbClient } from './pool';
 import { inTransaction } from './pool';
 import type { PendingWebhook } from './webhooks';
@@ -28,11 +27,10 @@ export interface SaveOptions {
 export async function saveOrder(db: Db, history: OrderHistory, options: SaveOptions): Promise<PendingWebhook[]> {
   const { order, changes } = history;
   return inTransaction(db, async (client) => {
-    const { rows } = await client.query<OrderRow>(`select ${ORDER_COLUMNS} from orders o where id = $1 for update`, [
-      order.id,
-    ]);
-    if (!rows[0]) throw new RowConflict(`order ${order.id} has no row`);
-    const stored = toStoredOrder(rows[0]);
+    // The lock first, in a statement of its own: one that waits for it reads the timeline as it was before the wait.
+    await client.query('select from orders where id = $1 for update', [order.id]);
+    const stored = await findOrder(client, order.id);
+    if (!stored) throw new RowConflict(`order ${order.id} has no row`);
     assertBuildsOn(stored, history);
     for (const change of changes.slice(stored.changes.length)) {
       await insertChange(client, order.id, change);
@@ -40,8 +38,10 @@ export async function saveOrder(db: Db, history: OrderHistory, options: SaveOpti
         const sequence = sequenceOf(changes, change);
         // The id follows from the order and the sequence: one that a restored backup lost comes back under the same id.
         await client.query(
-          `insert into webhook_event (id, order_id, sequence, body)
-           values (md5($1::uuid || ':' || $2::integer)::uuid, $1, $2, $3)`,
+          `insert into webhook_event (id, order_id, sequence, body, state)
+           values (md5($1::uuid || ':' || $2::integer)::uuid, $1, $2, $3,
+             case when exists (select from webhook_event where order_id = $1 and state = 'disabled')
+               then 'disabled' else 'pending' end)`,
           [order.id, sequence, options.webhookBody(change, sequence, stored.attachments)],
         );
       }

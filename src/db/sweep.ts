@@ -31,3 +31,8 @@ export async function markRunning(db: DbClient, orderId: string, checkAfterMs: n
     [orderId, checkAfterMs],
   );
 }
+
+/** Has the sweep look after an order soon: its workflow is about to stop. */
+export async function sweepSoon(db: DbClient, orderId: string): Promise<void> {
+  await db.query("update orders set sweep_at = now() + interval '2 seconds' where id = $1", [orderId]);
+}

@@ -28,15 +28,19 @@ export async function findPendingWebhooks(db: DbClient, orderId: string): Promis
   }));
 }
 
+/** How far an event has come. */
+export interface EventState {
+  state: WebhookState;
+  attempts: number;
+  nextAttemptAt: Date | null;
+}
+
 /** What an attempt needs to know of its event. */
-export interface WebhookEvent {
+export interface WebhookEvent extends EventState {
   id: string;
   url: string;
   body: string;
   sellerId: string;
-  state: WebhookState;
-  attempts: number;
-  nextAttemptAt: Date | null;
 }
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
@@ -47,6 +51,22 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
     [eventId],
   );
   return rows[0];
+}
+
+/**
+ * Claims the order's lane for one attempt, so that a run of the activity that was given up but still goes on, or a
+ * terminated workflow's, never overlaps another's.
+ * @param forMs longer than an attempt can last; a claim that is not given back lapses
+ * @returns false where another attempt may be under way, or this one was made meanwhile
+ */
+export async function claimAttempt(db: DbClient, eventId: string, attempt: number, forMs: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update orders o set sending_until = now() + $3 * interval '1 ms' from webhook_event e
+     where e.id = $1 and o.id = e.order_id and e.state = 'pending' and e.attempts < $2
+       and (o.sending_until is null or o.sending_until <= now())`,
+    [eventId, attempt, forMs],
+  );
+  return rowCount === 1;
 }
 
 /** One attempt as it is kept, and what became of its event. */
@@ -64,10 +84,15 @@ export interface AttemptRecord {
   nextAttemptAt: Date | null;
 }
 
-/** Writes the attempt and the event's new state together; an attempt that is written already stays as it is. */
-export async function recordAttempt(db: Db, record: AttemptRecord): Promise<void> {
-  await inTransaction(db, async (client) => {
-    const { rowCount } = await client.query(
+/**
+ * Writes the attempt and the event's new state together, and gives the lane back. An attempt that is written already
+ * stays as it is; yet that the event was delivered is kept, whoever says so. A 410 (`disabled`) ends all that the order
+ * still has to send.
+ * @returns the event as it is now
+ */
+export async function recordAttempt(db: Db, record: AttemptRecord): Promise<EventState> {
+  return inTransaction(db, async (client) => {
+    const { rowCount: isNew } = await client.query(
       `insert into webhook_attempt (event_id, attempt, at, duration_ms, status, error, error_detail, address,
          response_body, next_attempt_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict do nothing`,
@@ -84,13 +109,34 @@ export async function recordAttempt(db: Db, record: AttemptRecord): Promise<void
         record.nextAttemptAt,
       ],
     );
-    if (!rowCount) return;
+    if (isNew || record.state === 'delivered') {
+      await client.query(
+        `update webhook_event set state = $2, attempts = greatest(attempts, $3), next_attempt_at = $4
+         where id = $1 and state = 'pending'`,
+        [record.eventId, record.state, record.attempt, record.nextAttemptAt],
+      );
+    }
+    if (record.state === 'disabled') await disableRest(client, record.eventId);
     await client.query(
-      `update webhook_event set state = $2, attempts = $3, next_attempt_at = $4 where id = $1 and state = 'pending'`,
-      [record.eventId, record.state, record.attempt, record.nextAttemptAt],
+      'update orders set sending_until = null where id = (select order_id from webhook_event where id = $1)',
+      [record.eventId],
     );
-    if (record.state !== 'pending') await stopSweepingSettled(client, record.eventId);
+    await stopSweepingSettled(client, record.eventId);
+    const { rows } = await client.query<EventState>(
+      'select state, attempts, next_attempt_at as "nextAttemptAt" from webhook_event where id = $1',
+      [record.eventId],
+    );
+    if (!rows[0]) throw new Error(`webhook event ${record.eventId} has gone`);
+    return rows[0];
   });
+}
+
+async function disableRest(client: DbClient, eventId: string): Promise<void> {
+  await client.query(
+    `update webhook_event set state = 'disabled', next_attempt_at = null
+     where order_id = (select order_id from webhook_event where id = $1) and state = 'pending'`,
+    [eventId],
+  );
 }
 
 /** Gives up an event for the sake of a later one; one that was settled meanwhile stays as it is. */

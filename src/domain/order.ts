@@ -61,6 +61,11 @@ export interface ChangeRequest {
   reason: string | null;
 }
 
+/** A request by somebody who has seen the order at `metVersion`; nobody may judge it on an older one. */
+export interface VersionedRequest extends ChangeRequest {
+  metVersion: number;
+}
+
 export type Decision = { kind: 'change'; next: OrderHistory } | { kind: 'repeat' } | { kind: 'refused' };
 
 /** The history of an order that was just created. */

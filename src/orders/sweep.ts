@@ -8,6 +8,9 @@ import type { OrderWorkflows } from '../temporal/order-workflows';
 const BATCH = 50;
 /** A sweep that dies gives its orders back after this. */
 const LEASE_MS = 30_000;
+/** What was changed longer ago than this is known to the workflow, unless that was reset or restored. */
+const SETTLED_MS = 60_000;
+const QUERY_TIMEOUT_MS = 2000;
 
 export interface SweepOptions {
   db: Db;
@@ -25,10 +28,25 @@ export interface SweepOptions {
 export function startSweep({ db, workflows, log, intervalMs, checkAfterMs }: SweepOptions): () => Promise<void> {
   const stopping = new AbortController();
 
+  async function resume({ order, changes }: StoredOrder): Promise<void> {
+    await workflows.resume(order);
+    // Right after a save the workflow may not have heard of it yet.
+    if (Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) < SETTLED_MS) return;
+    const shown = await workflows.query(order.id, QUERY_TIMEOUT_MS).catch(() => null);
+    if (!shown || shown.version >= order.version) return;
+    log.error(
+      { order_id: order.id, row: order.version, workflow: shown.version },
+      'sweep: a workflow is behind its row',
+    );
+    await workflows.stop(order.id, `behind the row: at version ${shown.version} of ${order.version}`);
+    await workflows.resume(order);
+  }
+
   async function ensureRunning(stored: StoredOrder): Promise<void> {
     const { order, changes, started } = stored;
     try {
-      await (started ? workflows.resume(order) : workflows.start({ order, changes }));
+      if (started) await resume(stored);
+      else await workflows.start({ order, changes });
       await markRunning(db, order.id, checkAfterMs);
     } catch (error) {
       log.warn({ order_id: order.id, err: error }, 'sweep: the workflow was not started; tried again later');

@@ -8,6 +8,7 @@ export const WORKFLOW_BUNDLE = path.join(PACKAGE_ROOT, 'dist/workflow-bundle.js'
 
 async function bundle(): Promise<void> {
   const { code } = await bundleWorkflowCode({
+    payloadConverterPath: path.join(PACKAGE_ROOT, 'dist/workflows/payload-converter.js'),
     workflowsPath: path.join(PACKAGE_ROOT, 'dist/workflows/index.js'),
     logger: {
       log: () => undefined,

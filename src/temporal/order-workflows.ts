@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import {
   WithStartWorkflowOperation,
@@ -7,6 +8,7 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import {
+  BEHIND_ROW,
   REFUSED,
   cancelOrderUpdate,
   getOrderQuery,
@@ -18,14 +20,22 @@ import {
 import type { orderWorkflow } from '../../workflows/order';
 import { escapeMarkdown } from '../domain/markdown';
 import { formatPence } from '../domain/money';
-import type { ChangeRequest, Order, OrderHistory } from '../domain/order';
+import type { ChangeRequest, Order, OrderHistory, VersionedRequest } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import { isFinal } from '../domain/status';
 import { TASK_QUEUE } from './connection';
 
 /** An update comes back with this where the run ended under it. */
 const ENDED_UNDER_UPDATE = 'AcceptedUpdateCompletedWorkflow';
-const MAX_TRIES = 3;
+const MAX_TRIES = 4;
+/** A run that says it is over needs a moment to close. */
+const TRY_AGAIN_MS = 200;
+
+interface UpdateTry {
+  /** Whether to start a run where there is none. */
+  resume: boolean;
+  updateId: string;
+}
 
 /** The workflow refused the change; nothing was changed. */
 export class ChangeRefused extends Error {
@@ -43,6 +53,8 @@ export interface OrderWorkflows {
   start(history: OrderHistory): Promise<void>;
   /** Makes sure that a workflow runs; a new run is given the id alone and reads the row itself. */
   resume(order: Order): Promise<void>;
+  /** Ends a run that is behind its row; `resume` follows it with one that reads the row. */
+  stop(orderId: string, reason: string): Promise<void>;
   /** What the workflow shows; null while a resumed run reads the row. */
   query(orderId: string, timeoutMs: number): Promise<Order | null>;
   /**
@@ -66,9 +78,10 @@ export function createOrderWorkflows(
   const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     client.withDeadline(Date.now() + timeoutMs, call);
 
-  async function update(order: Order, request: ChangeRequest, resume: boolean): Promise<Order> {
+  async function update(order: Order, request: ChangeRequest, { resume, updateId }: UpdateTry): Promise<Order> {
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
-    const options = { updateId: `${request.event}:${order.version}`, args: [request] as [ChangeRequest] };
+    const args: [VersionedRequest] = [{ ...request, metVersion: order.version }];
+    const options = { updateId, args };
     if (!resume) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
     const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>(
       'orderWorkflow',
@@ -98,6 +111,10 @@ export function createOrderWorkflows(
       );
     },
 
+    async stop(orderId, reason) {
+      await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId)).terminate(reason));
+    },
+
     query(orderId, timeoutMs) {
       return within(timeoutMs, () => client.workflow.getHandle(workflowId(orderId)).query(getOrderQuery));
     },
@@ -106,13 +123,17 @@ export function createOrderWorkflows(
       return within(updateTimeoutMs, async () => {
         // A final order's workflow has most likely ended; any other's most likely runs.
         let resume = isFinal(order.status);
+        let updateId = `${request.event}:${order.version}`;
         for (let tries = 1; ; tries++) {
           try {
-            return await update(order, request, resume);
+            return await update(order, request, { resume, updateId });
           } catch (error) {
             throwIfRefused(error);
             if (!hasEnded(error) || tries === MAX_TRIES) throw error;
             resume = true;
+            // The server gives the outcome of an update also after the end of its run: another run needs another id.
+            updateId = `${request.event}:${order.version}:${tries}`;
+            await delay(TRY_AGAIN_MS);
           }
         }
       });
@@ -153,6 +174,6 @@ function hasEnded(error: unknown): boolean {
   return (
     error instanceof WorkflowUpdateFailedError &&
     error.cause instanceof ApplicationFailure &&
-    error.cause.type === ENDED_UNDER_UPDATE
+    (error.cause.type === ENDED_UNDER_UPDATE || error.cause.type === BEHIND_ROW)
   );
 }

@@ -5,6 +5,7 @@ import { temporal } from '@temporalio/proto';
 import { orderReferenceKey, orderStatusKey, sellerIdKey } from '../../workflows/messages';
 
 const KEYWORD = temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
+export const SEARCH_ATTRIBUTES = [orderStatusKey, sellerIdKey, orderReferenceKey].map(({ name }) => name);
 const RETENTION_DAYS = 30;
 
 /** Makes the namespace where it is missing; for a local server, a cluster's namespaces are its operators' business. */
@@ -19,17 +20,20 @@ export async function ensureNamespace(client: Client): Promise<void> {
   }
 }
 
-/** Makes the search attributes that operators find orders by, where they are missing. */
+/**
+ * Makes the search attributes that operators find orders by, where they are missing.
+ * @throws where that is not allowed (Temporal Cloud): then they are made by hand
+ */
 export async function ensureSearchAttributes(client: Client): Promise<void> {
   const { namespace } = client.options;
   const { operatorService } = client.connection;
   const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-  const missing = [orderStatusKey, sellerIdKey, orderReferenceKey].filter(({ name }) => !(name in customAttributes));
+  const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
   if (missing.length === 0) return;
   try {
     await operatorService.addSearchAttributes({
       namespace,
-      searchAttributes: Object.fromEntries(missing.map(({ name }) => [name, KEYWORD])),
+      searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
     });
   } catch (error) {
     // Two workers that start together: the other one made them.

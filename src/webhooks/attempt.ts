@@ -11,6 +11,7 @@ export type AttemptError =
   | 'tls'
   | 'address_refused'
   | 'invalid_url'
+  | 'no_secret'
   | 'invalid_response'
   | 'network';
 

@@ -2,11 +2,16 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { loadConfig } from '../../src/config';
 import type { ProblemBody } from '../../src/contracts/problem';
+import { findOrder } from '../../src/db/orders';
+import { saveOrder } from '../../src/db/save-order';
 import { createCheckoutKey } from '../../src/db/sellers';
 import { freePort } from '../../src/dev/ports';
+import type { OrderEvent } from '../../src/domain/status';
 import { startServer } from '../../src/server';
 import type { Answer } from '../support/api';
-import { BASE, apiOf } from '../support/api';
+import { apiOf } from '../support/api';
+import { go } from '../db/new-orders';
+import type { TestDatabase } from '../support/database';
 import { createDatabase } from '../support/database';
 import { expectProblem } from '../support/problems';
 import { startServerStack } from '../support/server-stack';
@@ -101,10 +106,7 @@ describe('Postgres that goes away and comes back', () => {
     const claim = [seller.id, 'cut', Buffer.alloc(32), id, '{}'];
     await holder.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', claim);
     const call = () => api.create({ reference: 'cut' }, { headers: { 'Idempotency-Key': 'cut' } });
-    const waiting = api.create(
-      {},
-      { headers: { 'Idempotency-Key': 'cut' }, body: { data: { amount: 1, reference: 'cut' } } },
-    );
+    const waiting = call();
     await new Promise((resolve) => setTimeout(resolve, 300));
     await db.query(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`);
@@ -118,25 +120,51 @@ describe('Postgres that goes away and comes back', () => {
 });
 
 describe('without Temporal', () => {
-  test('orders are created and read; a change is answered 503 with its outcome unknown', async () => {
-    const database = await createDatabase();
-    const server = await startApi(database.url, await onFreePort());
+  let database: TestDatabase;
+  let server: Awaited<ReturnType<typeof startApi>>;
+  let api: ReturnType<typeof apiOf>;
+  beforeAll(async () => {
+    database = await createDatabase();
+    server = await startApi(database.url, await onFreePort());
     const seller = await createSeller(database.db);
-    const api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
-    try {
-      const created = await api.create({ reference: 'without Temporal' });
-      expect(created.status).toBe(201);
-      const { id } = created.body.data;
-      const read = await api.get(id);
-      expect([read.status, read.headers.get('Order-Source')]).toEqual([200, 'snapshot']);
-      expectUnavailable(await api.cancel(id), UNKNOWN);
-      expectUnavailable(await api.progress(id, 'signup_started'), UNKNOWN);
-      expect((await api.get(id)).body.data.status).toBe('CREATED');
-      expect((await api.call('GET', '/health/ready')).status).toBe(200);
-      expect((await api.call('GET', `${BASE}/seller/${seller.id}/connection_check/`)).status).toBe(200);
-    } finally {
-      await server.stop();
-      await database.drop();
-    }
+    api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
+  });
+  afterAll(async () => {
+    await server.stop();
+    await database.drop();
+  });
+
+  /** An order whose row went through these events. */
+  async function orderAfter(...events: OrderEvent[]): Promise<string> {
+    const { id } = (await api.create()).body.data;
+    const history = go((await findOrder(database.db, id))!, ...events);
+    await saveOrder(database.db, history, { webhookBody: () => '', checkAfterMs: 60_000 });
+    return id;
+  }
+
+  test('orders are created and read, and the API is ready', async () => {
+    const created = await api.create();
+    expect(created.status).toBe(201);
+    const read = await api.get(created.body.data.id);
+    expect([read.status, read.headers.get('Order-Source')]).toEqual([200, 'snapshot']);
+    expect((await api.call('GET', '/health/ready')).status).toBe(200);
+  });
+
+  test('a change is answered 503 with its outcome unknown', async () => {
+    const { id } = (await api.create()).body.data;
+    expectUnavailable(await api.cancel(id), UNKNOWN);
+    expectUnavailable(await api.progress(id, 'signup_started'), UNKNOWN);
+    expect((await api.get(id)).body.data.status).toBe('CREATED');
+  });
+
+  test('what is final or a repeat is answered from the row', async () => {
+    const successful = await orderAfter('signup_started', 'approved', 'completed');
+    expectProblem(await api.cancel(successful), 409, 'order_not_cancellable');
+    expectProblem(await api.progress(successful, 'failed'), 409, 'transition_not_allowed');
+    expect((await api.progress(successful, 'approved')).body.data.status).toBe('SUCCESSFUL');
+    const cancelled = await orderAfter('cancel');
+    const repeated = await api.cancel(cancelled);
+    expect([repeated.status, repeated.text]).toEqual([200, (await api.get(cancelled)).text]);
+    expect(repeated.body.data).toHaveProperty('cancelled_at');
   });
 });

@@ -77,6 +77,25 @@ test('a cancel of an UNSUCCESSFUL order is written down without a webhook', asyn
   expect(await eventsOf(cancelled)).toHaveLength(2);
 });
 
+test('an event keeps its id when a restored backup lost it', async () => {
+  const before = await insertedOrder(db);
+  const history = go(before, 'signup_started');
+  const [lost] = await save(history);
+  await db.query('delete from webhook_event where id = $1', [lost!.id]);
+  await db.query('delete from order_timeline where order_id = $1 and version = 2', [before.order.id]);
+  await db.query(`update orders set version = 1, status = 'CREATED' where id = $1`, [before.order.id]);
+  expect(await save(history)).toEqual([lost]);
+});
+
+test('an order whose endpoint is gone makes events that are not sent', async () => {
+  const history = go(await insertedOrder(db), 'signup_started');
+  await save(history);
+  await db.query(`update webhook_event set state = 'disabled' where order_id = $1`, [history.order.id]);
+  const next = go(history, 'approved');
+  expect(await save(next)).toEqual([]);
+  expect(await eventsOf(next)).toEqual(['1: 1 PENDING nobody (disabled)', '2: 2 APPROVED nobody (disabled)']);
+});
+
 test('an order without a webhook address makes no events', async () => {
   const history = go(await insertedOrder(db, { webhookUrl: null }), 'signup_started');
   expect(await save(history)).toEqual([]);
@@ -119,8 +138,16 @@ describe('a row that the history does not build on', () => {
 
 test('two saves at once of two different changes: one is written, the other refused', async () => {
   const before = await insertedOrder(db);
-  const results = await Promise.allSettled([save(go(before, 'cancel')), save(go(before, 'signup_started'))]);
-  expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  const holder = await db.connect();
+  await holder.query('begin');
+  await holder.query('select from orders where id = $1 for update', [before.order.id]);
+  const saves = Promise.allSettled([save(go(before, 'cancel')), save(go(before, 'signup_started'))]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  await holder.query('commit');
+  holder.release();
+  const results = await saves;
+  const refused = results.filter((result) => result.status === 'rejected');
+  expect(refused.map(({ reason }) => reason as unknown)).toEqual([expect.any(RowConflict)]);
   expect((await findOrder(db, before.order.id))?.order.version).toBe(2);
 });
 

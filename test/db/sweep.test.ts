@@ -1,6 +1,6 @@
 import type { Db } from '../../src/db/pool';
 import { saveOrder } from '../../src/db/save-order';
-import { leaseDueOrders, markRunning } from '../../src/db/sweep';
+import { leaseDueOrders, markRunning, sweepSoon } from '../../src/db/sweep';
 import type { TestDatabase } from '../support/database';
 import { createDatabase } from '../support/database';
 import { go, insertedOrder } from './new-orders';
@@ -85,4 +85,10 @@ test('leaves an order alone that was settled while its start was acknowledged', 
   await saveOrder(db, go(before, 'failed'), { webhookBody: () => '', checkAfterMs: 1000 });
   await markRunning(db, before.order.id, 600_000);
   expect(await sweptIn(before.order.id)).toBeNull();
+});
+
+test('looks soon after an order whose workflow is about to stop', async () => {
+  const { order } = await insertedOrder(db, {}, inMs(60_000));
+  await sweepSoon(db, order.id);
+  expect(Math.abs((await sweptIn(order.id))! - 2)).toBeLessThan(1);
 });

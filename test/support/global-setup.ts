@@ -21,6 +21,7 @@ export default async function globalSetup(): Promise<void> {
   const template = createPool(postgres.url, 1, () => undefined);
   await migrate(template);
   await template.end();
+  stopOnExit(postgres.pid);
   const temporal = await startTemporal({
     dataDir: path.join(dataDir, 'temporal'),
     port: await freePort(),
@@ -29,8 +30,21 @@ export default async function globalSetup(): Promise<void> {
     ui: false,
     durable: false,
   });
+  stopOnExit(temporal.pid);
   process.env.TEST_DATABASE_URL = postgres.url;
   process.env.TEST_TEMPORAL_ADDRESS = temporal.address;
   process.env.TEST_DATA_DIR = dataDir;
   Object.assign(globalThis, { stopTestStack: () => Promise.all([temporal.stop(), postgres.stop()]) });
+}
+
+/** A run that is cut short has no teardown; its servers, in process groups of their own, would outlive it. */
+function stopOnExit(pid: number): void {
+  process.once('exit', () => {
+    try {
+      process.kill(pid, 'SIGINT');
+    } catch {
+      // The teardown has ended it.
+    }
+  });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 }

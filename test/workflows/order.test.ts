@@ -215,7 +215,7 @@ test('two calls that met the same version join into one change', async () => {
   const update = () =>
     workflow(id).executeUpdate(reportProgressUpdate, {
       updateId: 'signup_started:1',
-      args: [{ event: 'signup_started', actor: 'checkout', reason: null }],
+      args: [{ event: 'signup_started', actor: 'checkout', reason: null, metVersion: 1 }],
     });
   const answers = await Promise.all([update(), update(), update()]);
   expect(answers.map(({ version }) => version)).toEqual([2, 2, 2]);
@@ -262,9 +262,9 @@ test('a row that a restored backup set back is brought forward by the next save'
   await forgetChanges(id);
   // The query shows what the workflow knows, and of row and query the newer one answers.
   expect((await stack.api.get(id)).body.data.status).toBe('APPROVED');
-  const answer = await stack.client.workflow
-    .getHandle(`order-${id}`)
-    .executeUpdate(reportProgressUpdate, { args: [{ event: 'completed', actor: 'checkout', reason: null }] });
+  const answer = await stack.client.workflow.getHandle(`order-${id}`).executeUpdate(reportProgressUpdate, {
+    args: [{ event: 'completed', actor: 'checkout', reason: null, metVersion: 1 }],
+  });
   expect(answer.version).toBe(4);
   expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual([
     'created',
@@ -291,7 +291,9 @@ test('a row that is newer than the workflow is never overwritten: the run stops 
     .describe()
     .then(({ runId }) => ({ firstExecutionRunId: runId }));
   await expect(
-    workflow(id).executeUpdate(cancelOrderUpdate, { args: [{ event: 'cancel', actor: 'seller', reason: null }] }),
+    workflow(id).executeUpdate(cancelOrderUpdate, {
+      args: [{ event: 'cancel', actor: 'seller', reason: null, metVersion: 2 }],
+    }),
   ).rejects.toThrow(/Update failed/);
   const stopped = stack.client.workflow.getHandle(`order-${id}`, firstExecutionRunId);
   await until(async () => (await stopped.describe()).status.name === 'FAILED', 'the run has failed');
@@ -299,6 +301,85 @@ test('a row that is newer than the workflow is never overwritten: the run stops 
   const resumed = await until(() => shownBy(stack.client, id), 'the row is read');
   expect(resumed.status).toBe('APPROVED');
   expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
+});
+
+/** What another run of the workflow, or a Temporal that was set back, leaves: the row knows more than the workflow. */
+async function approveInRowAlone(id: string, age: string): Promise<void> {
+  await stack.db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
+  await stack.db.query(
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
+     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', now() - $2::interval)`,
+    [id, age],
+  );
+}
+
+test.each(['completed', 'cancel'])(
+  'a workflow that is behind its row is replaced at once by the call %s',
+  async (event) => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await approveInRowAlone(id, '0');
+    const answer = event === 'cancel' ? await stack.api.cancel(id) : await stack.api.progress(id, event);
+    expect([answer.status, answer.body.data?.status]).toEqual([
+      200,
+      event === 'cancel' ? 'UNSUCCESSFUL' : 'SUCCESSFUL',
+    ]);
+    expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual([
+      'created',
+      'signup_started',
+      'approved',
+      event,
+    ]);
+  },
+);
+
+test('a workflow that is behind its row is noticed by the sweep, without any call', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await approveInRowAlone(id, '2 minutes');
+  const shown = await until(
+    () =>
+      shownBy(stack.client, id).then(
+        (order) => (order?.version === 3 ? order : null),
+        () => null,
+      ),
+    'the sweep replaced it',
+  );
+  expect(shown.status).toBe('APPROVED');
+});
+
+test('a cancel signalled to a workflow that is behind its row leaves a line that says so', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await approveInRowAlone(id, '0');
+  await workflow(id).signal(cancelSignal, { reason: 'fraud' });
+  const line = await until(
+    async () => (await timelineOf(stack, id)).find(({ version }) => version === null),
+    'it is there',
+  );
+  expect(line).toMatchObject({
+    event: 'cancel',
+    actor: 'operator',
+    reason: expect.stringMatching(/send it again.*fraud/),
+  });
+  expect((await stack.api.cancel(id)).status).toBe(200);
+});
+
+test('NUL and lone surrogates in what a signal carries hold up nothing', async () => {
+  const id = await openOrder(stack);
+  await workflow(id).signal(customerProgressSignal, { event: 'comp\u0000leted', reason: 'a\u0000b\ud800' });
+  await workflow(id).signal(cancelSignal, { reason: `\u0000${'😀'.repeat(300)}` });
+  await workflow(id).result();
+  expect((await timelineOf(stack, id)).map(({ version }) => version)).toEqual([1, null, 2]);
+});
+
+test('a signal in an encoding that nobody reads is refused and does not block the workflow', async () => {
+  const id = await openOrder(stack);
+  await stack.client.workflowService.signalWorkflowExecution({
+    namespace: stack.temporal.namespace!,
+    workflowExecution: { workflowId: `order-${id}` },
+    signalName: 'customerProgress',
+    input: { payloads: [{ metadata: { encoding: Buffer.from('json/protobuf') }, data: Buffer.from('{}') }] },
+  });
+  await until(async () => (await timelineOf(stack, id)).length === 2, 'the refusal is in the timeline');
+  expect((await stack.api.cancel(id)).status).toBe(200);
 });
 
 test('a flood of signals is cut into runs, and the order lives on', async () => {

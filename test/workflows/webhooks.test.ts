@@ -103,6 +103,57 @@ test('a 410 ends the attempts at that webhook', async () => {
   expect(await eventsOf(id)).toEqual([{ sequence: 1, state: 'disabled', attempts: 1 }]);
 });
 
+test('after a 410 the order sends nothing more', async () => {
+  receiver.answerWith(410);
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(() => settled(id), 'it is settled');
+  await stack.api.progress(id, 'approved');
+  await stack.api.cancel(id);
+  await stack.client.workflow.getHandle(`order-${id}`).result();
+  expect((await eventsOf(id)).map(({ state }) => state)).toEqual(['disabled', 'disabled', 'disabled']);
+  expect(receiver.deliveries).toHaveLength(1);
+});
+
+test('attempts at one order never overlap, not even when its workflow is terminated under one', async () => {
+  let open = 0;
+  let most = 0;
+  const order: number[] = [];
+  const slow = createServer((request, response) => {
+    most = Math.max(most, ++open);
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      order.push(JSON.parse(Buffer.concat(chunks).toString()).data.sequence);
+      setTimeout(() => {
+        open--;
+        response.end();
+      }, 2000);
+    });
+  }).listen(0, '127.0.0.1');
+  await once(slow, 'listening');
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/`;
+  const id = await openOrder(stack, { webhook_url: url }, ['signup_started']);
+  await until(() => open === 1, 'the first attempt is under way');
+  await stack.client.workflow.getHandle(`order-${id}`).terminate();
+  await stack.api.progress(id, 'approved');
+  await until(() => settled(id), 'both are settled');
+  expect(most).toBe(1);
+  expect(order).toEqual([1, 2]);
+  slow.close();
+});
+
+test('a seller without a signing secret sees that in the log, and the attempts go on by the schedule', async () => {
+  const bare = await createSeller(stack.db);
+  await stack.db.query('delete from webhook_secret where seller_id = $1', [bare.id]);
+  const api = apiOf(stack.api.url, bare, stack.api.checkoutKey);
+  const { body } = await api.create({ webhook_url: receiver.url });
+  const { id } = body.data;
+  await api.progress(id, 'failed');
+  await until(async () => (await attemptsOf(id)).length === 2, 'two attempts were made');
+  expect(await attemptsOf(id)).toMatchObject([{ error: 'no_secret' }, { error: 'no_secret' }]);
+  expect(receiver.deliveries).toHaveLength(0);
+});
+
 test('Retry-After is a floor for the next attempt', async () => {
   receiver.answerWith(429, { 'Retry-After': '2' });
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);

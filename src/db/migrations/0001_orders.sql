@@ -51,7 +51,9 @@ create table orders (
   -- Whether the workflow was ever started: cleared by the start's acknowledgement or by any save.
   started boolean not null default false,
   -- When the sweep next makes sure that the workflow runs; null once the order is final and its webhooks are settled.
-  sweep_at timestamptz
+  sweep_at timestamptz,
+  -- Until when an attempt at one of the order's webhooks may be under way: two never overlap, whoever makes them.
+  sending_until timestamptz
 );
 -- A price change is a new order, and shops keep their order number.
 create unique index orders_reference on orders (seller_id, reference) where status <> 'UNSUCCESSFUL';
