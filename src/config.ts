@@ -18,7 +18,7 @@ const baseUrl = z
   .transform((url) => url.replace(/\/+$/, ''));
 
 const settings = z.object({
-  NODE_ENV: z.string().default('development'),
+  NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   HOST: z.string().default('127.0.0.1'),
   PORT: integer(0, 65_535).default(3000),

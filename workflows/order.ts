@@ -187,7 +187,7 @@ class OrderRun {
   }
 
   private async saveHistory(history: OrderHistory): Promise<PendingWebhook[]> {
-    if (this.conflict !== undefined) throw this.conflict;
+    if (this.conflict !== undefined) throw behindRow();
     const { saveOrder } = proxyActivities<Activities>({
       startToCloseTimeout: '10 seconds',
       retry: RETRY,
@@ -198,7 +198,7 @@ class OrderRun {
     } catch (error) {
       log.error('the order cannot be saved: the row tells another story; the sweep resumes it from the row', { error });
       this.conflict = error as Error;
-      throw ApplicationFailure.nonRetryable('the workflow was behind the row; repeat the call', BEHIND_ROW);
+      throw behindRow();
     }
   }
 
@@ -234,6 +234,10 @@ class Lock {
     this.last = turn.catch(() => undefined);
     return turn;
   }
+}
+
+function behindRow(): ApplicationFailure {
+  return ApplicationFailure.nonRetryable('the workflow was behind the row; repeat the call', BEHIND_ROW);
 }
 
 function refusal(order: Order, event: string): ApplicationFailure {

@@ -23,7 +23,7 @@ export function toRequest(payload: unknown, fallbackActor: Actor, event?: OrderE
   return {
     event: event ?? nameOf(fields.event),
     actor: ACTORS.find((known) => known === actor) ?? fallbackActor,
-    reason: typeof reason === 'string' ? storable(reason.slice(0, MAX_REASON_LENGTH)) : null,
+    reason: typeof reason === 'string' ? storable(cut(reason, MAX_REASON_LENGTH)) : null,
     metVersion: typeof metVersion === 'number' ? metVersion : 0,
   };
 }
@@ -31,7 +31,12 @@ export function toRequest(payload: unknown, fallbackActor: Actor, event?: OrderE
 /** Cancelling and expiring have messages and reasons of their own; no report names them. */
 function nameOf(event: unknown): string {
   if (isProgressEvent(event)) return event;
-  return storable(`no event: ${JSON.stringify(event) as string | undefined}`.slice(0, MAX_EVENT_LENGTH));
+  return storable(cut(`no event: ${JSON.stringify(event) as string | undefined}`, MAX_EVENT_LENGTH));
+}
+
+/** By characters, as the HTTP contract counts them. */
+function cut(text: string, length: number): string {
+  return Array.from(text).slice(0, length).join('');
 }
 
 /** Postgres keeps neither NUL nor lone surrogates; a save with one would be tried for ever. */

@@ -12,8 +12,8 @@ export interface IdempotencyClaim {
 
 export interface NewOrder extends OrderHistory {
   attachments: Attachments;
-  /** When the sweep may start the workflow, ISO 8601: once the API's own try is over. */
-  sweepAt: string;
+  /** ms until the sweep may start the workflow: once the API's own try is over. By the clock that the sweep goes by. */
+  sweepAfterMs: number;
   idempotency: IdempotencyClaim | undefined;
 }
 
@@ -25,7 +25,7 @@ export interface NewOrder extends OrderHistory {
  */
 export async function insertOrder(
   db: Db,
-  { order, changes, attachments, sweepAt, idempotency }: NewOrder,
+  { order, changes, attachments, sweepAfterMs, idempotency }: NewOrder,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `with claim as (
@@ -35,7 +35,7 @@ export async function insertOrder(
      ), new_order as (
        insert into orders (id, seller_id, seller_name, amount, reference, allowed_payment_terms, redirect_url, webhook_url,
          pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, sweep_at)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, now() + $17 * interval '1 ms'
        where $18::text is null or exists (select from claim)
        returning id
      )
@@ -58,7 +58,7 @@ export async function insertOrder(
       order.expiresAt,
       order.version,
       order.status,
-      sweepAt,
+      sweepAfterMs,
       idempotency?.key,
       idempotency?.requestDigest,
       idempotency && JSON.stringify(idempotency.response),

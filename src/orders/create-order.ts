@@ -31,7 +31,7 @@ export async function createOrder(
       const inserted = await insertOrder(deps.db, {
         ...history,
         attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
-        sweepAt: new Date(Date.now() + deps.sweepStartAfterMs).toISOString(),
+        sweepAfterMs: deps.sweepStartAfterMs,
         idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest, response: body },
       });
       if (inserted) {

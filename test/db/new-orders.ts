@@ -20,7 +20,7 @@ export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Par
   return {
     ...created({ ...ORDER, ...own, ...order }, 'seller'),
     attachments: { source: null, metaData: null },
-    sweepAt: new Date(Date.now() + 60_000).toISOString(),
+    sweepAfterMs: 60_000,
     idempotency: undefined,
     ...rest,
   };

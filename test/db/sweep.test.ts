@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const inMs = (ms: number) => ({ sweepAt: new Date(Date.now() + ms).toISOString() });
+const inMs = (ms: number) => ({ sweepAfterMs: ms });
 const dueIds = async (limit = 10, leaseMs = 60_000) =>
   (await leaseDueOrders(db, limit, leaseMs)).map(({ order }) => order.id);
 const sweptIn = async (id: string) => {

@@ -58,8 +58,6 @@ export async function startStack({
   worker = true,
   address = process.env.TEST_TEMPORAL_ADDRESS!,
 }: { env?: Record<string, string>; worker?: boolean; address?: string } = {}): Promise<Stack> {
-  if (!runtimeInstalled) installTemporalRuntime(log, undefined);
-  runtimeInstalled = true;
   const database = await createDatabase();
   const temporal = { connectionOptions: { address }, namespace: `test-${randomBytes(6).toString('hex')}` };
   const client = createTemporalClient(temporal);
@@ -79,6 +77,8 @@ export async function startStack({
     seller,
     env: allEnv,
     async startWorker() {
+      if (!runtimeInstalled) installTemporalRuntime(log, undefined);
+      runtimeInstalled = true;
       running = await startWorker(config, temporal, log);
     },
     async stopWorker() {
