@@ -61,5 +61,6 @@ export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer
 function summarise(errors: readonly FieldError[]): string {
   const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, pointer }) => `${pointer || 'The body'} ${detail}`);
   const more = errors.length - told.length;
-  return `${told.join('; ')}${more > 0 ? `; and ${more} more, see errors` : ''}.`;
+  const text = `${told.join('; ')}${more > 0 ? `; and ${more} more, see errors` : ''}`;
+  return text.endsWith('?') ? text : `${text}.`;
 }

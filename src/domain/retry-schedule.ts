@@ -12,6 +12,8 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+const LONGEST_FLOOR_WHILE_OTHERS_WAIT = HOUR;
+
 /** Standard Webhooks 1.0, "Deliverability": ten attempts over 75 hours and 35 minutes. */
 export const STANDARD_SCHEDULE: RetrySchedule = {
   delaysMs: [0, 5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
@@ -32,7 +34,9 @@ export function retryDelay(
   if (othersWait && givesWay(schedule, attempt)) return null;
   const delay = schedule.delaysMs[attempt];
   if (delay === undefined) return null;
-  return Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), floorMs));
+  // A receiver that keeps asking for a day would hold back the later event for days.
+  const floor = othersWait ? Math.min(floorMs, LONGEST_FLOOR_WHILE_OTHERS_WAIT) : floorMs;
+  return Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), floor));
 }
 
 /** Whether an event that failed this often gives way to a later one. */

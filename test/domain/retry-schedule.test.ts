@@ -62,3 +62,9 @@ test('a schedule of one attempt has no second', () => {
   const once = { delaysMs: [0], attemptsWhileOthersWait: 5, jitter: 0 };
   expect(retryDelay(once, { ...failed, attempt: 1 })).toBeNull();
 });
+
+test('a receiver that asks for a day does not get it while a later event waits', () => {
+  const asked = { ...failed, attempt: 1, floorMs: 24 * 60 * MINUTE };
+  expect(retryDelay(STANDARD_SCHEDULE, asked)).toBe(24 * 60 * MINUTE);
+  expect(retryDelay(STANDARD_SCHEDULE, { ...asked, othersWait: true })).toBe(60 * MINUTE);
+});
