@@ -33,7 +33,13 @@ import type { UncheckedRequest } from './requests';
 import { isRequestable, toRequest } from './requests';
 import { DeliveryLane } from './webhooks';
 
-const RETRY = { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '20 seconds' } as const;
+/** Activities that read or write Postgres: short, and tried until they get through. */
+const inPostgres = (summary: string) =>
+  proxyActivities<Activities>({
+    startToCloseTimeout: '10 seconds',
+    retry: { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '20 seconds' },
+    summary,
+  });
 
 /** One order from its creation until it is SUCCESSFUL or UNSUCCESSFUL and its webhooks are settled. */
 export async function orderWorkflow(input: OrderWorkflowInput): Promise<Order> {
@@ -109,11 +115,7 @@ class OrderRun {
   }
 
   private async load(orderId: string): Promise<OrderHistory> {
-    const { loadOrder } = proxyActivities<Activities>({
-      startToCloseTimeout: '10 seconds',
-      retry: RETRY,
-      summary: 'read the order',
-    });
+    const { loadOrder } = inPostgres('read the order');
     const { history, pendingWebhooks } = await loadOrder(orderId);
     this.lane.add(pendingWebhooks);
     return history;
@@ -156,11 +158,7 @@ class OrderRun {
     { id: orderId, status }: Order,
     { event, actor, reason }: UncheckedRequest,
   ): Promise<void> {
-    const { recordRefusal } = proxyActivities<Activities>({
-      startToCloseTimeout: '10 seconds',
-      retry: RETRY,
-      summary: `refused: ${event}`,
-    });
+    const { recordRefusal } = inPostgres(`refused: ${event}`);
     await recordRefusal({ id: uuid4(), orderId, event, from: status, actor, reason, at: new Date().toISOString() });
   }
 
@@ -188,11 +186,7 @@ class OrderRun {
 
   private async saveHistory(history: OrderHistory): Promise<PendingWebhook[]> {
     if (this.conflict !== undefined) throw behindRow();
-    const { saveOrder } = proxyActivities<Activities>({
-      startToCloseTimeout: '10 seconds',
-      retry: RETRY,
-      summary: `save ${history.order.status}`,
-    });
+    const { saveOrder } = inPostgres(`save ${history.order.status}`);
     try {
       return await saveOrder(history);
     } catch (error) {

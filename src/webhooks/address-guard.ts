@@ -4,9 +4,6 @@ import { buildConnector } from 'undici';
 import { isPublicAddress } from './public-address';
 import { checkPort, checkScheme, type AddressPolicy } from './webhook-url';
 
-export { isPublicAddress } from './public-address';
-export { checkWebhookUrl, type AddressPolicy } from './webhook-url';
-
 /** A target that the policy refuses; nothing was sent to it. */
 export class AddressRefusedError extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED';

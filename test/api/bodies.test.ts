@@ -2,12 +2,12 @@ import { gzipSync } from 'node:zlib';
 import type { Answer } from '../support/api';
 import { BASE } from '../support/api';
 import { expectProblem, pointers } from '../support/problems';
-import { startServerStack } from '../support/server-stack';
+import { startStack } from '../support/stack';
 import type { Stack } from '../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startServerStack();
+  stack = await startStack({ worker: false });
 });
 afterAll(() => stack.stop());
 

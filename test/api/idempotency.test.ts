@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { apiOf } from '../support/api';
 import { expectProblem } from '../support/problems';
-import { startServerStack } from '../support/server-stack';
+import { startStack } from '../support/stack';
 import type { Stack } from '../support/stack';
 import { createSeller } from '../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startServerStack();
+  stack = await startStack({ worker: false });
 });
 afterAll(() => stack.stop());
 

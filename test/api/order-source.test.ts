@@ -1,5 +1,4 @@
 import { openOrder } from '../support/orders';
-import { startServerStack } from '../support/server-stack';
 import type { Stack } from '../support/stack';
 import { startStack } from '../support/stack';
 import { until } from '../support/until';
@@ -46,7 +45,7 @@ describe('without a worker', () => {
   let stack: Stack;
   let id: string;
   beforeAll(async () => {
-    stack = await startServerStack({ QUERY_BUDGET_MS: String(BUDGET_MS) });
+    stack = await startStack({ worker: false, env: { QUERY_BUDGET_MS: String(BUDGET_MS) } });
     // The first worker makes the search attributes, without which nothing is started.
     await stack.startWorker();
     await stack.stopWorker();

@@ -2,7 +2,7 @@ import { createdOrderSchema, orderSchema } from '../../src/contracts/order';
 import { insertSeller, createSellerKey } from '../../src/db/sellers';
 import { BASE, apiOf } from '../support/api';
 import { expectProblem, pointers } from '../support/problems';
-import { startServerStack } from '../support/server-stack';
+import { startStack } from '../support/stack';
 import type { Stack } from '../support/stack';
 import { createSeller } from '../support/stack';
 
@@ -10,7 +10,7 @@ const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startServerStack();
+  stack = await startStack({ worker: false });
 });
 afterAll(() => stack.stop());
 

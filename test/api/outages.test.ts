@@ -14,7 +14,7 @@ import { go } from '../db/new-orders';
 import type { TestDatabase } from '../support/database';
 import { createDatabase } from '../support/database';
 import { expectProblem } from '../support/problems';
-import { startServerStack } from '../support/server-stack';
+import { startStack } from '../support/stack';
 import { QUICK, createSeller, log } from '../support/stack';
 
 const NOTHING_DONE = /Nothing was changed/;
@@ -72,7 +72,7 @@ describe('without Postgres', () => {
 
 describe('Postgres that goes away and comes back', () => {
   test('is 503 while it is gone, and all goes on by itself once it is back', async () => {
-    const stack = await startServerStack();
+    const stack = await startStack({ worker: false });
     const name = new URL(stack.databaseUrl).pathname.slice(1);
     const admin = new pg.Client({ connectionString: stack.databaseUrl.replace(/\/[^/]*$/, '/postgres') });
     await admin.connect();
@@ -98,7 +98,7 @@ describe('Postgres that goes away and comes back', () => {
   });
 
   test('under a create that is under way leaves its outcome open; the repeat with its key settles it', async () => {
-    const stack = await startServerStack();
+    const stack = await startStack({ worker: false });
     const { db, api, seller } = stack;
     const { id } = (await api.create()).body.data;
     const holder = await db.connect();

@@ -1,12 +1,12 @@
 import { BASE } from '../support/api';
 import { sendRaw } from '../support/raw-http';
 import { expectProblem } from '../support/problems';
-import { startServerStack } from '../support/server-stack';
+import { startStack } from '../support/stack';
 import type { Stack } from '../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await startServerStack();
+  stack = await startStack({ worker: false });
 });
 afterAll(() => stack.stop());
 

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { BASE } from '../support/api';
 import { expectProblem } from '../support/problems';
-import { startServerStack } from '../support/server-stack';
+import { startStack } from '../support/stack';
 import type { Stack } from '../support/stack';
 
 let stack: Stack;
 let id: string;
 beforeAll(async () => {
-  stack = await startServerStack();
+  stack = await startStack({ worker: false });
   id = (await stack.api.create()).body.data.id;
 });
 afterAll(() => stack.stop());

@@ -1,7 +1,9 @@
 import type { LookupAddress } from 'node:dns';
 import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily, type LookupFunction } from 'node:net';
 import { Client } from 'undici';
-import { guardedConnector, isPublicAddress, type AddressPolicy } from '../../src/webhooks/address-guard';
+import { guardedConnector } from '../../src/webhooks/address-guard';
+import { isPublicAddress } from '../../src/webhooks/public-address';
+import type { AddressPolicy } from '../../src/webhooks/webhook-url';
 import { answering, closedBySender, startReceiver, stopReceivers, type Receiver } from './receivers';
 
 const httpToo = { allowPrivate: false, allowHttp: true };
