@@ -2,24 +2,35 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Attachments } from '../src/contracts/order';
 import { toOrderBody } from '../src/contracts/order';
-import { toOrderStatusChanged } from '../src/contracts/webhook';
+import type { WebhookTestInput } from '../src/contracts/webhook';
+import { toOrderStatusChanged, toWebhookTest } from '../src/contracts/webhook';
+import type { WebhookState } from '../src/contracts/webhook-log';
 import { findOrder } from '../src/db/orders';
 import type { Db } from '../src/db/pool';
 import type { Refusal } from '../src/db/save-order';
 import { RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
-import { liveWebhookSecrets } from '../src/db/sellers';
+import { findSeller, liveWebhookSecrets } from '../src/db/sellers';
 import { sweepSoon } from '../src/db/sweep';
-import type { EventState, PendingWebhook as StoredWebhook, WebhookEvent, WebhookState } from '../src/db/webhooks';
-import { claimAttempt, exhaustWebhook, findPendingWebhooks, findWebhookEvent, recordAttempt } from '../src/db/webhooks';
+import type { EventState, PendingWebhook as StoredWebhook, Resend, WebhookEvent } from '../src/db/webhooks';
+import {
+  claimAttempt,
+  exhaustWebhook,
+  findPendingWebhooks,
+  findResends,
+  findWebhookEvent,
+  recordAttempt,
+} from '../src/db/webhooks';
 import type { OrderChange, OrderHistory } from '../src/domain/order';
 import { orderAt } from '../src/domain/order';
 import type { RetrySchedule } from '../src/domain/retry-schedule';
 import { givesWay, retryDelay } from '../src/domain/retry-schedule';
-import type { Attempt } from '../src/webhooks/attempt';
+import type { Attempt, WebhookTestAttempt } from '../src/webhooks/attempt';
 import { unanswered } from '../src/webhooks/attempt';
 import type { WebhookSender } from '../src/webhooks/send';
 import { createShare } from '../src/webhooks/share';
 import { signWebhook } from '../src/webhooks/sign';
+
+export type { Resend, WebhookTestAttempt };
 
 export interface ActivityDependencies {
   db: Db;
@@ -37,6 +48,13 @@ export interface PendingWebhook extends StoredWebhook {
   givesWay: boolean;
 }
 
+export interface LoadedOrder {
+  history: OrderHistory;
+  pendingWebhooks: PendingWebhook[];
+  /** Left out by workers of before there was a resend. */
+  resends?: Resend[];
+}
+
 /** What became of a webhook by an attempt at it. */
 export type WebhookResult = { state: WebhookState | 'missing' } & Pick<PendingWebhook, 'nextAttemptAt' | 'givesWay'>;
 
@@ -44,6 +62,15 @@ export type WebhookResult = { state: WebhookState | 'missing' } & Pick<PendingWe
 const LANE_CLAIM_MS = 25_000;
 /** A process that was frozen while it claimed may have slept through its claim. */
 const CLAIM_SLACK_MS = 5000;
+
+interface ScheduleStep {
+  /** From 1. */
+  attempt: number;
+  /** Whether a later event waits for this one. */
+  othersWait: boolean;
+}
+
+type SignedWebhook = Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'>;
 
 /** How an event ends that is not tried again. */
 const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disabled' } as const;
@@ -59,11 +86,12 @@ export function createActivities(dependencies: ActivityDependencies) {
 
   return {
     /** The order as the row holds it, for a run that resumes it. */
-    async loadOrder(orderId: string): Promise<{ history: OrderHistory; pendingWebhooks: PendingWebhook[] }> {
+    async loadOrder(orderId: string): Promise<LoadedOrder> {
       const stored = await findOrder(db, orderId);
       if (!stored) throw ApplicationFailure.nonRetryable(`there is no order ${orderId}`, 'OrderNotFound');
       const pendingWebhooks = forLane(await findPendingWebhooks(db, orderId));
-      return { history: { order: stored.order, changes: stored.changes }, pendingWebhooks };
+      const resends = await findResends(db, orderId);
+      return { history: { order: stored.order, changes: stored.changes }, pendingWebhooks, resends };
     },
 
     /** Row, timeline and webhook event in one transaction; returns the order's unsettled webhooks. */
@@ -92,17 +120,28 @@ export function createActivities(dependencies: ActivityDependencies) {
       const event = await findWebhookEvent(db, eventId);
       if (!event) return { state: 'missing', nextAttemptAt: null, givesWay: false };
       if (event.state !== 'pending' || event.attempts >= attempt) return toResult(event);
+      return inShare(event.sellerId, () => attemptDelivery(event, { attempt, othersWait }));
+    },
 
-      if (!share.take(event.sellerId)) throw notNow('as many attempts as one seller may have at once are under way');
-      try {
-        const claimedAt = performance.now();
-        if (!(await claimAttempt(db, eventId, attempt, LANE_CLAIM_MS)))
-          throw notNow('an attempt at a webhook of this order is under way');
-        if (performance.now() - claimedAt > CLAIM_SLACK_MS) throw notNow('the claim took too long to be sure of');
-        return await attemptDelivery(event, attempt, othersWait);
-      } finally {
-        share.giveBack(event.sellerId);
-      }
+    /** One attempt outside the schedule, whatever state the webhook is in; one that was asked for is made once. */
+    async resendWebhook(eventId: string): Promise<WebhookResult> {
+      const event = await findWebhookEvent(db, eventId);
+      if (!event) return { state: 'missing', nextAttemptAt: null, givesWay: false };
+      if (!event.resendAsked) return toResult(event);
+      return inShare(event.sellerId, () => attemptDelivery(event, null));
+    },
+
+    findResends: (orderId: string): Promise<Resend[]> => findResends(db, orderId),
+
+    /** One attempt at a webhook that stands for nothing; it is not written down. */
+    async sendTestWebhook({ sellerId, webhookId, url }: WebhookTestInput): Promise<WebhookTestAttempt> {
+      const seller = await findSeller(db, sellerId);
+      if (!seller) throw ApplicationFailure.nonRetryable(`there is no seller ${sellerId}`, 'SellerNotFound');
+      return inShare(sellerId, async () => {
+        const at = new Date();
+        const body = JSON.stringify(toWebhookTest(seller, at));
+        return { ...(await sendSigned({ id: webhookId, url, body, sellerId }, at)), body };
+      });
     },
 
     /** Parks a webhook that gives way to a later one. */
@@ -111,31 +150,50 @@ export function createActivities(dependencies: ActivityDependencies) {
     },
   };
 
-  async function attemptDelivery(event: WebhookEvent, attempt: number, othersWait: boolean): Promise<WebhookResult> {
+  async function inShare<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
+    if (!share.take(sellerId)) throw notNow('as many attempts as one seller may have at once are under way');
+    try {
+      return await work();
+    } finally {
+      share.giveBack(sellerId);
+    }
+  }
+
+  /** @param step of the schedule; null for a resend, which moves nothing in it */
+  async function attemptDelivery(event: WebhookEvent, step: ScheduleStep | null): Promise<WebhookResult> {
+    await claimLane(event.id, step);
     const at = new Date();
     const { outcome, retryAfterMs, ...result } = await sendSigned(event, at);
     const floorMs = retryAfterMs ?? 0;
     const delayMs =
-      outcome === 'failed' ? retryDelay(schedule, { attempt, othersWait, floorMs, random: Math.random() }) : null;
+      step && outcome === 'failed' ? retryDelay(schedule, { ...step, floorMs, random: Math.random() }) : null;
     const nextAttemptAt = delayMs === null ? null : new Date(Date.now() + delayMs);
-    const state = nextAttemptAt ? 'pending' : END_STATES[outcome];
+    const isOpen = nextAttemptAt !== null || (step === null && outcome === 'failed');
     const recorded = await recordAttempt(db, {
       eventId: event.id,
-      attempt,
+      step: step && step.attempt,
       at,
       durationMs: result.durationMs,
+      ...result.phases,
       status: result.status,
       error: result.error,
       errorDetail: result.errorDetail,
       address: result.peerAddress,
       responseBody: result.responseBody,
-      state,
+      state: isOpen ? 'pending' : END_STATES[outcome],
       nextAttemptAt,
     });
     return toResult(recorded);
   }
 
-  async function sendSigned({ id, url, body, sellerId }: WebhookEvent, at: Date): Promise<Attempt> {
+  async function claimLane(eventId: string, step: ScheduleStep | null): Promise<void> {
+    const claimedAt = performance.now();
+    if (!(await claimAttempt(db, eventId, step && step.attempt, LANE_CLAIM_MS)))
+      throw notNow('an attempt at a webhook of this order is under way');
+    if (performance.now() - claimedAt > CLAIM_SLACK_MS) throw notNow('the claim took too long to be sure of');
+  }
+
+  async function sendSigned({ id, url, body, sellerId }: SignedWebhook, at: Date): Promise<Attempt> {
     const timestamp = Math.floor(at.getTime() / 1000);
     let signature: string;
     try {

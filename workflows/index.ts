@@ -1,1 +1,2 @@
 export { orderWorkflow } from './order';
+export { webhookTestWorkflow } from './webhook-test';

@@ -19,6 +19,9 @@ export const reportProgressUpdate = defineUpdate<Order, [VersionedRequest]>('rep
 export const cancelSignal = defineSignal<[unknown?]>('cancel');
 export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress');
 
+/** Webhooks are marked in Postgres to be sent once more; the signal says no more than that. */
+export const resendWebhooksSignal = defineSignal('resendWebhooks');
+
 /** Type of the failure of an update that met a workflow behind its row: the run stops, and the next one makes it. */
 export const BEHIND_ROW = 'OrderBehindRow';
 

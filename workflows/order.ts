@@ -28,6 +28,7 @@ import {
   getOrderQuery,
   orderStatusKey,
   reportProgressUpdate,
+  resendWebhooksSignal,
 } from './messages';
 import type { UncheckedRequest } from './requests';
 import { isRequestable, toRequest } from './requests';
@@ -70,6 +71,7 @@ class OrderRun {
     });
     setHandler(cancelSignal, (payload) => this.signal(toRequest(payload, 'operator', 'cancel')));
     setHandler(customerProgressSignal, (payload) => this.signal(toRequest(payload, 'checkout')));
+    setHandler(resendWebhooksSignal, () => CancellationScope.nonCancellable(() => this.takeUpResends()));
     CancellationScope.current().cancelRequested.catch(() =>
       this.signal(toRequest({ reason: 'the workflow was asked to cancel' }, 'operator', 'cancel')),
     );
@@ -116,9 +118,16 @@ class OrderRun {
 
   private async load(orderId: string): Promise<OrderHistory> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks } = await loadOrder(orderId);
+    const { history, pendingWebhooks, resends } = await loadOrder(orderId);
     this.lane.add(pendingWebhooks);
+    this.lane.resend(resends);
     return history;
+  }
+
+  private async takeUpResends(): Promise<void> {
+    await condition(() => this.history !== undefined);
+    const { findResends } = inPostgres('read which webhooks to resend');
+    this.lane.resend(await findResends(this.loaded().order.id));
   }
 
   /** An early refusal; the decision itself is taken under the lock. */

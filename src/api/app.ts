@@ -7,6 +7,7 @@ import { healthRoutes } from './health-routes';
 import { orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
 import { requestLog } from './request-log';
+import { webhookRoutes } from './webhook-routes';
 
 export interface AppOptions {
   deps: OrderDependencies;
@@ -21,7 +22,7 @@ export function createApp({ deps, log, isServing }: AppOptions): Koa<State> {
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(requestLog(log));
   app.use(renderProblems());
-  for (const router of [orderRoutes(deps), healthRoutes(deps.db, isServing)]) serve(app, router);
+  for (const router of [orderRoutes(deps), webhookRoutes(deps), healthRoutes(deps.db, isServing)]) serve(app, router);
   return app;
 }
 

@@ -36,6 +36,12 @@ export async function jsonBody(ctx: Context, next: Next): Promise<void> {
   await next();
 }
 
+/** Reads a JSON body where there is one. */
+export async function optionalJsonBody(ctx: Context, next: Next): Promise<void> {
+  const isEmpty = ctx.get('Transfer-Encoding') === '' && Number(ctx.get('Content-Length')) === 0;
+  await (isEmpty ? next() : jsonBody(ctx, next));
+}
+
 function toProblem(error: Error & { type?: string; status?: number }): Problem {
   if (error.message === PROTO_KEY) return new Problem('invalid_request', 'The body must not hold the key __proto__.');
   if (error instanceof SyntaxError) return new Problem('malformed_json', error.message);
@@ -56,6 +62,18 @@ export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer
   if (!error) return data;
   const errors = fieldErrors(error, schema);
   throw new Problem('invalid_request', summarise(errors), { errors });
+}
+
+/** @throws Problem `invalid_request` that names every failing search parameter */
+export function validateQuery<T extends z.ZodType>(schema: T, query: unknown): z.infer<T> {
+  const { data, error } = schema.safeParse(query, { reportInput: true });
+  if (!error) return data;
+  const errors = fieldErrors(error, schema).map(({ pointer = '', ...rest }) => ({
+    ...rest,
+    parameter: pointer.slice(1),
+  }));
+  const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, parameter }) => `?${parameter} ${detail}`);
+  throw new Problem('invalid_request', `${told.join('; ')}.`, { errors });
 }
 
 function summarise(errors: readonly FieldError[]): string {

@@ -68,7 +68,7 @@ export function orderRoutes(deps: OrderDependencies): Router<State> {
   return router;
 }
 
-function orderIdOf(ctx: Context): string {
+export function orderIdOf(ctx: Context): string {
   const orderId = (ctx.params.orderId ?? '').toLowerCase();
   ctx.state.orderId = orderId;
   return orderId;

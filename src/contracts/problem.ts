@@ -32,6 +32,7 @@ export const fieldErrorSchema = z
       .string()
       .optional()
       .meta({ description: 'RFC 6901 pointer into the request body', example: '/data/amount' }),
+    parameter: z.string().optional().meta({ description: 'Name of a search parameter', example: 'limit' }),
   })
   .meta({ id: 'FieldError' });
 export type FieldError = z.infer<typeof fieldErrorSchema>;

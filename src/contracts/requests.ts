@@ -19,7 +19,7 @@ const MAX_META_DATA_DEPTH = 32;
 const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
 
 /** `null` for an optional field means that it was left out. */
-const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
+export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
 const text = (max: number) =>
   z
@@ -74,7 +74,7 @@ export function checkRedirectUrl(value: string, httpsOnly: boolean): string | un
   return undefined;
 }
 
-function webhookUrl({ checkWebhookUrl }: OrderRules) {
+export function webhookUrl({ checkWebhookUrl }: OrderRules) {
   return z.string().superRefine((value, context) => {
     const why = checkWebhookUrl(value);
     if (why !== undefined) refuse(context, 'invalid_url', why);

@@ -38,3 +38,28 @@ export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequ
     },
   };
 }
+
+/** The body of a `webhook.test` webhook. */
+export const webhookTestSchema = z
+  .object({
+    type: z.literal('webhook.test'),
+    timestamp: z.iso.datetime(),
+    data: z.object({ seller_id: z.uuid(), seller_name: z.string() }),
+  })
+  .meta({ id: 'WebhookTest' });
+export type WebhookTest = z.infer<typeof webhookTestSchema>;
+
+export function toWebhookTest(seller: { id: string; name: string }, at: Date): WebhookTest {
+  return {
+    type: 'webhook.test',
+    timestamp: at.toISOString(),
+    data: { seller_id: seller.id, seller_name: seller.name },
+  };
+}
+
+/** What a worker is to send, and where. */
+export interface WebhookTestInput {
+  sellerId: string;
+  webhookId: string;
+  url: string;
+}

@@ -36,29 +36,27 @@ export async function saveOrder(db: Db, history: OrderHistory, options: SaveOpti
       await insertChange(client, order.id, change);
       if (order.webhookUrl !== null && isStatusChange(change)) {
         const sequence = sequenceOf(changes, change);
-        // The id follows from the order and the sequence: one that a restored backup lost comes back under the same id.
+        // The id follows from the order and the sequence, as a UUID of version 8 (RFC 9562, 5.8): one that a restored
+        // backup lost comes back under the same id.
         await client.query(
-          `insert into webhook_event (id, order_id, sequence, body, state)
-           values (md5($1::uuid || ':' || $2::integer)::uuid, $1, $2, $3,
+          `insert into webhook_event (id, order_id, seller_id, sequence, body, state)
+           values (overlay(overlay(md5($1::uuid || ':' || $2::integer) placing '8' from 13) placing 'a' from 17)::uuid,
+             $1, $4, $2, $3,
              case when exists (select from webhook_event where order_id = $1 and state = 'disabled')
                then 'disabled' else 'pending' end)`,
-          [order.id, sequence, options.webhookBody(change, sequence, stored.attachments)],
+          [order.id, sequence, options.webhookBody(change, sequence, stored.attachments), order.sellerId],
         );
       }
     }
     const pending = await findPendingWebhooks(client, order.id);
+    const isSettled = isFinal(order.status) && pending.length === 0;
     await client.query(
-      `update orders set version = $2, status = $3, cancelled_at = $4, started = true,
-         sweep_at = case when $5 then null else now() + $6 * interval '1 ms' end
+      `update orders o set version = $2, status = $3, cancelled_at = $4, started = true,
+         sweep_at = case
+           when $5 and not exists (select from webhook_event where order_id = o.id and resend_at is not null) then null
+           else now() + $6 * interval '1 ms' end
        where id = $1`,
-      [
-        order.id,
-        order.version,
-        order.status,
-        order.cancelledAt,
-        isFinal(order.status) && pending.length === 0,
-        options.checkAfterMs,
-      ],
+      [order.id, order.version, order.status, order.cancelledAt, isSettled, options.checkAfterMs],
     );
     return pending;
   });

@@ -1,6 +1,7 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Pricing } from '../domain/order';
-import type { DbClient } from './pool';
+import type { Db, DbClient } from './pool';
+import { inTransaction } from './pool';
 
 export interface Seller {
   id: string;
@@ -20,6 +21,11 @@ export async function insertSeller(db: DbClient, { id, name, defaultRedirectUrl,
      values ($1, $2, $3, coalesce($4::jsonb, '{"representativeInterest": 0, "promotions": []}'))`,
     [id, name, defaultRedirectUrl, pricing ?? null],
   );
+}
+
+export async function findSeller(db: DbClient, id: string): Promise<Pick<Seller, 'id' | 'name'> | undefined> {
+  const { rows } = await db.query<Pick<Seller, 'id' | 'name'>>('select id, name from seller where id = $1', [id]);
+  return rows[0];
 }
 
 /** @returns the key, shown this once: only its digest is kept. */
@@ -80,4 +86,38 @@ export async function liveWebhookSecrets(db: DbClient, sellerId: string): Promis
     [sellerId],
   );
   return rows.map((row) => row.secret);
+}
+
+/** Live secrets a seller may have; each one makes the signature header longer. */
+const MAX_LIVE_SECRETS = 5;
+
+/**
+ * Makes a secret the seller's newest. The others go on signing beside it for `overlapMs` at the most, so that the
+ * receiver can change over in that time; beyond five the oldest end at once.
+ * @returns when the last of the others ends; null where there was none
+ */
+export async function rotateWebhookSecret(
+  db: Db,
+  sellerId: string,
+  secret: string,
+  overlapMs: number,
+): Promise<Date | null> {
+  return inTransaction(db, async (client) => {
+    // Two rotations at once are made one after the other.
+    await client.query('select from seller where id = $1 for update', [sellerId]);
+    await client.query(
+      `update webhook_secret set expires_at = case when place < $3
+         then least(expires_at, now() + $2 * interval '1 ms') else now() end
+       from (select id as live_id, row_number() over (order by id desc) as place from webhook_secret
+         where seller_id = $1 and (expires_at is null or expires_at > now())) live
+       where id = live_id`,
+      [sellerId, overlapMs, MAX_LIVE_SECRETS],
+    );
+    const { rows } = await client.query<{ until: Date | null }>(
+      'select max(expires_at) as until from webhook_secret where seller_id = $1 and expires_at > now()',
+      [sellerId],
+    );
+    await insertWebhookSecret(client, sellerId, secret);
+    return rows[0]?.until ?? null;
+  });
 }

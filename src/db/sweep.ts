@@ -2,21 +2,29 @@ import type { OrderRow, StoredOrder } from './orders';
 import { ORDER_COLUMNS, toStoredOrder } from './orders';
 import type { DbClient } from './pool';
 
+/** An order for the sweep to look after. */
+export interface DueOrder extends StoredOrder {
+  /** Whether its workflow has webhooks to send once more. */
+  resendAsked: boolean;
+}
+
 /**
  * The orders whose workflow is due to be started or looked after, each handed to one sweep for `leaseMs`; one whose
  * sweep dies comes back after that.
  */
-export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: number): Promise<StoredOrder[]> {
-  const { rows } = await db.query<OrderRow>(
+export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: number): Promise<DueOrder[]> {
+  const { rows } = await db.query<OrderRow & { resend_asked: boolean }>(
     `with due as (
        select id from orders where sweep_at <= now() order by sweep_at limit $1 for update skip locked
      ), leased as (
        update orders set sweep_at = now() + $2 * interval '1 ms' where id in (select id from due) returning id
      )
-     select ${ORDER_COLUMNS} from orders o where id in (select id from leased)`,
+     select ${ORDER_COLUMNS},
+       exists (select from webhook_event e where e.order_id = o.id and e.resend_at is not null) as resend_asked
+     from orders o where id in (select id from leased)`,
     [limit, leaseMs],
   );
-  return rows.map(toStoredOrder);
+  return rows.map((row) => ({ ...toStoredOrder(row), resendAsked: row.resend_asked }));
 }
 
 /**

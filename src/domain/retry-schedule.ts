@@ -6,19 +6,23 @@ export interface RetrySchedule {
   attemptsWhileOthersWait: number;
   /** How much a delay is spread, as a share of it: 0.1 is ±10 %. */
   jitter: number;
+  /** The longest wait that a receiver may ask for, in ms. */
+  longestFloorMs: number;
+  /** The same while a later event waits: one that keeps asking for a day would hold it back for days. */
+  longestFloorWhileOthersWaitMs: number;
 }
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-const LONGEST_FLOOR_WHILE_OTHERS_WAIT = HOUR;
-
 /** Standard Webhooks 1.0, "Deliverability": ten attempts over 75 hours and 35 minutes. */
 export const STANDARD_SCHEDULE: RetrySchedule = {
   delaysMs: [0, 5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
   attemptsWhileOthersWait: 5,
   jitter: 0.1,
+  longestFloorMs: 24 * HOUR,
+  longestFloorWhileOthersWaitMs: HOUR,
 };
 
 /**
@@ -34,9 +38,8 @@ export function retryDelay(
   if (othersWait && givesWay(schedule, attempt)) return null;
   const delay = schedule.delaysMs[attempt];
   if (delay === undefined) return null;
-  // A receiver that keeps asking for a day would hold back the later event for days.
-  const floor = othersWait ? Math.min(floorMs, LONGEST_FLOOR_WHILE_OTHERS_WAIT) : floorMs;
-  return Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), floor));
+  const longestFloorMs = othersWait ? schedule.longestFloorWhileOthersWaitMs : schedule.longestFloorMs;
+  return Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), Math.min(floorMs, longestFloorMs)));
 }
 
 /** Whether an event that failed this often gives way to a later one. */

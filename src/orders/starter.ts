@@ -2,7 +2,7 @@ import { BulkheadRejectedError, bulkhead } from 'cockatiel';
 import type { Logger } from 'pino';
 import { markRunning } from '../db/sweep';
 import type { Db } from '../db/pool';
-import type { OrderHistory } from '../domain/order';
+import type { Order, OrderHistory } from '../domain/order';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 
 /** How many starts may wait behind those in flight; what goes beyond is the sweep's. */
@@ -11,6 +11,8 @@ const QUEUE = 500;
 /** Starts the workflows of new orders behind the answer; what it cannot start, the sweep does. */
 export interface Starter {
   start(history: OrderHistory): void;
+  /** Tells a workflow in the same way that it has webhooks to send once more. */
+  resendWebhooks(order: Order): void;
   /** Resolves when the starts in flight have ended; those still waiting are left to the sweep. */
   drain(): Promise<void>;
 }
@@ -24,25 +26,27 @@ export function createStarter(
   const running = new Set<Promise<void>>();
   let draining = false;
 
-  async function start(history: OrderHistory): Promise<void> {
-    const orderId = history.order.id;
+  async function run(orderId: string, call: () => Promise<void>): Promise<void> {
     try {
       await limit.execute(async () => {
         if (draining) return;
-        await workflows.start(history);
+        await call();
         await markRunning(db, orderId, checkAfterMs);
       });
     } catch (error) {
       const reason = error instanceof BulkheadRejectedError ? 'too many starts are waiting' : String(error);
-      log.warn({ order_id: orderId, reason }, 'workflow not started; the sweep will');
+      log.warn({ order_id: orderId, reason }, 'workflow not reached; the sweep will');
     }
   }
 
+  function inBackground(orderId: string, call: () => Promise<void>): void {
+    const done = run(orderId, call).finally(() => running.delete(done));
+    running.add(done);
+  }
+
   return {
-    start(history) {
-      const started = start(history).finally(() => running.delete(started));
-      running.add(started);
-    },
+    start: (history) => inBackground(history.order.id, () => workflows.start(history)),
+    resendWebhooks: (order) => inBackground(order.id, () => workflows.resendWebhooks(order)),
     async drain() {
       draining = true;
       await Promise.all(running);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { StoredOrder } from '../db/orders';
 import type { Db } from '../db/pool';
+import type { DueOrder } from '../db/sweep';
 import { leaseDueOrders, markRunning } from '../db/sweep';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 
@@ -28,8 +28,8 @@ export interface SweepOptions {
 export function startSweep({ db, workflows, log, intervalMs, checkAfterMs }: SweepOptions): () => Promise<void> {
   const stopping = new AbortController();
 
-  async function resume({ order, changes }: StoredOrder): Promise<void> {
-    await workflows.resume(order);
+  async function resume({ order, changes, resendAsked }: DueOrder): Promise<void> {
+    await (resendAsked ? workflows.resendWebhooks(order) : workflows.resume(order));
     // Right after a save the workflow may not have heard of it yet.
     if (Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) < SETTLED_MS) return;
     const shown = await workflows.query(order.id, QUERY_TIMEOUT_MS).catch(() => null);
@@ -42,7 +42,7 @@ export function startSweep({ db, workflows, log, intervalMs, checkAfterMs }: Swe
     await workflows.resume(order);
   }
 
-  async function ensureRunning(stored: StoredOrder): Promise<void> {
+  async function ensureRunning(stored: DueOrder): Promise<void> {
     const { order, changes, started } = stored;
     try {
       if (started) await resume(stored);

@@ -15,18 +15,24 @@ import {
   orderReferenceKey,
   orderStatusKey,
   reportProgressUpdate,
+  resendWebhooksSignal,
   sellerIdKey,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order';
+import type { webhookTestWorkflow } from '../../workflows/webhook-test';
+import type { WebhookTestInput } from '../contracts/webhook';
 import { escapeMarkdown } from '../domain/markdown';
 import { formatPence } from '../domain/money';
 import type { ChangeRequest, Order, OrderHistory, VersionedRequest } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import { isFinal } from '../domain/status';
+import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { TASK_QUEUE } from './connection';
 
 /** An update comes back with this where the run ended under it. */
 const ENDED_UNDER_UPDATE = 'AcceptedUpdateCompletedWorkflow';
+/** An attempt's 15 s with a wait for a free slot. */
+const TEST_TIMEOUT_MS = 28_000;
 const MAX_TRIES = 4;
 /** A run that says it is over needs a moment to close. */
 const TRY_AGAIN_MS = 200;
@@ -53,6 +59,10 @@ export interface OrderWorkflows {
   start(history: OrderHistory): Promise<void>;
   /** Makes sure that a workflow runs; a new run is given the id alone and reads the row itself. */
   resume(order: Order): Promise<void>;
+  /** Has the workflow send the webhooks that are marked for it in Postgres, resuming it where none runs. */
+  resendWebhooks(order: Order): Promise<void>;
+  /** Has a worker send a test webhook; rejects where none could in time. */
+  testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Ends a run that is behind its row; `resume` follows it with one that reads the row. */
   stop(orderId: string, reason: string): Promise<void>;
   /** What the workflow shows; null while a resumed run reads the row. */
@@ -108,6 +118,26 @@ export function createOrderWorkflows(
     async resume(order) {
       await within(startTimeoutMs, () =>
         client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order)),
+      );
+    },
+
+    async resendWebhooks(order) {
+      await within(startTimeoutMs, () =>
+        client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
+          ...resumeOptions(order),
+          signal: resendWebhooksSignal,
+        }),
+      );
+    },
+
+    testWebhook(input) {
+      return within(TEST_TIMEOUT_MS, () =>
+        client.workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
+          taskQueue: TASK_QUEUE,
+          workflowId: `webhook-test-${input.webhookId}`,
+          workflowExecutionTimeout: TEST_TIMEOUT_MS,
+          args: [input],
+        }),
       );
     },
 

@@ -43,6 +43,9 @@ export interface Attempt {
   retryAfterMs: number | null;
 }
 
+/** A test webhook's attempt, with the text that was sent. */
+export type WebhookTestAttempt = Attempt & { body: string };
+
 export type Judgement = Pick<Attempt, 'outcome' | 'error' | 'errorDetail'>;
 
 /** An attempt that has got no answer yet. */

@@ -28,7 +28,9 @@ test('hands out the orders that are due, as they are stored, and no others', asy
   const due = await insertedOrder(db, {}, inMs(-1000));
   await insertedOrder(db, {}, inMs(60_000));
   const leased = await leaseDueOrders(db, 10, 60_000);
-  expect(leased).toEqual([{ ...due, attachments: { source: null, metaData: null }, started: false }]);
+  expect(leased).toEqual([
+    { ...due, attachments: { source: null, metaData: null }, started: false, resendAsked: false },
+  ]);
 });
 
 test('hands out the longest due first, up to the limit', async () => {

@@ -33,9 +33,11 @@ async function orderWith(...events: OrderEvent[]) {
 
 const attempt = (eventId: string, rest: Partial<AttemptRecord> = {}): AttemptRecord => ({
   eventId,
-  attempt: 1,
+  step: 1,
   at: new Date(),
   durationMs: 12,
+  connectedMs: 3,
+  headersMs: 11,
   status: 500,
   error: 'http_status',
   errorDetail: null,
@@ -59,6 +61,7 @@ test('an attempt is told where its event goes, what it says, and how it stands',
     state: 'pending',
     attempts: 0,
     nextAttemptAt: null,
+    resendAsked: false,
   });
   expect(await findWebhookEvent(db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });
@@ -100,7 +103,7 @@ describe('an attempt that is written already', () => {
 test('an event that is settled is not pending again by a late attempt', async () => {
   const { order, ids } = await orderWith('signup_started');
   await recordAttempt(db, attempt(ids[0]!, delivered));
-  await recordAttempt(db, attempt(ids[0]!, { attempt: 2 }));
+  await recordAttempt(db, attempt(ids[0]!, { step: 2 }));
   await exhaustWebhook(db, ids[0]!);
   expect(await findPendingWebhooks(db, order.id)).toEqual([]);
   expect((await findWebhookEvent(db, ids[0]!))?.state).toBe('delivered');
@@ -155,7 +158,7 @@ describe('a claim to make an attempt', () => {
     const { ids } = await orderWith('signup_started');
     await recordAttempt(db, attempt(ids[0]!));
     expect(await claimAttempt(db, ids[0]!, 1, 60_000)).toBe(false);
-    await recordAttempt(db, attempt(ids[0]!, { ...delivered, attempt: 2 }));
+    await recordAttempt(db, attempt(ids[0]!, { ...delivered, step: 2 }));
     expect(await claimAttempt(db, ids[0]!, 3, 60_000)).toBe(false);
   });
 });

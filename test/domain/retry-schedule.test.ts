@@ -59,7 +59,7 @@ test('an event gives way to a later one once it failed five times', () => {
 });
 
 test('a schedule of one attempt has no second', () => {
-  const once = { delaysMs: [0], attemptsWhileOthersWait: 5, jitter: 0 };
+  const once = { ...STANDARD_SCHEDULE, delaysMs: [0] };
   expect(retryDelay(once, { ...failed, attempt: 1 })).toBeNull();
 });
 

@@ -1,0 +1,54 @@
+import Router from '@koa/router';
+import {
+  STANDARD_OVERLAP_SECONDS,
+  rotateSecretRequestSchema,
+  timelineQuerySchema,
+  webhookListQuerySchema,
+  webhookTestRequestSchema,
+} from '../contracts/webhook-log';
+import type { OrderDependencies } from '../orders/dependencies';
+import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
+import type { Page } from '../orders/webhook-log';
+import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
+import { authenticate, sellerOf } from './authenticate';
+import { jsonBody, optionalJsonBody, validate, validateQuery } from './body';
+import type { Context, State } from './context';
+import { BASE_PATH, orderIdOf } from './order-routes';
+
+/** What a seller sees and does of their webhooks: the log, resends, the signing secret, a test. */
+export function webhookRoutes(deps: OrderDependencies): Router<State> {
+  const router = new Router<State>({ prefix: BASE_PATH });
+  const seller = authenticate(deps.db, 'seller');
+  const testSchema = webhookTestRequestSchema(deps.rules);
+
+  router.get('/seller/:sellerId/webhook_event', seller, async (ctx) => {
+    const { id } = sellerOf(ctx);
+    answerPage(ctx, await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query)));
+  });
+  router.get('/order/:orderId/timeline', seller, async (ctx) => {
+    const query = validateQuery(timelineQuerySchema, ctx.query);
+    answerPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
+  });
+  router.post('/webhook_event/:eventId/resend', seller, async (ctx) => {
+    const webhook = await resendWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id);
+    ctx.state.orderId = webhook.order_id;
+    // It is made by the workflow; the timeline shows how it went.
+    ctx.status = 202;
+    ctx.body = { data: webhook };
+  });
+  router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, async (ctx) => {
+    const { id } = sellerOf(ctx);
+    const { data } = validate(rotateSecretRequestSchema, ctx.request.body ?? { data: {} });
+    ctx.body = { data: await rotateSecret(deps.db, id, data.overlap_seconds ?? STANDARD_OVERLAP_SECONDS) };
+  });
+  router.post('/seller/:sellerId/webhook_test', seller, jsonBody, async (ctx) => {
+    const { id } = sellerOf(ctx);
+    const { data } = validate(testSchema, ctx.request.body);
+    ctx.body = { data: await testWebhook(deps, id, data.url) };
+  });
+  return router;
+}
+
+function answerPage<T>(ctx: Context, { items, nextCursor }: Page<T>): void {
+  ctx.body = { data: items, next_cursor: nextCursor };
+}

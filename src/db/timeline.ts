@@ -1,0 +1,71 @@
+import type { WebhookState } from '../contracts/webhook-log';
+import type { Actor, OrderStatus } from '../domain/status';
+import type { DbClient } from './pool';
+
+/** One thing that happened to an order: a change, a refused request or an attempt at a webhook. */
+export interface TimelineEntry {
+  /** Its place: entries are only ever added behind those that were read. */
+  position: string;
+  at: Date;
+  change: ChangeLine | null;
+  webhook: { id: string; sequence: number; state: WebhookState; nextAttemptAt: string | null } | null;
+  attempt: AttemptLine | null;
+}
+
+interface ChangeLine {
+  /** null: it was refused. */
+  version: number | null;
+  event: string;
+  from: OrderStatus | null;
+  to: OrderStatus;
+  actor: Actor;
+  reason: string | null;
+}
+
+interface AttemptLine {
+  attempt: number;
+  /** null: a resend. */
+  step: number | null;
+  status: number | null;
+  error: string | null;
+  errorDetail: string | null;
+  address: string | null;
+  durationMs: number;
+  connectedMs: number | null;
+  headersMs: number | null;
+  responseBody: string;
+  nextAttemptAt: string | null;
+}
+
+const WEBHOOK = `case when e.id is not null then json_build_object('id', e.id, 'sequence', e.sequence, 'state', e.state,
+  'nextAttemptAt', e.next_attempt_at) end`;
+
+/**
+ * What happened to an order, in the order in which it was written down.
+ * @param after a position; undefined starts at the first entry
+ */
+export async function readTimeline(
+  db: DbClient,
+  orderId: string,
+  after: string | undefined,
+  limit: number,
+): Promise<TimelineEntry[]> {
+  const { rows } = await db.query<TimelineEntry>(
+    `select t.id as position, t.at, null as attempt, ${WEBHOOK} as webhook, json_build_object('version', t.version,
+         'event', t.event, 'from', t.from_status, 'to', t.to_status, 'actor', t.actor, 'reason', t.reason) as change
+     from order_timeline t left join webhook_event e on e.order_id = t.order_id and t.version is not null
+       and t.from_status <> t.to_status and e.sequence = (select count(*) from order_timeline before
+         where before.order_id = t.order_id and before.from_status <> before.to_status and before.version <= t.version)
+     where t.order_id = $1 and t.id > $2
+     union all
+     select a.position, a.at, json_build_object('attempt', a.attempt, 'step', a.step, 'status', a.status,
+         'error', a.error, 'errorDetail', a.error_detail, 'address', a.address, 'durationMs', a.duration_ms,
+         'connectedMs', a.connected_ms, 'headersMs', a.headers_ms, 'responseBody', a.response_body,
+         'nextAttemptAt', a.next_attempt_at), ${WEBHOOK}, null
+     from webhook_attempt a join webhook_event e on e.id = a.event_id
+     where e.order_id = $1 and a.position > $2
+     order by position limit $3`,
+    [orderId, after ?? 0, limit],
+  );
+  return rows;
+}

@@ -1,0 +1,60 @@
+import type { WebhookState } from '../contracts/webhook-log';
+import type { DbClient } from './pool';
+
+/** A webhook as the log shows it. */
+export interface LoggedWebhook {
+  id: string;
+  orderId: string;
+  reference: string;
+  sequence: number;
+  state: WebhookState;
+  /** All of them, resends too. */
+  attempts: number;
+  createdAt: Date;
+  nextAttemptAt: Date | null;
+  resendAt: Date | null;
+}
+
+const COLUMNS = `e.id, e.order_id as "orderId", o.reference, e.sequence, e.state,
+  (select count(*)::integer from webhook_attempt a where a.event_id = e.id) as attempts, e.created_at as "createdAt",
+  e.next_attempt_at as "nextAttemptAt", e.resend_at as "resendAt"`;
+
+export interface WebhookFilter {
+  sellerId?: string | undefined;
+  state?: WebhookState | undefined;
+  /** ISO 8601; from this moment on. */
+  since?: string | undefined;
+  /** ISO 8601; before this moment. */
+  until?: string | undefined;
+  /** Goes on behind this webhook. */
+  after?: string | undefined;
+}
+
+/** The newest first. What is created while one reads page after page moves nothing. */
+export async function listWebhooks(db: DbClient, filter: WebhookFilter, limit: number): Promise<LoggedWebhook[]> {
+  const { sellerId, state, since, until, after } = filter;
+  const { rows } = await db.query<LoggedWebhook>(
+    `select ${COLUMNS} from webhook_event e join orders o on o.id = e.order_id
+     where ($1::uuid is null or e.seller_id = $1) and ($2::text is null or e.state = $2)
+       and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
+       and ($5::uuid is null or (e.created_at, e.id) < (
+         select created_at, id from webhook_event where id = $5 and ($1::uuid is null or seller_id = $1)))
+     order by e.created_at desc, e.id desc limit $6`,
+    [sellerId, state, since, until, after, limit],
+  );
+  return rows;
+}
+
+/** @param sellerId finds it only if it is this seller's */
+export async function findLoggedWebhook(
+  db: DbClient,
+  eventId: string,
+  sellerId?: string,
+): Promise<LoggedWebhook | undefined> {
+  const { rows } = await db.query<LoggedWebhook>(
+    `select ${COLUMNS} from webhook_event e join orders o on o.id = e.order_id
+     where e.id = $1 and ($2::uuid is null or e.seller_id = $2)`,
+    [eventId, sellerId],
+  );
+  return rows[0];
+}

@@ -1,0 +1,137 @@
+import type { TimelineEntryBody, WebhookEventBody, WebhookState } from '../contracts/webhook-log';
+import type { TimelineEntry } from '../db/timeline';
+import { readTimeline } from '../db/timeline';
+import type { LoggedWebhook } from '../db/webhook-log';
+import { findLoggedWebhook, listWebhooks as findWebhooks } from '../db/webhook-log';
+import { requestResends } from '../db/webhooks';
+import type { OrderDependencies } from './dependencies';
+import { isUuid, notFound, readStored } from './read-order';
+
+/** How long the API tries to tell a workflow itself before the sweep does. */
+const SWEEP_AFTER_MS = 10_000;
+
+/** One page of a list. */
+export interface Page<T> {
+  items: T[];
+  /** Asks for the next page; null on the last one. */
+  nextCursor: string | null;
+}
+
+export interface PageRequest {
+  limit: number;
+  cursor?: string | undefined;
+}
+
+/** A seller's webhooks, the newest first. */
+export async function listWebhooks(
+  { db }: OrderDependencies,
+  sellerId: string,
+  { limit, cursor, state }: PageRequest & { state?: WebhookState | undefined },
+): Promise<Page<WebhookEventBody>> {
+  const rows = await findWebhooks(db, { sellerId, state, after: cursor }, limit + 1);
+  const page = toPage(rows, limit, ({ id }) => id);
+  return { ...page, items: page.items.map(toWebhookEventBody) };
+}
+
+/**
+ * What happened to a seller's order, the oldest first.
+ * @throws Problem `not_found`
+ */
+export async function retrieveTimeline(
+  deps: OrderDependencies,
+  orderId: string,
+  sellerId: string,
+  { limit, cursor }: PageRequest,
+): Promise<Page<TimelineEntryBody>> {
+  await readStored(deps, orderId, sellerId);
+  const page = toPage(await readTimeline(deps.db, orderId, cursor, limit + 1), limit, ({ position }) => position);
+  return { ...page, items: page.items.map(toTimelineEntryBody) };
+}
+
+/**
+ * Has a webhook sent once more, through its order's workflow.
+ * @returns the webhook as it is before that
+ * @throws Problem `not_found`
+ */
+export async function resendWebhook(
+  deps: OrderDependencies,
+  eventId: string,
+  sellerId: string,
+): Promise<WebhookEventBody> {
+  if (!isUuid(eventId) || !(await findLoggedWebhook(deps.db, eventId, sellerId))) throw notFound();
+  await requestResends(deps.db, [eventId], SWEEP_AFTER_MS);
+  const webhook = await findLoggedWebhook(deps.db, eventId, sellerId);
+  if (!webhook) throw notFound();
+  const { order } = await readStored(deps, webhook.orderId);
+  deps.starter.resendWebhooks(order);
+  return toWebhookEventBody(webhook);
+}
+
+/** @param rows one more than the page holds, where there is more */
+function toPage<T>(rows: T[], limit: number, cursorOf: (item: T) => string): Page<T> {
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  return { items, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
+}
+
+export function toWebhookEventBody(webhook: LoggedWebhook): WebhookEventBody {
+  return {
+    id: webhook.id,
+    type: 'order.status_changed',
+    order_id: webhook.orderId,
+    reference: webhook.reference,
+    sequence: webhook.sequence,
+    state: webhook.state,
+    attempts: webhook.attempts,
+    created_at: webhook.createdAt.toISOString(),
+    next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
+    resend_requested_at: webhook.resendAt?.toISOString() ?? null,
+  };
+}
+
+function toTimelineEntryBody({ at: date, change, webhook, attempt }: TimelineEntry): TimelineEntryBody {
+  const at = date.toISOString();
+  if (attempt && webhook) {
+    return {
+      type: 'webhook_attempt',
+      at,
+      webhook_id: webhook.id,
+      sequence: webhook.sequence,
+      attempt: attempt.attempt,
+      resend: attempt.step === null,
+      status: attempt.status,
+      error: attempt.error,
+      error_detail: attempt.errorDetail,
+      address: attempt.address,
+      duration_ms: attempt.durationMs,
+      connected_ms: attempt.connectedMs,
+      headers_ms: attempt.headersMs,
+      response_body: attempt.responseBody,
+      next_attempt_at: toIso(attempt.nextAttemptAt),
+    };
+  }
+  if (!change) throw new Error('an entry of the timeline is neither change nor attempt');
+  const { version, event, from, to, actor, reason } = change;
+  if (version === null) return { type: 'refusal', at, event, order_status: to, actor, reason };
+  return {
+    type: 'change',
+    at,
+    event,
+    from,
+    to,
+    actor,
+    reason,
+    version,
+    webhook: webhook && {
+      id: webhook.id,
+      sequence: webhook.sequence,
+      state: webhook.state,
+      next_attempt_at: toIso(webhook.nextAttemptAt),
+    },
+  };
+}
+
+/** Postgres writes times into JSON in its own zone. */
+function toIso(time: string | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}

@@ -1,0 +1,17 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { Activities, WebhookTestAttempt } from '../activities';
+import type { WebhookTestInput } from '../src/contracts/webhook';
+import { WEBHOOK_TASK_QUEUE } from './messages';
+
+/** One attempt by the workers that send all webhooks, so that it comes from their addresses and by their rules. */
+export async function webhookTestWorkflow(input: WebhookTestInput): Promise<WebhookTestAttempt> {
+  const { sendTestWebhook } = proxyActivities<Activities>({
+    taskQueue: WEBHOOK_TASK_QUEUE,
+    // The caller waits for it.
+    scheduleToCloseTimeout: '25 seconds',
+    startToCloseTimeout: '20 seconds',
+    retry: { initialInterval: '500 milliseconds', maximumInterval: '2 seconds' },
+    summary: `test webhook to ${new URL(input.url).host}`,
+  });
+  return sendTestWebhook(input);
+}
