@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Command } from 'commander';
+import type { CliTools } from './cli/webhooks';
+import { addSecretCommands, addWebhookCommands } from './cli/webhooks';
 import { checkRedirectUrl } from './contracts/requests';
 import { loadConfig } from './config';
 import type { Db } from './db/pool';
@@ -52,9 +54,17 @@ async function withDatabase<T>(url: string, work: (db: Db) => Promise<T>): Promi
   }
 }
 
-function print(answer: Record<string, unknown>): void {
+function print(answer: unknown): void {
   console.log(JSON.stringify(answer, null, 2));
 }
+
+const tools: CliTools = {
+  withDatabase: (work) => withDatabase(loadConfig(process.env).databaseUrl, work),
+  print,
+  fail: (message) => program.error(`error: ${message}`),
+};
+addWebhookCommands(program, tools);
+addSecretCommands(program, tools);
 
 program.parseAsync().catch((error: unknown) => {
   program.error(`error: ${error instanceof Error ? error.message : String(error)}`);

@@ -21,6 +21,7 @@ const LAYERS: Record<string, readonly string[]> = {
   orders: ['domain', 'contracts', 'db', 'webhooks', 'temporal'],
   api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
   checkout: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
+  cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
   // The file that everything may know: where the package is.
   root: [],
   config: ['domain', 'webhooks'],

@@ -94,17 +94,18 @@ const MAX_LIVE_SECRETS = 5;
 /**
  * Makes a secret the seller's newest. The others go on signing beside it for `overlapMs` at the most, so that the
  * receiver can change over in that time; beyond five the oldest end at once.
- * @returns when the last of the others ends; null where there was none
+ * @returns when the last of the others ends, null where there is none; undefined where there is no such seller
  */
 export async function rotateWebhookSecret(
   db: Db,
   sellerId: string,
   secret: string,
   overlapMs: number,
-): Promise<Date | null> {
+): Promise<Date | null | undefined> {
   return inTransaction(db, async (client) => {
     // Two rotations at once are made one after the other.
-    await client.query('select from seller where id = $1 for update', [sellerId]);
+    const { rowCount: exists } = await client.query('select from seller where id = $1 for update', [sellerId]);
+    if (!exists) return undefined;
     await client.query(
       `update webhook_secret set expires_at = case when place < $3
          then least(expires_at, now() + $2 * interval '1 ms') else now() end
