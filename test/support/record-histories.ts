@@ -3,6 +3,7 @@ import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../src/package-root';
 import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import { BASE } from './api';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
 import { isRunning, openOrder } from './orders';
@@ -18,6 +19,13 @@ import { until } from './until';
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
 
 const workflow = ({ client }: Stack, id: string) => client.workflow.getHandle(`order-${id}`);
+
+async function resend({ db, api }: Stack, id: string): Promise<void> {
+  const { rows } = await db.query<{ id: string }>('select id from webhook_event where order_id = $1 and sequence = 1', [
+    id,
+  ]);
+  await api.call('POST', `${BASE}/webhook_event/${rows[0]!.id}/resend/`);
+}
 
 /** Each returns the id of an order whose history is worth keeping. */
 const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<string>> = {
@@ -42,6 +50,28 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await stack.api.cancel(id);
     await workflow(stack, id).result();
     await receiver.stop();
+    return id;
+  },
+  async 'webhook-resent-in-its-backoff'(stack) {
+    const receiver = await startReceiver();
+    receiver.answerWith(500);
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+    await until(() => receiver.deliveries.length === 5, 'the next attempt is a minute away');
+    for (let count = 6; count <= 7; count++) {
+      if (count === 7) receiver.answerWith(200);
+      await resend(stack, id);
+      await until(() => receiver.deliveries.length === count, 'it came once more');
+    }
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    await receiver.stop();
+    return id;
+  },
+  async 'webhook-resent-after-the-end'(stack, webhookUrl) {
+    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['failed']);
+    await workflow(stack, id).result();
+    await resend(stack, id);
+    await workflow(stack, id).result();
     return id;
   },
   async 'cancelled-after-the-end'(stack) {
