@@ -29,8 +29,12 @@ const server = createServer(async (request, response) => {
   if (!seen.has(id)) {
     seen.add(id);
     const { type, data } = JSON.parse(text);
-    const { order, previous_status: before, sequence, actor } = data;
-    console.log(`verified ${type} ${sequence}: ${before} -> ${order.status} by ${actor}, order ${order.id}`);
+    if (type === 'order.status_changed') {
+      const { order, previous_status: before, sequence, actor } = data;
+      console.log(`verified ${type} ${sequence}: ${before} -> ${order.status} by ${actor}, order ${order.id}`);
+    } else {
+      console.log(`verified ${type}`);
+    }
   }
   response.writeHead(204).end();
 });
