@@ -6,6 +6,7 @@ import type { TemporalServer } from '../../src/dev/temporal-server';
 import { startTemporal } from '../../src/dev/temporal-server';
 import { isRunning, openOrder, runsOf, shownBy, timelineOf } from '../support/orders';
 import { apiOf, order } from '../support/api';
+import { statementsWaiting } from '../support/database';
 import type { ServiceProcess } from '../support/processes';
 import { killProcesses, startProcess } from '../support/processes';
 import { startProxy } from '../support/proxy';
@@ -89,7 +90,7 @@ test('worker and Temporal killed before a save commits: row, history and answer 
   const id = await openOrder(stack);
   const lock = await lockRow(id);
   const answer = stack.api.progress(id, 'signup_started');
-  await until(() => savesWaiting(), 'the save waits for the row');
+  await until(() => saveWaits(), 'the save waits for the row');
   await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
   await lock.release();
   await recover(id, await answer);
@@ -101,7 +102,7 @@ test('worker and Temporal killed after a save has committed and before history k
   const id = await openOrder(stack);
   const lock = await lockRow(id);
   const answer = stack.api.progress(id, 'signup_started');
-  await until(() => savesWaiting(), 'the save waits for the row');
+  await until(() => saveWaits(), 'the save waits for the row');
   proxy.blackHole();
   await lock.release();
   await until(async () => (await timelineOf(stack, id)).length === 2, 'the save has committed');
@@ -173,11 +174,8 @@ async function lockRow(id: string): Promise<{ release(): Promise<void> }> {
   };
 }
 
-async function savesWaiting(): Promise<boolean> {
-  const { rowCount } = await stack.db.query(
-    `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%for update%'`,
-  );
-  return rowCount === 1;
+async function saveWaits(): Promise<boolean> {
+  return (await statementsWaiting(stack.db, 'for update')) === 1;
 }
 
 test('two API processes and two workers share the load; a request id is in the log of the one that served it', async () => {

@@ -26,6 +26,16 @@ export async function createDatabase(): Promise<TestDatabase> {
   };
 }
 
+/** How many statements with `part` in them wait for a lock in the database. */
+export async function statementsWaiting(db: Db, part: string): Promise<number> {
+  const { rowCount } = await db.query(
+    `select from pg_stat_activity
+     where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0`,
+    [part],
+  );
+  return rowCount ?? 0;
+}
+
 async function administer(sql: string): Promise<void> {
   const url = new URL(process.env.TEST_DATABASE_URL!);
   url.pathname = '/postgres';

@@ -21,6 +21,8 @@ export interface Receiver {
   received: Received[];
   /** Connections ever made, also closed ones. */
   sockets: Socket[];
+  /** When each of them was made, in unix milliseconds. */
+  connectedAt: number[];
 }
 
 const servers = new Set<{ server: Server; sockets: Socket[] }>();
@@ -95,12 +97,14 @@ function recorder(received: Received[], answer: RequestListener): RequestListene
 
 async function listen(server: Server, received: Received[]): Promise<Receiver> {
   const sockets: Socket[] = [];
+  const connectedAt: number[] = [];
   server.on('connection', (socket) => {
     sockets.push(socket);
+    connectedAt.push(Date.now());
     socket.on('error', () => undefined);
   });
   server.on('tlsClientError', () => undefined);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   servers.add({ server, sockets });
-  return { port: (server.address() as AddressInfo).port, received, sockets };
+  return { port: (server.address() as AddressInfo).port, received, sockets, connectedAt };
 }

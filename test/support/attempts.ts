@@ -1,0 +1,83 @@
+import type { Db } from '../../src/db/pool';
+import { DELAYS, TIMEOUT_MS } from './failing-answers';
+import type { Kind } from './failing-receivers';
+
+/** Two clocks, or a clock and a stopwatch, are read one after the other, and rounded. */
+export const ROUNDING_MS = 20;
+/** For a loaded machine. */
+export const SLACK_MS = 1500;
+/** How much later than planned an attempt may start: Temporal shares the machine with all the receivers. */
+export const LATE_MS = 10_000;
+
+export interface AttemptRow {
+  attempt: number;
+  at: Date;
+  duration_ms: number;
+  status: number | null;
+  error: string | null;
+  error_detail: string | null;
+  address: string | null;
+  response_body: string;
+  next_attempt_at: Date | null;
+}
+
+export interface EventRow {
+  id: string;
+  sequence: number;
+  state: string;
+  attempts: number;
+  next_attempt_at: Date | null;
+  created_at: Date;
+}
+
+/** The webhooks of an order, each with its attempts. */
+export async function webhooksOf(db: Db, orderId: string): Promise<{ event: EventRow; attempts: AttemptRow[] }[]> {
+  const { rows: events } = await db.query<EventRow>(
+    'select id, sequence, state, attempts, next_attempt_at, created_at from webhook_event where order_id = $1 order by sequence',
+    [orderId],
+  );
+  return Promise.all(
+    events.map(async (event) => {
+      const { rows: attempts } = await db.query<AttemptRow>(
+        `select attempt, at, duration_ms, status, error, error_detail, address, response_body, next_attempt_at
+         from webhook_attempt where event_id = $1 order by attempt`,
+        [event.id],
+      );
+      return { event, attempts };
+    }),
+  );
+}
+
+/** One attempt at a receiver of that kind. */
+export function expectKind(row: AttemptRow, { status, error, detail, slow, unconnected }: Kind): void {
+  const address = unconnected ? null : '127.0.0.1';
+  expect(row).toMatchObject({ status: status ?? null, error: error ?? null, address });
+  expect(row.error_detail ?? '').toMatch(detail ?? (error ? /./ : /^$/));
+  expect(Buffer.byteLength(row.response_body)).toBeLessThanOrEqual(1024);
+  expect(row.duration_ms).toBeGreaterThanOrEqual(slow ? TIMEOUT_MS - ROUNDING_MS : 0);
+  expect(row.duration_ms).toBeLessThan(slow ? TIMEOUT_MS + SLACK_MS : TIMEOUT_MS);
+}
+
+/**
+ * Each attempt comes after its delay, or what the answer to the one before asked for, and soon after.
+ * @param notBefore unix ms, an attempt each
+ */
+export function expectOnSchedule(event: EventRow, attempts: AttemptRow[], notBefore: number[]): void {
+  let planned = event.created_at.getTime();
+  for (const [index, attempt] of attempts.entries()) {
+    expect(attempt.at.getTime()).toBeGreaterThanOrEqual(planned - ROUNDING_MS);
+    expect(attempt.at.getTime()).toBeLessThan(planned + LATE_MS);
+    if (index === attempts.length - 1) break;
+    const delayMs = DELAYS[index + 1]! * 1000;
+    const asked = notBefore[index] ?? 0;
+    planned = attempt.next_attempt_at!.getTime();
+    expect(planned).toBeGreaterThanOrEqual(Math.max(endOf(attempt) + 0.9 * delayMs, asked) - ROUNDING_MS);
+    expect(planned).toBeLessThan(Math.max(endOf(attempt) + 1.1 * delayMs, asked) + SLACK_MS);
+  }
+  expect(attempts.at(-1)!.next_attempt_at).toBeNull();
+}
+
+/** Unix ms. */
+export function endOf({ at, duration_ms }: AttemptRow): number {
+  return at.getTime() + duration_ms;
+}

@@ -1,0 +1,117 @@
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import type { Receiver } from '../webhooks/receivers';
+import { closedPort, startReceiver, startTlsReceiver } from '../webhooks/receivers';
+
+/** Seconds before each attempt. */
+export const DELAYS = [0, 0.2, 0.4, 0.6];
+/** Deadline of an attempt. */
+export const TIMEOUT_MS = 2000;
+
+export interface FailingReceiver {
+  url: string;
+  /** Undefined where nothing listens. */
+  receiver?: Receiver;
+  /** Where it tries to send the worker. */
+  bystander?: Receiver;
+  /** Unix ms before which the answer to each attempt asked not to be tried again. */
+  notBefore?: number[];
+}
+
+export type Start = () => Promise<FailingReceiver>;
+
+/** Fails as long as an order's first webhook may be tried, then answers 200. */
+export function answering(fail: (to: ServerResponse) => void): Start {
+  return async () => {
+    const receiver: Receiver = await startReceiver((_request, response) => {
+      if (receiver.received.length > DELAYS.length) response.end();
+      else fail(response);
+    });
+    return { url: `http://127.0.0.1:${receiver.port}/`, receiver };
+  };
+}
+
+/** A 429 or 503 with Retry-After. */
+export function asking(status: number, when: () => { header: string; notBefore: number }): Start {
+  return async () => {
+    const notBefore: number[] = [];
+    const start = answering((to) => {
+      const asked = when();
+      notBefore.push(asked.notBefore);
+      to.writeHead(status, { 'retry-after': asked.header }).end();
+    });
+    return { ...(await start()), notBefore };
+  };
+}
+
+export function inSeconds() {
+  return { header: '1', notBefore: Date.now() + 1000 };
+}
+
+export function untilDate() {
+  const notBefore = Math.ceil(Date.now() / 1000) * 1000 + 1000;
+  return { header: new Date(notBefore).toUTCString(), notBefore };
+}
+
+export async function redirectingInwards(): Promise<FailingReceiver> {
+  const bystander = await startReceiver((_request, response) => response.end());
+  const location = `http://127.0.0.1:${bystander.port}/latest/meta-data/`;
+  return { ...(await answering((to) => to.writeHead(302, { location }).end())()), bystander };
+}
+
+export function overTls(certificate: { key: string; cert: string }): Start {
+  return async () => {
+    const receiver = await startTlsReceiver(certificate, (_request, response) => response.end());
+    return { url: `https://localhost:${receiver.port}/`, receiver };
+  };
+}
+
+export async function plainWhereTls(): Promise<FailingReceiver> {
+  const receiver = await startReceiver((_request, response) => response.end());
+  return { url: `https://127.0.0.1:${receiver.port}/`, receiver };
+}
+
+export async function refusing(): Promise<FailingReceiver> {
+  return { url: `http://127.0.0.1:${await closedPort()}/` };
+}
+
+export function unknownHost(): Promise<FailingReceiver> {
+  return Promise.resolve({ url: 'http://receiver.invalid/' });
+}
+
+export function late(response: ServerResponse): void {
+  const timer = setTimeout(() => response.end(), TIMEOUT_MS + 500);
+  response.on('close', () => clearTimeout(timer));
+}
+
+const CHUNK = Buffer.alloc(64 * 1024, 'x');
+
+export function endless(status: number) {
+  return (response: ServerResponse): void => {
+    const pump = (): void => {
+      while (!response.destroyed && response.write(CHUNK));
+    };
+    response.writeHead(status).on('drain', pump);
+    pump();
+  };
+}
+
+/** A byte a second, from the first moment on. */
+export function drip(response: ServerResponse, stream: NodeJS.WritableStream, text: string): void {
+  let sent = 0;
+  const next = (): void => void stream.write(text[sent++ % text.length]!);
+  const timer = setInterval(next, 1000);
+  response.on('close', () => clearInterval(timer));
+  next();
+}
+
+export function hugeHeaders(response: ServerResponse): void {
+  response.writeHead(200, { 'x-pad': 'x'.repeat(1024 * 1024) }).end();
+}
+
+/** 1 GB of zeros, packed into 1 MB. */
+const BOMB = Buffer.concat(Array<Buffer>(20).fill(gzipSync(Buffer.alloc(50 * 1024 * 1024))));
+
+export function bomb(response: ServerResponse): void {
+  response.writeHead(500, { 'content-encoding': 'gzip', 'content-length': BOMB.length }).end(BOMB);
+}
