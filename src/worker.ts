@@ -137,8 +137,8 @@ function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logg
 if (require.main === module) {
   void runUntilSignalled(async (started) => {
     const config = loadConfig(process.env);
-    // Names are looked up on these threads, four unless said: dead names of one seller would hold up all the others.
-    process.env.UV_THREADPOOL_SIZE ??= String(Math.min(config.webhookConcurrency.total + 4, 1024));
+    // Names are looked up on half of these threads, two unless said: dead names of one seller would hold up all others.
+    process.env.UV_THREADPOOL_SIZE ??= String(Math.min(2 * config.webhookConcurrency.total + 4, 1024));
     const log = createLogger(config.logLevel, 'worker');
     installTemporalRuntime(log, config.metricsAddress);
     const worker = await startWorker(config, temporalSettings(), log);
