@@ -12,6 +12,8 @@ const LIMITS = {
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2000,
 };
+/** For a connection on which nothing moves, as under a caller who does not read: longer than any call takes. */
+const STALL_TIMEOUT_MS = 90_000;
 const MAX_CONNECTIONS = 10_000;
 const MAX_HEADER_SIZE = 16 * 1024;
 
@@ -23,12 +25,18 @@ export interface HttpServer {
 }
 
 /** @throws the system's error where the port cannot be had */
-export async function listen(app: Pick<Koa, 'callback'>, port: number, host: string): Promise<HttpServer> {
+export async function listen(
+  app: Pick<Koa, 'callback'>,
+  port: number,
+  host: string,
+  stallTimeoutMs = STALL_TIMEOUT_MS,
+): Promise<HttpServer> {
   const handle = app.callback();
   const server = createServer({ ...LIMITS, maxHeaderSize: MAX_HEADER_SIZE }, (request, response) => {
     void handle(request, response);
   });
   server.maxConnections = MAX_CONNECTIONS;
+  server.setTimeout(stallTimeoutMs);
   server.on('clientError', answerUnreadable);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
