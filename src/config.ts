@@ -27,6 +27,11 @@ const settings = z.object({
     .string()
     .regex(/^[^\s:]+:\d+$/, 'must be host:port')
     .optional(),
+  TRUSTED_PROXIES: integer(0, 10).default(0),
+  RATE_LIMIT_WINDOW_MS: ms(1000, 3_600_000).default(10_000),
+  RATE_LIMIT_KEY: integer(1, 1e9).default(1000),
+  RATE_LIMIT_ADDRESS: integer(1, 1e9).default(5000),
+  RATE_LIMIT_AUTH_FAILURES: integer(1, 1e9).default(20),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
   DATABASE_POOL_SIZE: integer(1, 1000).default(20),
   CHECKOUT_BASE_URL: baseUrl,
@@ -78,6 +83,10 @@ export interface Config {
   workerHealthPort: number;
   /** `host:port` on which a worker serves Prometheus metrics. */
   metricsAddress: string | undefined;
+  /** Proxies in front, whose word on who calls is taken. */
+  trustedProxies: number;
+  /** Requests in a window: with one key, from one address, and from one address with keys that are refused. */
+  rateLimits: { windowMs: number; key: number; address: number; authFailures: number };
   databaseUrl: string;
   databasePoolSize: number;
   checkoutBaseUrl: string;
@@ -118,6 +127,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     port: data.PORT,
     workerHealthPort: data.WORKER_HEALTH_PORT,
     metricsAddress: data.METRICS_ADDRESS,
+    trustedProxies: data.TRUSTED_PROXIES,
+    rateLimits: {
+      windowMs: data.RATE_LIMIT_WINDOW_MS,
+      key: data.RATE_LIMIT_KEY,
+      address: data.RATE_LIMIT_ADDRESS,
+      authFailures: data.RATE_LIMIT_AUTH_FAILURES,
+    },
     databaseUrl: data.DATABASE_URL,
     databasePoolSize: data.DATABASE_POOL_SIZE,
     checkoutBaseUrl: data.CHECKOUT_BASE_URL,

@@ -2,6 +2,7 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { createApp } from './api/app';
 import { listen } from './api/http-server';
+import { createRateLimits } from './api/rate-limit';
 import type { Config } from './config';
 import { loadConfig } from './config';
 import { createPool } from './db/pool';
@@ -44,7 +45,14 @@ export async function startServer(
     log,
   };
   let serving = true;
-  const http = await listen(createApp({ deps, log, isServing: () => serving }), config.port, config.host);
+  const app = createApp({
+    deps,
+    limits: createRateLimits(db, config.rateLimits, log),
+    trustedProxies: config.trustedProxies,
+    log,
+    isServing: () => serving,
+  });
+  const http = await listen(app, config.port, config.host);
   log.info({ port: http.port }, 'API is up');
   return {
     port: http.port,

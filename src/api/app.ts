@@ -2,27 +2,35 @@ import type { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import type { OrderDependencies } from '../orders/dependencies';
+import { createAuthentication } from './authenticate';
 import type { State } from './context';
 import { healthRoutes } from './health-routes';
 import { orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
+import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
 import { webhookRoutes } from './webhook-routes';
 
 export interface AppOptions {
   deps: OrderDependencies;
+  limits: RateLimits;
+  /** How many proxies of our own a request passes; each appends to X-Forwarded-For whom it heard it from. */
+  trustedProxies: number;
   log: Logger;
   isServing: () => boolean;
 }
 
 /** The API as a Koa application. */
-export function createApp({ deps, log, isServing }: AppOptions): Koa<State> {
-  const app = new Koa<State>();
+export function createApp({ deps, limits, trustedProxies, log, isServing }: AppOptions): Koa<State> {
+  const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // What gets past the problem renderer is a socket that went away under us.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(requestLog(log));
   app.use(renderProblems());
-  for (const router of [orderRoutes(deps), webhookRoutes(deps), healthRoutes(deps.db, isServing)]) serve(app, router);
+  serve(app, healthRoutes(deps.db, isServing));
+  app.use(limits.countAddress);
+  const authenticate = createAuthentication(deps.db, limits);
+  for (const router of [orderRoutes(deps, authenticate), webhookRoutes(deps, authenticate)]) serve(app, router);
   return app;
 }
 

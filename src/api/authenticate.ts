@@ -4,22 +4,29 @@ import { findCaller } from '../db/sellers';
 import type { Db } from '../db/pool';
 import { notFound } from '../orders/read-order';
 import type { Context, Next } from './context';
+import type { RateLimits } from './rate-limit';
 
 const BEARER = /^Bearer +([\w-]{1,200})$/i;
 
-/** Finds out whose key the request presents; one of another kind is no key here. */
-export function authenticate(db: Db, kind: Caller['kind']) {
-  return async (ctx: Context, next: Next): Promise<void> => {
-    const key = BEARER.exec(ctx.get('Authorization'))?.[1];
-    const caller = key === undefined ? undefined : await findCaller(db, key);
-    if (caller?.kind !== kind) {
-      throw new Problem('unauthorized', `Send "Authorization: Bearer <key>" with a live ${kind} key.`, {
-        headers: { 'WWW-Authenticate': 'Bearer' },
-      });
-    }
-    ctx.state.caller = caller;
-    await next();
-  };
+/** A middleware that finds out whose key the request presents; one of another kind is no key there. */
+export type Authenticate = ReturnType<typeof createAuthentication>;
+
+export function createAuthentication(db: Db, limits: RateLimits) {
+  return (kind: Caller['kind']) =>
+    async (ctx: Context, next: Next): Promise<void> => {
+      const key = BEARER.exec(ctx.get('Authorization'))?.[1] ?? '';
+      await limits.checkFailures(ctx, key);
+      const caller = key === '' ? undefined : await findCaller(db, key);
+      if (caller?.kind !== kind) {
+        await limits.countFailure(ctx, key);
+        throw new Problem('unauthorized', `Send "Authorization: Bearer <key>" with a live ${kind} key.`, {
+          headers: { 'WWW-Authenticate': 'Bearer' },
+        });
+      }
+      ctx.state.caller = caller;
+      await limits.countKey(ctx, key);
+      await next();
+    };
 }
 
 /**

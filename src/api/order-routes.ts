@@ -7,17 +7,18 @@ import { cancelOrder, reportProgress } from '../orders/change-order';
 import { createOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { retrieveOrder } from '../orders/read-order';
-import { authenticate, sellerOf } from './authenticate';
+import type { Authenticate } from './authenticate';
+import { sellerOf } from './authenticate';
 import { jsonBody, validate } from './body';
 import type { Context, State } from './context';
 
 export const BASE_PATH = '/api/lending/edge/ecommerce';
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
-export function orderRoutes(deps: OrderDependencies): Router<State> {
+export function orderRoutes(deps: OrderDependencies, authenticate: Authenticate): Router<State> {
   const router = new Router<State>({ prefix: BASE_PATH });
-  const seller = authenticate(deps.db, 'seller');
-  const checkout = authenticate(deps.db, 'checkout');
+  const seller = authenticate('seller');
+  const checkout = authenticate('checkout');
   const createSchemas = {
     redirectRequired: createOrderRequestSchema(deps.rules, true),
     redirectOptional: createOrderRequestSchema(deps.rules, false),

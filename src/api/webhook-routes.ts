@@ -10,15 +10,16 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import type { Page } from '../orders/webhook-log';
 import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
-import { authenticate, sellerOf } from './authenticate';
+import type { Authenticate } from './authenticate';
+import { sellerOf } from './authenticate';
 import { jsonBody, optionalJsonBody, validate, validateQuery } from './body';
 import type { Context, State } from './context';
 import { BASE_PATH, orderIdOf } from './order-routes';
 
 /** What a seller sees and does of their webhooks: the log, resends, the signing secret, a test. */
-export function webhookRoutes(deps: OrderDependencies): Router<State> {
+export function webhookRoutes(deps: OrderDependencies, authenticate: Authenticate): Router<State> {
   const router = new Router<State>({ prefix: BASE_PATH });
-  const seller = authenticate(deps.db, 'seller');
+  const seller = authenticate('seller');
   const testSchema = webhookTestRequestSchema(deps.rules);
 
   router.get('/seller/:sellerId/webhook_event', seller, async (ctx) => {

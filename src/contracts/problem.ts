@@ -17,6 +17,7 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   invalid_request: { status: 422, title: 'The request is invalid' },
   idempotency_key_reused: { status: 422, title: 'The Idempotency-Key was used with another body' },
+  rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'The headers are too large' },
   internal_error: { status: 500, title: 'Something went wrong on our side' },
   service_unavailable: { status: 503, title: 'Temporarily unavailable' },

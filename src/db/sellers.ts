@@ -45,7 +45,7 @@ async function insertKey(db: DbClient, prefix: string, kind: string, sellerId: s
 }
 
 /** A plain digest is enough: a key holds 256 random bits, so there is nothing to guess. */
-function digestOf(key: string): Buffer {
+export function digestOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 

@@ -33,9 +33,9 @@ export function planOf(seed: number): Plan {
   const givesWay = moment.needs === 'to give way';
   const isLoad = moment.needs === 'a load';
   const later = givesWay || isLoad ? 1 : 0;
-  const failing = moment.needs === 'failures' || isLoad ? 1 : 0;
+  const failing = moment.needs === 'failures' ? 1 : 0;
   const events = LIVES[between(later, 2)]!;
-  const failures = between(failing, 2);
+  const failures = between(isLoad ? 2 : failing, 2);
   return {
     seed,
     moment,

@@ -57,8 +57,9 @@ export async function recorded(scene: Scene): Promise<void> {
   await kill();
 }
 
-export async function underLoad({ victim, report, kill }: Scene): Promise<void> {
+export async function underLoad({ receiver, victim, report, kill }: Scene): Promise<void> {
   report(victim);
+  await until(() => receiver.calls.some(({ order }) => order !== victim), 'the first calls have come');
   await kill();
 }
 

@@ -1,0 +1,87 @@
+import type { Logger } from 'pino';
+import { Problem } from '../contracts/problem';
+import type { Db } from '../db/pool';
+import { digestOf } from '../db/sellers';
+import { clientNetwork } from './client-network';
+import type { Context, Next } from './context';
+import type { RequestCounter, Usage } from './request-counter';
+import { createCounter } from './request-counter';
+
+/** How many requests there may be in a window. */
+export interface RateLimitSettings {
+  windowMs: number;
+  /** From one address, whatever they are. */
+  address: number;
+  /** From one address, with keys that are refused. */
+  authFailures: number;
+  /** With one key. */
+  key: number;
+}
+
+type Ctx = Pick<Context, 'ip' | 'append'>;
+export type RateLimits = ReturnType<typeof createRateLimits>;
+
+/** Each limit that applies is told in the headers of draft-ietf-httpapi-ratelimit-headers-11. Key '' stands for none. */
+export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logger) {
+  const counter = (name: string, limit: number): RequestCounter =>
+    createCounter(db, { name, limit, windowMs: settings.windowMs }, log);
+  const addresses = counter('address', settings.address);
+  const failures = counter('auth-failures', settings.authFailures);
+  const keys = counter('key', settings.key);
+  /** Digests, as many as there are keys at the most. */
+  const validKeys = new Set<string>();
+
+  return {
+    /** A middleware for all that counts: nothing is done for a request before. */
+    countAddress: async (ctx: Ctx, next: Next): Promise<void> => {
+      const usage = await addresses.add(clientNetwork(ctx.ip));
+      tell(ctx, addresses, usage);
+      if (usage.used > addresses.limit) throw rateLimited(addresses, usage);
+      await next();
+    },
+
+    /**
+     * Keeps an address whose keys were refused too often from trying more, but not from using one that was valid the
+     * last time: a worker of a shop with an old key must not stop the others.
+     * @throws Problem `rate_limited`
+     */
+    async checkFailures(ctx: Ctx, key: string): Promise<void> {
+      const usage = await failures.peek(clientNetwork(ctx.ip));
+      if (!usage || usage.used < failures.limit || validKeys.has(idOf(key))) return;
+      tell(ctx, failures, usage);
+      throw rateLimited(failures, usage);
+    },
+
+    async countFailure(ctx: Ctx, key: string): Promise<void> {
+      validKeys.delete(idOf(key));
+      tell(ctx, failures, await failures.add(clientNetwork(ctx.ip)));
+    },
+
+    /** @throws Problem `rate_limited` */
+    async countKey(ctx: Ctx, key: string): Promise<void> {
+      const id = idOf(key);
+      validKeys.add(id);
+      const usage = await keys.add(id);
+      tell(ctx, keys, usage);
+      if (usage.used > keys.limit) throw rateLimited(keys, usage);
+    },
+  };
+}
+
+const idOf = (key: string): string => digestOf(key).toString('hex');
+const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
+
+function tell(ctx: Ctx, { name, limit, windowMs }: RequestCounter, { used, resetMs }: Usage): void {
+  ctx.append('RateLimit-Policy', `"${name}";q=${limit};w=${toSeconds(windowMs)}`);
+  ctx.append('RateLimit', `"${name}";r=${Math.max(limit - used, 0)};t=${toSeconds(resetMs)}`);
+}
+
+function rateLimited({ name, limit, windowMs }: RequestCounter, { resetMs }: Usage): Problem {
+  const wait = toSeconds(resetMs);
+  return new Problem(
+    'rate_limited',
+    `The limit "${name}" of ${limit} requests in ${toSeconds(windowMs)} s is reached. ` +
+      `Nothing was changed; come back in ${wait} s.`,
+    { headers: { 'Retry-After': String(wait) } },
+  );
+}
