@@ -1,71 +1,47 @@
-import { randomUUID } from 'node:crypto';
-import { Command } from 'commander';
-import type { CliTools } from './cli/webhooks';
-import { addSecretCommands, addWebhookCommands } from './cli/webhooks';
-import { checkRedirectUrl } from './contracts/requests';
-import { loadConfig } from './config';
-import type { Db } from './db/pool';
-import { createPool, inTransaction } from './db/pool';
-import { createCheckoutKey, createSellerKey, insertSeller, insertWebhookSecret } from './db/sellers';
-import { generateWebhookSecret } from './webhooks/sign';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseEnv } from 'node:util';
+import { CommanderError } from 'commander';
+import { CliError, EXIT_FAILED, EXIT_USAGE, isUnreachable, tell } from './cli/errors';
+import { createProgram } from './cli/program';
+import { createServices } from './cli/services';
+import type { Environment } from './config';
+import { demoEnvFile } from './package-root';
 
-/** `npm run cli -- …`: what operators do from a shell. Answers are JSON, so that scripts can read them. */
-const program = new Command('order-service').description('Accounts and keys of the order service').showHelpAfterError();
-
-program
-  .command('seller')
-  .description('accounts of sellers')
-  .command('create')
-  .description('makes a seller with an API key and a webhook secret, both shown this once')
-  .requiredOption('--name <name>', 'company name, shown to customers')
-  .option('--redirect-url <url>', 'where customers land after the checkout, unless the order says otherwise')
-  .action(async (options: { name: string; redirectUrl?: string }) => {
-    const config = loadConfig(process.env);
-    const { name, redirectUrl = null } = options;
-    const wrong = redirectUrl === null ? undefined : checkRedirectUrl(redirectUrl, config.production);
-    if (wrong !== undefined) program.error(`error: --redirect-url ${wrong}`);
-    const id = randomUUID();
-    const webhookSecret = generateWebhookSecret();
-    const apiKey = await withDatabase(config.databaseUrl, (db) =>
-      inTransaction(db, async (client) => {
-        await insertSeller(client, { id, name, defaultRedirectUrl: redirectUrl });
-        await insertWebhookSecret(client, id, webhookSecret);
-        return createSellerKey(client, id);
-      }),
-    );
-    print({ seller_id: id, api_key: apiKey, webhook_secret: webhookSecret });
-  });
-
-program
-  .command('checkout-key')
-  .description('keys of the checkout flow')
-  .command('create')
-  .description('makes a key that may report the progress of every order, shown this once')
-  .action(async () => {
-    print({ checkout_key: await withDatabase(loadConfig(process.env).databaseUrl, createCheckoutKey) });
-  });
-
-async function withDatabase<T>(url: string, work: (db: Db) => Promise<T>): Promise<T> {
-  const db = createPool(url, 1, () => undefined);
+/** `npm run cli -- …`. Ends with 0 where all went well, 1 where it failed, 2 where it was used wrongly. */
+async function main(): Promise<void> {
+  const { env, file } = environment();
+  const services = createServices(env);
   try {
-    return await work(db);
+    await createProgram(services).parseAsync();
+  } catch (error) {
+    process.exitCode = exitCodeOf(error);
+    if (error instanceof CommanderError) return;
+    const hint = file && isUnreachable(error) ? ` (the address is from ${file}: is npm start up?)` : '';
+    console.error(`error: ${tell(error)}${hint}`);
   } finally {
-    await db.end();
+    await services.close();
   }
 }
 
-function print(answer: unknown): void {
-  console.log(JSON.stringify(answer, null, 2));
+/** The settings; those of `npm start` on this machine where no database is named. */
+function environment(): { env: Environment; file?: string } {
+  const file = demoEnvFile(process.env);
+  if (process.env.DATABASE_URL || !existsSync(file)) return { env: process.env };
+  const given = Object.entries(process.env).filter(([, value]) => value !== '');
+  return {
+    env: { ...parseEnv(readFileSync(file, 'utf8')), ...Object.fromEntries(given) },
+    file: path.relative('', file),
+  };
 }
 
-const tools: CliTools = {
-  withDatabase: (work) => withDatabase(loadConfig(process.env).databaseUrl, work),
-  print,
-  fail: (message) => program.error(`error: ${message}`),
-};
-addWebhookCommands(program, tools);
-addSecretCommands(program, tools);
+/** Commander has told already what it throws; asked-for help is no error. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
+  return error instanceof CliError ? error.exitCode : EXIT_FAILED;
+}
 
-program.parseAsync().catch((error: unknown) => {
-  program.error(`error: ${error instanceof Error ? error.message : String(error)}`);
-});
+// Whoever reads has read enough, as in `… order list | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT_FAILED));
+
+void main();

@@ -63,6 +63,10 @@ const settings = z.object({
   WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: flag.default(false),
 });
 
+const databaseSettings = settings.pick({ NODE_ENV: true, LOG_LEVEL: true, DATABASE_URL: true });
+const workflowSettings = settings.pick({ UPDATE_TIMEOUT_MS: true, START_TIMEOUT_MS: true });
+const checkoutSettings = settings.pick({ CHECKOUT_BASE_URL: true });
+
 const environment = settings.refine(
   (env) => env.NODE_ENV !== 'production' || !env.WEBHOOK_ALLOW_PRIVATE || env.WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION,
   {
@@ -74,10 +78,21 @@ const environment = settings.refine(
   },
 );
 
-/** All settings of the service; Temporal's own are read by `@temporalio/envconfig`. Times in ms. */
-export interface Config {
+/** What every process that has business with Postgres needs. */
+export interface DatabaseConfig {
   production: boolean;
   logLevel: string;
+  databaseUrl: string;
+}
+
+/** What a process needs that calls workflows. Times in ms. */
+export interface WorkflowConfig {
+  updateTimeoutMs: number;
+  startTimeoutMs: number;
+}
+
+/** All settings of the service; Temporal's own are read by `@temporalio/envconfig`. Times in ms. */
+export interface Config extends DatabaseConfig, WorkflowConfig {
   host: string;
   port: number;
   workerHealthPort: number;
@@ -87,14 +102,11 @@ export interface Config {
   trustedProxies: number;
   /** Requests in a window: with one key, from one address, and from one address with keys that are refused. */
   rateLimits: { windowMs: number; key: number; address: number; authFailures: number };
-  databaseUrl: string;
   databasePoolSize: number;
   checkoutBaseUrl: string;
   maxAmountPence: number;
   orderExpiresAfterMs: number | undefined;
   queryBudgetMs: number;
-  updateTimeoutMs: number;
-  startTimeoutMs: number;
   startsInFlight: number;
   sweep: { intervalMs: number; startAfterMs: number; checkAfterMs: number };
   shutdownGraceMs: number;
@@ -109,20 +121,26 @@ export interface Config {
 /** Names every setting that is missing or wrong, never its value: it may be a secret. */
 export class ConfigError extends Error {}
 
-export function loadConfig(env: Readonly<Record<string, string | undefined>>): Config {
-  // An empty variable is one that was not set, as in `PORT= npm start`.
-  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const { data, error } = environment.safeParse(given, { reportInput: true });
-  if (error) {
-    const lines = error.issues.map(({ path, message, input }) =>
-      input === undefined ? `${path.join('.')}: is missing` : `${path.join('.')}: ${message}`,
-    );
-    throw new ConfigError(['The configuration is wrong:', ...lines].join('\n  '));
-  }
-  const production = data.NODE_ENV === 'production';
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The loaders of a part are for what needs no more: what else is missing or wrong is not its business. */
+export function loadDatabaseConfig(env: Environment): DatabaseConfig {
+  return toDatabaseConfig(read(databaseSettings, env));
+}
+
+export function loadWorkflowConfig(env: Environment): WorkflowConfig {
+  return toWorkflowConfig(read(workflowSettings, env));
+}
+
+export function loadCheckoutBaseUrl(env: Environment): string {
+  return read(checkoutSettings, env).CHECKOUT_BASE_URL;
+}
+
+export function loadConfig(env: Environment): Config {
+  const data = read(environment, env);
   return {
-    production,
-    logLevel: data.LOG_LEVEL,
+    ...toDatabaseConfig(data),
+    ...toWorkflowConfig(data),
     host: data.HOST,
     port: data.PORT,
     workerHealthPort: data.WORKER_HEALTH_PORT,
@@ -134,14 +152,11 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
       address: data.RATE_LIMIT_ADDRESS,
       authFailures: data.RATE_LIMIT_AUTH_FAILURES,
     },
-    databaseUrl: data.DATABASE_URL,
     databasePoolSize: data.DATABASE_POOL_SIZE,
     checkoutBaseUrl: data.CHECKOUT_BASE_URL,
     maxAmountPence: poundsToPence(data.MAX_ORDER_AMOUNT) ?? 0,
     orderExpiresAfterMs: data.ORDER_EXPIRES_AFTER_MS,
     queryBudgetMs: data.QUERY_BUDGET_MS,
-    updateTimeoutMs: data.UPDATE_TIMEOUT_MS,
-    startTimeoutMs: data.START_TIMEOUT_MS,
     startsInFlight: data.STARTS_IN_FLIGHT,
     sweep: {
       intervalMs: data.SWEEP_INTERVAL_MS,
@@ -159,6 +174,29 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): C
     },
     webhookTimeoutMs: data.WEBHOOK_TIMEOUT_MS,
     webhookConcurrency: { total: data.WEBHOOK_CONCURRENCY, perSeller: data.WEBHOOK_CONCURRENCY_PER_SELLER },
-    addressPolicy: { allowPrivate: data.WEBHOOK_ALLOW_PRIVATE, allowHttp: !production || data.WEBHOOK_ALLOW_PRIVATE },
+    addressPolicy: {
+      allowPrivate: data.WEBHOOK_ALLOW_PRIVATE,
+      allowHttp: data.NODE_ENV !== 'production' || data.WEBHOOK_ALLOW_PRIVATE,
+    },
   };
+}
+
+function toDatabaseConfig(data: z.infer<typeof databaseSettings>): DatabaseConfig {
+  return { production: data.NODE_ENV === 'production', logLevel: data.LOG_LEVEL, databaseUrl: data.DATABASE_URL };
+}
+
+function toWorkflowConfig(data: z.infer<typeof workflowSettings>): WorkflowConfig {
+  return { updateTimeoutMs: data.UPDATE_TIMEOUT_MS, startTimeoutMs: data.START_TIMEOUT_MS };
+}
+
+/** @throws ConfigError */
+function read<T extends z.ZodType>(schema: T, env: Environment): z.infer<T> {
+  // An empty variable is one that was not set, as in `PORT= npm start`.
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  const { data, error } = schema.safeParse(given, { reportInput: true });
+  if (!error) return data;
+  const lines = error.issues.map(({ path, message, input }) =>
+    input === undefined ? `${path.join('.')}: is missing` : `${path.join('.')}: ${message}`,
+  );
+  throw new ConfigError(['The configuration is wrong:', ...lines].join('\n  '));
 }

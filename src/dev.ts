@@ -13,7 +13,7 @@ import { startTemporal } from './dev/temporal-server';
 import type { Running } from './entry-point';
 import { runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
-import { PACKAGE_ROOT } from './package-root';
+import { dataDir, demoEnvFile } from './package-root';
 import { startServer } from './server';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { installTemporalRuntime } from './temporal/runtime';
@@ -21,8 +21,8 @@ import { ensureNamespace } from './temporal/set-up';
 import { startWorker } from './worker';
 
 /** `npm start`: the whole service on this machine, with real Postgres and Temporal, until Ctrl-C. */
-const DATA_DIR = process.env.DATA_DIR || path.join(PACKAGE_ROOT, '.data');
-const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
+const DATA_DIR = dataDir(process.env);
+const DEMO_ENV = demoEnvFile(process.env);
 
 const say = (line: string): void => console.log(line);
 
@@ -61,8 +61,10 @@ async function start(started: (running: Running) => void): Promise<void> {
   const addresses = {
     ORDERS_URL: ordersUrl,
     ...access,
+    CHECKOUT_BASE_URL: config.checkoutBaseUrl,
     DATABASE_URL: config.databaseUrl,
     TEMPORAL_ADDRESS: settings.connectionOptions.address ?? 'localhost:7233',
+    TEMPORAL_NAMESPACE: settings.namespace ?? 'default',
     TEMPORAL_UI_URL: uiUrl,
     METRICS_URL: `http://${config.metricsAddress ?? ''}/metrics`,
   };

@@ -1,11 +1,11 @@
-import { loadConfig } from './config';
+import { ConfigError, loadDatabaseConfig } from './config';
 import { migrate } from './db/migrate';
 import { createPool } from './db/pool';
 import { createLogger } from './logger';
 
 /** Brings the database up to date, then ends: a step of its own before API and workers are rolled out. */
 async function main(): Promise<void> {
-  const config = loadConfig(process.env);
+  const config = loadDatabaseConfig(process.env);
   const log = createLogger(config.logLevel, 'migrate');
   const db = createPool(config.databaseUrl, 1, (error) => log.warn({ err: error }, 'database'));
   const applied = await migrate(db);
@@ -14,6 +14,6 @@ async function main(): Promise<void> {
 }
 
 void main().catch((error: unknown) => {
-  console.error(error);
+  console.error(error instanceof ConfigError ? error.message : error);
   process.exit(1);
 });

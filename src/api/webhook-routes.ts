@@ -8,13 +8,13 @@ import {
 } from '../contracts/webhook-log';
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
-import type { Page } from '../orders/webhook-log';
 import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
 import type { Authenticate } from './authenticate';
 import { sellerOf } from './authenticate';
 import { jsonBody, optionalJsonBody, validate, validateQuery } from './body';
-import type { Context, State } from './context';
+import type { State } from './context';
 import { BASE_PATH, orderIdOf } from './order-routes';
+import { answerPage } from './page';
 
 /** What a seller sees and does of their webhooks: the log, resends, the signing secret, a test. */
 export function webhookRoutes(deps: OrderDependencies, authenticate: Authenticate): Router<State> {
@@ -48,8 +48,4 @@ export function webhookRoutes(deps: OrderDependencies, authenticate: Authenticat
     ctx.body = { data: await testWebhook(deps, id, data.url) };
   });
   return router;
-}
-
-function answerPage<T>(ctx: Context, { items, nextCursor }: Page<T>): void {
-  ctx.body = { data: items, next_cursor: nextCursor };
 }

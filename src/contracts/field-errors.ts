@@ -12,7 +12,12 @@ export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] 
   });
 }
 
-const TYPES: Record<string, string> = { record: 'an object', object: 'an object', array: 'an array' };
+const TYPES: Record<string, string> = {
+  record: 'an object',
+  object: 'an object',
+  array: 'an array',
+  int: 'a whole number',
+};
 
 /** In words that follow the name of a field, as the rules' own messages do: "must be a number". */
 function codeAndDetail(issue: z.core.$ZodIssue): Pick<FieldError, 'code' | 'detail'> {

@@ -51,6 +51,10 @@ export const orderSchema = z
   .meta({ id: 'Order' });
 export type OrderBody = z.infer<typeof orderSchema>;
 
+/** An order in a list: as retrieve answers it, and when it was created. */
+export const listedOrderSchema = orderSchema.extend({ created_at: timestamp }).meta({ id: 'ListedOrder' });
+export type ListedOrderBody = z.infer<typeof listedOrderSchema>;
+
 /** What a shop plugin sent along and gets back; it stays in Postgres. */
 export interface Attachments {
   source: string | null;
@@ -90,7 +94,20 @@ export function toOrderBody(order: Order, { source, metaData }: Attachments, che
   };
 }
 
-function toPricingBody({ representativeInterest, promotions }: Pricing): z.infer<typeof pricingSchema> {
+type PricingBody = z.infer<typeof pricingSchema>;
+
+export function toPricing({ representative_interest, promotions }: PricingBody): Pricing {
+  return {
+    representativeInterest: representative_interest,
+    promotions: promotions.map(({ name, interest_free_days, valid_until }) => ({
+      name,
+      interestFreeDays: interest_free_days,
+      validUntil: valid_until,
+    })),
+  };
+}
+
+export function toPricingBody({ representativeInterest, promotions }: Pricing): PricingBody {
   return {
     representative_interest: representativeInterest,
     promotions: promotions.map(({ name, interestFreeDays, validUntil }) => ({

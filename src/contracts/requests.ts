@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
 import { PAYMENT_TERMS } from '../domain/order';
-import { PROGRESS_EVENTS } from '../domain/status';
+import { ORDER_STATUSES, PROGRESS_EVENTS } from '../domain/status';
+import { moment, pageQuery, uuidCursor } from './page';
 
 /** What the create request may hold; the numbers are configuration. */
 export interface OrderRules {
@@ -21,7 +22,7 @@ const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
 /** `null` for an optional field means that it was left out. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
-const text = (max: number) =>
+export const text = (max: number) =>
   z
     .string()
     .min(1, 'must not be empty')
@@ -50,12 +51,12 @@ function amount({ maxAmountPence }: OrderRules) {
     });
 }
 
-function refuse(context: z.RefinementCtx, code: string, message: string): never {
+export function refuse(context: z.RefinementCtx, code: string, message: string): never {
   context.addIssue({ code: 'custom', message, params: { code }, input: context.value });
   return z.NEVER;
 }
 
-function redirectUrl({ httpsOnly }: OrderRules) {
+export function redirectUrl({ httpsOnly }: Pick<OrderRules, 'httpsOnly'>) {
   return z.string().superRefine((value, context) => {
     const why = checkRedirectUrl(value, httpsOnly);
     if (why !== undefined) refuse(context, 'invalid_url', why);
@@ -130,6 +131,17 @@ export function createOrderRequestSchema(rules: OrderRules, redirectRequired: bo
   });
 }
 export type CreateOrderRequest = z.infer<ReturnType<typeof createOrderRequestSchema>>['data'];
+
+/** The search parameters of the list of orders. */
+export const orderListQuerySchema = z.strictObject({
+  ...pageQuery,
+  cursor: uuidCursor,
+  status: z.enum(ORDER_STATUSES).optional(),
+  reference: text(255).optional(),
+  created_from: moment,
+  created_before: moment,
+});
+export type OrderListQuery = z.infer<typeof orderListQuerySchema>;
 
 /** The body of the progress call. */
 export const progressRequestSchema = z.strictObject({

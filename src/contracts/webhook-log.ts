@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ACTORS, ORDER_STATUSES } from '../domain/status';
+import { pageQuery, uuidCursor } from './page';
 import type { OrderRules } from './requests';
 import { optional, webhookUrl } from './requests';
 
@@ -124,24 +125,14 @@ export function webhookTestRequestSchema(rules: OrderRules) {
   return z.strictObject({ data: z.strictObject({ url: webhookUrl(rules) }) });
 }
 
-/** The search parameters of every list. */
-const page = {
-  limit: z
-    .string()
-    .regex(/^([1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
-    .transform(Number)
-    .default(25),
-};
-const uuidCursor = z.guid('must be the next_cursor of an earlier page').optional();
-
 export const webhookListQuerySchema = z.strictObject({
-  ...page,
+  ...pageQuery,
   cursor: uuidCursor,
   state: z.enum(WEBHOOK_STATES).optional(),
 });
 
 export const timelineQuerySchema = z.strictObject({
-  ...page,
+  ...pageQuery,
   cursor: z
     .string()
     .regex(/^\d{1,18}$/, 'must be the next_cursor of an earlier page')

@@ -1,5 +1,6 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import type { Pricing } from '../domain/order';
+import { createKey, digestOf } from './keys';
 import type { Db, DbClient } from './pool';
 import { inTransaction } from './pool';
 
@@ -8,6 +9,10 @@ export interface Seller {
   name: string;
   defaultRedirectUrl: string | null;
   pricing: Pricing;
+  /** The most that an order of this seller may come to; null where the service's own limit is the only one. */
+  maxAmountPence: number | null;
+  /** Requests a minute with one key; null where the service's own limit applies. */
+  rateLimit: number | null;
 }
 
 /** Who a request comes from, by the key it presents. */
@@ -30,23 +35,12 @@ export async function findSeller(db: DbClient, id: string): Promise<Pick<Seller,
 
 /** @returns the key, shown this once: only its digest is kept. */
 export async function createSellerKey(db: DbClient, sellerId: string): Promise<string> {
-  return insertKey(db, 'sk', 'seller', sellerId);
+  return (await createKey(db, { kind: 'seller', sellerId })).key;
 }
 
 /** @returns a key for the checkout flow, which serves the orders of every seller. */
 export async function createCheckoutKey(db: DbClient): Promise<string> {
-  return insertKey(db, 'ck', 'checkout', null);
-}
-
-async function insertKey(db: DbClient, prefix: string, kind: string, sellerId: string | null): Promise<string> {
-  const key = `${prefix}_${randomBytes(32).toString('base64url')}`;
-  await db.query('insert into api_key (digest, kind, seller_id) values ($1, $2, $3)', [digestOf(key), kind, sellerId]);
-  return key;
-}
-
-/** A plain digest is enough: a key holds 256 random bits, so there is nothing to guess. */
-export function digestOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+  return (await createKey(db, { kind: 'checkout' })).key;
 }
 
 interface CallerRow {
@@ -56,13 +50,19 @@ interface CallerRow {
   name: string;
   default_redirect_url: string | null;
   pricing: Pricing;
+  max_amount_pence: string | null;
+  rate_limit: number | null;
 }
 
-/** The caller that a live key of a live seller stands for. */
+/**
+ * The caller that a live key of a live seller stands for. Every request asks: a key that is revoked or whose seller is
+ * disabled stands for nobody from then on, in every process.
+ */
 export async function findCaller(db: DbClient, key: string): Promise<Caller | undefined> {
   const digest = digestOf(key);
   const { rows } = await db.query<CallerRow>(
-    `select k.digest, k.kind, s.id, s.name, s.default_redirect_url, s.pricing
+    `select k.digest, k.kind, s.id, s.name, s.default_redirect_url, s.pricing,
+       (s.max_order_amount * 100)::bigint as max_amount_pence, s.rate_limit
      from api_key k left join seller s on s.id = k.seller_id
      where k.digest = $1 and k.revoked_at is null and s.disabled_at is null`,
     [digest],
@@ -70,8 +70,9 @@ export async function findCaller(db: DbClient, key: string): Promise<Caller | un
   const row = rows[0];
   if (!row || !timingSafeEqual(row.digest, digest)) return undefined;
   if (row.kind === 'checkout') return { kind: 'checkout' };
-  const { id, name, default_redirect_url: defaultRedirectUrl, pricing } = row;
-  return { kind: 'seller', seller: { id, name, defaultRedirectUrl, pricing } };
+  const { id, name, default_redirect_url: defaultRedirectUrl, pricing, max_amount_pence, rate_limit: rateLimit } = row;
+  const maxAmountPence = max_amount_pence === null ? null : Number(max_amount_pence);
+  return { kind: 'seller', seller: { id, name, defaultRedirectUrl, pricing, maxAmountPence, rateLimit } };
 }
 
 export async function insertWebhookSecret(db: DbClient, sellerId: string, secret: string): Promise<void> {

@@ -40,7 +40,17 @@ export async function markRunning(db: DbClient, orderId: string, checkAfterMs: n
   );
 }
 
-/** Has the sweep look after an order soon: its workflow is about to stop. */
-export async function sweepSoon(db: DbClient, orderId: string): Promise<void> {
-  await db.query("update orders set sweep_at = now() + interval '2 seconds' where id = $1", [orderId]);
+/**
+ * Has the sweep look after an order soon, whose workflow is about to stop, or is missed. One that is settled is left
+ * alone: nothing would ever end its being swept.
+ * @returns whether it will
+ */
+export async function sweepSoon(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update orders o set sweep_at = now() + interval '2 seconds'
+     where id = $1 and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+       or exists (select from webhook_event e where e.order_id = o.id and (e.state = 'pending' or e.resend_at is not null)))`,
+    [orderId],
+  );
+  return rowCount === 1;
 }

@@ -8,6 +8,7 @@ import { ChangeRefused } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 import { readStored } from './read-order';
 
+type ChangeDependencies = Pick<OrderDependencies, 'workflows'>;
 export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
 
 /**
@@ -17,6 +18,18 @@ export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
 export async function cancelOrder(deps: OrderDependencies, orderId: string, sellerId: string): Promise<ChangedOrder> {
   const stored = await readStored(deps, orderId, sellerId);
   return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', reason: null });
+}
+
+/**
+ * Cancels any seller's order on behalf of an operator.
+ * @throws Problem `order_not_cancellable` for a SUCCESSFUL one
+ */
+export async function cancelForOperator(
+  deps: ChangeDependencies,
+  stored: StoredOrder,
+  reason: string | null,
+): Promise<ChangedOrder> {
+  return changeOrder(deps, stored, { event: 'cancel', actor: 'operator', reason });
 }
 
 /**
@@ -34,7 +47,7 @@ export async function reportProgress(
 
 /** What is final or a repeat is answered from the row; all else is the workflow's to decide. */
 async function changeOrder(
-  deps: OrderDependencies,
+  deps: ChangeDependencies,
   stored: StoredOrder,
   request: ChangeRequest,
 ): Promise<ChangedOrder> {

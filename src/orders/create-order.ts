@@ -8,6 +8,7 @@ import { isLockTimeout, violatedConstraint } from '../db/errors';
 import { findOrderByReference } from '../db/orders';
 import type { Seller } from '../db/sellers';
 import type { Order } from '../domain/order';
+import { formatPence } from '../domain/money';
 import { PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import type { OrderDependencies } from './dependencies';
@@ -15,13 +16,17 @@ import type { OrderDependencies } from './dependencies';
 /** A reference that is given up while we look up who holds it is free again. */
 const MAX_TRIES = 3;
 
-/** @returns the answer, and whether it is the one that an earlier request with the same Idempotency-Key got */
+/**
+ * @returns the answer, and whether it is the one that an earlier request with the same Idempotency-Key got
+ * @throws Problem `invalid_request` for more than the seller's own limit
+ */
 export async function createOrder(
   deps: OrderDependencies,
   seller: Seller,
   request: CreateOrderRequest,
   idempotencyKey: string | undefined,
 ): Promise<{ body: CreatedOrderBody; replayed: boolean }> {
+  throwIfTooMuch(seller, request.amount);
   const requestDigest = createHash('sha256').update(JSON.stringify(request)).digest();
   for (let tries = 1; ; tries++) {
     const order = newOrder(deps, seller, request);
@@ -47,6 +52,14 @@ export async function createOrder(
       if (tries === MAX_TRIES) throw error;
     }
   }
+}
+
+function throwIfTooMuch({ maxAmountPence }: Seller, amountPence: number): void {
+  if (maxAmountPence === null || amountPence <= maxAmountPence) return;
+  const detail = `must be at most ${formatPence(maxAmountPence)}, the limit of your account`;
+  throw new Problem('invalid_request', `/data/amount ${detail}.`, {
+    errors: [{ code: 'too_big', detail, pointer: '/data/amount' }],
+  });
 }
 
 function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderRequest): Order {

@@ -5,22 +5,12 @@ import type { LoggedWebhook } from '../db/webhook-log';
 import { findLoggedWebhook, listWebhooks as findWebhooks } from '../db/webhook-log';
 import { requestResends } from '../db/webhooks';
 import type { OrderDependencies } from './dependencies';
+import type { Page, PageRequest } from './page';
+import { toPage } from './page';
 import { isUuid, notFound, readStored } from './read-order';
 
 /** How long the API tries to tell a workflow itself before the sweep does. */
 const SWEEP_AFTER_MS = 10_000;
-
-/** One page of a list. */
-export interface Page<T> {
-  items: T[];
-  /** Asks for the next page; null on the last one. */
-  nextCursor: string | null;
-}
-
-export interface PageRequest {
-  limit: number;
-  cursor?: string | undefined;
-}
 
 /** A seller's webhooks, the newest first. */
 export async function listWebhooks(
@@ -67,13 +57,6 @@ export async function resendWebhook(
   return toWebhookEventBody(webhook);
 }
 
-/** @param rows one more than the page holds, where there is more */
-function toPage<T>(rows: T[], limit: number, cursorOf: (item: T) => string): Page<T> {
-  const items = rows.slice(0, limit);
-  const last = items.at(-1);
-  return { items, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
-}
-
 export function toWebhookEventBody(webhook: LoggedWebhook): WebhookEventBody {
   return {
     id: webhook.id,
@@ -89,7 +72,7 @@ export function toWebhookEventBody(webhook: LoggedWebhook): WebhookEventBody {
   };
 }
 
-function toTimelineEntryBody({ at: date, change, webhook, attempt }: TimelineEntry): TimelineEntryBody {
+export function toTimelineEntryBody({ at: date, change, webhook, attempt }: TimelineEntry): TimelineEntryBody {
   const at = date.toISOString();
   if (attempt && webhook) {
     return {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../../src/config';
+import { updateAccount } from '../../src/db/accounts';
 import { createCheckoutKey, createSellerKey } from '../../src/db/sellers';
 import { freePort } from '../../src/dev/ports';
 import { startServer } from '../../src/server';
@@ -101,6 +102,15 @@ describe('a key', () => {
     const api = await startApi({ RATE_LIMIT_KEY: '2', RATE_LIMIT_WINDOW_MS: '1000' });
     await until(async () => (await check(api)).status === 429, 'the limit is reached');
     await until(async () => (await check(api)).status === 200, 'the next window has begun');
+  });
+
+  test("has its seller's own limit where the account names one", async () => {
+    const apis = [await startApi({ RATE_LIMIT_KEY: '2' }), await startApi({ RATE_LIMIT_KEY: '2' })];
+    await updateAccount(database.db, seller.id, { rateLimit: 5 });
+    expect(await statuses(7, check, ...apis)).toEqual([...times(5, 200), 429, 429]);
+    expectRateLimited(await check(apis[0]!), 'key');
+    const other = await createSeller(database.db);
+    expect(await statuses(3, (api) => check(api, other.key, {}, other.id), ...apis)).toEqual([200, 200, 429]);
   });
 
   test('over its limit changes nothing', async () => {

@@ -43,7 +43,7 @@ test('a seller’s key stands for that seller, with its account', async () => {
   await insertSeller(db, { ...seller, pricing });
   expect(await findCaller(db, await createSellerKey(db, seller.id))).toEqual({
     kind: 'seller',
-    seller: { ...seller, pricing },
+    seller: { ...seller, pricing, maxAmountPence: null, rateLimit: null },
   });
 });
 

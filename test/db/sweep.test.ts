@@ -94,3 +94,14 @@ test('looks soon after an order whose workflow is about to stop', async () => {
   await sweepSoon(db, order.id);
   expect(Math.abs((await sweptIn(order.id))! - 2)).toBeLessThan(1);
 });
+
+test('leaves a settled order alone that somebody wants looked after, and not one with a webhook to send', async () => {
+  const sweptAfter = async (webhookUrl: string | null) => {
+    const before = await insertedOrder(db, { webhookUrl });
+    await saveOrder(db, go(before, 'failed'), { webhookBody: () => '{}', checkAfterMs: 60_000 });
+    await sweepSoon(db, before.order.id);
+    return sweptIn(before.order.id);
+  };
+  expect(await sweptAfter(null)).toBeNull();
+  expect(Math.abs((await sweptAfter('https://shop.example/hook'))! - 2)).toBeLessThan(1);
+});

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../support/api';
+import { runCli } from '../support/cli';
 import type { ServiceProcess } from '../support/processes';
 import { killProcesses, startProcess } from '../support/processes';
 import { startReceiver } from '../support/receiver';
@@ -51,10 +52,20 @@ test('npm start: the printed commands work, a webhook arrives signed, and an ope
   const before = demo();
   expect(Object.keys(before)).toEqual([
     ...['ORDERS_URL', 'SELLER_ID', 'SELLER_API_KEY', 'CHECKOUT_API_KEY', 'WEBHOOK_SECRET'],
-    ...['DATABASE_URL', 'TEMPORAL_ADDRESS', 'TEMPORAL_UI_URL', 'METRICS_URL'],
+    ...[
+      'CHECKOUT_BASE_URL',
+      'DATABASE_URL',
+      'TEMPORAL_ADDRESS',
+      'TEMPORAL_NAMESPACE',
+      'TEMPORAL_UI_URL',
+      'METRICS_URL',
+    ],
   ]);
   expect(await (await fetch(before.METRICS_URL!)).text()).toContain('temporal_');
   expect((await fetch(before.TEMPORAL_UI_URL!)).status).toBe(200);
+  const operated = await runCli(['order', 'show', created.data.id, '--json'], { DATA_DIR: dataDir });
+  expect(operated.json()).toMatchObject({ id: created.data.id, status: 'UNSUCCESSFUL' });
+  expect(await runCli(['reconcile'], { DATA_DIR: dataDir })).toMatchObject({ stderr: '', code: 0 });
   const open = await demoApi().create({ webhook_url: receiver.url });
   const { id } = open.body.data;
   await demoApi().progress(id, 'signup_started');

@@ -1,0 +1,59 @@
+import { InvalidArgumentError } from 'commander';
+import { z } from 'zod';
+import { text } from '../contracts/requests';
+import { isUuid } from '../orders/read-order';
+
+/** Parsers of arguments and options; what they throw is told with the name of the argument. */
+export function uuid(value: string): string {
+  if (!isUuid(value)) throw new InvalidArgumentError('It must be a UUID.');
+  return value.toLowerCase();
+}
+
+/** For an argument that may be given several times. */
+export function uuids(value: string, previous: string[] = []): string[] {
+  return [...previous, uuid(value)];
+}
+
+export function integer(min: number, max: number) {
+  return (value: string): number => {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : NaN;
+    if (!(number >= min && number <= max)) {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    }
+    return number;
+  };
+}
+
+export function hours(max: number) {
+  return (value: string): number => {
+    const number = /^\d+(\.\d+)?$/.test(value) ? Number(value) : NaN;
+    if (!(number <= max)) throw new InvalidArgumentError(`It must be from 0 to ${max} hours.`);
+    return number;
+  };
+}
+
+const KEY_ID = integer(1, Number.MAX_SAFE_INTEGER);
+
+/** The number of a key; the key itself is no argument, since shells keep what they are given. */
+export function keyId(value: string): number {
+  if (/^[sc]k_/.test(value)) throw new InvalidArgumentError('It must be the number of a key, not the key.');
+  return KEY_ID(value);
+}
+
+export function printable(max: number) {
+  const schema = text(max);
+  return (value: string): string => {
+    const { error } = schema.safeParse(value);
+    if (error) throw new InvalidArgumentError(`It ${error.issues.map(({ message }) => message).join(', ')}.`);
+    return value;
+  };
+}
+
+const TIME = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
+
+export function time(value: string): Date {
+  if (!TIME.safeParse(value).success) {
+    throw new InvalidArgumentError('It must be a time such as 2027-01-31 or 2027-01-31T09:00:00Z.');
+  }
+  return new Date(value);
+}

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+/** The search parameters of every list. */
+export const pageQuery = {
+  limit: z
+    .string()
+    .regex(/^([1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
+    .transform(Number)
+    .default(25),
+};
+
+/** A moment in a search parameter, where a bare `+` means a blank. */
+export const moment = z
+  .union(
+    [z.iso.datetime({ offset: true }), z.iso.date()],
+    'must be a time such as 2027-01-31T09:00:00Z, or a date (UTC)',
+  )
+  .optional();
+
+export const uuidCursor = z.guid('must be the next_cursor of an earlier page').optional();

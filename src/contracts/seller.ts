@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { poundsToPence } from '../domain/money';
+import { toPricing } from './order';
+import { redirectUrl, refuse, text } from './requests';
+
+const MAX_LOGO_BYTES = 100 * 1024;
+/** The amounts of orders are `numeric(14, 2)`. */
+const MAX_POUNDS = 1e12;
+
+/** By how a file starts, as latin1. */
+const LOGO_TYPES = {
+  'image/png': (start: string) => start.startsWith('\x89PNG\r\n\x1a\n'),
+  'image/jpeg': (start: string) => start.startsWith('\xff\xd8\xff'),
+  'image/webp': (start: string) => start.startsWith('RIFF') && start.startsWith('WEBP', 8),
+};
+export type LogoType = keyof typeof LOGO_TYPES;
+
+function logoTypeOf(bytes: Buffer): LogoType | undefined {
+  const start = bytes.toString('latin1', 0, 12);
+  return (Object.keys(LOGO_TYPES) as LogoType[]).find((type) => LOGO_TYPES[type](start));
+}
+
+const logo = z.instanceof(Buffer).transform((bytes, context) => {
+  if (bytes.length > MAX_LOGO_BYTES) return refuse(context, 'too_big', 'must be at most 100 KiB');
+  const type = logoTypeOf(bytes);
+  return type ? { type, bytes } : refuse(context, 'invalid_image', 'must be a PNG, JPEG or WebP image');
+});
+
+const promotion = z.strictObject({
+  name: text(100),
+  interest_free_days: z.number().int().min(1, 'must be at least 1'),
+  valid_until: z.iso.date('must be a date such as 2027-01-31'),
+});
+
+const pricing = z
+  .strictObject({
+    representative_interest: z.number().min(0, 'must not be negative').default(0),
+    promotions: z.array(promotion).max(20, 'must be at most 20').default([]),
+  })
+  .transform(toPricing);
+
+const maxOrderAmount = z.coerce.number().transform((pounds, context) => {
+  const pence = poundsToPence(pounds) ?? 0;
+  return pence > 0 && pounds < MAX_POUNDS
+    ? pence
+    : refuse(context, 'invalid_amount', 'must be in pounds, more than 0, with at most 2 decimals');
+});
+
+/** What operators set in an account. What is left out stays as it is, `null` takes it away. */
+export function accountSchema(httpsOnly: boolean) {
+  return z.strictObject({
+    name: text(255).optional(),
+    redirect_url: redirectUrl({ httpsOnly }).nullish(),
+    pricing: pricing.optional(),
+    brand_colour: z
+      .string()
+      .toLowerCase()
+      .regex(/^#[0-9a-f]{6}$/, 'must be a colour such as #1a2b3c')
+      .nullish(),
+    logo: logo.nullish(),
+    max_order_amount: maxOrderAmount.nullish(),
+    rate_limit: z.coerce
+      .number()
+      .int()
+      .min(1, 'must be at least 1')
+      .max(1_000_000, 'must be at most 1000000')
+      .nullish(),
+  });
+}

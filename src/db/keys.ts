@@ -1,0 +1,63 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { DbClient } from './pool';
+
+const PREFIXES = { seller: 'sk', checkout: 'ck' };
+/** With the prefix: 30 of a key's 256 random bits. */
+const SHOWN_CHARACTERS = 8;
+
+/** A seller's keys, or those of the checkout flow, which serve the orders of every seller. */
+export type KeyOwner = { kind: 'seller'; sellerId: string } | { kind: 'checkout' };
+
+export interface NewKey {
+  id: number;
+  /** Shown this once: only its digest is kept. */
+  key: string;
+}
+
+export async function createKey(db: DbClient, owner: KeyOwner, label: string | null = null): Promise<NewKey> {
+  const key = `${PREFIXES[owner.kind]}_${randomBytes(32).toString('base64url')}`;
+  const { rows } = await db.query<{ id: string }>(
+    'insert into api_key (digest, kind, seller_id, label, starts_with) values ($1, $2, $3, $4, $5) returning id',
+    [digestOf(key), owner.kind, sellerIdOf(owner), label, key.slice(0, SHOWN_CHARACTERS)],
+  );
+  return { id: Number(rows[0]?.id), key };
+}
+
+/** A plain digest is enough: a key holds 256 random bits, so there is nothing to guess. */
+export function digestOf(key: string): Buffer {
+  return createHash('sha256').update(key).digest();
+}
+
+export interface ListedKey {
+  id: number;
+  startsWith: string | null;
+  label: string | null;
+  createdAt: Date;
+  revokedAt: Date | null;
+}
+
+/** The oldest first. */
+export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey[]> {
+  const { rows } = await db.query<Omit<ListedKey, 'id'> & { id: string }>(
+    `select id, starts_with as "startsWith", label, created_at as "createdAt", revoked_at as "revokedAt"
+     from api_key where kind = $1 and seller_id is not distinct from $2 order by id`,
+    [owner.kind, sellerIdOf(owner)],
+  );
+  return rows.map((row) => ({ ...row, id: Number(row.id) }));
+}
+
+/**
+ * Has a key work no longer, at once and for good. One that was revoked before keeps its time.
+ * @returns when it was revoked; undefined where there is no such key of this kind
+ */
+export async function revokeKey(db: DbClient, id: number, kind: KeyOwner['kind']): Promise<Date | undefined> {
+  const { rows } = await db.query<{ revoked_at: Date }>(
+    'update api_key set revoked_at = coalesce(revoked_at, now()) where id = $1 and kind = $2 returning revoked_at',
+    [id, kind],
+  );
+  return rows[0]?.revoked_at;
+}
+
+function sellerIdOf(owner: KeyOwner): string | null {
+  return owner.kind === 'seller' ? owner.sellerId : null;
+}

@@ -1,0 +1,54 @@
+import type { OrderStatus } from '../domain/status';
+import type { DbClient } from './pool';
+
+/** What of a row its workflow must agree with. */
+export interface OrderState {
+  id: string;
+  sellerId: string;
+  version: number;
+  status: OrderStatus;
+  cancelledAt: Date | null;
+  createdAt: Date;
+  /** Whether its workflow was ever started. */
+  started: boolean;
+  pendingWebhooks: number;
+}
+
+const STATE_COLUMNS = `o.id, o.seller_id as "sellerId", o.version, o.status, o.cancelled_at as "cancelledAt",
+  o.created_at as "createdAt", o.started,
+  (select count(*)::integer from webhook_event e where e.order_id = o.id and e.state = 'pending') as "pendingWebhooks"`;
+
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+
+export interface OrderSelection {
+  sellerId?: string | undefined;
+  /** Orders that were created or changed since then. */
+  since?: Date | undefined;
+}
+
+/** All orders that are selected, in pages, so that any number of them takes little memory and no long statement. */
+export async function* orderStatesByPage(
+  db: DbClient,
+  { sellerId, since }: OrderSelection,
+  size: number,
+): AsyncGenerator<OrderState[]> {
+  let last = FIRST_ID;
+  for (;;) {
+    // The page is cut before it is looked through: few changes among many orders are no long statement either.
+    const { rows } = await db.query<OrderState & { selected: boolean }>(
+      `select ${STATE_COLUMNS}, ($3::timestamptz is null
+         or exists (select from order_timeline t where t.order_id = o.id and t.at >= $3)) as selected
+       from orders o where o.id > $1 and ($2::uuid is null or o.seller_id = $2) order by o.id limit $4`,
+      [last, sellerId, since, size],
+    );
+    const next = rows.at(-1)?.id;
+    if (next === undefined) return;
+    yield rows.filter(({ selected }) => selected);
+    last = next;
+  }
+}
+
+export async function findOrderStates(db: DbClient, orderIds: readonly string[]): Promise<OrderState[]> {
+  const { rows } = await db.query<OrderState>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [orderIds]);
+  return rows;
+}

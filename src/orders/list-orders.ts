@@ -1,0 +1,25 @@
+import type { ListedOrderBody } from '../contracts/order';
+import { toOrderBody } from '../contracts/order';
+import type { OrderListQuery } from '../contracts/requests';
+import { listOrders as findOrders } from '../db/list-orders';
+import type { OrderDependencies } from './dependencies';
+import type { Page } from './page';
+import { toPage } from './page';
+
+/** A seller's orders as Postgres has them, the newest first. */
+export async function listOrders(
+  { db, checkoutBaseUrl }: OrderDependencies,
+  sellerId: string,
+  { limit, cursor, status, reference, created_from, created_before }: OrderListQuery,
+): Promise<Page<ListedOrderBody>> {
+  const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore: created_before };
+  const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1);
+  const { items, nextCursor } = toPage(rows, limit, ({ order }) => order.id);
+  return {
+    items: items.map(({ order, attachments }) => ({
+      ...toOrderBody(order, attachments, checkoutBaseUrl),
+      created_at: order.createdAt,
+    })),
+    nextCursor,
+  };
+}

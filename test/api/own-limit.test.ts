@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { updateAccount } from '../../src/db/accounts';
+import { BASE } from '../support/api';
+import { expectProblem, pointers } from '../support/problems';
+import type { Stack } from '../support/stack';
+import { createSeller, startStack } from '../support/stack';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({ worker: false, env: { MAX_ORDER_AMOUNT: '1000' } });
+});
+afterAll(() => stack.stop());
+
+test("a seller's own limit holds for its new orders, below the service's and for nobody else", async () => {
+  const limited = await createSeller(stack.db);
+  const create = (amount: number) =>
+    stack.api.call('POST', `${BASE}/seller/${limited.id}/order/`, {
+      key: limited.key,
+      body: { data: { amount, reference: randomUUID() } },
+    });
+  expect((await create(500.01)).status).toBe(201);
+  await updateAccount(stack.db, limited.id, { maxAmountPence: 50_000 });
+  expect((await create(500)).status).toBe(201);
+  const problem = expectProblem(await create(500.01), 422, 'invalid_request');
+  expect(pointers(problem)).toEqual(['/data/amount too_big']);
+  expect(problem.detail).toBe('/data/amount must be at most £500.00, the limit of your account.');
+  expect((await stack.api.create({ amount: 500.01 })).status).toBe(201);
+
+  await updateAccount(stack.db, limited.id, { maxAmountPence: 1_000_000 });
+  expectProblem(await create(1000.01), 422, 'invalid_request');
+  await updateAccount(stack.db, limited.id, { maxAmountPence: null });
+  expect((await create(1000)).status).toBe(201);
+});

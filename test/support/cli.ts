@@ -1,0 +1,38 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../src/package-root';
+
+export interface CliRun {
+  code: number;
+  stdout: string;
+  stderr: string;
+  /** What it printed, as JSON. */
+  json: () => any;
+}
+
+/** Runs the built CLI, or another command that ends, in a process of its own, with these settings and no others. */
+export async function runCli(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  entry: 'cli' | 'migrate' = 'cli',
+): Promise<CliRun> {
+  const { PATH, HOME } = process.env;
+  const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, `dist/src/${entry}.js`), ...args], {
+    // Not what `npm start` left in this clone.
+    env: { PATH, HOME, DATA_DIR: '/nonexistent', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [stdout, stderr] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, stdout, stderr, json: () => JSON.parse(stdout) };
+}
+
+/** The one line that a command which did not work leaves on standard error, and nothing else. */
+export function expectError(run: CliRun, code: number, line: RegExp): void {
+  expect(run.stderr).toMatch(/^error: .+\n$/);
+  expect(run.stderr).toMatch(line);
+  expect(run).toMatchObject({ code, stdout: '' });
+}
