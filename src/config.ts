@@ -17,6 +17,10 @@ const baseUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http(s) URL' })
   .transform((url) => url.replace(/\/+$/, ''));
 
+/** What HTTP and this API give a meaning of their own. */
+const OWN_HEADERS =
+  /^(allow|cache-control|connection|content-.*|date|idempotency-.*|keep-alive|location|order-source|ratelimit.*|retry-after|set-cookie|trailer|transfer-.*|upgrade|vary|www-authenticate|x-request-id)$/i;
+
 const settings = z.object({
   NODE_ENV: z.enum(['development', 'test', 'production']).default('development'),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -32,6 +36,11 @@ const settings = z.object({
   RATE_LIMIT_KEY: integer(1, 1e9).default(1000),
   RATE_LIMIT_ADDRESS: integer(1, 1e9).default(5000),
   RATE_LIMIT_AUTH_FAILURES: integer(1, 1e9).default(20),
+  RESPONSE_HMAC_HEADER: z
+    .string()
+    .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be the name of a header')
+    .refine((name) => !OWN_HEADERS.test(name), 'must be a header of its own: this one has another meaning')
+    .optional(),
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
   DATABASE_POOL_SIZE: integer(1, 1000).default(20),
   CHECKOUT_BASE_URL: baseUrl,
@@ -102,6 +111,8 @@ export interface Config extends DatabaseConfig, WorkflowConfig {
   trustedProxies: number;
   /** Requests in a window: with one key, from one address, and from one address with keys that are refused. */
   rateLimits: { windowMs: number; key: number; address: number; authFailures: number };
+  /** Carries base64 HMAC-SHA256 of each authenticated answer's body; none by default. */
+  responseHmacHeader: string | undefined;
   databasePoolSize: number;
   checkoutBaseUrl: string;
   maxAmountPence: number;
@@ -152,6 +163,7 @@ export function loadConfig(env: Environment): Config {
       address: data.RATE_LIMIT_ADDRESS,
       authFailures: data.RATE_LIMIT_AUTH_FAILURES,
     },
+    responseHmacHeader: data.RESPONSE_HMAC_HEADER,
     databasePoolSize: data.DATABASE_POOL_SIZE,
     checkoutBaseUrl: data.CHECKOUT_BASE_URL,
     maxAmountPence: poundsToPence(data.MAX_ORDER_AMOUNT) ?? 0,

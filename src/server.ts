@@ -50,6 +50,7 @@ export async function startServer(
     limits: createRateLimits(db, config.rateLimits, log),
     trustedProxies: config.trustedProxies,
     log,
+    responseHmacHeader: config.responseHmacHeader,
     isServing: () => serving,
   });
   const http = await listen(app, config.port, config.host);

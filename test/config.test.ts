@@ -56,6 +56,7 @@ const WRONG: Record<string, string> = {
   RATE_LIMIT_KEY: '0',
   RATE_LIMIT_ADDRESS: '-1',
   RATE_LIMIT_AUTH_FAILURES: 'none',
+  RESPONSE_HMAC_HEADER: 'Content-Length',
   DATABASE_URL: 'mysql://orders:hunter2@db.example/orders',
   DATABASE_POOL_SIZE: '0',
   CHECKOUT_BASE_URL: 'checkout.example',

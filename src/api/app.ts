@@ -9,6 +9,7 @@ import { orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
+import { signResponses } from './response-signature';
 import { webhookRoutes } from './webhook-routes';
 
 export interface AppOptions {
@@ -17,15 +18,19 @@ export interface AppOptions {
   /** How many proxies of our own a request passes; each appends to X-Forwarded-For whom it heard it from. */
   trustedProxies: number;
   log: Logger;
+  /** Name of the header that signs answers; undefined: none does. */
+  responseHmacHeader: string | undefined;
   isServing: () => boolean;
 }
 
 /** The API as a Koa application. */
-export function createApp({ deps, limits, trustedProxies, log, isServing }: AppOptions): Koa<State> {
+export function createApp(options: AppOptions): Koa<State> {
+  const { deps, limits, trustedProxies, log, responseHmacHeader, isServing } = options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // What gets past the problem renderer is a socket that went away under us.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(requestLog(log));
+  if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems());
   serve(app, healthRoutes(deps.db, isServing));
   app.use(limits.countAddress);

@@ -24,6 +24,7 @@ export function createAuthentication(db: Db, limits: RateLimits) {
         });
       }
       ctx.state.caller = caller;
+      ctx.state.apiKey = key;
       await limits.countKey(ctx, key, caller.kind === 'seller' ? caller.seller.rateLimit : null);
       await next();
     };

@@ -7,6 +7,8 @@ export interface State {
   log: Logger;
   /** Set by the authentication. */
   caller?: Caller;
+  /** What the caller presented; set with `caller`, never logged. */
+  apiKey?: string;
   /** For the log line of the request. */
   orderId?: string;
 }
