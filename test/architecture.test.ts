@@ -22,6 +22,8 @@ const LAYERS: Record<string, readonly string[]> = {
   api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
   checkout: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
   cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'config'],
+  // For shops: what it needs at run time is here, and in no package.
+  client: ['contracts:type', 'webhooks'],
   // The file that everything may know: where the package is.
   root: [],
   config: ['domain', 'webhooks'],

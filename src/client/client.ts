@@ -1,0 +1,147 @@
+import { randomUUID } from 'node:crypto';
+import type { z } from 'zod';
+import type { CreatedOrderBody, ListedOrderBody, OrderBody } from '../contracts/order';
+import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/requests';
+import type {
+  RotatedSecretBody,
+  TimelineEntryBody,
+  WebhookEventBody,
+  WebhookState,
+  WebhookTestResult,
+} from '../contracts/webhook-log';
+import type { Transport } from './transport';
+import { createTransport } from './transport';
+
+const BASE_PATH = '/api/lending/edge/ecommerce';
+
+/** What an order is created with: `amount` in pounds. */
+export type NewOrder = Omit<CreateOrderData, 'redirect_url'> & {
+  /** Where the customer comes back to; needed unless the account has a default. */
+  redirect_url?: string | null;
+};
+type CreateOrderData = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
+
+export interface Page<T> {
+  data: T[];
+  /** Asks for the next page; null on the last one. */
+  next_cursor: string | null;
+}
+
+export interface PageQuery {
+  /** How many, 1 to 100; 25 unless said. */
+  limit?: number;
+  cursor?: string;
+}
+
+export type OrderListQuery = PageQuery &
+  Pick<z.input<typeof orderListQuerySchema>, 'status' | 'reference' | 'created_from' | 'created_before'>;
+
+export interface ClientOptions {
+  /** Such as `https://orders.example`. */
+  baseUrl: string;
+  /** `sk_…` */
+  apiKey: string;
+  sellerId: string;
+  /** For each attempt, in ms; 15,000 unless said. */
+  timeoutMs?: number;
+  /** Attempts after the first; 3 unless said. */
+  maxRetries?: number;
+}
+
+/**
+ * The calls a seller's shop makes. Each is made again where that is safe and the trouble is one that passes: no
+ * connection, no answer in time, 408, 429, 5xx.
+ * @throws (each call) OrderServiceError for a refusal, ConnectionError where no answer came
+ */
+export type OrderServiceClient = ReturnType<typeof createClient>;
+
+export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = 15_000, maxRetries = 3 }: ClientOptions) {
+  const url = baseUrl.replace(/\/+$/, '') + BASE_PATH;
+  const call = createTransport({ url, apiKey, timeoutMs, maxRetries });
+  const seller = `/seller/${encodeURIComponent(sellerId)}`;
+  const order = (id: string): string => `/order/${encodeURIComponent(id)}`;
+
+  return {
+    /**
+     * Creates an order, once however often the call is made again: it carries an Idempotency-Key.
+     * @param idempotencyKey keep it with the purchase, and a call after a crash of yours gets the same order too
+     */
+    async create(
+      newOrder: NewOrder,
+      { idempotencyKey = randomUUID() }: { idempotencyKey?: string } = {},
+    ): Promise<CreatedOrderBody> {
+      return dataOf(
+        call({
+          method: 'POST',
+          path: `${seller}/order/`,
+          body: { data: newOrder },
+          headers: { 'Idempotency-Key': idempotencyKey },
+          repeatable: true,
+        }),
+      );
+    },
+
+    retrieve: (orderId: string): Promise<OrderBody> => dataOf(get(call, `${order(orderId)}/`)),
+
+    /** An order that is cancelled already stays so. A SUCCESSFUL one is refused: `order_not_cancellable`. */
+    cancel: (orderId: string): Promise<OrderBody> =>
+      dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, repeatable: true })),
+
+    /** One page of the orders, the newest first. */
+    list: (query: OrderListQuery = {}): Promise<Page<ListedOrderBody>> => get(call, `${seller}/order/`, query),
+
+    /** All orders that a query finds, the newest first, page after page as they are asked for. */
+    listAll: (query: OrderListQuery = {}): AsyncGenerator<ListedOrderBody> =>
+      everyItem((cursor) => get(call, `${seller}/order/`, { ...query, ...cursor })),
+
+    /** What happened to an order, the oldest first: every change, every attempt at a webhook. */
+    timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntryBody>> =>
+      get(call, `${order(orderId)}/timeline/`, query),
+
+    listWebhooks: (query: PageQuery & { state?: WebhookState } = {}): Promise<Page<WebhookEventBody>> =>
+      get(call, `${seller}/webhook_event/`, query),
+
+    /** Has a webhook sent once more; the timeline shows how it went. */
+    resendWebhook: (webhookId: string): Promise<WebhookEventBody> =>
+      dataOf(
+        call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, repeatable: true }),
+      ),
+
+    /** Sends a `webhook.test` to an address, and says what it met. */
+    testWebhook: (address: string): Promise<WebhookTestResult> =>
+      dataOf(
+        call({ method: 'POST', path: `${seller}/webhook_test/`, body: { data: { url: address } }, repeatable: false }),
+      ),
+
+    /** A new secret, shown this once. Should the answer be lost, rotate again. */
+    rotateWebhookSecret: (options: { overlapSeconds?: number } = {}): Promise<RotatedSecretBody> =>
+      dataOf(
+        call({
+          method: 'POST',
+          path: `${seller}/webhook_secret/rotate/`,
+          body: { data: { overlap_seconds: options.overlapSeconds } },
+          repeatable: false,
+        }),
+      ),
+
+    /** Whether key and seller belong together. */
+    checkConnection: (): Promise<{ seller_id: string; seller_name: string }> =>
+      dataOf(get(call, `${seller}/connection_check/`)),
+  };
+}
+
+function get<T>(call: Transport, path: string, query: object = {}): Promise<T> {
+  return call({ method: 'GET', path, query, repeatable: true });
+}
+
+async function dataOf<T>(answer: Promise<{ data: T }>): Promise<T> {
+  return (await answer).data;
+}
+
+async function* everyItem<T>(pageBehind: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    const page = await pageBehind(cursor === undefined ? {} : { cursor });
+    yield* page.data;
+    cursor = page.next_cursor;
+  }
+}
