@@ -20,7 +20,10 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
   const server = createServer((incoming, response) => {
     requests.push(`${incoming.method} ${incoming.url}`);
     const fault = faults.shift();
-    if (typeof fault === 'function') return fault(incoming, response);
+    if (typeof fault === 'function') {
+      fault(incoming, response);
+      return;
+    }
     const { method, url, headers } = incoming;
     const onward = request(target + url!, { method, headers }, (answer) => {
       if (fault) {
