@@ -21,7 +21,9 @@ export function requestLog(log: Logger): Middleware<State> {
       await next();
     } finally {
       const { orderId, caller } = ctx.state;
-      ctx.state.log.info(
+      // Load balancers ask every few seconds: a healthy answer is no news.
+      const level = ctx.path.startsWith('/health/') && ctx.status === 200 ? 'debug' : 'info';
+      ctx.state.log[level](
         {
           method: ctx.method,
           path: ctx.path,

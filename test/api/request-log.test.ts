@@ -55,6 +55,13 @@ test('a request leaves one line: what was asked, by whom, of which order, and ho
   expect(read).toMatchObject([{ method: 'GET', status: 200, order_id: id, seller_id: seller.id }]);
 });
 
+test('a healthy answer to a load balancer is logged for those who debug only', async () => {
+  const healthy = await logged((headers) => api.call('GET', '/health/live', { headers }));
+  expect(healthy).toMatchObject([{ level: 20, path: '/health/live', status: 200 }]);
+  const unknown = await logged((headers) => api.call('GET', '/health/other', { headers }));
+  expect(unknown).toMatchObject([{ level: 30, path: '/health/other', status: 404 }]);
+});
+
 test('so does a refused one', async () => {
   const noKey = await logged((headers) => api.create({}, { headers, key: null }));
   expect(noKey).toMatchObject([{ status: 401 }]);
