@@ -41,4 +41,5 @@ export const SCRIPT = `SwaggerUIBundle({
 `;
 
 export const STYLE = `body { margin: 0 }
+@media (max-width: 640px) { .swagger-ui .opblock-summary-operation-id { display: none } }
 `;

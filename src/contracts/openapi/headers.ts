@@ -39,6 +39,11 @@ export const HEADERS = {
 
 const limits = { RateLimit: HEADERS.rateLimit, 'RateLimit-Policy': HEADERS.rateLimitPolicy };
 
+/** A header that is there in some cases only. */
+export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
+  return header.optional().meta({ description: header.description });
+}
+
 /** Of every answer but those of the health checks. */
 export const STANDARD_HEADERS = { 'X-Request-Id': HEADERS.requestId, ...limits };
 

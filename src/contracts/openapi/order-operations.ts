@@ -4,7 +4,7 @@ import { createdOrderSchema, orderSchema } from '../order';
 import type { OrderRules } from '../requests';
 import { createOrderRequestSchema, idempotencyKeySchema, progressRequestSchema } from '../requests';
 import { approvedOrder, cancelledOrder, createdOrder, order } from './examples';
-import { HEADERS } from './headers';
+import { HEADERS, sometimes } from './headers';
 import { PATH_IDS, inData, operation } from './operation';
 
 const { supplier, order: orderIds } = PATH_IDS;
@@ -64,7 +64,7 @@ function createOrder(rules: OrderRules) {
       description: 'The order, or the one that the first call with this Idempotency-Key made',
       schema: inData(createdOrderSchema),
       examples: { created: { summary: 'A new order', value: { data: createdOrder } } },
-      headers: { Location: HEADERS.location, 'Idempotency-Replayed': HEADERS.idempotencyReplayed.optional() },
+      headers: { Location: HEADERS.location, 'Idempotency-Replayed': sometimes(HEADERS.idempotencyReplayed) },
       links: CREATED_LINKS,
     },
     errors: ['invalid_idempotency_key', 'duplicate_reference', 'idempotency_key_in_progress', 'idempotency_key_reused'],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import type { FieldError, ProblemBody, ProblemCode } from '../problem';
 import { PROBLEMS, Problem } from '../problem';
-import { HEADERS, STANDARD_HEADERS } from './headers';
+import { HEADERS, STANDARD_HEADERS, sometimes } from './headers';
 
 interface Example {
   detail: string;
@@ -76,10 +76,10 @@ const EXAMPLES: Record<ProblemCode, Example> = {
 };
 
 /** Headers that come with some errors only. */
-const OWN_HEADERS: Partial<Record<ProblemCode, z.ZodRawShape>> = {
+const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   unauthorized: { 'WWW-Authenticate': HEADERS.wwwAuthenticate },
   method_not_allowed: { Allow: HEADERS.allow },
-  idempotency_key_in_progress: { 'Retry-After': HEADERS.retryAfter.optional() },
+  idempotency_key_in_progress: { 'Retry-After': HEADERS.retryAfter },
   rate_limited: { 'Retry-After': HEADERS.retryAfter },
   service_unavailable: { 'Retry-After': HEADERS.retryAfter },
 };
@@ -112,19 +112,11 @@ function problemResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObjec
 }
 
 function createResponse(id: string, codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
-  const ownHeaders = codes.map((code) => OWN_HEADERS[code] ?? {});
   const examples = codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code) }] as const);
   return {
     id,
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '),
-    headers: z.object(
-      Object.assign(
-        {},
-        standardHeaders(codes),
-        { 'Cache-Control': HEADERS.cacheControl },
-        ...ownHeaders,
-      ) as z.ZodRawShape,
-    ),
+    headers: z.object(headersOf(codes)),
     content: {
       [PROBLEM_TYPE]: {
         schema: { $ref: '#/components/schemas/Problem', properties: { code: { enum: [...codes] } } },
@@ -134,11 +126,19 @@ function createResponse(id: string, codes: readonly ProblemCode[]): ZodOpenApiRe
   };
 }
 
-function standardHeaders(codes: readonly ProblemCode[]): z.ZodRawShape {
-  const counted = !codes.some((code) => BEFORE_LIMITS.includes(code));
-  return counted
-    ? STANDARD_HEADERS
-    : z.object(STANDARD_HEADERS).partial({ RateLimit: true, 'RateLimit-Policy': true }).shape;
+/** What comes with some of the codes only is optional. */
+function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
+  const each = codes.map((code): Record<string, z.ZodType> => ({
+    ...(BEFORE_LIMITS.includes(code) ? { 'X-Request-Id': HEADERS.requestId } : STANDARD_HEADERS),
+    'Cache-Control': HEADERS.cacheControl,
+    ...OWN_HEADERS[code],
+  }));
+  return Object.fromEntries(
+    Object.entries(Object.assign({}, ...each) as Record<string, z.ZodType>).map(([name, header]) => [
+      name,
+      each.every((headers) => name in headers) ? header : sometimes(header),
+    ]),
+  );
 }
 
 function exampleOf(code: ProblemCode): ProblemBody {
