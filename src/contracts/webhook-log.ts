@@ -147,7 +147,7 @@ export function webhookTestRequestSchema(rules: OrderRules) {
 export const webhookListQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: uuidCursor,
-  state: state.optional(),
+  state: state.optional().meta({ description: 'Those in this state only', examples: ['exhausted'] }),
 });
 
 export const timelineQuerySchema = z.strictObject({

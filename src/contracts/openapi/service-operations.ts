@@ -13,7 +13,7 @@ const FILE_HEADERS = z.object({
   'Cache-Control': HEADERS.publicCache,
   ETag: HEADERS.etag,
   Vary: z.string().meta({ description: 'It comes plain or gzipped', examples: ['Accept-Encoding'] }),
-  'X-Content-Type-Options': z.literal('nosniff'),
+  'X-Content-Type-Options': z.literal('nosniff').meta({ description: 'The type is what it says' }),
 });
 
 /** Errors of what cannot be read at all. */

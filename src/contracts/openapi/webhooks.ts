@@ -19,7 +19,7 @@ const webhookHeaders = z.object({
     examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
     pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$',
   }),
-  'User-Agent': z.string().meta({ examples: ['order-service-webhooks/1'] }),
+  'User-Agent': z.string().meta({ description: 'Who sends it', examples: ['order-service-webhooks/1'] }),
 });
 
 const RETRY_AFTER = {
