@@ -41,5 +41,7 @@ export const SCRIPT = `SwaggerUIBundle({
 `;
 
 export const STYLE = `body { margin: 0 }
-@media (max-width: 640px) { .swagger-ui .opblock-summary-operation-id { display: none } }
+@media (max-width: 640px) {
+  .swagger-ui .opblock-summary-operation-id, .swagger-ui .response-col_links { display: none }
+}
 `;

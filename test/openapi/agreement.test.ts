@@ -26,7 +26,7 @@ afterAll(() => Promise.all([stack.stop(), receiver.stop()]));
 test('the document has every route of the service, and the service every operation of the document', () => {
   const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
   const app = createApp({
-    deps: { rules, db: stack.db } as OrderDependencies,
+    deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
     limits: createRateLimits(stack.db, { windowMs: 1000, address: 1, authFailures: 1, key: 1 }, log),
     trustedProxies: 0,
     log,
