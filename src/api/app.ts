@@ -1,11 +1,13 @@
 import type { Router } from '@koa/router';
 import Koa from 'koa';
 import type { Logger } from 'pino';
+import { createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
 import { createAuthentication } from './authenticate';
 import type { State } from './context';
+import { docsRoutes } from './docs-routes';
 import { healthRoutes } from './health-routes';
-import { orderRoutes } from './order-routes';
+import { BASE_PATH, orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
@@ -35,7 +37,10 @@ export function createApp(options: AppOptions): Koa<State> {
   serve(app, healthRoutes(deps.db, isServing));
   app.use(limits.countAddress);
   const authenticate = createAuthentication(deps.db, limits);
-  for (const router of [orderRoutes(deps, authenticate), webhookRoutes(deps, authenticate)]) serve(app, router);
+  const document = createOpenApiDocument(BASE_PATH, deps.rules);
+  for (const router of [orderRoutes(deps, authenticate), webhookRoutes(deps, authenticate), docsRoutes(document)]) {
+    serve(app, router);
+  }
   return app;
 }
 

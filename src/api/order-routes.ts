@@ -1,7 +1,12 @@
 import Router from '@koa/router';
 import { toOrderBody } from '../contracts/order';
 import { Problem } from '../contracts/problem';
-import { createOrderRequestSchema, orderListQuerySchema, progressRequestSchema } from '../contracts/requests';
+import {
+  createOrderRequestSchema,
+  idempotencyKeySchema,
+  orderListQuerySchema,
+  progressRequestSchema,
+} from '../contracts/requests';
 import type { ChangedOrder } from '../orders/change-order';
 import { cancelOrder, reportProgress } from '../orders/change-order';
 import { createOrder } from '../orders/create-order';
@@ -15,7 +20,6 @@ import type { Context, State } from './context';
 import { answerPage } from './page';
 
 export const BASE_PATH = '/api/lending/edge/ecommerce';
-const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
 export function orderRoutes(deps: OrderDependencies, authenticate: Authenticate): Router<State> {
   const router = new Router<State>({ prefix: BASE_PATH });
@@ -84,7 +88,7 @@ export function orderIdOf(ctx: Context): string {
 function idempotencyKeyOf(ctx: Context): string | undefined {
   if (ctx.headers['idempotency-key'] === undefined) return undefined;
   const key = ctx.get('Idempotency-Key');
-  if (!IDEMPOTENCY_KEY.test(key)) {
+  if (!idempotencyKeySchema.safeParse(key).success) {
     throw new Problem(
       'invalid_idempotency_key',
       'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.',

@@ -6,7 +6,12 @@ export const pageQuery = {
     .string()
     .regex(/^([1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
     .transform(Number)
-    .default(25),
+    .default(25)
+    .meta({
+      description: 'Items on a page',
+      examples: [25],
+      override: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
+    }),
 };
 
 /** A moment in a search parameter, where a bare `+` means a blank. */
@@ -17,4 +22,5 @@ export const moment = z
   )
   .optional();
 
-export const uuidCursor = z.guid('must be the next_cursor of an earlier page').optional();
+export const CURSOR = { description: 'The `next_cursor` of the page before' };
+export const uuidCursor = z.guid('must be the next_cursor of an earlier page').optional().meta(CURSOR);

@@ -27,36 +27,43 @@ export type ProblemCode = keyof typeof PROBLEMS;
 
 export const fieldErrorSchema = z
   .object({
-    code: z.string().meta({ description: 'Stable, snake_case' }),
-    detail: z.string(),
+    code: z.string().meta({ description: 'Stable, snake_case', examples: ['too_small'] }),
+    detail: z.string().meta({ description: 'For people', examples: ['must be more than 0'] }),
     pointer: z
       .string()
       .optional()
-      .meta({ description: 'RFC 6901 pointer into the request body', example: '/data/amount' }),
-    parameter: z.string().optional().meta({ description: 'Name of a search parameter', example: 'limit' }),
+      .meta({ description: 'RFC 6901 pointer into the request body', examples: ['/data/amount'] }),
+    parameter: z
+      .string()
+      .optional()
+      .meta({ description: 'Name of a search parameter', examples: ['limit'] }),
   })
-  .meta({ id: 'FieldError' });
+  .meta({ id: 'FieldError', description: 'One thing that is wrong with the request' });
 export type FieldError = z.infer<typeof fieldErrorSchema>;
 
 /** The body of every error, `application/problem+json`. */
 export const problemSchema = z
   .object({
-    type: z.string(),
-    title: z.string(),
-    status: z.number().int(),
-    detail: z.string(),
-    instance: z.string(),
-    code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]),
-    request_id: z.string(),
-    errors: z.array(fieldErrorSchema).min(1),
+    type: z.string().meta({ description: 'A URN that ends with the code' }),
+    title: z.string().meta({ description: 'The code in words; the same each time' }),
+    status: z.number().int().meta({ description: 'The HTTP status' }),
+    detail: z.string().meta({ description: 'What went wrong this time, for people' }),
+    instance: z.string().meta({ description: 'The path that was called' }),
+    code: z
+      .enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]])
+      .meta({ description: 'Stable, snake_case: what a program goes by' }),
+    request_id: z
+      .string()
+      .meta({ description: 'As in the header `X-Request-Id`; quote it when you ask about the call' }),
+    errors: z.array(fieldErrorSchema).min(1).meta({ description: 'Everything that is wrong, not only the first' }),
     order_id: z
       .string()
       .optional()
       .meta({ description: 'With `duplicate_reference`: the order that holds the reference' }),
-    order_url: z.string().optional(),
+    order_url: z.string().optional().meta({ description: 'With `duplicate_reference`: where its customer checks out' }),
     order_status: z.string().optional().meta({ description: 'With a refused change: the status it met' }),
   })
-  .meta({ id: 'Problem' });
+  .meta({ id: 'Problem', description: 'Any error (RFC 9457)' });
 export type ProblemBody = z.infer<typeof problemSchema>;
 
 interface ProblemOptions {

@@ -22,6 +22,13 @@ const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
 /** `null` for an optional field means that it was left out. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
+/** The same and no blanks at either end, as a JSON Schema says it. */
+const PRINTABLE = (() => {
+  const inside = String.raw`(?:[^\p{C}\p{Zl}\p{Zp}]|[\u200c\u200d])`;
+  const end = String.raw`(?:[^\p{C}\p{Z}]|[\u200c\u200d])`;
+  return `^${end}(?:${inside}*${end})?$`;
+})();
+
 export const text = (max: number) =>
   z
     .string()
@@ -30,11 +37,21 @@ export const text = (max: number) =>
       if (Array.from(value).length > max) refuse(context, 'too_big', `must be at most ${max} characters`);
       if (UNPRINTABLE.test(value)) refuse(context, 'invalid_characters', 'must be printable: no control characters');
       if (value !== value.trim()) refuse(context, 'surrounding_blanks', 'must not start or end with a blank');
-    });
+    })
+    .meta({ maxLength: max, pattern: PRINTABLE });
 
 function amount({ maxAmountPence }: OrderRules) {
   return z
     .number()
+    .meta({
+      description:
+        'Pounds (GBP): a JSON number, more than 0, at most 2 decimals. What is within float error of whole pence, such ' +
+        'as 0.1 + 0.2, is that amount.',
+      examples: [1234.5],
+      exclusiveMinimum: 0,
+      maximum: penceToPounds(maxAmountPence),
+      multipleOf: 0.01,
+    })
     .transform((pounds, context) => {
       // By the nearest penny first: what is far too much may have no exact pence.
       const nearest = Math.round(pounds * 100);
@@ -42,12 +59,6 @@ function amount({ maxAmountPence }: OrderRules) {
       if (nearest > maxAmountPence) return refuse(context, 'too_big', `must be at most ${formatPence(maxAmountPence)}`);
       const pence = poundsToPence(pounds);
       return pence || refuse(context, 'invalid_amount', 'must be in pounds with at most 2 decimals');
-    })
-    .meta({
-      description: 'GBP, more than 0, at most 2 decimals',
-      example: 1234.5,
-      exclusiveMinimum: 0,
-      maximum: penceToPounds(maxAmountPence),
     });
 }
 
@@ -57,11 +68,20 @@ export function refuse(context: z.RefinementCtx, code: string, message: string):
 }
 
 export function redirectUrl({ httpsOnly }: Pick<OrderRules, 'httpsOnly'>) {
-  return z.string().superRefine((value, context) => {
-    const why = checkRedirectUrl(value, httpsOnly);
-    if (why !== undefined) refuse(context, 'invalid_url', why);
-  });
+  return z
+    .string()
+    .superRefine((value, context) => {
+      const why = checkRedirectUrl(value, httpsOnly);
+      if (why !== undefined) refuse(context, 'invalid_url', why);
+    })
+    .meta(urlMeta(httpsOnly));
 }
+
+const urlMeta = (httpsOnly: boolean) => ({
+  format: 'uri',
+  maxLength: MAX_URL_LENGTH,
+  pattern: httpsOnly ? '^https://' : '^https?://',
+});
 
 /** Why an address cannot be redirected to, or undefined. */
 export function checkRedirectUrl(value: string, httpsOnly: boolean): string | undefined {
@@ -75,11 +95,14 @@ export function checkRedirectUrl(value: string, httpsOnly: boolean): string | un
   return undefined;
 }
 
-export function webhookUrl({ checkWebhookUrl }: OrderRules) {
-  return z.string().superRefine((value, context) => {
-    const why = checkWebhookUrl(value);
-    if (why !== undefined) refuse(context, 'invalid_url', why);
-  });
+export function webhookUrl({ checkWebhookUrl, httpsOnly }: OrderRules) {
+  return z
+    .string()
+    .superRefine((value, context) => {
+      const why = checkWebhookUrl(value);
+      if (why !== undefined) refuse(context, 'invalid_url', why);
+    })
+    .meta(urlMeta(httpsOnly));
 }
 
 const metaData = z.record(z.string(), z.unknown()).superRefine((value, context) => {
@@ -110,7 +133,8 @@ const paymentTerms = z
   .min(1, 'must name at least one')
   .superRefine((terms, context) => {
     if (new Set(terms).size !== terms.length) refuse(context, 'duplicate_value', 'must not name one twice');
-  });
+  })
+  .meta({ uniqueItems: true });
 
 /**
  * The body of the create call (spec section 2.3).
@@ -121,12 +145,27 @@ export function createOrderRequestSchema(rules: OrderRules, redirectRequired: bo
   return z.strictObject({
     data: z.strictObject({
       amount: amount(rules),
-      reference: text(255),
-      allowed_payment_terms: optional(paymentTerms),
-      webhook_url: optional(webhookUrl(rules)),
-      redirect_url: redirectRequired ? redirect : optional(redirect),
-      source: optional(text(100)),
-      meta_data: optional(metaData),
+      reference: text(255).meta({
+        description:
+          'Your own reference, unique among your orders that are not UNSUCCESSFUL. Printable, no blanks around it',
+        examples: ['web-100042'],
+      }),
+      allowed_payment_terms: optional(paymentTerms).meta({ description: 'How the customer may pay; both unless said' }),
+      webhook_url: optional(webhookUrl(rules)).meta({
+        description:
+          'Where changes of the status are sent. Not to private addresses; without a user name; https in production',
+      }),
+      redirect_url: (redirectRequired ? redirect : optional(redirect)).meta({
+        description:
+          'Where the customer lands after checkout; `orderId` is added to its search parameters. Required where your ' +
+          'account has no default. Without a user name; https in production',
+      }),
+      source: optional(text(100)).meta({
+        description: 'What sends the order, such as a plugin',
+      }),
+      meta_data: optional(metaData).meta({
+        description: 'Whatever you like to have back with the order: at most 16 KiB as JSON, 32 levels deep',
+      }),
     }),
   });
 }
@@ -143,8 +182,26 @@ export const orderListQuerySchema = z.strictObject({
 });
 export type OrderListQuery = z.infer<typeof orderListQuerySchema>;
 
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
+
+export const idempotencyKeySchema = z
+  .string()
+  .regex(IDEMPOTENCY_KEY, 'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.')
+  .optional()
+  .meta({
+    description:
+      'Makes the call safe to repeat: 1 to 255 printable ASCII characters without blanks, one for each order',
+    examples: ['web-100042-1'],
+    param: { id: 'Idempotency-Key' },
+  });
+
 /** The body of the progress call. */
-export const progressRequestSchema = z.strictObject({
-  data: z.strictObject({ event: z.enum(PROGRESS_EVENTS), reason: optional(text(500)) }),
-});
+export const progressRequestSchema = z
+  .strictObject({
+    data: z.strictObject({
+      event: z.enum(PROGRESS_EVENTS).meta({ description: 'What the customer has come to', examples: ['approved'] }),
+      reason: optional(text(500)).meta({ description: 'Why, for people' }),
+    }),
+  })
+  .meta({ id: 'ProgressRequest' });
 export type ProgressRequest = z.infer<typeof progressRequestSchema>['data'];

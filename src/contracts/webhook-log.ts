@@ -1,11 +1,21 @@
 import { z } from 'zod';
-import { ACTORS, ORDER_STATUSES } from '../domain/status';
-import { pageQuery, uuidCursor } from './page';
+import { actor, orderId, orderReference, orderStatus, timestamp } from './order';
+import { CURSOR, pageQuery, uuidCursor } from './page';
 import type { OrderRules } from './requests';
 import { optional, webhookUrl } from './requests';
 
-const timestamp = z.iso.datetime().meta({ description: 'ISO 8601, UTC' });
-const milliseconds = z.number().int().meta({ description: 'Milliseconds' });
+const milliseconds = z
+  .number()
+  .int()
+  .meta({ description: 'Milliseconds', examples: [84] });
+const webhookId = z.uuid().meta({ description: 'As in the header `webhook-id`' });
+const sequence = z
+  .number()
+  .int()
+  .meta({ description: "Place among the order's changes of status", examples: [1] });
+const nextAttempt = timestamp.nullable().meta({ description: 'When it is tried next; null where it is not' });
+const reason = z.string().nullable().meta({ description: 'Why, where that was said' });
+const event = z.string().meta({ description: 'What happened', examples: ['signup_started'] });
 
 export const WEBHOOK_STATES = ['pending', 'delivered', 'exhausted', 'disabled'] as const;
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
@@ -18,24 +28,31 @@ const state = z.enum(WEBHOOK_STATES).meta({
 /** A webhook as the log shows it. */
 export const webhookEventSchema = z
   .object({
-    id: z.uuid().meta({ description: 'As in the header `webhook-id`' }),
+    id: webhookId,
     type: z.literal('order.status_changed'),
-    order_id: z.uuidv4(),
-    reference: z.string(),
-    sequence: z.number().int(),
+    order_id: orderId,
+    reference: orderReference,
+    sequence,
     state,
-    attempts: z.number().int(),
-    created_at: timestamp,
-    next_attempt_at: timestamp.nullable(),
-    resend_requested_at: timestamp.nullable(),
+    attempts: z
+      .number()
+      .int()
+      .meta({ description: 'How often it was sent, resends counted too', examples: [1] }),
+    created_at: timestamp.meta({ description: 'When the status changed' }),
+    next_attempt_at: nextAttempt,
+    resend_requested_at: timestamp.nullable().meta({ description: 'Set while a resend is still to be made' }),
   })
-  .meta({ id: 'WebhookEvent' });
+  .meta({ id: 'WebhookEvent', description: "A webhook in the seller's log" });
 export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
 
 const attemptFields = {
-  status: z.number().int().nullable().meta({ description: 'HTTP status; null where no answer came' }),
+  status: z
+    .number()
+    .int()
+    .nullable()
+    .meta({ description: 'HTTP status; null where no answer came', examples: [200] }),
   error: z.string().nullable().meta({ description: 'Class of the failure: http_status, timeout, dns, tls, …' }),
-  error_detail: z.string().nullable(),
+  error_detail: z.string().nullable().meta({ description: 'The failure in words' }),
   address: z.string().nullable().meta({ description: 'IP address connected to' }),
   duration_ms: milliseconds,
   connected_ms: milliseconds.nullable().meta({ description: 'Until name, connection and TLS were done' }),
@@ -47,61 +64,62 @@ const attemptFields = {
 const changeEntrySchema = z.object({
   type: z.literal('change'),
   at: timestamp,
-  event: z.string(),
-  from: z.enum(ORDER_STATUSES).nullable(),
-  to: z.enum(ORDER_STATUSES),
-  actor: z.enum(ACTORS),
-  reason: z.string().nullable(),
-  version: z.number().int(),
+  event,
+  from: orderStatus.nullable().meta({ description: 'The status before; null where the order was created' }),
+  to: orderStatus,
+  actor,
+  reason,
+  version: z.number().int().meta({ description: 'Counts the changes of the order, from 1' }),
   webhook: z
-    .object({ id: z.uuid(), sequence: z.number().int(), state, next_attempt_at: timestamp.nullable() })
-    .nullable(),
+    .object({ id: webhookId, sequence, state, next_attempt_at: nextAttempt })
+    .nullable()
+    .meta({ description: 'The webhook that tells of it, if one does' }),
 });
 
 /** Something that was asked for by a signal and refused. */
 const refusalEntrySchema = z.object({
   type: z.literal('refusal'),
   at: timestamp,
-  event: z.string(),
-  order_status: z.enum(ORDER_STATUSES),
-  actor: z.enum(ACTORS),
-  reason: z.string().nullable(),
+  event,
+  order_status: orderStatus,
+  actor,
+  reason,
 });
 
 const attemptEntrySchema = z.object({
   type: z.literal('webhook_attempt'),
   at: timestamp,
-  webhook_id: z.uuid(),
-  sequence: z.number().int(),
+  webhook_id: webhookId,
+  sequence,
   attempt: z.number().int().meta({ description: 'From 1, resends counted too' }),
-  resend: z.boolean(),
+  resend: z.boolean().meta({ description: 'Asked for by hand, beside the schedule' }),
   ...attemptFields,
-  next_attempt_at: timestamp.nullable(),
+  next_attempt_at: nextAttempt,
 });
 
 export const timelineEntrySchema = z
   .discriminatedUnion('type', [changeEntrySchema, refusalEntrySchema, attemptEntrySchema])
-  .meta({ id: 'TimelineEntry' });
+  .meta({ id: 'TimelineEntry', description: 'A change, a refused change or an attempt to send a webhook' });
 export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;
 
 /** What a test webhook met. */
 export const webhookTestResultSchema = z
   .object({
-    webhook_id: z.uuid(),
-    delivered: z.boolean(),
+    webhook_id: webhookId,
+    delivered: z.boolean().meta({ description: 'Whether the answer was 2xx' }),
     ...attemptFields,
     request_body: z.string().meta({ description: 'The exact text that was signed and sent' }),
   })
-  .meta({ id: 'WebhookTestResult' });
+  .meta({ id: 'WebhookTestResult', description: 'What a test webhook met' });
 export type WebhookTestResult = z.infer<typeof webhookTestResultSchema>;
 
 /** A secret, shown this once. */
 export const rotatedSecretSchema = z
   .object({
-    webhook_secret: z.string(),
+    webhook_secret: z.string().meta({ description: 'Shown this once', examples: ['whsec_…'] }),
     previous_valid_until: timestamp.nullable().meta({ description: 'Until then older secrets sign too' }),
   })
-  .meta({ id: 'RotatedWebhookSecret' });
+  .meta({ id: 'RotatedWebhookSecret', description: 'A new signing secret' });
 export type RotatedSecretBody = z.infer<typeof rotatedSecretSchema>;
 
 const DAY_SECONDS = 86_400;
@@ -115,20 +133,21 @@ export const rotateSecretRequestSchema = z.strictObject({
         .int('must be a whole number')
         .min(0, 'must be 0 or more')
         .max(7 * DAY_SECONDS, `must be at most ${7 * DAY_SECONDS} (7 days)`),
-    ),
+    ).meta({ description: 'How long older secrets sign too; 86400 (24 hours) unless said' }),
   }),
 });
 export const STANDARD_OVERLAP_SECONDS = DAY_SECONDS;
 
 /** The body of the call that sends a test webhook. */
 export function webhookTestRequestSchema(rules: OrderRules) {
-  return z.strictObject({ data: z.strictObject({ url: webhookUrl(rules) }) });
+  const url = webhookUrl(rules).meta({ description: 'Where to send it', examples: ['https://shop.example/hooks'] });
+  return z.strictObject({ data: z.strictObject({ url }) });
 }
 
 export const webhookListQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: uuidCursor,
-  state: z.enum(WEBHOOK_STATES).optional(),
+  state: state.optional().meta({ description: 'Those in this state only', examples: ['exhausted'] }),
 });
 
 export const timelineQuerySchema = z.strictObject({
@@ -136,5 +155,6 @@ export const timelineQuerySchema = z.strictObject({
   cursor: z
     .string()
     .regex(/^\d{1,18}$/, 'must be the next_cursor of an earlier page')
-    .optional(),
+    .optional()
+    .meta(CURSOR),
 });

@@ -1,27 +1,26 @@
 import { z } from 'zod';
 import type { OrderChange } from '../domain/order';
-import { ACTORS, ORDER_STATUSES } from '../domain/status';
 import type { OrderBody } from './order';
-import { orderSchema } from './order';
+import { actor, orderSchema, orderStatus, timestamp } from './order';
 
 /** The body of an `order.status_changed` webhook. */
 export const orderStatusChangedSchema = z
   .object({
     type: z.literal('order.status_changed'),
-    timestamp: z.iso.datetime(),
+    timestamp: timestamp.meta({ description: 'When the status changed' }),
     data: z.object({
-      order: orderSchema,
-      previous_status: z.enum(ORDER_STATUSES),
+      order: orderSchema.meta({ description: 'The order as that change left it' }),
+      previous_status: orderStatus,
       sequence: z
         .number()
         .int()
         .min(1)
-        .meta({ description: 'The change of status of this order, from 1 without a gap' }),
-      actor: z.enum(ACTORS),
-      reason: z.string().nullable(),
+        .meta({ description: 'Place among the changes of status of this order: 1, 2, 3 without a gap', examples: [2] }),
+      actor,
+      reason: z.string().nullable().meta({ description: 'Why, where that was said' }),
     }),
   })
-  .meta({ id: 'OrderStatusChanged' });
+  .meta({ id: 'OrderStatusChanged', description: 'An order has changed its status' });
 export type OrderStatusChanged = z.infer<typeof orderStatusChangedSchema>;
 
 /** @param change a change of status: its `from` is not null */
@@ -43,10 +42,13 @@ export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequ
 export const webhookTestSchema = z
   .object({
     type: z.literal('webhook.test'),
-    timestamp: z.iso.datetime(),
-    data: z.object({ seller_id: z.uuid(), seller_name: z.string() }),
+    timestamp: timestamp.meta({ description: 'When it was made' }),
+    data: z.object({
+      seller_id: z.uuid().meta({ description: 'Whose endpoint is tried' }),
+      seller_name: z.string().meta({ examples: ['My shop'] }),
+    }),
   })
-  .meta({ id: 'WebhookTest' });
+  .meta({ id: 'WebhookTest', description: 'A seller tries an endpoint' });
 export type WebhookTest = z.infer<typeof webhookTestSchema>;
 
 export function toWebhookTest(seller: { id: string; name: string }, at: Date): WebhookTest {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { expectDocumented } from './contract';
 
 export interface Answer {
   status: number;
@@ -19,7 +20,7 @@ export const BASE = '/api/lending/edge/ecommerce';
 
 export type Api = ReturnType<typeof apiOf>;
 
-/** The calls of the contract, made over HTTP. */
+/** The calls of the contract, made over HTTP; each answer is held to the OpenAPI document. */
 export function apiOf(url: string, seller: { id: string; key: string }, checkoutKey: string) {
   async function call(
     method: string,
@@ -37,12 +38,10 @@ export function apiOf(url: string, seller: { id: string; key: string }, checkout
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    return {
-      status: response.status,
-      headers: response.headers,
-      text,
-      body: isJson(response) ? JSON.parse(text) : undefined,
-    };
+    const { status, headers: answered } = response;
+    const answer = { status, headers: answered, text, body: isJson(response) && text ? JSON.parse(text) : undefined };
+    expectDocumented(method, path, answer);
+    return answer;
   }
 
   return {

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import Router from '@koa/router';
+import type { OpenApiDocument } from '../contracts/openapi/document';
+import type { Context, State } from './context';
+import { CONTENT_SECURITY_POLICY, PAGE, SCRIPT, STYLE } from './docs-page';
+
+/** The contract as OpenAPI at `/openapi.json`, and a page at `/docs/` that shows it; all from this server, without a key. */
+export function docsRoutes(document: OpenApiDocument): Router<State> {
+  const router = new Router<State>();
+  router.get('/openapi.json', serveFile('json', JSON.stringify(document)));
+  const page = serveFile('html', PAGE);
+  router.get('/docs', (ctx) => {
+    if (ctx.path.endsWith('/')) {
+      page(ctx);
+      return;
+    }
+    ctx.status = 308;
+    ctx.redirect('/docs/');
+  });
+  router.get('/docs/page.js', serveFile('js', SCRIPT));
+  router.get('/docs/page.css', serveFile('css', STYLE));
+  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
+    const file = require.resolve(`swagger-ui-dist/${name}`);
+    router.get(`/docs/${name}`, serveFile(name.endsWith('.js') ? 'js' : 'css', readFileSync(file)));
+  }
+  return router;
+}
+
+/** Browsers keep it, and ask whether it has changed. */
+function serveFile(type: string, content: string | Buffer): (ctx: Context) => void {
+  const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
+  let gzipped: Buffer | undefined;
+  return (ctx) => {
+    ctx.set({
+      ETag: etag,
+      'Cache-Control': 'no-cache',
+      Vary: 'Accept-Encoding',
+      'X-Content-Type-Options': 'nosniff',
+      ...(type === 'html' && { 'Content-Security-Policy': CONTENT_SECURITY_POLICY }),
+    });
+    ctx.status = 200;
+    if (ctx.fresh) {
+      ctx.status = 304;
+      return;
+    }
+    ctx.type = type;
+    if (ctx.acceptsEncodings('gzip', 'identity') === 'gzip') {
+      ctx.set('Content-Encoding', 'gzip');
+      ctx.body = gzipped ??= gzipSync(content);
+    } else {
+      ctx.body = content;
+    }
+  };
+}

@@ -1,0 +1,99 @@
+import type { CreatedOrderBody, OrderBody } from '../order';
+import type { TimelineEntryBody, WebhookEventBody, WebhookTestResult } from '../webhook-log';
+
+/** Examples of the document, all of the same order. */
+export const createdOrder: CreatedOrderBody = {
+  id: '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34',
+  amount: 1234.5,
+  reference: 'web-100042',
+  order_url: 'https://checkout.example/pay/9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65/',
+  status: 'CREATED',
+  allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
+};
+
+export const order: OrderBody = {
+  id: createdOrder.id,
+  amount: createdOrder.amount,
+  reference: createdOrder.reference,
+  redirect_url: `https://shop.example/thank-you?orderId=${createdOrder.id}`,
+  pricing: {
+    representative_interest: 0,
+    promotions: [{ name: 'Interest free', interest_free_days: 90, valid_until: '2027-01-31' }],
+  },
+  pay_link_id: '9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65',
+  seller_name: 'My shop',
+  status: 'PENDING',
+  allowed_payment_terms: createdOrder.allowed_payment_terms,
+  order_url: createdOrder.order_url,
+  source: 'woocommerce',
+  meta_data: { basket: 'b-17' },
+};
+
+export const cancelledOrder: OrderBody = {
+  ...order,
+  status: 'UNSUCCESSFUL',
+  cancelled_at: '2026-11-21T09:12:30.512Z',
+};
+
+export const approvedOrder: OrderBody = { ...order, status: 'APPROVED' };
+
+export const webhookEvent: WebhookEventBody = {
+  id: '7d0f3c1e-5b0e-8f6a-a1d3-2f6b7f0c9e11',
+  type: 'order.status_changed',
+  order_id: order.id,
+  reference: order.reference,
+  sequence: 1,
+  state: 'exhausted',
+  attempts: 10,
+  created_at: '2026-11-21T09:00:00.000Z',
+  next_attempt_at: null,
+  resend_requested_at: null,
+};
+
+const attempt = {
+  status: 503,
+  error: 'http_status',
+  error_detail: 'answered 503',
+  address: '192.0.2.7',
+  duration_ms: 84,
+  connected_ms: 21,
+  headers_ms: 83,
+  response_body: 'busy',
+};
+
+export const timeline: TimelineEntryBody[] = [
+  {
+    type: 'change',
+    at: '2026-11-21T09:00:00.000Z',
+    event: 'signup_started',
+    from: 'CREATED',
+    to: 'PENDING',
+    actor: 'checkout',
+    reason: null,
+    version: 2,
+    webhook: {
+      id: webhookEvent.id,
+      sequence: 1,
+      state: 'pending',
+      next_attempt_at: '2026-11-21T09:00:05.212Z',
+    },
+  },
+  {
+    type: 'webhook_attempt',
+    at: '2026-11-21T09:00:00.140Z',
+    webhook_id: webhookEvent.id,
+    sequence: 1,
+    attempt: 1,
+    resend: false,
+    ...attempt,
+    next_attempt_at: '2026-11-21T09:00:05.212Z',
+  },
+];
+
+export const webhookTestResult: WebhookTestResult = {
+  webhook_id: '51b8b1a0-5d0a-4c3f-9d0f-5d8f3b6a7c22',
+  delivered: false,
+  ...attempt,
+  request_body:
+    '{"type":"webhook.test","timestamp":"2026-11-21T09:00:00.000Z","data":{"seller_id":"c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70","seller_name":"My shop"}}',
+};

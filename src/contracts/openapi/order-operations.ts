@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import { createdOrderSchema, orderSchema } from '../order';
+import type { OrderRules } from '../requests';
+import { createOrderRequestSchema, idempotencyKeySchema, progressRequestSchema } from '../requests';
+import { approvedOrder, cancelledOrder, createdOrder, order } from './examples';
+import { HEADERS, sometimes } from './headers';
+import { PATH_IDS, inData, operation } from './operation';
+
+const { supplier, order: orderIds } = PATH_IDS;
+const RETRIEVED = { pending: { summary: 'The customer has started the signup', value: { data: order } } };
+const CANCELLED = { cancelled: { summary: 'Cancelled', value: { data: cancelledOrder } } };
+
+/** Where a new order can be passed on to. */
+const ORDER_ID = { order_id: '$response.body#/data/id' };
+const CREATED_LINKS = {
+  retrieveOrder: { operationId: 'retrieveOrder', parameters: ORDER_ID },
+  cancelOrder: { operationId: 'cancelOrder', parameters: ORDER_ID },
+  retrieveTimeline: { operationId: 'retrieveTimeline', parameters: ORDER_ID },
+  reportProgress: { operationId: 'reportProgress', parameters: ORDER_ID },
+};
+
+function createOrder(rules: OrderRules) {
+  return operation({
+    operationId: 'createOrder',
+    tag: 'Orders',
+    summary: 'Create an order',
+    description:
+      'A shop creates an order and sends its customer to `order_url`. An order is never edited: a change of price is a ' +
+      'new order, which may have the same reference once the first one is cancelled.\n\n' +
+      '`null` for an optional field means that it was left out. Unknown fields are refused, with the name that was ' +
+      'probably meant.\n\n' +
+      'With an `Idempotency-Key` the call can be repeated safely: the same key and body get the first answer again. ' +
+      'Without one, a repeat meets `duplicate_reference`, which tells where the first order is.',
+    key: 'seller',
+    path: supplier,
+    headers: { 'Idempotency-Key': idempotencyKeySchema },
+    body: {
+      schema: createOrderRequestSchema(rules, false).meta({ id: 'CreateOrderRequest' }),
+      required: true,
+      examples: {
+        smallest: {
+          summary: 'The smallest, where the account has a default redirect address',
+          value: { data: { amount: 1234.5, reference: 'web-100042' } },
+        },
+        everything: {
+          summary: 'With everything',
+          value: {
+            data: {
+              amount: 249.99,
+              reference: 'web-100043',
+              allowed_payment_terms: ['PAY_LATER'],
+              webhook_url: 'https://shop.example/hooks',
+              redirect_url: 'https://shop.example/thank-you?basket=17',
+              source: 'woocommerce',
+              meta_data: { basket: 'b-17' },
+            },
+          },
+        },
+      },
+    },
+    answer: {
+      status: 201,
+      description: 'The order, or the one that the first call with this Idempotency-Key made',
+      schema: inData(createdOrderSchema),
+      examples: { created: { summary: 'A new order', value: { data: createdOrder } } },
+      headers: { Location: HEADERS.location, 'Idempotency-Replayed': sometimes(HEADERS.idempotencyReplayed) },
+      links: CREATED_LINKS,
+    },
+    errors: ['invalid_idempotency_key', 'duplicate_reference', 'idempotency_key_in_progress', 'idempotency_key_reused'],
+  });
+}
+
+const retrieve = (operationId: string, path: z.ZodRawShape, scope: string) =>
+  operation({
+    operationId,
+    tag: 'Orders',
+    summary: `Retrieve an order${scope}`,
+    description: 'The order as it is now. `Order-Source` says whether its workflow or the last snapshot answered.',
+    key: 'seller',
+    path,
+    answer: {
+      status: 200,
+      description: 'The order',
+      schema: inData(orderSchema),
+      examples: RETRIEVED,
+      headers: { 'Order-Source': HEADERS.orderSource },
+    },
+  });
+
+const cancel = (operationId: string, path: z.ZodRawShape, scope: string) =>
+  operation({
+    operationId,
+    tag: 'Orders',
+    summary: `Cancel an order${scope}`,
+    description:
+      'The order becomes UNSUCCESSFUL and gets `cancelled_at`. Cancelling it again changes nothing and is answered ' +
+      'alike; a SUCCESSFUL order is refused. A cancelled order can still be retrieved.',
+    key: 'seller',
+    path,
+    answer: { status: 200, description: 'The cancelled order', schema: inData(orderSchema), examples: CANCELLED },
+    errors: ['order_not_cancellable'],
+  });
+
+const checkConnection = operation({
+  operationId: 'checkConnection',
+  tag: 'Orders',
+  summary: 'Check key and seller id',
+  description: 'For the settings page of a plugin: 200 where the key is live and belongs to the seller.',
+  key: 'seller',
+  path: supplier,
+  answer: {
+    status: 200,
+    description: 'Key and seller id fit',
+    schema: inData(
+      z.object({
+        seller_id: z.uuid().meta({ description: 'Your id as a seller' }),
+        seller_name: z.string().meta({ examples: ['My shop'] }),
+      }),
+    ),
+    examples: {
+      fits: {
+        summary: 'They fit',
+        value: { data: { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' } },
+      },
+    },
+  },
+});
+
+const reportProgress = operation({
+  operationId: 'reportProgress',
+  tag: 'Checkout',
+  summary: "Report the customer's progress",
+  description:
+    'The checkout flow, with its own key, tells what the customer has come to: `signup_started` (CREATED to PENDING), ' +
+    '`approved` (PENDING to APPROVED), `declined` (PENDING to UNSUCCESSFUL), `completed` (APPROVED to SUCCESSFUL), ' +
+    '`failed` (any that is not final, to UNSUCCESSFUL). One that the order has had already changes nothing and is ' +
+    'answered 200; any other is refused.',
+  key: 'checkout',
+  path: orderIds,
+  body: {
+    schema: progressRequestSchema,
+    required: true,
+    examples: {
+      signupStarted: { summary: 'The signup has begun', value: { data: { event: 'signup_started' } } },
+      failed: { summary: 'With a reason', value: { data: { event: 'failed', reason: 'Identity check failed' } } },
+    },
+  },
+  answer: {
+    status: 200,
+    description: 'The order after it',
+    schema: inData(orderSchema),
+    examples: { approved: { summary: 'Approved', value: { data: approvedOrder } } },
+  },
+  errors: ['transition_not_allowed'],
+});
+
+export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPathsObject {
+  const inSeller = { ...supplier, ...orderIds };
+  return {
+    [`${basePath}/seller/{supplier_uuid}/order/`]: { post: createOrder(rules) },
+    [`${basePath}/order/{order_id}/`]: {
+      get: retrieve('retrieveOrder', orderIds, ''),
+      delete: cancel('cancelOrder', orderIds, ''),
+    },
+    [`${basePath}/seller/{supplier_uuid}/order/{order_id}/`]: {
+      get: retrieve('retrieveSellerOrder', inSeller, ' of a seller'),
+      delete: cancel('cancelSellerOrder', inSeller, ' of a seller'),
+    },
+    [`${basePath}/seller/{supplier_uuid}/connection_check/`]: { get: checkConnection },
+    [`${basePath}/order/{order_id}/progress/`]: { post: reportProgress },
+  };
+}

@@ -1,0 +1,154 @@
+import { z } from 'zod';
+import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { FieldError, ProblemBody, ProblemCode } from '../problem';
+import { PROBLEMS, Problem } from '../problem';
+import { HEADERS, STANDARD_HEADERS, sometimes } from './headers';
+
+interface Example {
+  detail: string;
+  errors?: readonly FieldError[];
+  members?: Partial<Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status'>>;
+}
+
+const PROBLEM_TYPE = 'application/problem+json';
+
+/** What each error says, as an example. */
+const EXAMPLES: Record<ProblemCode, Example> = {
+  malformed_json: { detail: 'The body is empty.' },
+  bad_request: { detail: 'The request could not be read as HTTP.' },
+  invalid_idempotency_key: {
+    detail: 'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.',
+  },
+  unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a live seller key.' },
+  not_found: { detail: 'There is nothing at this address for your key.' },
+  method_not_allowed: { detail: 'PUT is not served here.' },
+  request_timeout: { detail: 'The request did not arrive in time. Nothing was changed.' },
+  duplicate_reference: {
+    detail: 'Another order of yours that is not UNSUCCESSFUL has this reference.',
+    errors: [
+      {
+        code: 'duplicate_reference',
+        detail: 'Another order of yours that is not UNSUCCESSFUL has this reference.',
+        pointer: '/data/reference',
+      },
+    ],
+    members: {
+      order_id: '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34',
+      order_url: 'https://checkout.example/pay/9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65/',
+    },
+  },
+  idempotency_key_in_progress: {
+    detail: 'The first request with this Idempotency-Key has not ended yet; repeating the call is safe.',
+  },
+  order_not_cancellable: {
+    detail: 'The order is SUCCESSFUL and cannot be cancelled.',
+    members: { order_status: 'SUCCESSFUL' },
+  },
+  transition_not_allowed: {
+    detail: 'completed is not allowed: the order is CREATED.',
+    errors: [
+      {
+        code: 'transition_not_allowed',
+        detail: 'Not allowed while the order is CREATED',
+        pointer: '/data/event',
+      },
+    ],
+    members: { order_status: 'CREATED' },
+  },
+  payload_too_large: { detail: 'The body may be at most 64kb.' },
+  unsupported_media_type: { detail: 'Send the body as application/json.' },
+  invalid_request: {
+    detail: '/data/amount must be more than 0; /data/webhookurl is unknown; did you mean webhook_url?',
+    errors: [
+      { code: 'too_small', detail: 'must be more than 0', pointer: '/data/amount' },
+      { code: 'unknown_field', detail: 'is unknown; did you mean webhook_url?', pointer: '/data/webhookurl' },
+    ],
+  },
+  idempotency_key_reused: { detail: 'This Idempotency-Key was used for an order with another body.' },
+  rate_limited: {
+    detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing was changed; come back in 7 s.',
+  },
+  headers_too_large: { detail: 'Request line and headers may be 16384 bytes together.' },
+  internal_error: { detail: 'Something went wrong on our side. Quote the request_id when you ask about it.' },
+  service_unavailable: {
+    detail: 'The database cannot be reached, and the outcome is unknown. Repeating the same call is safe.',
+  },
+};
+
+/** Headers that come with some errors only. */
+const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
+  unauthorized: { 'WWW-Authenticate': HEADERS.wwwAuthenticate },
+  method_not_allowed: { Allow: HEADERS.allow },
+  idempotency_key_in_progress: { 'Retry-After': HEADERS.retryAfter },
+  rate_limited: { 'Retry-After': HEADERS.retryAfter },
+  service_unavailable: { 'Retry-After': HEADERS.retryAfter },
+};
+
+/** Errors of what never got as far as the limits. */
+const BEFORE_LIMITS: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'headers_too_large'];
+
+/** The answers to errors, by status: each says which codes it can have, with an example of each. */
+export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
+  const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
+  return Object.fromEntries(
+    [...statuses].map((status) => [
+      String(status),
+      problemResponse([...new Set(codes)].filter((code) => PROBLEMS[code].status === status).sort()),
+    ]),
+  );
+}
+
+const responses = new Map<string, ZodOpenApiResponseObject>();
+
+/** Of no operation: it answers the methods that have none. */
+export const methodNotAllowedResponse = createResponse('MethodNotAllowed', ['method_not_allowed']);
+
+/** The same object for the same codes, so that the document holds it once. */
+function problemResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
+  const id = codes.map(toPascalCase).join('Or');
+  const response = responses.get(id) ?? createResponse(id, codes);
+  responses.set(id, response);
+  return response;
+}
+
+function createResponse(id: string, codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
+  const examples = codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code) }] as const);
+  return {
+    id,
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '),
+    headers: z.object(headersOf(codes)),
+    content: {
+      [PROBLEM_TYPE]: {
+        schema: { $ref: '#/components/schemas/Problem', properties: { code: { enum: [...codes] } } },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
+}
+
+/** What comes with some of the codes only is optional. */
+function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
+  const each = codes.map((code): Record<string, z.ZodType> => ({
+    ...(BEFORE_LIMITS.includes(code) ? { 'X-Request-Id': HEADERS.requestId } : STANDARD_HEADERS),
+    'Cache-Control': HEADERS.cacheControl,
+    ...OWN_HEADERS[code],
+  }));
+  return Object.fromEntries(
+    Object.entries(Object.assign({}, ...each) as Record<string, z.ZodType>).map(([name, header]) => [
+      name,
+      each.every((headers) => name in headers) ? header : sometimes(header),
+    ]),
+  );
+}
+
+function exampleOf(code: ProblemCode): ProblemBody {
+  const { detail, ...options } = EXAMPLES[code];
+  return new Problem(code, detail, options).toBody(
+    '/api/lending/edge/ecommerce/order/3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34/',
+    '0d2c9c6e-7e7b-4a53-9f0b-2f1f3f6f6c11',
+  );
+}
+
+function toPascalCase(code: string): string {
+  return code.replace(/(?:^|_)(\w)/g, (_match, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,120 @@
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import type { OpenApiDocument } from '../../src/contracts/openapi/document';
+import { createOpenApiDocument } from '../../src/contracts/openapi/document';
+import { BASE_PATH } from '../../src/api/order-routes';
+import type { Answer } from './api';
+
+/** The document that a service with test settings shows. */
+export const document: OpenApiDocument = createOpenApiDocument(BASE_PATH, {
+  maxAmountPence: 1_000_000_000,
+  httpsOnly: false,
+  checkWebhookUrl: () => undefined,
+});
+
+const ROOT = 'openapi.json';
+/** What HTTP itself puts into an answer. */
+const HTTP_HEADERS = ['connection', 'content-encoding', 'content-length', 'content-type', 'date', 'keep-alive'];
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+addFormats(ajv);
+ajv.addSchema(closed(document), ROOT);
+const validators = new Map<string, ValidateFunction>();
+
+/** The same with every object closed: an answer may grow, but not unseen. */
+function closed(node: any): any {
+  if (Array.isArray(node)) return node.map(closed);
+  if (typeof node !== 'object' || node === null) return node;
+  const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, closed(value)]));
+  const isOpen = copy.type === 'object' && copy.properties && copy.additionalProperties === undefined;
+  return isOpen ? { ...copy, unevaluatedProperties: false } : copy;
+}
+
+export interface DocumentedOperation {
+  method: string;
+  path: string;
+  /** Tells its place in the document: keys from the root. */
+  place: string[];
+  operation: any;
+}
+
+export const operations: DocumentedOperation[] = Object.entries(document.paths ?? {}).flatMap(([path, item]) =>
+  METHODS.filter((method) => method in item).map((method) => ({
+    method: method.toUpperCase(),
+    path,
+    place: ['paths', path, method],
+    operation: item[method as 'get'],
+  })),
+);
+
+/** What `place` holds, and where it really stands: a reference leads on to its component. */
+export function resolve(place: readonly string[]): { place: string[]; value: any } {
+  const value = place.reduce<any>((node, key) => node?.[key], document);
+  if (typeof value?.$ref !== 'string' || 'properties' in value) return { place: [...place], value };
+  return resolve(value.$ref.slice(2).split('/').map(unescape));
+}
+const unescape = (key: string): string => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~');
+const escape = (key: string): string => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));
+
+/** Why a value does not fit the schema at a place in the document; nothing where it does. */
+export function misfits(place: readonly string[], value: unknown): string[] {
+  const $ref = `${ROOT}#/${place.map(escape).join('/')}`;
+  const validate = validators.get($ref) ?? ajv.compile({ $ref });
+  validators.set($ref, validate);
+  if (validate(value)) return [];
+  return (validate.errors ?? []).map(
+    (error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`,
+  );
+}
+
+/** The operation that a call meets, or what is said of its path where the method has none. */
+export function operationAt(method: string, path: string): DocumentedOperation | 'no method' | undefined {
+  const [pathname = ''] = path.split('?');
+  const there = operations.filter((one) => pattern(one.path).test(pathname));
+  if (there.length === 0) return undefined;
+  return there.find((one) => one.method === (method === 'HEAD' ? 'GET' : method)) ?? 'no method';
+}
+
+function pattern(path: string): RegExp {
+  return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+').replace(/\/$/, '/?')}$`, 'i');
+}
+
+/** @throws Error where an answer is not as the document has it */
+export function expectDocumented(method: string, path: string, answer: Answer): void {
+  const found = operationAt(method, path);
+  if (found === undefined || (found === 'no method' && method === 'OPTIONS')) return;
+  const place = found === 'no method' ? ['components', 'responses', 'MethodNotAllowed'] : answerPlace(found, answer);
+  const wrong = [...wrongHeaders(place, answer), ...(method === 'HEAD' ? [] : wrongBody(place, answer))];
+  if (found === 'no method' && answer.status !== 405) wrong.push('a method without an operation is served');
+  if (wrong.length > 0) {
+    throw new Error([`${method} ${path} ${answer.status} is not as documented:`, ...wrong, answer.text].join('\n  '));
+  }
+}
+
+function answerPlace({ place }: DocumentedOperation, { status }: Answer): string[] {
+  return resolve([...place, 'responses', String(status)]).place;
+}
+
+function wrongHeaders(place: string[], { headers }: Answer): string[] {
+  const response = resolve(place).value;
+  if (response === undefined) return ['the status is not documented'];
+  const documented = Object.keys(response.headers ?? {});
+  const known = [...HTTP_HEADERS, ...documented.map((name) => name.toLowerCase())];
+  const undocumented = [...headers.keys()].filter((name) => !known.includes(name));
+  const misfitting = documented.flatMap((name) => {
+    const header = resolve([...place, 'headers', name]);
+    const value = headers.get(name);
+    if (value === null) return header.value.required ? [`the header ${name} is missing`] : [];
+    return misfits([...header.place, 'schema'], value).map((why) => `header ${name}: ${why}`);
+  });
+  return [...undocumented.map((name) => `the header ${name} is not documented`), ...misfitting];
+}
+
+function wrongBody(place: string[], answer: Answer): string[] {
+  const content = Object.keys(resolve(place).value?.content ?? {});
+  const type = answer.headers.get('Content-Type')?.split(';')[0];
+  if (type === undefined && content.length === 0) return [];
+  if (type === undefined || !content.includes(type)) return [`the content type ${type} is not documented`];
+  return misfits([...place, 'content', type, 'schema'], answer.body);
+}
