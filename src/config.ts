@@ -48,6 +48,8 @@ const settings = z.object({
     .number()
     .refine((pounds) => (poundsToPence(pounds) ?? 0) > 0 && pounds < 1e12, 'must be pounds, more than 0')
     .default(10_000_000),
+  // Sellers are promised 30.
+  IDEMPOTENCY_KEY_DAYS: integer(30, 3650).default(30),
   ORDER_EXPIRES_AFTER_MS: ms(1000, 366 * 86_400_000).optional(),
   QUERY_BUDGET_MS: ms(1, 10_000).default(150),
   UPDATE_TIMEOUT_MS: ms(100, 60_000).default(10_000),
@@ -116,6 +118,8 @@ export interface Config extends DatabaseConfig, WorkflowConfig {
   databasePoolSize: number;
   checkoutBaseUrl: string;
   maxAmountPence: number;
+  /** For how long Idempotency-Keys are kept. */
+  idempotencyKeyDays: number;
   orderExpiresAfterMs: number | undefined;
   queryBudgetMs: number;
   startsInFlight: number;
@@ -167,6 +171,7 @@ export function loadConfig(env: Environment): Config {
     databasePoolSize: data.DATABASE_POOL_SIZE,
     checkoutBaseUrl: data.CHECKOUT_BASE_URL,
     maxAmountPence: poundsToPence(data.MAX_ORDER_AMOUNT) ?? 0,
+    idempotencyKeyDays: data.IDEMPOTENCY_KEY_DAYS,
     orderExpiresAfterMs: data.ORDER_EXPIRES_AFTER_MS,
     queryBudgetMs: data.QUERY_BUDGET_MS,
     startsInFlight: data.STARTS_IN_FLIGHT,

@@ -51,6 +51,7 @@ export async function startWorker(
     log,
     intervalMs: config.sweep.intervalMs,
     checkAfterMs: config.sweep.checkAfterMs,
+    idempotencyKeyDays: config.idempotencyKeyDays,
   });
   log.info({ health_port: health.port }, 'worker is up');
   return {

@@ -1,6 +1,6 @@
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { fieldErrors } from '../contracts/field-errors';
+import { fieldErrors, fromPointer } from '../contracts/field-errors';
 import type { FieldError } from '../contracts/problem';
 import { Problem } from '../contracts/problem';
 import type { Context, Next } from './context';
@@ -38,8 +38,11 @@ export async function jsonBody(ctx: Context, next: Next): Promise<void> {
 
 /** Reads a JSON body where there is one. */
 export async function optionalJsonBody(ctx: Context, next: Next): Promise<void> {
-  const isEmpty = ctx.get('Transfer-Encoding') === '' && Number(ctx.get('Content-Length')) === 0;
-  await (isEmpty ? next() : jsonBody(ctx, next));
+  await (hasBody(ctx) ? jsonBody(ctx, next) : next());
+}
+
+export function hasBody(ctx: Context): boolean {
+  return ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length')) !== 0;
 }
 
 function toProblem(error: Error & { type?: string; status?: number }): Problem {
@@ -70,7 +73,7 @@ export function validateQuery<T extends z.ZodType>(schema: T, query: unknown): z
   if (!error) return data;
   const errors = fieldErrors(error, schema).map(({ pointer = '', ...rest }) => ({
     ...rest,
-    parameter: pointer.slice(1),
+    parameter: fromPointer(pointer),
   }));
   const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, parameter }) => `?${parameter} ${detail}`);
   throw new Problem('invalid_request', `${told.join('; ')}.`, { errors });

@@ -11,7 +11,7 @@ import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
 import type { Authenticate } from './authenticate';
 import { sellerOf } from './authenticate';
-import { jsonBody, optionalJsonBody, validate, validateQuery } from './body';
+import { hasBody, jsonBody, optionalJsonBody, validate, validateQuery } from './body';
 import type { State } from './context';
 import { BASE_PATH, orderIdOf } from './order-routes';
 import { answerPage } from './page';
@@ -39,7 +39,7 @@ export function webhookRoutes(deps: OrderDependencies, authenticate: Authenticat
   });
   router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);
-    const { data } = validate(rotateSecretRequestSchema, ctx.request.body ?? { data: {} });
+    const { data } = validate(rotateSecretRequestSchema, hasBody(ctx) ? ctx.request.body : { data: {} });
     ctx.body = { data: await rotateSecret(deps.db, id, data.overlap_seconds ?? STANDARD_OVERLAP_SECONDS) };
   });
   router.post('/seller/:sellerId/webhook_test', seller, jsonBody, async (ctx) => {

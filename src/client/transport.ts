@@ -40,8 +40,8 @@ interface Failure {
 export function createTransport(options: TransportOptions): Transport {
   return async <T>(call: Call): Promise<T> => {
     for (let retries = 0; ; retries++) {
-      const result = await attempt<T>(options, call);
-      if ('value' in result) return result.value;
+      const result = await attempt(options, call);
+      if ('value' in result) return result.value as T;
       const { error, retryAfterMs } = result;
       if (retries >= options.maxRetries || retryAfterMs > LONGEST_RETRY_AFTER_MS || !mayRepeat(call, error))
         throw error;
@@ -50,7 +50,7 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-async function attempt<T>(options: TransportOptions, call: Call): Promise<{ value: T } | Failure> {
+async function attempt(options: TransportOptions, call: Call): Promise<{ value: unknown } | Failure> {
   let response: Response;
   let text: string;
   try {
@@ -72,7 +72,7 @@ async function attempt<T>(options: TransportOptions, call: Call): Promise<{ valu
     return { error: toConnectionError(error, options.timeoutMs), retryAfterMs: 0 };
   }
   const body = parse(text);
-  if (response.ok && body !== undefined) return { value: body as T };
+  if (response.ok && body !== undefined) return { value: body };
   const seconds = Number(response.headers.get('Retry-After'));
   return { error: toServiceError(response.status, body), retryAfterMs: seconds > 0 ? seconds * 1000 : 0 };
 }

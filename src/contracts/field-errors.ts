@@ -57,6 +57,11 @@ function shapeOf(schema: unknown): Record<string, unknown> | undefined {
   return (schema as { shape?: Record<string, unknown> } | undefined)?.shape;
 }
 
+/** The name that a pointer of one step leads to. */
+export function fromPointer(pointer: string): string {
+  return pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
+}
+
 /** RFC 6901. */
 export function toPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

@@ -1,7 +1,7 @@
 import type { Attachments, CreatedOrderBody } from '../contracts/order';
 import { penceToPounds } from '../domain/money';
 import type { OrderHistory } from '../domain/order';
-import type { Db, DbClient } from './pool';
+import type { Db } from './pool';
 
 /** A claim on an Idempotency-Key: what it stands for and what it answers from now on. */
 export interface IdempotencyClaim {
@@ -66,17 +66,4 @@ export async function insertOrder(
     ],
   );
   return rowCount === 1;
-}
-
-export interface ClaimedKey {
-  requestDigest: Buffer;
-  response: CreatedOrderBody;
-}
-
-export async function findIdempotencyKey(db: DbClient, sellerId: string, key: string): Promise<ClaimedKey | undefined> {
-  const { rows } = await db.query<{ request_digest: Buffer; response: CreatedOrderBody }>(
-    'select request_digest, response from idempotency_key where seller_id = $1 and key = $2',
-    [sellerId, key],
-  );
-  return rows[0] && { requestDigest: rows[0].request_digest, response: rows[0].response };
 }

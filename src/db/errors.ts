@@ -29,6 +29,8 @@ export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code === '23505' ? error.constraint : undefined;
 }
 
-export function isLockTimeout(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && error.code === '55P03';
+/** Whether a statement waited too long for another one's row of that table. */
+export function isLockTimeout(error: unknown, table: string): boolean {
+  // Postgres names the table in its context alone.
+  return error instanceof pg.DatabaseError && error.code === '55P03' && !!error.where?.includes(`"${table}"`);
 }

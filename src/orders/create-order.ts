@@ -3,8 +3,9 @@ import type { CreatedOrderBody } from '../contracts/order';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order';
 import { Problem } from '../contracts/problem';
 import type { CreateOrderRequest } from '../contracts/requests';
-import { findIdempotencyKey, insertOrder } from '../db/create-order';
+import { insertOrder } from '../db/create-order';
 import { isLockTimeout, violatedConstraint } from '../db/errors';
+import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/orders';
 import type { Seller } from '../db/sellers';
 import type { Order } from '../domain/order';
@@ -13,45 +14,64 @@ import { PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import type { OrderDependencies } from './dependencies';
 
-/** A reference that is given up while we look up who holds it is free again. */
+/** A reference may be given up, or a key be forgotten, while we look up who holds it. */
 const MAX_TRIES = 3;
 
-/**
- * @returns the answer, and whether it is the one that an earlier request with the same Idempotency-Key got
- * @throws Problem `invalid_request` for more than the seller's own limit
- */
+export interface CreatedOrder {
+  body: CreatedOrderBody;
+  /** Whether it is the answer that an earlier request with the same Idempotency-Key got. */
+  replayed: boolean;
+}
+
+/** @throws Problem where the reference is taken, the key in use, or the amount above the seller's own limit */
 export async function createOrder(
   deps: OrderDependencies,
   seller: Seller,
   request: CreateOrderRequest,
   idempotencyKey: string | undefined,
-): Promise<{ body: CreatedOrderBody; replayed: boolean }> {
+): Promise<CreatedOrder> {
   throwIfTooMuch(seller, request.amount);
-  const requestDigest = createHash('sha256').update(JSON.stringify(request)).digest();
-  for (let tries = 1; ; tries++) {
-    const order = newOrder(deps, seller, request);
-    const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
-    const history = created(order, 'seller');
-    try {
-      const inserted = await insertOrder(deps.db, {
-        ...history,
-        attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
-        sweepAfterMs: deps.sweepStartAfterMs,
-        idempotency: idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest, response: body },
-      });
-      if (inserted) {
-        deps.starter.start(history);
-        return { body, replayed: false };
-      }
-      if (idempotencyKey === undefined) throw new Error('no row was inserted, and no key was claimed');
-      return { body: await replay(deps, seller.id, idempotencyKey, requestDigest), replayed: true };
-    } catch (error) {
-      if (idempotencyKey !== undefined && isLockTimeout(error)) throw stillRunning();
-      if (violatedConstraint(error) !== 'orders_reference') throw error;
-      await throwIfTaken(deps, seller.id, request.reference);
-      if (tries === MAX_TRIES) throw error;
-    }
+  for (let tries = 1; tries <= MAX_TRIES; tries++) {
+    const created = await tryToCreate(deps, seller, request, idempotencyKey);
+    if (created) return created;
   }
+  throw new Problem(
+    'service_unavailable',
+    'The reference was taken and given up again at each try. Nothing was changed; repeating the call is safe.',
+    { headers: { 'Retry-After': '1' } },
+  );
+}
+
+/** @returns undefined where what stood in its way is gone by now, so that another try may do */
+async function tryToCreate(
+  deps: OrderDependencies,
+  seller: Seller,
+  request: CreateOrderRequest,
+  key: string | undefined,
+): Promise<CreatedOrder | undefined> {
+  const requestDigest = createHash('sha256').update(JSON.stringify(request)).digest();
+  const order = newOrder(deps, seller, request);
+  const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
+  const history = created(order, 'seller');
+  try {
+    const inserted = await insertOrder(deps.db, {
+      ...history,
+      attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
+      sweepAfterMs: deps.sweepStartAfterMs,
+      idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
+    });
+    if (inserted) {
+      deps.starter.start(history);
+      return { body, replayed: false };
+    }
+  } catch (error) {
+    if (isLockTimeout(error, 'idempotency_key')) throw stillRunning();
+    if (violatedConstraint(error) !== 'orders_reference') throw error;
+    await throwIfTaken(deps, seller.id, request.reference);
+    return undefined;
+  }
+  if (key === undefined) throw new Error('no row was inserted, and no key was claimed');
+  return replay(deps, seller.id, key, requestDigest);
 }
 
 function throwIfTooMuch({ maxAmountPence }: Seller, amountPence: number): void {
@@ -91,14 +111,13 @@ async function replay(
   sellerId: string,
   key: string,
   requestDigest: Buffer,
-): Promise<CreatedOrderBody> {
+): Promise<CreatedOrder | undefined> {
   const claimed = await findIdempotencyKey(db, sellerId, key);
-  // The first request failed after all and gave the key back.
-  if (!claimed) throw stillRunning();
+  if (!claimed) return undefined;
   if (!claimed.requestDigest.equals(requestDigest)) {
     throw new Problem('idempotency_key_reused', 'This Idempotency-Key was used for an order with another body.');
   }
-  return claimed.response;
+  return { body: claimed.response, replayed: true };
 }
 
 function stillRunning(): Problem {

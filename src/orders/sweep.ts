@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { pruneIdempotencyKeys } from '../db/idempotency-keys';
 import type { Db } from '../db/pool';
 import type { DueOrder } from '../db/sweep';
 import { leaseDueOrders, markRunning } from '../db/sweep';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 
 const BATCH = 50;
+const PRUNE_BATCH = 1000;
 /** A sweep that dies gives its orders back after this. */
 const LEASE_MS = 30_000;
 /** What was changed longer ago than this is known to the workflow, unless that was reset or restored. */
@@ -18,14 +20,17 @@ export interface SweepOptions {
   log: Logger;
   intervalMs: number;
   checkAfterMs: number;
+  /** For how long Idempotency-Keys are kept. */
+  idempotencyKeyDays: number;
 }
 
 /**
  * Starts the workflows that were never started and resumes those that are gone while their order is open or a webhook
- * unsettled: after a crash, a lost Temporal database or an operator's terminate.
+ * unsettled: after a crash, a lost Temporal database or an operator's terminate. Forgets old Idempotency-Keys.
  * @returns a function that stops it and resolves when it has
  */
-export function startSweep({ db, workflows, log, intervalMs, checkAfterMs }: SweepOptions): () => Promise<void> {
+export function startSweep(options: SweepOptions): () => Promise<void> {
+  const { db, workflows, log, intervalMs, checkAfterMs, idempotencyKeyDays } = options;
   const stopping = new AbortController();
 
   async function resume({ order, changes, resendAsked }: DueOrder): Promise<void> {
@@ -53,17 +58,23 @@ export function startSweep({ db, workflows, log, intervalMs, checkAfterMs }: Swe
     }
   }
 
+  /** @returns whether there is more to do at once */
+  async function sweepOnce(): Promise<boolean> {
+    const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
+    await Promise.all(orders.map(ensureRunning));
+    const pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
+    return orders.length === BATCH || pruned === PRUNE_BATCH;
+  }
+
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      let due = 0;
+      let more = false;
       try {
-        const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
-        due = orders.length;
-        await Promise.all(orders.map(ensureRunning));
+        more = await sweepOnce();
       } catch (error) {
         log.warn({ err: error }, 'sweep: tried again later');
       }
-      if (due < BATCH) await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      if (!more) await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 

@@ -180,3 +180,17 @@ test('a call that waits for a first one which fails makes the order itself', asy
   const { status, headers } = await waiting;
   expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
 });
+
+test('a call that waits too long for another order with its reference is not told that its key is in use', async () => {
+  const { db, api } = stack;
+  const { id } = (await api.create()).body.data;
+  const other = await db.connect();
+  await other.query('begin');
+  await other.query('update orders set reference = $1 where id = $2', ['awaited', id]);
+  const waiting = await create('awaiting', { reference: 'awaited' });
+  await other.query('rollback');
+  other.release();
+  expectProblem(waiting, 503, 'service_unavailable');
+  const { status, headers } = await create('awaiting', { reference: 'awaited' });
+  expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
+});

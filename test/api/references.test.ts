@@ -55,3 +55,16 @@ test('references that differ at all are different ones', async () => {
     expect((await stack.api.create({ reference })).status).toBe(201);
   }
 });
+
+test('a reference that is taken at each try and free whenever we look is answered 503, not 500, and nothing is made', async () => {
+  const { db, api } = stack;
+  await db.query(`create function snatch() returns trigger language plpgsql as $$
+    begin raise exception using errcode = '23505', constraint = 'orders_reference'; end $$`);
+  await db.query(`create trigger snatch before insert on orders for each row
+    when (new.reference = 'snatched') execute function snatch()`);
+  const answer = await api.create({ reference: 'snatched' });
+  await db.query('drop trigger snatch on orders');
+  expect(expectProblem(answer, 503, 'service_unavailable').detail).toMatch(/Nothing was changed; repeating .* is safe/);
+  expect(answer.headers.get('Retry-After')).toBe('1');
+  expect((await api.create({ reference: 'snatched' })).status).toBe(201);
+});

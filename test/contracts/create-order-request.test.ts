@@ -396,6 +396,20 @@ describe('meta_data', () => {
     expect(refuseData({ meta_data: json(text) })).toEqual(['/data/meta_data invalid_characters']);
   });
 
+  test.each(['9007199254740993', '-123456789012345678901', '{"b":[1e400]}', '-1e400'])(
+    'may not hold a number that would come back as another: %s',
+    (value) => {
+      expect(refuseData({ meta_data: json(`{"a":${value}}`) })).toEqual(['/data/meta_data inexact_number']);
+    },
+  );
+
+  test.each(['9007199254740991', '-9007199254740991', '1e21', '-1.5e300', '0.1', '1e-400'])(
+    'may hold the number %s',
+    (value) => {
+      expect(refuseData({ meta_data: json(`{"a":${value}}`) })).toEqual([]);
+    },
+  );
+
   test.each([[[]], [['a']], ['{}'], [1], [true]])('is an object, not %j', (meta_data) => {
     expect(refuseData({ meta_data })).toEqual(['/data/meta_data invalid_type']);
   });

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { IdempotencyClaim } from '../../src/db/create-order';
-import { findIdempotencyKey, insertOrder } from '../../src/db/create-order';
+import { insertOrder } from '../../src/db/create-order';
 import { violatedConstraint } from '../../src/db/errors';
+import { findIdempotencyKey } from '../../src/db/idempotency-keys';
 import { findOrder, findOrderByReference } from '../../src/db/orders';
 import type { TestDatabase } from '../support/database';
 import { createDatabase } from '../support/database';

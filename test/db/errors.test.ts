@@ -61,7 +61,11 @@ test('a violated constraint is told by its name, and only where it is one', () =
   expect(violatedConstraint(new Error('orders_reference'))).toBeUndefined();
 });
 
-test('a lock that was not had in time is told from other trouble', () => {
-  expect(isLockTimeout(databaseError('55P03'))).toBe(true);
-  expect(isLockTimeout(databaseError('57014'))).toBe(false);
+test('a lock that was not had in time is told from other trouble, and by its table', () => {
+  const where = 'while inserting index tuple (0,1) in relation "orders"';
+  const timeout = Object.assign(databaseError('55P03'), { where });
+  expect(isLockTimeout(timeout, 'orders')).toBe(true);
+  expect(isLockTimeout(timeout, 'idempotency_key')).toBe(false);
+  expect(isLockTimeout(databaseError('55P03'), 'orders')).toBe(false);
+  expect(isLockTimeout(Object.assign(databaseError('57014'), { where }), 'orders')).toBe(false);
 });

@@ -9,7 +9,7 @@ const INNARDS =
 /** The problem that an answer is, once its form was found right in every respect that all errors share. */
 export function expectProblem(answer: Answer, status: number, code: string): ProblemBody {
   const { headers, text } = answer;
-  expect(`${answer.status} ${text}`).toMatch(new RegExp(`^${status} .*"code":"${code}"`));
+  expect(`${answer.status} ${text}`).toMatch(new RegExp(`^${status} .*"code":"${code}"`, 's'));
   expect(headers.get('Content-Type')).toContain('application/problem+json');
   const { data, error } = strict.safeParse(answer.body);
   if (error) throw error;

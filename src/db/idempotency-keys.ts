@@ -1,0 +1,30 @@
+import type { CreatedOrderBody } from '../contracts/order';
+import type { DbClient } from './pool';
+
+export interface ClaimedKey {
+  requestDigest: Buffer;
+  response: CreatedOrderBody;
+}
+
+export async function findIdempotencyKey(db: DbClient, sellerId: string, key: string): Promise<ClaimedKey | undefined> {
+  const { rows } = await db.query<{ request_digest: Buffer; response: CreatedOrderBody }>(
+    'select request_digest, response from idempotency_key where seller_id = $1 and key = $2',
+    [sellerId, key],
+  );
+  return rows[0] && { requestDigest: rows[0].request_digest, response: rows[0].response };
+}
+
+/**
+ * Forgets keys that are older than `days`, the oldest first, `limit` at the most; pruners beside each other take
+ * different ones.
+ * @returns how many
+ */
+export async function pruneIdempotencyKeys(db: DbClient, days: number, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from idempotency_key where ctid = any(array(
+       select ctid from idempotency_key where created_at < now() - $1 * interval '1 day'
+       order by created_at limit $2 for update skip locked))`,
+    [days, limit],
+  );
+  return rowCount ?? 0;
+}

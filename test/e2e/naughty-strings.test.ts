@@ -1,0 +1,53 @@
+import { BASE } from '../support/api';
+import { inBatches } from '../support/in-batches';
+import { plainTexts } from '../support/naughty-strings';
+import { openOrder } from '../support/orders';
+import type { Receiver } from '../support/receiver';
+import { startReceiver } from '../support/receiver';
+import type { Stack } from '../support/stack';
+import { startStack } from '../support/stack';
+import { until } from '../support/until';
+
+jest.setTimeout(90_000);
+
+let stack: Stack;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  stack = await startStack();
+});
+afterAll(async () => {
+  await stack.stop();
+  await receiver.stop();
+});
+
+/** The texts, one behind the other, in pieces that are filled as far as `max` characters allow. */
+function packed(texts: readonly string[], max: number): string[] {
+  const pieces: string[] = [];
+  for (const text of texts) {
+    const longer = pieces.length > 0 ? `${pieces.at(-1)!} ${text}` : text;
+    if (pieces.length > 0 && Array.from(longer).length <= max) pieces[pieces.length - 1] = longer;
+    else pieces.push(text);
+  }
+  return pieces;
+}
+
+test('naughty strings come through the workflow as they are, into the timeline and every webhook', async () => {
+  const references = packed(plainTexts(255), 255);
+  const reasons = packed(plainTexts(500), 500);
+  expect(references.some((text) => Buffer.byteLength(text) > 1000)).toBe(true);
+  expect(references.length).toBeGreaterThan(reasons.length);
+  await inBatches([...references.entries()], 10, async ([index, reference]) => {
+    const reason = reasons[index % reasons.length]!;
+    const id = await openOrder(stack, { reference, webhook_url: receiver.url });
+    expect((await stack.api.progress(id, 'failed', reason)).status).toBe(200);
+    const delivery = await until(
+      () => receiver.deliveries.find(({ body }) => body.data.order.id === id),
+      'the webhook has come',
+      30_000,
+    );
+    expect(delivery.body.data).toMatchObject({ reason, order: { reference } });
+    const { body } = await stack.api.call('GET', `${BASE}/order/${id}/timeline/`);
+    expect(body.data[1]).toMatchObject({ type: 'change', event: 'failed', reason });
+  });
+});

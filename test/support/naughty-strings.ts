@@ -1,0 +1,43 @@
+import list from 'big-list-of-naughty-strings';
+
+/** What the list lacks: what Unicode, JSON, Postgres or HTTP treat in a way of their own. */
+const MORE = [
+  'a\u0000b',
+  '\ud800',
+  'a\udc00b',
+  '\udbff\udfff',
+  '\ufdd0',
+  '\uffff',
+  '\u{10ffff}',
+  '\ufeff',
+  '\u0085',
+  '\u2028\u2029',
+  '\u001b[31mred\u001b[0m',
+  'a\r\nX-Injected: yes',
+  '%00',
+  '%ff%fe',
+  '%',
+  '__proto__',
+  'constructor',
+  'a\u0301',
+  '👩‍👩‍👧‍👦',
+  '🎉'.repeat(255),
+  '\u0301'.repeat(255),
+  '\\u0000',
+  '\\x00',
+  "'; drop table orders; --",
+  '$1',
+  '${process.env.DATABASE_URL}',
+  '{{7*7}}',
+];
+
+/** Strings that break software: https://github.com/minimaxir/big-list-of-naughty-strings, and more. */
+export const NAUGHTY: readonly string[] = [...new Set([...list, ...MORE])];
+
+/** Those that are printable, short enough and without blanks around, as a reference, a source or a reason must be. */
+export function plainTexts(max: number): string[] {
+  const unprintable = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
+  return NAUGHTY.filter(
+    (text) => text !== '' && text === text.trim() && Array.from(text).length <= max && !unprintable.test(text),
+  );
+}
