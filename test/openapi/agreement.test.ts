@@ -30,6 +30,7 @@ test('the document has every route of the service, and the service every operati
     limits: createRateLimits(stack.db, { windowMs: 1000, address: 1, authFailures: 1, key: 1 }, log),
     trustedProxies: 0,
     log,
+    responseHmacHeader: undefined,
     isServing: () => true,
   });
   const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));
