@@ -94,7 +94,8 @@ export function checkRedirectUrl(value: string, httpsOnly: boolean): string | un
   return undefined;
 }
 
-export function webhookUrl({ checkWebhookUrl, httpsOnly }: OrderRules) {
+export function webhookUrl({ checkWebhookUrl }: OrderRules) {
+  const httpsOnly = checkWebhookUrl('http://shop.example/') !== undefined;
   return z
     .string()
     .superRefine((value, context) => {
