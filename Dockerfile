@@ -16,10 +16,11 @@ RUN npm run build
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The SDK brings its native part for five platforms; the image is for one.
+# The SDK brings its native part for five platforms; the image is for one. Source maps are for developers.
 RUN npm ci --ignore-scripts --omit=dev \
  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
-      ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
+      ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} + \
+ && rm node_modules/swagger-ui-dist/*.map
 
 FROM ${NODE_IMAGE}
 # tini: as process 1, node would ignore a signal that comes before its handlers are set.

@@ -97,7 +97,9 @@ export const orderSchema = z
 export type OrderBody = z.infer<typeof orderSchema>;
 
 /** An order in a list: as retrieve answers it, and when it was created. */
-export const listedOrderSchema = orderSchema.extend({ created_at: timestamp }).meta({ id: 'ListedOrder' });
+export const listedOrderSchema = orderSchema
+  .extend({ created_at: timestamp.meta({ description: 'When it was created' }) })
+  .meta({ id: 'ListedOrder', description: 'An order in a list' });
 export type ListedOrderBody = z.infer<typeof listedOrderSchema>;
 
 /** What a shop plugin sent along and gets back; it stays in Postgres. */

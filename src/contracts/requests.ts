@@ -22,12 +22,11 @@ const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
 /** `null` for an optional field means that it was left out. */
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
-/** The same and no blanks at either end, as a JSON Schema says it. */
-const PRINTABLE = (() => {
-  const inside = String.raw`(?:[^\p{C}\p{Zl}\p{Zp}]|[\u200c\u200d])`;
-  const end = String.raw`(?:[^\p{C}\p{Z}]|[\u200c\u200d])`;
-  return `^${end}(?:${inside}*${end})?$`;
-})();
+/**
+ * What of this every dialect of regular expressions can say: no blanks at either end, no control characters or line
+ * breaks. The rest of Unicode's unprintables is left to words.
+ */
+const PRINTABLE = String.raw`^[^\s\u0000-\u001f\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f\u2028\u2029]*[^\s\u0000-\u001f\u007f-\u009f])?$`;
 
 export const text = (max: number) =>
   z
@@ -95,7 +94,8 @@ export function checkRedirectUrl(value: string, httpsOnly: boolean): string | un
   return undefined;
 }
 
-export function webhookUrl({ checkWebhookUrl, httpsOnly }: OrderRules) {
+export function webhookUrl({ checkWebhookUrl }: OrderRules) {
+  const httpsOnly = checkWebhookUrl('http://shop.example/') !== undefined;
   return z
     .string()
     .superRefine((value, context) => {
@@ -192,10 +192,15 @@ export type CreateOrderRequest = z.infer<ReturnType<typeof createOrderRequestSch
 export const orderListQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: uuidCursor,
-  status: z.enum(ORDER_STATUSES).optional(),
-  reference: text(255).optional(),
-  created_from: moment,
-  created_before: moment,
+  status: z
+    .enum(ORDER_STATUSES)
+    .optional()
+    .meta({ description: 'Orders in this status only', examples: ['PENDING'] }),
+  reference: text(255)
+    .optional()
+    .meta({ description: 'Orders with exactly this reference: several, where all but one are UNSUCCESSFUL' }),
+  created_from: moment.meta({ description: 'Created then or later: ISO 8601; a date stands for its start in UTC' }),
+  created_before: moment.meta({ description: 'Created before: ISO 8601; a date stands for its start in UTC' }),
 });
 export type OrderListQuery = z.infer<typeof orderListQuerySchema>;
 

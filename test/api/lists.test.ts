@@ -89,6 +89,13 @@ test('status, reference and the time of creation each narrow the list', async ()
   expect(await idsOf({ created_from: '2026-02-01', created_before: '2026-02-01T00:00:00.001Z' })).toEqual([again]);
 });
 
+test.each(['0001-01-01', '9999-12-31T23:59:59.999999Z', '2026-02-01T00:00:00%2B23:59', '2026-02-01T00:00:00-23:59'])(
+  'a moment may be any that a calendar has: %s',
+  async (time) => {
+    expect((await list(`created_from=${time}`)).status).toBe(200);
+  },
+);
+
 test("a cursor of another seller's leads nowhere", async () => {
   const cursor = await openOrder(stack);
   await create();
@@ -103,6 +110,9 @@ test.each([
   ['created_from=yesterday', 'created_from'],
   ['created_before=2026-02-30', 'created_before'],
   ['created_from=2026-02-01T00:00:00+01:00', 'created_from'],
+  ['created_from=0000-12-31', 'created_from'],
+  ['created_before=0001-01-01T00:00:00%2B00:01', 'created_before'],
+  ['created_before=9999-12-31T23:59:00-00:01', 'created_before'],
   ['limit=0', 'limit'],
   ['limit=101', 'limit'],
   ['cursor=2', 'cursor'],

@@ -1,75 +1,37 @@
 import { z } from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { createdOrderSchema, orderSchema } from '../order';
+import { listedOrderSchema, orderSchema } from '../order';
 import type { OrderRules } from '../requests';
-import { createOrderRequestSchema, idempotencyKeySchema, progressRequestSchema } from '../requests';
-import { approvedOrder, cancelledOrder, createdOrder, order } from './examples';
-import { HEADERS, sometimes } from './headers';
-import { PATH_IDS, inData, operation } from './operation';
+import { orderListQuerySchema, progressRequestSchema } from '../requests';
+import { createOrder } from './create-order-operation';
+import { approvedOrder, cancelledOrder, order } from './examples';
+import { HEADERS } from './headers';
+import { PATH_IDS, inData, operation, page } from './operation';
 
 const { supplier, order: orderIds } = PATH_IDS;
 const RETRIEVED = { pending: { summary: 'The customer has started the signup', value: { data: order } } };
 const CANCELLED = { cancelled: { summary: 'Cancelled', value: { data: cancelledOrder } } };
 
-/** Where a new order can be passed on to. */
-const ORDER_ID = { order_id: '$response.body#/data/id' };
-const CREATED_LINKS = {
-  retrieveOrder: { operationId: 'retrieveOrder', parameters: ORDER_ID },
-  cancelOrder: { operationId: 'cancelOrder', parameters: ORDER_ID },
-  retrieveTimeline: { operationId: 'retrieveTimeline', parameters: ORDER_ID },
-  reportProgress: { operationId: 'reportProgress', parameters: ORDER_ID },
-};
-
-function createOrder(rules: OrderRules) {
-  return operation({
-    operationId: 'createOrder',
-    tag: 'Orders',
-    summary: 'Create an order',
-    description:
-      'A shop creates an order and sends its customer to `order_url`. An order is never edited: a change of price is a ' +
-      'new order, which may have the same reference once the first one is cancelled.\n\n' +
-      '`null` for an optional field means that it was left out. Unknown fields are refused, with the name that was ' +
-      'probably meant.\n\n' +
-      'With an `Idempotency-Key` the call can be repeated safely: the same key and body get the first answer again. ' +
-      'Without one, a repeat meets `duplicate_reference`, which tells where the first order is.',
-    key: 'seller',
-    path: supplier,
-    headers: { 'Idempotency-Key': idempotencyKeySchema },
-    body: {
-      schema: createOrderRequestSchema(rules, false).meta({ id: 'CreateOrderRequest' }),
-      required: true,
-      examples: {
-        smallest: {
-          summary: 'The smallest, where the account has a default redirect address',
-          value: { data: { amount: 1234.5, reference: 'web-100042' } },
-        },
-        everything: {
-          summary: 'With everything',
-          value: {
-            data: {
-              amount: 249.99,
-              reference: 'web-100043',
-              allowed_payment_terms: ['PAY_LATER'],
-              webhook_url: 'https://shop.example/hooks',
-              redirect_url: 'https://shop.example/thank-you?basket=17',
-              source: 'woocommerce',
-              meta_data: { basket: 'b-17' },
-            },
-          },
-        },
+const listOrders = operation({
+  operationId: 'listOrders',
+  tag: 'Orders',
+  summary: "List a seller's orders",
+  description: 'The newest first, one page at a time, each as it was when it last changed.',
+  key: 'seller',
+  path: supplier,
+  query: orderListQuerySchema,
+  answer: {
+    status: 200,
+    description: 'One page',
+    schema: page(listedOrderSchema, order.id),
+    examples: {
+      onePage: {
+        summary: 'The last page',
+        value: { data: [{ ...order, created_at: '2026-11-21T09:00:00.000Z' }], next_cursor: null },
       },
     },
-    answer: {
-      status: 201,
-      description: 'The order, or the one that the first call with this Idempotency-Key made',
-      schema: inData(createdOrderSchema),
-      examples: { created: { summary: 'A new order', value: { data: createdOrder } } },
-      headers: { Location: HEADERS.location, 'Idempotency-Replayed': sometimes(HEADERS.idempotencyReplayed) },
-      links: CREATED_LINKS,
-    },
-    errors: ['invalid_idempotency_key', 'duplicate_reference', 'idempotency_key_in_progress', 'idempotency_key_reused'],
-  });
-}
+  },
+});
 
 const retrieve = (operationId: string, path: z.ZodRawShape, scope: string) =>
   operation({
@@ -158,7 +120,7 @@ const reportProgress = operation({
 export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPathsObject {
   const inSeller = { ...supplier, ...orderIds };
   return {
-    [`${basePath}/seller/{supplier_uuid}/order/`]: { post: createOrder(rules) },
+    [`${basePath}/seller/{supplier_uuid}/order/`]: { post: createOrder(rules), get: listOrders },
     [`${basePath}/order/{order_id}/`]: {
       get: retrieve('retrieveOrder', orderIds, ''),
       delete: cancel('cancelOrder', orderIds, ''),

@@ -28,7 +28,6 @@ const listWebhooks = operation({
     description: 'One page',
     schema: page(webhookEventSchema, webhookEvent.id),
     examples: { onePage: { summary: 'The last page', value: { data: [webhookEvent], next_cursor: null } } },
-    links: { resendWebhook: { operationId: 'resendWebhook', parameters: { webhook_id: '$response.body#/data/0/id' } } },
   },
 });
 

@@ -1,0 +1,114 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { homedir, tmpdir } from 'node:os';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../src/package-root';
+import { BASE } from '../support/api';
+import globalSetup from '../support/global-setup';
+import globalTeardown from '../support/global-teardown';
+import { openOrder } from '../support/orders';
+import { startReceiver } from '../support/receiver';
+import type { Stack } from '../support/stack';
+import { createSeller, startStack } from '../support/stack';
+import { stayHome } from './stay-home';
+
+/**
+ * `npm run contract-fuzz -- [cases] [further arguments of schemathesis run]`: Schemathesis reads /openapi.json of a
+ * service of its own and makes up calls, so many an operation, valid and invalid, with keys and without, one by one and
+ * along the document's links. Any answer that the document does not allow fails, as does any 5xx.
+ */
+const FOLDER = path.join(PACKAGE_ROOT, 'test/fuzz');
+const ORDERS_EACH = 15;
+const LIVES = [[], ['signup_started'], ['signup_started', 'approved'], ['signup_started', 'approved', 'completed']];
+
+async function run(
+  command: string,
+  args: string[],
+  env: Record<string, string> = {},
+  cwd = PACKAGE_ROOT,
+): Promise<number> {
+  const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: 'inherit' });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  return code ?? 1;
+}
+
+/** Schemathesis in a venv of its own, kept by version in the user's cache folder. */
+async function schemathesis(): Promise<string> {
+  const requirements = path.join(FOLDER, 'requirements.txt');
+  const version = (await readFile(requirements, 'utf8')).trim().replace('==', '-');
+  const cache = process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');
+  const venv = path.join(cache, 'order-service', version);
+  const command = path.join(venv, 'bin/schemathesis');
+  if (existsSync(command)) return command;
+  console.log(`Schemathesis: installing it into ${venv}`);
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
+  if ((await run('python3', ['-m', 'venv', '--clear', venv])) !== 0) throw new Error('no python3 with venv');
+  if ((await run(path.join(venv, 'bin/python'), pip)) !== 0) throw new Error('Schemathesis could not be installed');
+  return command;
+}
+
+/** Makes orders in each status and their webhooks, some delivered and some not, and lists them for Schemathesis. */
+async function furnish(stack: Stack, webhookUrl: string, folder: string): Promise<void> {
+  const orders: string[] = [];
+  for (let made = 0; made < ORDERS_EACH * LIVES.length; made++) {
+    orders.push(await openOrder(stack, { webhook_url: webhookUrl }, LIVES[made % LIVES.length]));
+  }
+  const { body } = await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/webhook_event/?limit=100`);
+  const webhooks = body.data.map((event: { id: string }) => event.id);
+  for (const [name, ids] of Object.entries({ sellers: [stack.seller.id], orders, webhooks })) {
+    await writeFile(path.join(folder, name), ids.map((id: string) => `"${id}"\n`).join(''));
+  }
+  for (const name of ['schemathesis.toml', 'objects.toml'])
+    await copyFile(path.join(FOLDER, name), path.join(folder, name));
+}
+
+/** Lists who may call, in the form of Web Fuzzing Commons. */
+async function identify(keys: Record<'SELLER_API_KEY' | 'STRANGER_API_KEY', string>, folder: string): Promise<void> {
+  const identity = (name: string, key: string) => ({
+    name,
+    fixedHeaders: [{ name: 'Authorization', value: `Bearer ${key}` }],
+  });
+  const auth = [identity('seller', keys.SELLER_API_KEY), identity('stranger', keys.STRANGER_API_KEY)];
+  await writeFile(path.join(folder, 'identities.json'), JSON.stringify({ auth }));
+}
+
+async function fuzz(cases: string, further: string[]): Promise<number> {
+  const command = await schemathesis();
+  stayHome();
+  await globalSetup();
+  const folder = await mkdtemp(path.join(tmpdir(), 'contract-fuzz-'));
+  // What is busy is no fault of the contract: nothing may be answered 503 for being slow.
+  const stack = await startStack({ env: { UPDATE_TIMEOUT_MS: '60000', DATABASE_POOL_SIZE: '10' } });
+  const receiver = await startReceiver();
+  receiver.answerWith(({ body }) => (body.data.sequence === 2 ? 503 : 200));
+  try {
+    const keys = {
+      SELLER_API_KEY: stack.seller.key,
+      STRANGER_API_KEY: (await createSeller(stack.db)).key,
+      CHECKOUT_API_KEY: stack.api.checkoutKey,
+    };
+    await furnish(stack, receiver.url, folder);
+    await identify(keys, folder);
+    const env = { ...keys, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1' };
+    const tryAll = (config: string, ...more: string[]): Promise<number> =>
+      run(command, ['--config-file', config, 'run', `${stack.api.url}/openapi.json`, ...more], env, folder);
+    const contract = await tryAll('schemathesis.toml', `--max-examples=${cases}`, ...further);
+    return contract || (await tryAll('objects.toml', '--max-examples=50'));
+  } finally {
+    await receiver.stop();
+    await stack.stop();
+    await globalTeardown();
+    await rm(folder, { recursive: true });
+  }
+}
+
+const [cases = '1000', ...further] = process.argv.slice(2);
+void fuzz(cases, further).then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

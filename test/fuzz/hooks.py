@@ -1,0 +1,88 @@
+"""A check of our own, and what the document says in words only."""
+
+import atexit
+import os
+import re
+import unicodedata
+import uuid
+from collections import Counter
+
+import requests
+import schemathesis
+from hypothesis import strategies as st
+from schemathesis.core.failures import Failure
+
+STRANGER = os.environ["STRANGER_API_KEY"]
+SELLER = os.environ["SELLER_API_KEY"]
+
+# Addresses by the rules for redirects and webhooks: JSON Schema has no word for a host.
+schemathesis.openapi.format(
+    "uri",
+    st.builds(
+        "https://{}.example{}{}".format,
+        st.from_regex(r"[a-z]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True, alphabet=st.characters(codec="ascii")),
+        st.sampled_from(["", ":8443", "/", "/hooks", "/a%20b/", "/caf%C3%A9"]),
+        st.sampled_from(["", "?", "?a=1", "?orderId=7&b=%26"]),
+    ),
+)
+
+
+def printable(value):
+    """`value` with a letter for what a pattern cannot exclude in every dialect; control characters stay."""
+    if isinstance(value, str):
+        return "".join("x" if unicodedata.category(c) in ("Cf", "Cn", "Co", "Cs") else c for c in value)
+    return value
+
+
+@schemathesis.hook
+def map_body(context, body):
+    if isinstance(body, dict) and isinstance(body.get("data"), dict):
+        names = ("reference", "source", "reason")
+        return {**body, "data": {k: printable(v) if k in names else v for k, v in body["data"].items()}}
+    return body
+
+
+@schemathesis.hook
+def map_query(context, query):
+    return {**query, "reference": printable(query["reference"])} if query and "reference" in query else query
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """A good Idempotency-Key for each call: the second body under one is refused, as it should be."""
+    key = (case.headers or {}).get("Idempotency-Key")
+    if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):
+        case.headers["Idempotency-Key"] = key[:200] + uuid.uuid4().hex
+
+
+calls = Counter()
+
+
+@schemathesis.hook
+def after_call(context, case, response):
+    calls[case.operation.label] += 1
+
+
+@atexit.register
+def tell():
+    for operation, count in sorted(calls.items(), key=lambda item: item[1]):
+        print(f"{count:7} {operation}")
+    print(f"{calls.total():7} calls, of which not one may fail")
+
+
+@schemathesis.check
+def strangers_get_nothing(ctx, response, case):
+    """What a seller's key gets, another seller's must not: neither a look nor a change."""
+    sent = response.request
+    if sent.method == "OPTIONS":  # It tells methods, of any path: addresses are no secret.
+        return
+    if not 200 <= response.status_code < 300 or sent.headers.get("Authorization") != f"Bearer {SELLER}":
+        return
+    headers = {**sent.headers, "Authorization": f"Bearer {STRANGER}"}
+    theirs = requests.request(sent.method, sent.url, headers=headers, data=sent.body, timeout=60, allow_redirects=False)
+    if theirs.status_code != 404:
+        raise Failure(
+            operation=case.operation.label,
+            title="Another seller's key is not refused",
+            message=f"{sent.method} {sent.url} is answered {theirs.status_code} to a stranger: {theirs.text}",
+        )
