@@ -4,6 +4,7 @@ import { fieldErrors, fromPointer } from '../contracts/field-errors';
 import type { FieldError } from '../contracts/problem';
 import { Problem } from '../contracts/problem';
 import type { Context, Next } from './context';
+import { hasTimedOut, requestTimeout } from './http-server';
 
 const LIMIT = '64kb';
 /** The sentence of a problem names this many; its `errors` hold them all. */
@@ -16,8 +17,8 @@ const parse = bodyParser({
   jsonLimit: LIMIT,
   // What JSON calls a value may be any value; the schema says what is wrong with it.
   strict: false,
-  onerror: (error) => {
-    throw toProblem(error);
+  onerror: (error, ctx) => {
+    throw hasTimedOut(ctx.socket) ? requestTimeout() : toProblem(error);
   },
 });
 

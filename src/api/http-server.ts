@@ -11,11 +11,22 @@ const LIMITS = {
   requestTimeout: 20_000,
   keepAliveTimeout: 65_000,
   connectionsCheckingInterval: 2000,
+  /** For a connection on which nothing moves, as under a caller who does not read: longer than any call takes. */
+  stallTimeout: 90_000,
+  maxConnections: 10_000,
 };
-/** For a connection on which nothing moves, as under a caller who does not read: longer than any call takes. */
-const STALL_TIMEOUT_MS = 90_000;
-const MAX_CONNECTIONS = 10_000;
 const MAX_HEADER_SIZE = 16 * 1024;
+/** For a caller to read why he is hung up on. */
+const LINGER_MS = 1000;
+/** Node's name for it. */
+const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/** Connections whose request was given up because it took too long to arrive. */
+const timedOut = new WeakSet<Socket>();
+
+export function hasTimedOut(socket: Socket): boolean {
+  return timedOut.has(socket);
+}
 
 export interface HttpServer {
   /** The port listened on; another than asked for where that was 0. */
@@ -29,14 +40,15 @@ export async function listen(
   app: Pick<Koa, 'callback'>,
   port: number,
   host: string,
-  stallTimeoutMs = STALL_TIMEOUT_MS,
+  limits: Partial<typeof LIMITS> = {},
 ): Promise<HttpServer> {
   const handle = app.callback();
-  const server = createServer({ ...LIMITS, maxHeaderSize: MAX_HEADER_SIZE }, (request, response) => {
+  const { maxConnections, stallTimeout, ...times } = { ...LIMITS, ...limits };
+  const server = createServer({ ...times, maxHeaderSize: MAX_HEADER_SIZE }, (request, response) => {
     void handle(request, response);
   });
-  server.maxConnections = MAX_CONNECTIONS;
-  server.setTimeout(stallTimeoutMs);
+  server.maxConnections = maxConnections;
+  server.setTimeout(stallTimeout);
   server.on('clientError', answerUnreadable);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -60,6 +72,7 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
     socket.destroy();
     return;
   }
+  if (error.code === REQUEST_TIMEOUT) timedOut.add(socket);
   const problem = toProblem(error.code);
   const requestId = randomUUID();
   const body = JSON.stringify(problem.toBody('/', requestId));
@@ -68,14 +81,20 @@ function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
       `Content-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
       `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
   );
+  // One who goes on sending would keep the connection for as long as he likes.
+  setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
 function toProblem(errorCode: string | undefined): Problem {
   if (errorCode === 'HPE_HEADER_OVERFLOW') {
     return new Problem('headers_too_large', `Request line and headers may be ${MAX_HEADER_SIZE} bytes together.`);
   }
-  if (errorCode === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new Problem('request_timeout', 'The request did not arrive in time. Nothing was changed.');
+  if (errorCode === REQUEST_TIMEOUT) {
+    return requestTimeout();
   }
   return new Problem('bad_request', 'The request could not be read as HTTP.');
+}
+
+export function requestTimeout(): Problem {
+  return new Problem('request_timeout', 'The request did not arrive in time. Nothing was changed.');
 }

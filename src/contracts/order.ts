@@ -71,8 +71,9 @@ export const orderSchema = z
     id: orderId,
     amount,
     reference: orderReference,
-    redirect_url: z.url().meta({
-      description: 'Where the customer lands after checkout; carries the id of the order as `orderId`',
+    // No format `uri`: a URL as browsers have it may hold characters that RFC 3986 knows only escaped, such as `|`.
+    redirect_url: z.string().meta({
+      description: 'Where the customer lands after checkout (WHATWG URL); carries the id of the order as `orderId`',
       examples: [`https://shop.example/thank-you?orderId=${ID}`],
     }),
     pricing: pricingSchema,

@@ -1,5 +1,5 @@
 import { BASE } from '../support/api';
-import { sendRaw } from '../support/raw-http';
+import { parseRaw, sendRaw } from '../support/raw-http';
 import { expectProblem } from '../support/problems';
 import { startStack } from '../support/stack';
 import type { Stack } from '../support/stack';
@@ -10,15 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** The first answer in what a socket gave, in the form that the other tests know. */
-function parse(raw: string) {
-  const [head = '', ...rest] = raw.split('\r\n\r\n');
-  const [statusLine = '', ...lines] = head.split('\r\n');
-  const headers = new Headers(lines.map((line) => line.split(/: ?(.*)/s).slice(0, 2) as [string, string]));
-  const text = rest.join('\r\n\r\n').slice(0, Number(headers.get('Content-Length')));
-  return { status: Number(statusLine.split(' ')[1]), headers, text, body: JSON.parse(text) };
-}
-const send = async (...chunks: string[]) => parse(await sendRaw(stack.api.url, ...chunks));
+const send = async (...chunks: string[]) => parseRaw(await sendRaw(stack.api.url, ...chunks));
 
 const post = (headers: string, body: string) => {
   const { seller } = stack;
@@ -71,7 +63,7 @@ describe('a body whose end is in doubt', () => {
   ])('is refused, and what follows is no request: %s', async (_, headers) => {
     const body = order('doubtful');
     const raw = await sendRaw(stack.api.url, post(headers(body), `0\r\n\r\n${smuggled()}`));
-    expectProblem(parse(raw), 400, 'bad_request');
+    expectProblem(parseRaw(raw), 400, 'bad_request');
     expect(raw.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(await references()).not.toContain('smuggled');
   });

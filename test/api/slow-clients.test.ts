@@ -119,7 +119,7 @@ describe('a client that does not read', () => {
       ctx.body = ANSWER;
       connected(ctx.socket);
     });
-    server = await listen(app, 0, '127.0.0.1', 1000);
+    server = await listen(app, 0, '127.0.0.1', { stallTimeout: 1000 });
     client = connect(server.port, '127.0.0.1').pause();
     client.on('error', () => undefined);
   });

@@ -1,0 +1,82 @@
+import { missingThings, MALFORMED, pathOf, thingsOf } from '../support/accounts';
+import type { Things } from '../support/accounts';
+import { MATRIX, parametersOf } from '../support/authorization-matrix';
+import type { Whose } from '../support/authorization-matrix';
+import type { Stack } from '../support/stack';
+import { createSeller, startStack } from '../support/stack';
+
+/** `npm run timing` makes 2,000 for each. */
+const CALLS = Number(process.env.TIMING_CALLS ?? 200);
+/** Chance alone goes beyond this once in 1.7 million times. */
+const SURE = 5;
+const SETS = 5;
+
+jest.setTimeout(120_000);
+
+let stack: Stack;
+let sets: Record<Whose, Things>[];
+beforeAll(async () => {
+  stack = await startStack();
+  const own = await thingsOf(stack, stack.seller);
+  sets = [];
+  for (let count = 0; count < SETS; count++) {
+    const others = await thingsOf(stack, await createSeller(stack.db));
+    sets.push({ own, "another's": others, missing: missingThings(), malformed: MALFORMED });
+  }
+});
+afterAll(() => stack.stop());
+
+/** How long one call takes, in ms. */
+async function time(route: string, parameter: string, whose: Whose, index: number): Promise<number> {
+  const body = MATRIX[route]!.body?.();
+  const path = pathOf(route, sets[index % SETS]!, whose, parameter);
+  const start = performance.now();
+  const { status } = await stack.api.call(route.split(' ')[0]!, path, body === undefined ? {} : { body });
+  const duration = performance.now() - start;
+  expect(status).toBe(404);
+  return duration;
+}
+
+/**
+ * Times calls of two kinds in an order drawn by lot, one at a time. The lot makes the test fair whatever else the machine
+ * does: both kinds meet the same load.
+ */
+async function compare(route: string, parameter: string, kinds: [Whose, Whose], calls: number): Promise<number> {
+  const drawn = Array.from({ length: calls }, (_, index) => ({ index, lot: Math.random() })).sort(
+    (a, b) => a.lot - b.lot,
+  );
+  const samples: [number[], number[]] = [[], []];
+  for (const { index } of drawn) {
+    const side = (index % 2) as 0 | 1;
+    samples[side].push(await time(route, parameter, kinds[side], Math.floor(index / 2)));
+  }
+  return mannWhitneyZ(...samples);
+}
+
+/** By how many standard deviations the ranks of `a` lie above what they are where `a` and `b` are alike (Mann-Whitney U). */
+function mannWhitneyZ(a: number[], b: number[]): number {
+  const sorted = [...a.map((value) => ({ value, own: true })), ...b.map((value) => ({ value, own: false }))].sort(
+    (x, y) => x.value - y.value,
+  );
+  const ranks = sorted.reduce((sum, { own }, index) => sum + (own ? index + 1 : 0), 0);
+  const u = ranks - (a.length * (a.length + 1)) / 2;
+  const mean = (a.length * b.length) / 2;
+  return (u - mean) / Math.sqrt((a.length * b.length * (a.length + b.length + 1)) / 12);
+}
+
+const rows = Object.entries(MATRIX)
+  .filter(([, { kind }]) => kind === 'seller')
+  .flatMap(([route]) => parametersOf(route).map((parameter): [string, string] => [route, parameter]));
+
+const GET_ORDER = rows.find(([route]) => /^GET .*edge\/ecommerce\/order\/:orderId$/.test(route))!;
+
+test('a call that makes one query less is told by its time', async () => {
+  const z = await compare(...GET_ORDER, ['missing', 'malformed'], Math.max(CALLS, 1000));
+  expect(z).toBeGreaterThan(SURE);
+});
+
+test.each(rows)('%s: another’s :%s takes as long as a missing one', async (route, parameter) => {
+  const z = await compare(route, parameter, ["another's", 'missing'], CALLS);
+  if (CALLS >= 2000) console.log(`${route} :${parameter}, ${CALLS} calls: z = ${z.toFixed(2)}`);
+  expect(Math.abs(z)).toBeLessThan(SURE);
+});

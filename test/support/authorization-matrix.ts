@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import { BASE } from './api';
+
+/** Whose a thing is that a path names. */
+export type Whose = 'own' | "another's" | 'missing' | 'malformed';
+export const WHOSE: readonly Whose[] = ['own', "another's", 'missing', 'malformed'];
+
+/** What a route needs, and what it answers to its caller's own. */
+export interface Row {
+  kind: 'seller' | 'checkout';
+  ok: number;
+  body?: () => unknown;
+}
+
+/** Routes that need no key, each with why. */
+export const OPEN: Record<string, string> = {
+  'GET /health/live': 'for load balancers',
+  'GET /health/ready': 'for load balancers',
+  'GET /openapi.json': 'the contract',
+  'GET /docs': 'the contract, to read',
+  'GET /docs/page.css': 'the contract, to read',
+  'GET /docs/page.js': 'the contract, to read',
+  'GET /docs/swagger-ui-bundle.js': 'the contract, to read',
+  'GET /docs/swagger-ui.css': 'the contract, to read',
+};
+
+const RECEIVER = 'http://127.0.0.1:9/';
+
+/** Every route that needs a key. A new one gets a row here, and with it all the tests of test/api/authorization.test.ts. */
+export const MATRIX: Record<string, Row> = {
+  [`POST ${BASE}/seller/:sellerId/order`]: {
+    kind: 'seller',
+    ok: 201,
+    body: () => ({ data: { amount: 1, reference: randomUUID() } }),
+  },
+  [`GET ${BASE}/seller/:sellerId/order`]: { kind: 'seller', ok: 200 },
+  [`GET ${BASE}/order/:orderId`]: { kind: 'seller', ok: 200 },
+  [`DELETE ${BASE}/order/:orderId`]: { kind: 'seller', ok: 200 },
+  [`GET ${BASE}/seller/:sellerId/order/:orderId`]: { kind: 'seller', ok: 200 },
+  [`DELETE ${BASE}/seller/:sellerId/order/:orderId`]: { kind: 'seller', ok: 200 },
+  [`GET ${BASE}/seller/:sellerId/connection_check`]: { kind: 'seller', ok: 200 },
+  [`POST ${BASE}/order/:orderId/progress`]: {
+    kind: 'checkout',
+    ok: 200,
+    body: () => ({ data: { event: 'failed' } }),
+  },
+  [`GET ${BASE}/seller/:sellerId/webhook_event`]: { kind: 'seller', ok: 200 },
+  [`GET ${BASE}/order/:orderId/timeline`]: { kind: 'seller', ok: 200 },
+  [`POST ${BASE}/webhook_event/:eventId/resend`]: { kind: 'seller', ok: 202 },
+  [`POST ${BASE}/seller/:sellerId/webhook_secret/rotate`]: { kind: 'seller', ok: 200 },
+  [`POST ${BASE}/seller/:sellerId/webhook_test`]: {
+    kind: 'seller',
+    ok: 200,
+    body: () => ({ data: { url: RECEIVER } }),
+  },
+};
+
+/** The parameters of a route. */
+export function parametersOf(route: string): string[] {
+  return [...route.matchAll(/:(\w+)/g)].map(([, name]) => name!);
+}

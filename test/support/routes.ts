@@ -1,0 +1,17 @@
+import type { Router } from '@koa/router';
+import type Koa from 'koa';
+import { createApp } from '../../src/api/app';
+import type { AppOptions } from '../../src/api/app';
+import { log } from './stack';
+
+/** Every route that the API serves, as `GET /path/:parameter`; taken from its routers. */
+export function apiRoutes(): string[] {
+  const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
+  const limits = { countAddress: () => Promise.resolve() };
+  const options = { deps: { rules }, limits, trustedProxies: 0, log, isServing: () => true };
+  const { middleware } = createApp(options as unknown as AppOptions) as Koa;
+  return middleware
+    .flatMap((one) => (one as { router?: Router }).router?.stack ?? [])
+    .flatMap(({ path, methods }) => methods.map((method) => `${method} ${String(path)}`))
+    .filter((route) => !route.startsWith('HEAD '));
+}
