@@ -136,3 +136,11 @@ export async function deleteOldApplications(db: DbClient, retentionMs: number, l
   );
   return rowCount ?? 0;
 }
+
+/** The secret that the checkout's forms are signed with. */
+export async function findCheckoutSecret(db: DbClient): Promise<string> {
+  const { rows } = await db.query<{ secret: string }>('select secret from checkout_secret');
+  const secret = rows[0]?.secret;
+  if (secret === undefined) throw new Error('the checkout has no secret: its row was deleted');
+  return secret;
+}

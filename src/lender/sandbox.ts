@@ -6,12 +6,11 @@ import { LenderUnavailable } from './lender';
 const INSTALMENTS = 3;
 /** What a business may pay later, in its monthly turnovers. */
 const AFFORDABLE_TURNOVERS = 2;
-const OUTAGE_MS = 15_000;
 
 /**
  * Decides by the table in docs/hosted-checkout.md, without any memory: by the email, the turnover and the time since the
  * application was submitted.
- * @param referralMs how long a referred application takes
+ * @param referralMs how long a referral takes, and an outage
  */
 export function createSandboxLender(referralMs: number, now: () => number = Date.now): Lender {
   function decide(application: LenderApplication): LenderAnswer {
@@ -20,7 +19,7 @@ export function createSandboxLender(referralMs: number, now: () => number = Date
       .exec(applicant.email)?.[1]
       ?.toLowerCase();
     const ageMs = now() - submittedAt.getTime();
-    if (role === 'outage' && ageMs < OUTAGE_MS) throw new LenderUnavailable('the sandbox plays an outage');
+    if (role === 'outage' && ageMs < referralMs) throw new LenderUnavailable('the sandbox plays an outage');
     if (role?.startsWith('referred') && ageMs < referralMs) {
       return { kind: 'referred', askAgainMs: Math.max(referralMs - ageMs, 1) };
     }

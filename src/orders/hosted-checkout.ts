@@ -61,7 +61,7 @@ export async function submitApplication(
 }
 
 /** Whether the customer has been shown all that they confirm: what is repaid and when, where they pay later. */
-export function isConfirmable({ order, application }: Checkout): boolean {
+export function isConfirmable({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
   if (order.status !== 'APPROVED' || application?.decision?.kind !== 'approved') return false;
   return application.paymentTerm === 'PAY_NOW' || application.decision.offer.instalments.length > 0;
 }
