@@ -8,14 +8,22 @@ import type { DetailsOptions } from './pages/details';
 import { detailsPage } from './pages/details';
 import { endedPage, paidPage } from './pages/ended';
 import { waitingPage } from './pages/waiting';
+import { html } from './html';
 import type { Page } from './page';
 import { stageOf } from './stage';
 
 const DAY_MS = 86_400_000;
 const NO_OFFER = { instalments: [], interestPence: 0 };
 
+/** Has the page say that an earlier application is the one that counts. */
+export const FIRST_COUNTS = '?told=first-counts';
+
 /** The pages of an order as it is, with forms for the browser that asks. */
 export type Pages = ReturnType<typeof createPages>;
+
+const firstCounts = html`<p class="told" role="status">
+  You had sent an application for this order before, and that one counts. What you sent just now was not used.
+</p>`;
 
 /**
  * @param pathOf the path of an order's pages: `/pay/<pay_link_id>`
@@ -54,6 +62,12 @@ export function createPages(csrf: Csrf, pathOf: (payLinkId: string) => string, r
 
   /** The page of the stage that the order is at. */
   async function current(ctx: Context, checkout: Checkout): Promise<Page> {
+    const page = await pageOfStage(ctx, checkout);
+    const isTold = ctx.query.told === 'first-counts' && checkout.application?.submitted;
+    return isTold ? { ...page, content: html`${firstCounts} ${page.content}` } : page;
+  }
+
+  async function pageOfStage(ctx: Context, checkout: Checkout): Promise<Page> {
     const { order, application } = checkout;
     const stage = stageOf(checkout);
     switch (stage) {
@@ -75,7 +89,11 @@ export function createPages(csrf: Csrf, pathOf: (payLinkId: string) => string, r
         return confirmation(ctx, checkout, false);
       case 'paid':
         return paidPage(checkout);
-      default:
+      case 'declined':
+      case 'failed':
+      case 'expired':
+      case 'cancelled':
+      case 'approved-elsewhere':
         return endedPage(stage, checkout);
     }
   }

@@ -1,6 +1,6 @@
 import escapeHtml from 'escape-html';
 
-/** Text that is markup already: made by the tag below only, so that no text from outside ever is. */
+/** Text that is markup already. Nothing from outside becomes that but through the tag below, which escapes it. */
 export class Html {
   constructor(readonly text: string) {}
 }
@@ -13,7 +13,7 @@ export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
 }
 
 function render(part: Part): string {
+  if (typeof part === 'string' || typeof part === 'number') return escapeHtml(String(part));
   if (part instanceof Html) return part.text;
-  if (Array.isArray(part)) return part.map(render).join('');
-  return part === undefined || part === null || part === false ? '' : escapeHtml(String(part as string | number));
+  return Array.isArray(part) ? part.map(render).join('') : '';
 }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { findLogo } from '../db/branding';
@@ -11,7 +12,7 @@ import { entriesOf, readEntries } from './application-form';
 import { fieldsOf, formBody } from './body';
 import type { Csrf } from './csrf';
 import { TOKEN_FIELD } from './csrf';
-import { createPages } from './current-page';
+import { FIRST_COUNTS, createPages } from './current-page';
 import type { Page } from './page';
 import { leavingPage } from './pages/ended';
 import { UNAVAILABLE } from './pages/trouble';
@@ -38,7 +39,9 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
   const router = new Router({ prefix: '/pay/:payLinkId' });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const pages = createPages(csrf, pathOf, retentionMs);
-  const answer = (ctx: Context, page: Page): void => show(ctx, page, notice);
+  const answer = (ctx: Context, page: Page): void => {
+    show(ctx, page, notice);
+  };
 
   const open = async (ctx: Context): Promise<Checkout> => {
     const payLinkId = payLinkOf(ctx);
@@ -64,8 +67,9 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
   };
 
   const untilDecided = async (payLinkId: string): Promise<void> => {
-    for (const deadline = Date.now() + DECISION_MOMENT_MS; Date.now() < deadline; await delay(LOOK_EVERY_MS)) {
-      if (stageOf(await readCheckout(deps, payLinkId)) !== 'waiting') return;
+    const deadline = Date.now() + DECISION_MOMENT_MS;
+    while (stageOf(await readCheckout(deps, payLinkId)) === 'waiting' && Date.now() < deadline) {
+      await delay(LOOK_EVERY_MS);
     }
   };
 
@@ -77,19 +81,20 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
   router.post('/choice', formBody, async (ctx) => {
     const { checkout, fields } = await take(ctx);
     const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields.payment_term);
-    if (term !== undefined) await choosePaymentTerm(deps, checkout, term);
-    else if (['choice', 'details'].includes(stageOf(checkout))) {
+    const isOpen = ['choice', 'details'].includes(stageOf(checkout));
+    if (isOpen && term === undefined) {
       answer(ctx, await pages.choice(ctx, checkout, true));
       return;
     }
-    sendTo(ctx, checkout);
+    if (isOpen && term !== undefined) await choosePaymentTerm(deps, checkout, term);
+    sendTo(ctx, checkout, !isOpen && term !== checkout.application?.paymentTerm ? FIRST_COUNTS : '');
   });
 
   router.post('/application', formBody, async (ctx) => {
     const { checkout, fields } = await take(ctx);
+    const entries = entriesOf(fields);
+    const read = readEntries(entries);
     if (stageOf(checkout) === 'details') {
-      const entries = entriesOf(fields);
-      const read = readEntries(entries);
       if ('errors' in read) {
         answer(ctx, await pages.details(ctx, checkout, { entries, errors: read.errors }));
         return;
@@ -104,7 +109,9 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
       }
       await untilDecided(checkout.order.payLinkId);
     }
-    sendTo(ctx, checkout);
+    const { application } = await readCheckout(deps, checkout.order.payLinkId);
+    const isUsed = 'applicant' in read && isDeepStrictEqual(read.applicant, application?.submitted?.applicant);
+    sendTo(ctx, checkout, isUsed ? '' : FIRST_COUNTS);
   });
 
   router.post('/confirmation', formBody, async (ctx) => {
@@ -115,7 +122,8 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
       return;
     }
     await confirm(deps, checkout);
-    sendTo(ctx, checkout, 'return/');
+    const { order } = await readCheckout(deps, checkout.order.payLinkId);
+    sendTo(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
   });
 
   // On to the seller, once the order is SUCCESSFUL and a GET says so.
@@ -127,7 +135,9 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
 
   // A reload of what a form answered.
   for (const part of ['choice', 'application', 'confirmation']) {
-    router.get(`/${part}`, async (ctx) => sendTo(ctx, await open(ctx)));
+    router.get(`/${part}`, async (ctx) => {
+      sendTo(ctx, await open(ctx));
+    });
   }
 
   router.get('/logo', async (ctx) => {

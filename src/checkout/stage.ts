@@ -3,21 +3,12 @@ import type { Checkout } from '../orders/hosted-checkout';
 import { isConfirmable } from '../orders/hosted-checkout';
 
 /** Where a customer is. It follows from what is stored alone, so that reloads, tabs and lost browsers all agree. */
-export type Stage =
-  | 'choice'
-  | 'details'
-  | 'waiting'
-  | 'referred'
-  | 'confirmation'
-  /** Approved by somebody else than our lender: there is nothing here to agree to. */
-  | 'approved-elsewhere'
-  | 'paid'
-  | 'declined'
-  | 'failed'
-  | 'expired'
-  | 'cancelled';
+export type Stage = 'choice' | 'details' | 'waiting' | 'referred' | 'confirmation' | 'paid' | EndStage;
 
-const ENDS: Partial<Record<OrderEvent | 'created', Stage>> = {
+/** Where there is nothing to do for a customer; `approved-elsewhere` is by somebody else than our lender. */
+export type EndStage = 'declined' | 'failed' | 'expired' | 'cancelled' | 'approved-elsewhere';
+
+const ENDS: Partial<Record<OrderEvent | 'created', EndStage>> = {
   declined: 'declined',
   expired: 'expired',
   cancel: 'cancelled',

@@ -12,7 +12,7 @@ const DAYS_A_YEAR = 365;
  */
 export function monthlyInstalments(amountPence: number, parts: number, start: Date, pricing: Pricing): Offer {
   const part = Math.floor(amountPence / parts);
-  const freeUntil = start.getTime() + interestFreeDays(pricing, start) * DAY_MS;
+  const freeUntil = monthsAfter(start, 0).getTime() + interestFreeDays(pricing, start) * DAY_MS;
   const instalments: Instalment[] = [];
   let owed = amountPence;
   let interest = 0;

@@ -1,10 +1,11 @@
 import type { DeclineCode } from '../../domain/application';
 import { formatPence } from '../../domain/money';
+import type { Order, OrderChange } from '../../domain/order';
 import type { Checkout } from '../../orders/hosted-checkout';
 import type { Html } from '../html';
 import { html } from '../html';
 import type { Page } from '../page';
-import type { Stage } from '../stage';
+import type { EndStage } from '../stage';
 import { TERM_NAMES, formatMoment } from '../words';
 import { schedule } from './confirmation';
 
@@ -52,50 +53,64 @@ export function leavingPage(checkout: Checkout): Page {
   return { ...paidPage(checkout), refresh: { afterSeconds: 0, url } };
 }
 
-/** Orders that ended without success, and the one that somebody else approved. */
-export function endedPage(stage: Stage, { order, changes, application }: Checkout): Page {
-  const { sellerName } = order;
-  const end = changes.find(({ to }) => to === 'UNSUCCESSFUL');
-  switch (stage) {
-    case 'declined': {
-      const { decision } = application ?? {};
-      return ended(order.redirectUrl, sellerName, 'Your application was not approved', [
-        DECLINED[decision?.kind === 'declined' ? decision.code : 'other'],
-        `${NOTHING_PAID} ${sellerName} may offer you another way to pay.`,
-      ]);
-    }
-    case 'expired':
-      return ended(order.redirectUrl, sellerName, 'This order has expired', [
-        `It was open until ${formatMoment(end?.at ?? order.createdAt)}. ${NOTHING_PAID}`,
-        `If you still want it, ask ${sellerName} for a new one.`,
-      ]);
-    case 'cancelled':
-      return ended(order.redirectUrl, sellerName, 'This order was cancelled', [
-        `${end?.actor === 'seller' ? `${sellerName} cancelled it` : 'It was cancelled'} on ${formatMoment(end?.at ?? order.createdAt)}. ${NOTHING_PAID}`,
-        `If that is a surprise, ask ${sellerName}.`,
-      ]);
-    case 'approved-elsewhere':
-      return ended(order.redirectUrl, sellerName, 'Your order is approved', [
-        `It cannot be completed on this page. Please ask ${sellerName} how to go on.`,
-      ]);
-    default:
-      return ended(order.redirectUrl, sellerName, 'Something went wrong', [
-        'The lender could not process your application. That says nothing about you or your business.',
-        `${NOTHING_PAID} Please ask ${sellerName} for a new order, or for another way to pay.`,
-      ]);
-  }
+interface Ending {
+  title: string;
+  sentences: string[];
 }
 
-function ended(redirectUrl: string, sellerName: string, title: string, sentences: string[]): Page {
+/** What the page says of orders that ended without success, and of those that somebody else approved. */
+const ENDINGS: Record<EndStage, (checkout: Checkout, end: OrderChange | undefined) => Ending> = {
+  declined: ({ order, application }) => {
+    const { decision } = application ?? {};
+    const why = DECLINED[decision?.kind === 'declined' ? decision.code : 'other'];
+    return {
+      title: 'Your application was not approved',
+      sentences: [why, `${NOTHING_PAID} ${order.sellerName} may offer you another way to pay.`],
+    };
+  },
+  failed: ({ order }) => ({
+    title: 'Something went wrong',
+    sentences: [
+      'The lender could not process your application. That says nothing about you or your business.',
+      `${NOTHING_PAID} Please ask ${order.sellerName} for a new order, or for another way to pay.`,
+    ],
+  }),
+  expired: ({ order }, end) => ({
+    title: 'This order has expired',
+    sentences: [
+      `It was open until ${formatMoment(end?.at ?? order.createdAt)}. ${NOTHING_PAID}`,
+      `If you still want it, ask ${order.sellerName} for a new one.`,
+    ],
+  }),
+  cancelled: ({ order }, end) => {
+    const what = end?.actor === 'seller' ? `${order.sellerName} cancelled it` : 'It was cancelled';
+    return {
+      title: 'This order was cancelled',
+      sentences: [
+        `${what} on ${formatMoment(end?.at ?? order.createdAt)}. ${NOTHING_PAID}`,
+        `If that is a surprise, ask ${order.sellerName}.`,
+      ],
+    };
+  },
+  'approved-elsewhere': ({ order }) => ({
+    title: 'Your order is approved',
+    sentences: [`It cannot be completed on this page. Please ask ${order.sellerName} how to go on.`],
+  }),
+};
+
+export function endedPage(stage: EndStage, checkout: Checkout): Page {
+  const { order, changes } = checkout;
+  const end = changes.find(({ to }) => to === 'UNSUCCESSFUL');
+  const { title, sentences } = ENDINGS[stage](checkout, end);
   return {
     title,
-    content: html`<p class="mark" aria-hidden="true">${title === 'Your order is approved' ? '✓' : '–'}</p>
+    content: html`<p class="mark" aria-hidden="true">${end ? '–' : '✓'}</p>
       <h1>${title}</h1>
-      ${sentences.map((sentence) => html`<p>${sentence}</p>`)} ${wayBack(redirectUrl, sellerName)}`,
+      ${sentences.map((sentence) => html`<p>${sentence}</p>`)} ${wayBack(order)}`,
   };
 }
 
-/** To the seller's front door: the stored address is where an order that was completed leads. */
-export function wayBack(redirectUrl: string, sellerName: string): Html {
+/** To the seller's front door: the stored address is where an order that was completed leads, and no other. */
+function wayBack({ redirectUrl, sellerName }: Order): Html {
   return html`<a class="button" href="${new URL(redirectUrl).origin}/">Back to ${sellerName}</a>`;
 }
