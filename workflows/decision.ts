@@ -32,6 +32,7 @@ export class DecisionSeeker {
       announce();
     };
     for (;;) {
+      show(undefined);
       await condition(() => this.wanted || isOver());
       if (isOver()) return;
       this.wanted = false;
@@ -42,9 +43,9 @@ export class DecisionSeeker {
         const until = new Date(Date.now() + word.askAgainMs).toISOString();
         show(`the lender decides later: asked again at ${until}`);
         await condition(isOver, word.askAgainMs, { summary: 'until the lender is asked again' });
-      } else {
-        if (word?.kind === 'decided') await decided(word);
+      } else if (word?.kind === 'decided') {
         show(undefined);
+        await decided(word);
       }
     }
   }
