@@ -7,7 +7,7 @@ export class ForeignForm extends Error {}
 export const TOKEN_FIELD = 'form_token';
 /** Absent from what is no browser and from old ones; `none` is a reload by the customer. */
 const OWN_SITE = ['', 'same-origin', 'none'];
-const NONCE = /^[\w-]{24}$/;
+const NONCE_LENGTH = 24;
 
 /** Guards the forms: their token is bound to the browser, by a cookie, and to the pay link. */
 export interface Csrf {
@@ -24,12 +24,11 @@ export interface Csrf {
 export function createCsrf(secret: () => Promise<string>, baseUrl: string): Csrf {
   const { origin, protocol } = new URL(baseUrl);
   const secure = protocol === 'https:';
-  // With the prefix no neighbouring host can set it; browsers take that over https only.
-  const cookie = secure ? '__Host-checkout' : 'checkout';
-  const cookieOf = (ctx: Context): string | undefined => {
-    const value = ctx.cookies.get(cookie);
-    return value !== undefined && NONCE.test(value) ? value : undefined;
-  };
+  // With the prefix no neighbouring host can set one; browsers take that over https only.
+  const prefix = secure ? '__Host-checkout-' : 'checkout-';
+  const cookies = new RegExp(`(?:^|; )${prefix}[\\w-]+=([\\w-]{${NONCE_LENGTH}})(?=;|$)`, 'g');
+  /** Two tabs that are opened at once are given one each, and the forms of both must go through. */
+  const noncesOf = (ctx: Context): string[] => [...ctx.get('Cookie').matchAll(cookies)].map(([, nonce = '']) => nonce);
   const sign = async (nonce: string, payLinkId: string): Promise<string> =>
     createHmac('sha256', await secret())
       .update(`${nonce}.${payLinkId.toLowerCase()}`)
@@ -37,18 +36,18 @@ export function createCsrf(secret: () => Promise<string>, baseUrl: string): Csrf
 
   return {
     async tokenFor(ctx, payLinkId) {
-      const known = cookieOf(ctx);
-      const nonce = known ?? randomBytes(18).toString('base64url');
+      const [known] = noncesOf(ctx);
+      const nonce = known ?? randomBytes((NONCE_LENGTH * 3) / 4).toString('base64url');
       // By hand: behind a proxy that ends TLS Koa takes the connection for plain and refuses `secure`.
       if (known === undefined) {
-        ctx.append('Set-Cookie', `${cookie}=${nonce}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`);
+        const name = prefix + nonce.slice(0, 6);
+        ctx.append('Set-Cookie', `${name}=${nonce}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`);
       }
       return sign(nonce, payLinkId);
     },
     async check(ctx, payLinkId, token) {
-      const nonce = cookieOf(ctx);
-      const isOwn = nonce !== undefined && isSame(token, await sign(nonce, payLinkId));
-      if (!isOwn || isCrossSite(ctx, origin)) throw new ForeignForm();
+      const tokens = await Promise.all(noncesOf(ctx).map((nonce) => sign(nonce, payLinkId)));
+      if (!tokens.some((own) => isSame(token, own)) || isCrossSite(ctx, origin)) throw new ForeignForm();
     },
   };
 }

@@ -20,10 +20,12 @@ export interface ChoiceOptions extends FormContext {
 export function choicePage(options: ChoiceOptions): Page {
   const { order, isMissing } = options;
   const [only, ...others] = order.allowedPaymentTerms;
-  const choices = others.length === 0 && only ? single(order, only) : several(options);
+  const isSingle = others.length === 0 && only !== undefined;
+  const title = isSingle ? TERM_NAMES[only] : QUESTION;
+  const choices = isSingle ? single(order, only) : several(options);
   return {
     status: isMissing ? 422 : 200,
-    title: isMissing ? `Error: ${QUESTION}` : QUESTION,
+    title: isMissing ? `Error: ${title}` : title,
     step: 1,
     content: html`${isMissing && errorSummary([{ field: 'PAY_LATER', message: MISSING }])}
     ${form(options, 'choice', html`${choices}<button>Continue</button>`)}`,
