@@ -9,7 +9,7 @@ const SHEET = `
 @media (prefers-color-scheme:dark){:root{--page:#111318;--card:#1c1f26;--text:#eef0f4;--soft:#aeb5c2;--line:#373d48;--field:#8a93a3;--bad:#ffb4ab;--bad-page:#3b1a18;--good:#7fd79b;--good-page:#14301e;--focus:#a8c7fa;--tint:#232731}}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--card);color:var(--text);font:1.0625rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:anywhere}
-.notice{margin:0;padding:.5rem 1rem;background:#2b2f38;color:#fff;font-size:.875rem;text-align:center}
+.notice{margin:0;padding:.5rem 1rem;background:#2b2f38;color:#fff;font-size:.875rem;text-align:center;text-wrap:balance}
 .page{max-width:33rem;margin:0 auto;padding:0 0 2.5rem}
 .card{background:var(--card);border-top:6px solid var(--brand);padding:1.5rem 1.25rem 2rem}
 .seller{display:flex;align-items:center;gap:.75rem;font-weight:600;min-height:2.5rem}

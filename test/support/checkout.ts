@@ -1,4 +1,6 @@
+import { choosePaymentTerm, submitApplication } from '../../src/db/applications';
 import { freePort } from '../../src/dev/ports';
+import { openOrder } from './orders';
 import type { Stack } from './stack';
 import { startStack } from './stack';
 
@@ -75,3 +77,21 @@ export const BUSINESS = {
   email: 'jo@bloggs.example',
   monthly_turnover: '12,500',
 };
+
+/**
+ * An order that waits for the lender, made without a page.
+ * @param tell whether its workflow is told; else only Postgres knows of the application
+ */
+export async function applied(
+  stack: Stack,
+  email: string,
+  { tell = true, sweepAfterMs = 60_000, data = {} } = {},
+): Promise<string> {
+  const id = await openOrder(stack, data, ['signup_started']);
+  await choosePaymentTerm(stack.db, id, 'PAY_LATER');
+  const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
+  if (!(await submitApplication(stack.db, id, applicant, sweepAfterMs)))
+    throw new Error('the application was not taken');
+  if (tell) await stack.client.workflow.getHandle(`order-${id}`).signal('applicationSubmitted');
+  return id;
+}

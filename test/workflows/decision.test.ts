@@ -2,23 +2,16 @@ import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createActivities } from '../../activities';
-import { choosePaymentTerm, findApplication, recordDecision, submitApplication } from '../../src/db/applications';
+import { findApplication, recordDecision } from '../../src/db/applications';
 import { findOrder } from '../../src/db/orders';
 import type { Lender } from '../../src/lender/lender';
-import { BUSINESS, customerAt, startCheckout } from '../support/checkout';
+import { BUSINESS, applied, customerAt, startCheckout } from '../support/checkout';
 import { isRunning, openOrder, statusOf, timelineOf } from '../support/orders';
 import { startReceiver } from '../support/receiver';
 import type { Stack } from '../support/stack';
 import { until } from '../support/until';
 
 const { EventType } = temporal.api.enums.v1;
-const APPLICANT = {
-  businessName: 'Bloggs Ltd',
-  companyNumber: '01234567',
-  email: 'jo@bloggs.example',
-  monthlyTurnoverPence: 1_250_000,
-};
-
 let stack: Stack;
 beforeAll(async () => {
   stack = await startCheckout();
@@ -31,15 +24,6 @@ const eventsOf = async (id: string) => (await timelineOf(stack, id)).map(({ even
 const decided = (id: string, status: string) =>
   until(async () => (await statusOfRow(id)) === status, `it is ${status}`);
 
-/** An order that waits for the lender; only the row knows of it where nobody has told the workflow. */
-async function applied(email: string, { tell = true, sweepAfterMs = 60_000, data = {} } = {}): Promise<string> {
-  const id = await openOrder(stack, data, ['signup_started']);
-  await choosePaymentTerm(stack.db, id, 'PAY_LATER');
-  expect(await submitApplication(stack.db, id, { ...APPLICANT, email }, sweepAfterMs)).toBe(true);
-  if (tell) await workflow(id).signal('applicationSubmitted');
-  return id;
-}
-
 async function pendingActivities(id: string): Promise<string[]> {
   const { raw } = await workflow(id).describe();
   return (raw.pendingActivities ?? []).map((activity) => activity.activityType?.name ?? '');
@@ -50,12 +34,12 @@ const details = async (id: string) =>
   (await workflow(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
 
 test('an application that nobody told the workflow of is found by the sweep', async () => {
-  const id = await applied('jo@bloggs.example', { tell: false, sweepAfterMs: 0 });
+  const id = await applied(stack, 'jo@bloggs.example', { tell: false, sweepAfterMs: 0 });
   await decided(id, 'APPROVED');
 });
 
 test('an outage of the lender is retried until it is over, and people see what is under way', async () => {
-  const id = await applied('outage@bloggs.example');
+  const id = await applied(stack, 'outage@bloggs.example');
   await isAsking(id);
   expect(await details(id)).toContain('the lender is being asked');
   await decided(id, 'APPROVED');
@@ -64,7 +48,7 @@ test('an outage of the lender is retried until it is over, and people see what i
 });
 
 test('a referred application is asked for again when its time has come, as people see', async () => {
-  const id = await applied('referred@bloggs.example');
+  const id = await applied(stack, 'referred@bloggs.example');
   await until(async () => (await details(id))?.includes('decides later: asked again at'), 'it is referred');
   expect(await statusOfRow(id)).toBe('PENDING');
   await decided(id, 'APPROVED');
@@ -72,7 +56,7 @@ test('a referred application is asked for again when its time has come, as peopl
 
 test('a terminated workflow that is resumed from the row asks again by itself', async () => {
   for (const email of ['outage@bloggs.example', 'referred-declined@bloggs.example']) {
-    const id = await applied(email);
+    const id = await applied(stack, email);
     await until(async () => (await details(id))?.includes('lender'), 'it waits for the lender');
     await workflow(id).terminate('an operator pressed the button');
     await decided(id, email.startsWith('outage') ? 'APPROVED' : 'UNSUCCESSFUL');
@@ -80,7 +64,7 @@ test('a terminated workflow that is resumed from the row asks again by itself', 
 });
 
 test('a decision that was written down before its workflow was lost stands', async () => {
-  const id = await applied('outage@bloggs.example');
+  const id = await applied(stack, 'outage@bloggs.example');
   await isAsking(id);
   await workflow(id).terminate();
   await recordDecision(stack.db, (await findApplication(stack.db, id))!.id, { kind: 'declined', code: 'other' });
@@ -92,7 +76,7 @@ test('a cancel ends the asking at once, though the workflow lives on for its web
   const receiver = await startReceiver();
   receiver.answerWith(500);
   for (const email of ['outage@bloggs.example', 'referred@bloggs.example']) {
-    const id = await applied(email, { data: { webhook_url: receiver.url } });
+    const id = await applied(stack, email, { data: { webhook_url: receiver.url } });
     await until(async () => (await details(id))?.includes('lender'), 'it waits for the lender');
     expect((await stack.api.cancel(id)).status).toBe(200);
     await until(async () => !(await pendingActivities(id)).includes('askLender'), 'nobody is asked any more');
@@ -105,7 +89,7 @@ test('a cancel ends the asking at once, though the workflow lives on for its web
 });
 
 test('an order without webhooks is closed by a cancel while its lender is out', async () => {
-  const id = await applied('outage@bloggs.example');
+  const id = await applied(stack, 'outage@bloggs.example');
   await isAsking(id);
   await stack.api.cancel(id);
   await workflow(id).result();
@@ -148,7 +132,7 @@ test('an application, its decision and its completion leave nothing about the cu
 });
 
 test("what a lender's adapter throws does not reach history, but for a message that is meant for it", async () => {
-  const id = await applied('outage@bloggs.example', { tell: false });
+  const id = await applied(stack, 'outage@bloggs.example', { tell: false });
   const ask = (decide: Lender['decide'] | undefined) => {
     const activities = createActivities({
       db: stack.db,
