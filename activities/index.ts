@@ -5,6 +5,7 @@ import { toOrderBody } from '../src/contracts/order';
 import type { WebhookTestInput } from '../src/contracts/webhook';
 import { toOrderStatusChanged, toWebhookTest } from '../src/contracts/webhook';
 import type { WebhookState } from '../src/contracts/webhook-log';
+import { applicationWaits } from '../src/db/applications';
 import { findOrder } from '../src/db/orders';
 import type { Db } from '../src/db/pool';
 import type { Refusal } from '../src/db/save-order';
@@ -24,13 +25,16 @@ import type { OrderChange, OrderHistory } from '../src/domain/order';
 import { orderAt } from '../src/domain/order';
 import type { RetrySchedule } from '../src/domain/retry-schedule';
 import { givesWay, retryDelay } from '../src/domain/retry-schedule';
+import type { Lender } from '../src/lender/lender';
 import type { Attempt, WebhookTestAttempt } from '../src/webhooks/attempt';
 import { unanswered } from '../src/webhooks/attempt';
 import type { WebhookSender } from '../src/webhooks/send';
 import { createShare } from '../src/webhooks/share';
 import { signWebhook } from '../src/webhooks/sign';
+import type { LenderWord } from './ask-lender';
+import { askLender } from './ask-lender';
 
-export type { Resend, WebhookTestAttempt };
+export type { LenderWord, Resend, WebhookTestAttempt };
 
 export interface ActivityDependencies {
   db: Db;
@@ -38,6 +42,8 @@ export interface ActivityDependencies {
   schedule: RetrySchedule;
   /** Attempts that this worker makes at once for one seller. */
   attemptsPerSeller: number;
+  /** Who decides on the applications of the hosted checkout; undefined where there is none. */
+  lender: Lender | undefined;
   checkoutBaseUrl: string;
   /** ms until the sweep looks after a saved order. */
   checkAfterMs: number;
@@ -53,6 +59,8 @@ export interface LoadedOrder {
   pendingWebhooks: PendingWebhook[];
   /** Left out by workers of before there was a resend. */
   resends?: Resend[];
+  /** Likewise for applications. */
+  applicationWaits?: boolean;
 }
 
 /** What became of a webhook by an attempt at it. */
@@ -91,7 +99,12 @@ export function createActivities(dependencies: ActivityDependencies) {
       if (!stored) throw ApplicationFailure.nonRetryable(`there is no order ${orderId}`, 'OrderNotFound');
       const pendingWebhooks = forLane(await findPendingWebhooks(db, orderId));
       const resends = await findResends(db, orderId);
-      return { history: { order: stored.order, changes: stored.changes }, pendingWebhooks, resends };
+      return {
+        history: { order: stored.order, changes: stored.changes },
+        pendingWebhooks,
+        resends,
+        applicationWaits: await applicationWaits(db, orderId),
+      };
     },
 
     /** Row, timeline and webhook event in one transaction; returns the order's unsettled webhooks. */
@@ -122,6 +135,9 @@ export function createActivities(dependencies: ActivityDependencies) {
       if (event.state !== 'pending' || event.attempts >= attempt) return toResult(event);
       return inShare(event.sellerId, () => attemptDelivery(event, { attempt, othersWait }));
     },
+
+    /** Asks the lender once what it makes of an order's application. */
+    askLender: (orderId: string): Promise<LenderWord> => askLender(db, dependencies.lender, orderId),
 
     /** One attempt outside the schedule, whatever state the webhook is in; one that was asked for is made once. */
     async resendWebhook(eventId: string): Promise<WebhookResult> {

@@ -4,6 +4,8 @@ import type { RetrySchedule } from './domain/retry-schedule';
 import { STANDARD_SCHEDULE } from './domain/retry-schedule';
 import type { AddressPolicy } from './webhooks/webhook-url';
 
+const DAY_MS = 86_400_000;
+
 const integer = (min: number, max: number) => z.coerce.number().int().min(min).max(max);
 const ms = (min: number, max: number) => integer(min, max);
 const flag = z.enum(['true', 'false', '1', '0']).transform((value) => value === 'true' || value === '1');
@@ -36,6 +38,7 @@ const settings = z.object({
   RATE_LIMIT_KEY: integer(1, 1e9).default(1000),
   RATE_LIMIT_ADDRESS: integer(1, 1e9).default(5000),
   RATE_LIMIT_AUTH_FAILURES: integer(1, 1e9).default(20),
+  RATE_LIMIT_PAY_LINK: integer(1, 1e9).default(100),
   RESPONSE_HMAC_HEADER: z
     .string()
     .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be the name of a header')
@@ -44,6 +47,9 @@ const settings = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
   DATABASE_POOL_SIZE: integer(1, 1000).default(20),
   CHECKOUT_BASE_URL: baseUrl,
+  CHECKOUT_LENDER: z.enum(['none', 'sandbox']).default('none'),
+  SANDBOX_REFERRAL_MS: ms(0, 86_400_000).default(20_000),
+  APPLICATION_RETENTION_MS: ms(1000, 3660 * DAY_MS).default(30 * DAY_MS),
   MAX_ORDER_AMOUNT: z.coerce
     .number()
     .refine((pounds) => (poundsToPence(pounds) ?? 0) > 0 && pounds < 1e12, 'must be pounds, more than 0')
@@ -111,12 +117,18 @@ export interface Config extends DatabaseConfig, WorkflowConfig {
   metricsAddress: string | undefined;
   /** Proxies in front, whose word on who calls is taken. */
   trustedProxies: number;
-  /** Requests in a window: with one key, from one address, and from one address with keys that are refused. */
-  rateLimits: { windowMs: number; key: number; address: number; authFailures: number };
+  /** Requests in a window: with one key, from one address, from one with keys that are refused, and with one pay link. */
+  rateLimits: { windowMs: number; key: number; address: number; authFailures: number; payLink: number };
   /** Carries base64 HMAC-SHA256 of each authenticated answer's body; none by default. */
   responseHmacHeader: string | undefined;
   databasePoolSize: number;
   checkoutBaseUrl: string;
+  hostedCheckout: {
+    /** Who decides on customers; without a lender the pages are not served. */
+    lender: 'none' | 'sandbox';
+    sandboxReferralMs: number;
+    applicationRetentionMs: number;
+  };
   maxAmountPence: number;
   /** For how long Idempotency-Keys are kept. */
   idempotencyKeyDays: number;
@@ -166,10 +178,16 @@ export function loadConfig(env: Environment): Config {
       key: data.RATE_LIMIT_KEY,
       address: data.RATE_LIMIT_ADDRESS,
       authFailures: data.RATE_LIMIT_AUTH_FAILURES,
+      payLink: data.RATE_LIMIT_PAY_LINK,
     },
     responseHmacHeader: data.RESPONSE_HMAC_HEADER,
     databasePoolSize: data.DATABASE_POOL_SIZE,
     checkoutBaseUrl: data.CHECKOUT_BASE_URL,
+    hostedCheckout: {
+      lender: data.CHECKOUT_LENDER,
+      sandboxReferralMs: data.SANDBOX_REFERRAL_MS,
+      applicationRetentionMs: data.APPLICATION_RETENTION_MS,
+    },
     maxAmountPence: poundsToPence(data.MAX_ORDER_AMOUNT) ?? 0,
     idempotencyKeyDays: data.IDEMPOTENCY_KEY_DAYS,
     orderExpiresAfterMs: data.ORDER_EXPIRES_AFTER_MS,

@@ -6,7 +6,7 @@ import { ConfigError, loadConfig } from './config';
 import { migrate } from './db/migrate';
 import { createPool } from './db/pool';
 import type { DemoAccess } from './dev/demo';
-import { curlCommands, demoSeller, writeEnv } from './dev/demo';
+import { curlCommands, demoOrder, demoSeller, writeEnv } from './dev/demo';
 import { choosePort, isPortFree } from './dev/ports';
 import { startPostgres, stopLeftoverPostgres } from './dev/postgres';
 import { startTemporal } from './dev/temporal-server';
@@ -44,6 +44,7 @@ async function start(started: (running: Running) => void): Promise<void> {
   const config = loadConfig({
     LOG_LEVEL: 'warn',
     CHECKOUT_BASE_URL: ordersUrl,
+    CHECKOUT_LENDER: 'sandbox',
     WEBHOOK_ALLOW_PRIVATE: 'true',
     METRICS_ADDRESS: `127.0.0.1:${metricsPort}`,
     WORKER_HEALTH_PORT: String(await choosePort(3001)),
@@ -69,7 +70,8 @@ async function start(started: (running: Running) => void): Promise<void> {
     METRICS_URL: `http://${config.metricsAddress ?? ''}/metrics`,
   };
   await writeEnv(DEMO_ENV, addresses);
-  announce(addresses);
+  // Settings of the developer's own may refuse it.
+  announce(addresses, await demoOrder(ordersUrl, access, uiUrl).catch((error: unknown) => String(error)));
   await worker.failed;
 }
 
@@ -133,6 +135,7 @@ async function prepareTemporalNamespace(settings: ClientConnectConfig): Promise<
 
 function announce(
   addresses: DemoAccess & Record<'ORDERS_URL' | 'TEMPORAL_UI_URL' | 'METRICS_URL' | 'DATABASE_URL', string>,
+  orderUrl: string,
 ) {
   say(`
 The order service is up.
@@ -142,7 +145,9 @@ The order service is up.
   Postgres      ${addresses.DATABASE_URL}
   Metrics       ${addresses.METRICS_URL}
   Keys          ${DEMO_ENV}
+  Checkout      ${orderUrl}
 
+The last one is where the customer of a new order pays; what to enter there is in docs/hosted-checkout.md.
 Create an order, retrieve it, cancel it:
 
 ${curlCommands(addresses.ORDERS_URL, addresses, DATA_DIR).join('\n\n')}

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
+import { createCheckout } from './checkout/checkout';
 import type { Config } from './config';
 import { loadConfig } from './config';
 import { createPool } from './db/pool';
@@ -15,6 +16,9 @@ import { createStarter } from './orders/starter';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
+
+/** What the customers of a lender are told on every page. */
+const NOTICES = { sandbox: 'Test checkout: no real lender, and no money moves.' };
 
 /** The API: stateless, any number of them beside each other. */
 export async function startServer(
@@ -45,9 +49,15 @@ export async function startServer(
     log,
   };
   let serving = true;
+  const limits = createRateLimits(db, config.rateLimits, log);
+  const { lender, applicationRetentionMs } = config.hostedCheckout;
   const app = createApp({
     deps,
-    limits: createRateLimits(db, config.rateLimits, log),
+    limits,
+    checkout:
+      lender === 'none'
+        ? undefined
+        : createCheckout({ deps, limits, notice: NOTICES[lender], retentionMs: applicationRetentionMs }),
     trustedProxies: config.trustedProxies,
     log,
     responseHmacHeader: config.responseHmacHeader,

@@ -6,7 +6,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
-import { WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { LENDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { healthRoutes } from './api/health-routes';
 import type { HttpServer } from './api/http-server';
 import { listen } from './api/http-server';
@@ -16,6 +16,8 @@ import type { Db } from './db/pool';
 import { createPool } from './db/pool';
 import type { Running } from './entry-point';
 import { runUntilSignalled } from './entry-point';
+import type { Lender } from './lender/lender';
+import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
 import { startSweep } from './orders/sweep';
 import { WORKFLOW_BUNDLE } from './temporal/bundle-workflows';
@@ -27,6 +29,8 @@ import type { WebhookSender } from './webhooks/send';
 import { createWebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
+/** Questions to the lender at once. */
+const LENDER_CONCURRENCY = 50;
 /** Above the deadline of a webhook attempt, so that one under way at the shutdown is still written down. */
 const FORCE_AFTER_GRACE_MS = 20_000;
 
@@ -52,6 +56,7 @@ export async function startWorker(
     intervalMs: config.sweep.intervalMs,
     checkAfterMs: config.sweep.checkAfterMs,
     idempotencyKeyDays: config.idempotencyKeyDays,
+    applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
   log.info({ health_port: health.port }, 'worker is up');
   return {
@@ -91,7 +96,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
   }
 }
 
-/** One worker for workflows and what they save, one for the webhooks they send. */
+/** One worker for workflows and what they save, one for the webhooks they send, one for what they ask the lender. */
 function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
@@ -105,6 +110,7 @@ function createWorkers(
       sender,
       schedule: config.webhookSchedule,
       attemptsPerSeller: config.webhookConcurrency.perSeller,
+      lender: lenderOf(config),
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,
     }),
@@ -125,7 +131,17 @@ function createWorkers(
       taskQueue: WEBHOOK_TASK_QUEUE,
       maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
     }),
+    Worker.create({
+      ...options,
+      taskQueue: LENDER_TASK_QUEUE,
+      maxConcurrentActivityTaskExecutions: LENDER_CONCURRENCY,
+    }),
   ]);
+}
+
+/** A lender's adapter takes the sandbox's place here; see docs/hosted-checkout.md. */
+function lenderOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lender | undefined {
+  return lender === 'sandbox' ? createSandboxLender(sandboxReferralMs) : undefined;
 }
 
 function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {

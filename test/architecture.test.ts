@@ -6,7 +6,7 @@ import { cycles, importsIn, importsOf, sourceFiles } from './architecture/import
 
 /**
  * The layers, lowest first, each with what it may import beside itself. A trailing `:type` allows types only.
- * "Imports point one way: domain <- contracts <- db, webhooks <- activities, temporal <- orders <- api, checkout <- entry
+ * "Imports point one way: domain <- contracts <- db, webhooks, lender <- activities, temporal <- orders <- api, checkout <- entry
  * points; workflows import domain (values) and activities, contracts (types only)." - DESIGN.md
  */
 const LAYERS: Record<string, readonly string[]> = {
@@ -14,7 +14,9 @@ const LAYERS: Record<string, readonly string[]> = {
   contracts: ['domain'],
   db: ['domain', 'contracts', 'root'],
   webhooks: ['domain', 'contracts'],
-  activities: ['domain', 'contracts', 'db', 'webhooks'],
+  // Who decides on customers: an interface and the sandbox; a lender's adapter is handed in by the entry point.
+  lender: ['domain'],
+  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender'],
   workflows: ['domain', 'contracts:type', 'activities:type'],
   // The definitions of messages are the workflows' own, shared with their clients.
   temporal: ['domain', 'contracts', 'db', 'webhooks', 'messages', 'workflows:type', 'root'],

@@ -12,14 +12,14 @@ const NEXT: Record<OrderStatus, string> = {
 };
 
 /** What an operator reads on the workflow's page, in markdown. */
-export function orderDetails({ order, changes }: OrderHistory, delivery: string | undefined): string {
+export function orderDetails({ order, changes }: OrderHistory, delivery?: string, decision?: string): string {
   const last = changes.at(-1);
   const why = last?.reason == null ? '' : ` (${escapeMarkdown(last.reason)})`;
   return [
     `**${order.status}** since ${last?.at ?? order.createdAt}: \`${last?.event ?? 'created'}\` by ${last?.actor ?? 'seller'}${why}`,
     '',
     `- ${formatPence(order.amountPence)} for ${escapeMarkdown(order.sellerName)}, reference ${escapeMarkdown(order.reference)}`,
-    `- Next: ${NEXT[order.status]}`,
+    `- Next: ${NEXT[order.status]}${decision === undefined ? '' : ` (${decision})`}`,
     ...(order.cancelledAt === null ? [] : [`- Cancelled at ${order.cancelledAt}`]),
     ...(order.expiresAt === null || order.status === 'SUCCESSFUL' || order.status === 'UNSUCCESSFUL'
       ? []

@@ -8,6 +8,9 @@ export type OrderWorkflowInput = { history: OrderHistory } | { orderId: string }
 /** Attempts at webhooks wait for receivers; on a queue and slots of their own they hold up no saves. */
 export const WEBHOOK_TASK_QUEUE = 'order-webhooks';
 
+/** A lender may take its time; on a queue and slots of its own it holds up neither saves nor webhooks. */
+export const LENDER_TASK_QUEUE = 'order-decisions';
+
 /** The order as it is saved; null while a resumed run still reads it. */
 export const getOrderQuery = defineQuery<Order | null>('getOrder');
 
@@ -21,6 +24,9 @@ export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress
 
 /** Webhooks are marked in Postgres to be sent once more; the signal says no more than that. */
 export const resendWebhooksSignal = defineSignal('resendWebhooks');
+
+/** An application is in Postgres, to be decided on by the lender; the signal says no more than that. */
+export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
 
 /** Type of the failure of an update that met a workflow behind its row: the run stops, and the next one makes it. */
 export const BEHIND_ROW = 'OrderBehindRow';

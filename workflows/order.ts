@@ -17,11 +17,13 @@ import type { Activities, PendingWebhook } from '../activities';
 import type { Decision, Order, OrderHistory } from '../src/domain/order';
 import { decide, judge } from '../src/domain/order';
 import { isFinal } from '../src/domain/status';
+import { DecisionSeeker } from './decision';
 import { orderDetails } from './details';
 import type { OrderWorkflowInput } from './messages';
 import {
   BEHIND_ROW,
   REFUSED,
+  applicationSubmittedSignal,
   cancelOrderUpdate,
   cancelSignal,
   customerProgressSignal,
@@ -52,6 +54,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Order> {
 
 class OrderRun {
   private readonly lane = new DeliveryLane();
+  private readonly seeker = new DecisionSeeker();
   private readonly lock = new Lock();
   /** Set where the row tells another story than this workflow: the run stops, and the sweep resumes from the row. */
   private conflict: Error | undefined;
@@ -72,6 +75,7 @@ class OrderRun {
     setHandler(cancelSignal, (payload) => this.signal(toRequest(payload, 'operator', 'cancel')));
     setHandler(customerProgressSignal, (payload) => this.signal(toRequest(payload, 'checkout')));
     setHandler(resendWebhooksSignal, () => CancellationScope.nonCancellable(() => this.takeUpResends()));
+    setHandler(applicationSubmittedSignal, () => this.seeker.start());
     CancellationScope.current().cancelRequested.catch(() =>
       this.signal(toRequest({ reason: 'the workflow was asked to cancel' }, 'operator', 'cancel')),
     );
@@ -81,7 +85,9 @@ class OrderRun {
     const { orderId } = 'history' in input ? { orderId: input.history.order.id } : input;
     this.history ??= await this.load(orderId);
     this.announce();
-    this.expire().catch((error: unknown) => (this.conflict ??= error as Error));
+    const stop = (error: unknown) => (this.conflict ??= error as Error);
+    this.expire().catch(stop);
+    this.seekDecision().catch(stop);
     while (!this.isOver()) {
       if (this.lane.isEmpty) await condition(() => !this.lane.isEmpty || this.isOver());
       else if (!(await this.lane.step(() => this.mustStop()))) await this.bringForward().catch(() => undefined);
@@ -118,9 +124,10 @@ class OrderRun {
 
   private async load(orderId: string): Promise<OrderHistory> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks, resends } = await loadOrder(orderId);
+    const { history, pendingWebhooks, resends, applicationWaits } = await loadOrder(orderId);
     this.lane.add(pendingWebhooks);
     this.lane.resend(resends);
+    if (applicationWaits) this.seeker.start();
     return history;
   }
 
@@ -214,10 +221,19 @@ class OrderRun {
 
   private announce(): void {
     const { order } = this.loaded();
-    setCurrentDetails(orderDetails(this.loaded(), this.lane.describe()));
+    setCurrentDetails(orderDetails(this.loaded(), this.lane.describe(), this.seeker.describe()));
     if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== order.status) {
       upsertSearchAttributes([{ key: orderStatusKey, value: order.status }]);
     }
+  }
+
+  /** Has the lender decide on the application as long as the order is open; the order's end ends the asking. */
+  private async seekDecision(): Promise<void> {
+    await this.seeker.run(this.loaded().order.id, {
+      isOver: () => isFinal(this.loaded().order.status) || this.mustStop(),
+      announce: () => this.announce(),
+      decided: ({ event, reason }) => this.signal(toRequest({ event, reason }, 'checkout')),
+    });
   }
 
   private async expire(): Promise<void> {

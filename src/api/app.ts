@@ -1,4 +1,5 @@
 import type { Router } from '@koa/router';
+import type { Middleware } from 'koa';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createOpenApiDocument } from '../contracts/openapi/document';
@@ -23,15 +24,18 @@ export interface AppOptions {
   /** Name of the header that signs answers; undefined: none does. */
   responseHmacHeader: string | undefined;
   isServing: () => boolean;
+  /** The hosted checkout, which answers its part of the paths itself; undefined where a lender has their own. */
+  checkout: Middleware | undefined;
 }
 
 /** The API as a Koa application. */
 export function createApp(options: AppOptions): Koa<State> {
-  const { deps, limits, trustedProxies, log, responseHmacHeader, isServing } = options;
+  const { deps, limits, trustedProxies, log, responseHmacHeader, isServing, checkout } = options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // What gets past the problem renderer is a socket that went away under us.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(requestLog(log));
+  if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems());
   serve(app, healthRoutes(deps.db, isServing));

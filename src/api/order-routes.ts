@@ -12,7 +12,8 @@ import { cancelOrder, reportProgress } from '../orders/change-order';
 import { createOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
-import { retrieveOrder } from '../orders/read-order';
+import type { RetrievedOrder } from '../orders/read-order';
+import { retrieveByPayLink, retrieveOrder } from '../orders/read-order';
 import type { Authenticate } from './authenticate';
 import { sellerOf } from './authenticate';
 import { jsonBody, validate, validateQuery } from './body';
@@ -34,10 +35,14 @@ export function orderRoutes(deps: OrderDependencies, authenticate: Authenticate)
     ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
   };
 
-  const retrieve = async (ctx: Context): Promise<void> => {
-    const retrieved = await retrieveOrder(deps, orderIdOf(ctx), sellerOf(ctx).id);
+  const show = (ctx: Context, retrieved: RetrievedOrder): void => {
+    ctx.state.orderId = retrieved.order.id;
     ctx.set('Order-Source', retrieved.source);
     answer(ctx, retrieved);
+  };
+
+  const retrieve = async (ctx: Context): Promise<void> => {
+    show(ctx, await retrieveOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
   };
 
   const cancel = async (ctx: Context): Promise<void> => {
@@ -69,6 +74,10 @@ export function orderRoutes(deps: OrderDependencies, authenticate: Authenticate)
   router.get('/seller/:sellerId/connection_check', seller, (ctx) => {
     const { id, name } = sellerOf(ctx);
     ctx.body = { data: { seller_id: id, seller_name: name } };
+  });
+
+  router.get('/pay_link/:payLinkId', checkout, async (ctx) => {
+    show(ctx, await retrieveByPayLink(deps, ctx.params.payLinkId ?? ''));
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {

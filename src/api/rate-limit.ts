@@ -18,6 +18,8 @@ export interface RateLimitSettings {
   authFailures: number;
   /** With one key. */
   key: number;
+  /** With one pay link. */
+  payLink: number;
 }
 
 type Ctx = Pick<Context, 'ip' | 'append'>;
@@ -30,6 +32,7 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   const addresses = counter('address', settings.address);
   const failures = counter('auth-failures', settings.authFailures);
   const keys = counter('key', settings.key);
+  const payLinks = counter('pay-link', settings.payLink);
   /** Digests, as many as there are keys at the most. */
   const validKeys = new Set<string>();
 
@@ -70,6 +73,13 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
       const usage = await keys.add(id, ownLimit);
       tell(ctx, keys, usage);
       if (usage.used > usage.limit) throw rateLimited(keys, usage);
+    },
+
+    /** @throws Problem `rate_limited` */
+    async countPayLink(ctx: Ctx, payLinkId: string): Promise<void> {
+      const usage = await payLinks.add(idOf(payLinkId));
+      tell(ctx, payLinks, usage);
+      if (usage.used > usage.limit) throw rateLimited(payLinks, usage);
     },
   };
 }

@@ -7,6 +7,9 @@ const SANE_ID = /^[\w.:/+=-]{1,128}$/;
 /** W3C Trace Context, version 00: version-traceid-parentid-flags. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
+/** Whoever has a pay link has the order's checkout: the log names the order instead. */
+const PAY_LINK = /^(.*\/pay(?:_link)?\/)[^/]+/;
+
 /** Names the request (`X-Request-Id` in, if it is sane, and out) and writes its one log line. No query, no body, no key. */
 export function requestLog(log: Logger): Middleware<State> {
   return async (ctx, next) => {
@@ -26,7 +29,7 @@ export function requestLog(log: Logger): Middleware<State> {
       ctx.state.log[level](
         {
           method: ctx.method,
-          path: ctx.path,
+          path: ctx.path.replace(PAY_LINK, '$1…'),
           status: ctx.status,
           duration_ms: Math.round(performance.now() - start),
           ...(orderId && { order_id: orderId }),

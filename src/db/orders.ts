@@ -75,6 +75,14 @@ export async function findOrder(db: DbClient, orderId: string, sellerId?: string
   return rows[0] && toStoredOrder(rows[0]);
 }
 
+/** The order whose customer has this link. */
+export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promise<StoredOrder | undefined> {
+  const { rows } = await db.query<OrderRow>(`select ${ORDER_COLUMNS} from orders o where o.pay_link_id = $1`, [
+    payLinkId,
+  ]);
+  return rows[0] && toStoredOrder(rows[0]);
+}
+
 /** The order that holds a reference of a seller's: one that is not UNSUCCESSFUL. */
 export async function findOrderByReference(
   db: DbClient,

@@ -1,3 +1,4 @@
+import { APPLICATION_WAITS } from './applications';
 import type { OrderRow, StoredOrder } from './orders';
 import { ORDER_COLUMNS, toStoredOrder } from './orders';
 import type { DbClient } from './pool';
@@ -6,6 +7,8 @@ import type { DbClient } from './pool';
 export interface DueOrder extends StoredOrder {
   /** Whether its workflow has webhooks to send once more. */
   resendAsked: boolean;
+  /** Whether its workflow has the lender to ask for a decision. */
+  applicationWaits: boolean;
 }
 
 /**
@@ -13,18 +16,23 @@ export interface DueOrder extends StoredOrder {
  * sweep dies comes back after that.
  */
 export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: number): Promise<DueOrder[]> {
-  const { rows } = await db.query<OrderRow & { resend_asked: boolean }>(
+  const { rows } = await db.query<OrderRow & { resend_asked: boolean; application_waits: boolean }>(
     `with due as (
        select id from orders where sweep_at <= now() order by sweep_at limit $1 for update skip locked
      ), leased as (
        update orders set sweep_at = now() + $2 * interval '1 ms' where id in (select id from due) returning id
      )
      select ${ORDER_COLUMNS},
-       exists (select from webhook_event e where e.order_id = o.id and e.resend_at is not null) as resend_asked
+       exists (select from webhook_event e where e.order_id = o.id and e.resend_at is not null) as resend_asked,
+       ${APPLICATION_WAITS} as application_waits
      from orders o where id in (select id from leased)`,
     [limit, leaseMs],
   );
-  return rows.map((row) => ({ ...toStoredOrder(row), resendAsked: row.resend_asked }));
+  return rows.map((row) => ({
+    ...toStoredOrder(row),
+    resendAsked: row.resend_asked,
+    applicationWaits: row.application_waits,
+  }));
 }
 
 /**

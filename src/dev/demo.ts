@@ -56,3 +56,27 @@ export function curlCommands(ordersUrl: string, access: DemoAccess, dataDir: str
     `curl -s -X DELETE ${base}/order/${orderId}/ ${auth}; echo`,
   ];
 }
+
+/**
+ * Creates an order to try the checkout with.
+ * @param uiUrl of Temporal's UI, where its customer lands in the end: at the order's workflow; '' for none
+ * @returns its `order_url`
+ */
+export async function demoOrder(ordersUrl: string, access: DemoAccess, uiUrl: string): Promise<string> {
+  const reference = `checkout-${Date.now()}`;
+  const query = encodeURIComponent(`OrderReference="${reference}"`);
+  const response = await fetch(`${ordersUrl}/api/lending/edge/ecommerce/seller/${access.SELLER_ID}/order/`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${access.SELLER_API_KEY}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      data: {
+        amount: 1234.5,
+        reference,
+        ...(uiUrl !== '' && { redirect_url: `${uiUrl}/namespaces/default/workflows?query=${query}` }),
+      },
+    }),
+  });
+  if (!response.ok) throw new Error(`the demo order was answered ${response.status}: ${await response.text()}`);
+  const { data } = (await response.json()) as { data: { order_url: string } };
+  return data.order_url;
+}

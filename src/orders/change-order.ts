@@ -2,7 +2,7 @@ import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/orders';
 import type { ChangeRequest } from '../domain/order';
 import { judge } from '../domain/order';
-import type { OrderStatus } from '../domain/status';
+import type { Actor, OrderStatus } from '../domain/status';
 import { isFinal } from '../domain/status';
 import { ChangeRefused } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
@@ -34,15 +34,16 @@ export async function cancelForOperator(
 
 /**
  * Takes what the checkout flow reports of its customer.
+ * @param report by the checkout, unless it names another actor
  * @throws Problem `transition_not_allowed`
  */
 export async function reportProgress(
   deps: OrderDependencies,
   orderId: string,
-  report: Pick<ChangeRequest, 'event' | 'reason'>,
+  report: Pick<ChangeRequest, 'event' | 'reason'> & { actor?: Actor },
 ): Promise<ChangedOrder> {
   const stored = await readStored(deps, orderId);
-  return changeOrder(deps, stored, { ...report, actor: 'checkout' });
+  return changeOrder(deps, stored, { actor: 'checkout', ...report });
 }
 
 /** What is final or a repeat is answered from the row; all else is the workflow's to decide. */

@@ -1,6 +1,6 @@
 import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/orders';
-import { findOrder } from '../db/orders';
+import { findOrder, findOrderByPayLink } from '../db/orders';
 import type { Order } from '../domain/order';
 import { isFinal } from '../domain/status';
 import type { OrderDependencies } from './dependencies';
@@ -38,7 +38,31 @@ export async function retrieveOrder(
   orderId: string,
   sellerId: string,
 ): Promise<RetrievedOrder> {
-  const { order, attachments, started } = await readStored(deps, orderId, sellerId);
+  return askWorkflow(deps, await readStored(deps, orderId, sellerId));
+}
+
+/**
+ * The same for the checkout, which met the customer with a pay link.
+ * @throws Problem `not_found`
+ */
+export async function retrieveByPayLink(deps: OrderDependencies, payLinkId: string): Promise<RetrievedOrder> {
+  return askWorkflow(deps, await readByPayLink(deps, payLinkId));
+}
+
+/**
+ * The row of the order that a pay link stands for.
+ * @throws Problem `not_found`
+ */
+export async function readByPayLink(deps: OrderDependencies, payLinkId: string): Promise<StoredOrder> {
+  const stored = isUuid(payLinkId) ? await findOrderByPayLink(deps.db, payLinkId) : undefined;
+  if (!stored) throw notFound();
+  return stored;
+}
+
+async function askWorkflow(
+  deps: OrderDependencies,
+  { order, attachments, started }: StoredOrder,
+): Promise<RetrievedOrder> {
   const shown = isFinal(order.status) || !started ? undefined : await deps.asker.ask(order.id);
   return isAtLeast(shown, order)
     ? { order: shown, attachments, source: 'workflow' }

@@ -13,6 +13,8 @@ export interface Starter {
   start(history: OrderHistory): void;
   /** Tells a workflow in the same way that it has webhooks to send once more. */
   resendWebhooks(order: Order): void;
+  /** And that it has the lender to ask for a decision. */
+  applicationSubmitted(order: Order): void;
   /** Resolves when the starts in flight have ended; those still waiting are left to the sweep. */
   drain(): Promise<void>;
 }
@@ -47,6 +49,7 @@ export function createStarter(
   return {
     start: (history) => inBackground(history.order.id, () => workflows.start(history)),
     resendWebhooks: (order) => inBackground(order.id, () => workflows.resendWebhooks(order)),
+    applicationSubmitted: (order) => inBackground(order.id, () => workflows.applicationSubmitted(order)),
     async drain() {
       draining = true;
       await Promise.all(running);

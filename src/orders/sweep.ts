@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { deleteOldApplications } from '../db/applications';
 import { pruneIdempotencyKeys } from '../db/idempotency-keys';
 import type { Db } from '../db/pool';
 import type { DueOrder } from '../db/sweep';
@@ -8,6 +9,8 @@ import type { OrderWorkflows } from '../temporal/order-workflows';
 
 const BATCH = 50;
 const PRUNE_BATCH = 1000;
+/** Old applications are looked for once in so many sweeps: those of abandoned orders are passed over each time. */
+const SWEEPS_BETWEEN_DELETIONS = 12;
 /** A sweep that dies gives its orders back after this. */
 const LEASE_MS = 30_000;
 /** What was changed longer ago than this is known to the workflow, unless that was reset or restored. */
@@ -22,18 +25,22 @@ export interface SweepOptions {
   checkAfterMs: number;
   /** For how long Idempotency-Keys are kept. */
   idempotencyKeyDays: number;
+  /** How long after an order has closed its application is kept. */
+  applicationRetentionMs: number;
 }
 
 /**
  * Starts the workflows that were never started and resumes those that are gone while their order is open or a webhook
- * unsettled: after a crash, a lost Temporal database or an operator's terminate. Forgets old Idempotency-Keys.
+ * unsettled: after a crash, a lost Temporal database or an operator's terminate. Forgets old Idempotency-Keys,
+ * and what customers of orders that closed long ago had told.
  * @returns a function that stops it and resolves when it has
  */
 export function startSweep(options: SweepOptions): () => Promise<void> {
-  const { db, workflows, log, intervalMs, checkAfterMs, idempotencyKeyDays } = options;
+  const { db, workflows, log, intervalMs, checkAfterMs, idempotencyKeyDays, applicationRetentionMs } = options;
   const stopping = new AbortController();
 
-  async function resume({ order, changes, resendAsked }: DueOrder): Promise<void> {
+  async function resume({ order, changes, resendAsked, applicationWaits }: DueOrder): Promise<void> {
+    if (applicationWaits) await workflows.applicationSubmitted(order);
     await (resendAsked ? workflows.resendWebhooks(order) : workflows.resume(order));
     // Right after a save the workflow may not have heard of it yet.
     if (Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) < SETTLED_MS) return;
@@ -59,18 +66,19 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   }
 
   /** @returns whether there is more to do at once */
-  async function sweepOnce(): Promise<boolean> {
+  async function sweepOnce(count: number): Promise<boolean> {
     const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
     await Promise.all(orders.map(ensureRunning));
     const pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
+    if (count % SWEEPS_BETWEEN_DELETIONS === 0) await deleteOldApplications(db, applicationRetentionMs, PRUNE_BATCH);
     return orders.length === BATCH || pruned === PRUNE_BATCH;
   }
 
   async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
+    for (let count = 0; !stopping.signal.aborted; count++) {
       let more = false;
       try {
-        more = await sweepOnce();
+        more = await sweepOnce(count);
       } catch (error) {
         log.warn({ err: error }, 'sweep: tried again later');
       }

@@ -6,10 +6,12 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
+import type { SignalDefinition } from '@temporalio/common';
 import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
 import {
   BEHIND_ROW,
   REFUSED,
+  applicationSubmittedSignal,
   cancelOrderUpdate,
   getOrderQuery,
   orderReferenceKey,
@@ -61,6 +63,8 @@ export interface OrderWorkflows {
   resume(order: Order): Promise<void>;
   /** Has the workflow send the webhooks that are marked for it in Postgres, resuming it where none runs. */
   resendWebhooks(order: Order): Promise<void>;
+  /** Has the workflow ask the lender for the decision that Postgres lacks, resuming it where none runs. */
+  applicationSubmitted(order: Order): Promise<void>;
   /** Has a worker send a test webhook; rejects where none could in time. */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Ends a run that is behind its row; `resume` follows it with one that reads the row. */
@@ -100,6 +104,15 @@ export function createOrderWorkflows(
     return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
   }
 
+  async function signal(order: Order, definition: SignalDefinition): Promise<void> {
+    await within(startTimeoutMs, () =>
+      client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
+        ...resumeOptions(order),
+        signal: definition,
+      }),
+    );
+  }
+
   return {
     async start(history) {
       try {
@@ -121,14 +134,9 @@ export function createOrderWorkflows(
       );
     },
 
-    async resendWebhooks(order) {
-      await within(startTimeoutMs, () =>
-        client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
-          ...resumeOptions(order),
-          signal: resendWebhooksSignal,
-        }),
-      );
-    },
+    resendWebhooks: (order) => signal(order, resendWebhooksSignal),
+
+    applicationSubmitted: (order) => signal(order, applicationSubmittedSignal),
 
     testWebhook(input) {
       return within(TEST_TIMEOUT_MS, () =>

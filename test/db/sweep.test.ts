@@ -29,7 +29,13 @@ test('hands out the orders that are due, as they are stored, and no others', asy
   await insertedOrder(db, {}, inMs(60_000));
   const leased = await leaseDueOrders(db, 10, 60_000);
   expect(leased).toEqual([
-    { ...due, attachments: { source: null, metaData: null }, started: false, resendAsked: false },
+    {
+      ...due,
+      attachments: { source: null, metaData: null },
+      started: false,
+      resendAsked: false,
+      applicationWaits: false,
+    },
   ]);
 });
 

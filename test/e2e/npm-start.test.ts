@@ -49,6 +49,12 @@ test('npm start: the printed commands work, a webhook arrives signed, and an ope
   expect(retrieved.data).toMatchObject({ id: created.data.id, amount: 1234.5, status: 'CREATED' });
   expect(cancelled.data).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: expect.any(String) });
 
+  const checkout = first.lines
+    .find((line) => line.includes('  Checkout  '))!
+    .trim()
+    .split(/ +/)[1]!;
+  expect(await (await fetch(checkout)).text()).toContain('How would you like to pay?');
+
   const before = demo();
   expect(Object.keys(before)).toEqual([
     ...['ORDERS_URL', 'SELLER_ID', 'SELLER_API_KEY', 'CHECKOUT_API_KEY', 'WEBHOOK_SECRET'],

@@ -27,11 +27,12 @@ test('the document has every route of the service, and the service every operati
   const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
   const app = createApp({
     deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
-    limits: createRateLimits(stack.db, { windowMs: 1000, address: 1, authFailures: 1, key: 1 }, log),
+    limits: createRateLimits(stack.db, { windowMs: 1000, address: 1, authFailures: 1, key: 1, payLink: 1 }, log),
     trustedProxies: 0,
     responseHmacHeader: undefined,
     log,
     isServing: () => true,
+    checkout: undefined,
   });
   const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));
   const served = routers
@@ -56,9 +57,10 @@ test('what /openapi.json serves is the document', async () => {
 /** Where a placeholder leads. */
 interface Ids {
   order_id: string;
+  pay_link_id: string;
   webhook_id: string;
 }
-const NOBODY: Ids = { order_id: randomUUID(), webhook_id: randomUUID() };
+const NOBODY: Ids = { order_id: randomUUID(), pay_link_id: randomUUID(), webhook_id: randomUUID() };
 
 function pathOf({ path }: DocumentedOperation, ids: Ids): string {
   const values: Record<string, string> = { supplier_uuid: stack.seller.id, ...ids };
@@ -91,7 +93,8 @@ async function madeIds(): Promise<Ids> {
   ];
   const events = `/api/lending/edge/ecommerce/seller/${stack.seller.id}/webhook_event/`;
   const { body } = await stack.api.call('GET', events);
-  return { order_id, webhook_id: body.data.find((event: any) => event.order_id === other).id };
+  const { pay_link_id } = (await stack.api.get(order_id)).body.data;
+  return { order_id, pay_link_id, webhook_id: body.data.find((event: any) => event.order_id === other).id };
 }
 
 const successes = operations.flatMap((one) => bodiesOf(one).map((body, place) => ({ one, body, place })));

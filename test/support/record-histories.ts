@@ -3,10 +3,12 @@ import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../src/package-root';
 import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import { findApplication } from '../../src/db/applications';
 import { BASE } from './api';
+import { applied, startCheckout } from './checkout';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
-import { isRunning, openOrder } from './orders';
+import { isRunning, openOrder, shownBy } from './orders';
 import { startReceiver } from './receiver';
 import type { Stack } from './stack';
 import { startStack } from './stack';
@@ -104,6 +106,31 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await workflow(stack, id).result();
     return id;
   },
+  async 'decided-after-a-referral'(stack, webhookUrl) {
+    const id = await applied(stack, 'referred@bloggs.example', { data: { webhook_url: webhookUrl } });
+    await until(async () => (await shownBy(stack.client, id))?.status === 'APPROVED', 'it is approved');
+    await stack.api.progress(id, 'completed');
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'cancelled-while-the-lender-is-out'(stack, webhookUrl) {
+    const id = await applied(stack, 'outage@bloggs.example', { data: { webhook_url: webhookUrl } });
+    await until(
+      async () => (await workflow(stack, id).describe()).raw.pendingActivities?.length,
+      'the lender is asked',
+    );
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'resumed-while-referred'(stack) {
+    const id = await applied(stack, 'referred-declined@bloggs.example');
+    await until(async () => (await findApplication(stack.db, id))?.referredAt, 'it is referred');
+    await workflow(stack, id).terminate();
+    await until(() => isRunning(stack.client, id), 'it was resumed');
+    await workflow(stack, id).result();
+    return id;
+  },
   async 'still-open'(stack) {
     return openOrder(stack, {}, ['signup_started', 'approved']);
   },
@@ -112,7 +139,7 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
 async function record(prefix: string): Promise<void> {
   await globalSetup();
   const receiver = await startReceiver();
-  const stack = await startStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60' } });
+  const stack = await startCheckout({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60' } });
   const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
   for (const [name, scenario] of Object.entries(scenarios)) {
     await keep(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));

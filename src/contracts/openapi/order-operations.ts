@@ -117,6 +117,24 @@ const reportProgress = operation({
   errors: ['transition_not_allowed'],
 });
 
+const retrieveByPayLink = operation({
+  operationId: 'retrieveOrderByPayLink',
+  tag: 'Checkout',
+  summary: 'Retrieve the order of a pay link',
+  description:
+    'For a checkout of your own: customers come to `<CHECKOUT_BASE_URL>/pay/<pay_link_id>/`, and progress is reported by ' +
+    'the id of the order.',
+  key: 'checkout',
+  path: { pay_link_id: z.uuid().meta({ description: 'The `pay_link_id` of the order' }) },
+  answer: {
+    status: 200,
+    description: 'The order',
+    schema: inData(orderSchema),
+    examples: RETRIEVED,
+    headers: { 'Order-Source': HEADERS.orderSource },
+  },
+});
+
 export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPathsObject {
   const inSeller = { ...supplier, ...orderIds };
   return {
@@ -131,5 +149,6 @@ export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPaths
     },
     [`${basePath}/seller/{supplier_uuid}/connection_check/`]: { get: checkConnection },
     [`${basePath}/order/{order_id}/progress/`]: { post: reportProgress },
+    [`${basePath}/pay_link/{pay_link_id}/`]: { get: retrieveByPayLink },
   };
 }

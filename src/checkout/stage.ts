@@ -1,0 +1,36 @@
+import type { OrderEvent } from '../domain/status';
+import type { Checkout } from '../orders/hosted-checkout';
+import { isConfirmable } from '../orders/hosted-checkout';
+
+/** Where a customer is. It follows from what is stored alone, so that reloads, tabs and lost browsers all agree. */
+export type Stage = 'choice' | 'details' | 'waiting' | 'referred' | 'confirmation' | 'paid' | EndStage;
+
+/** Where there is nothing to do for a customer; `approved-elsewhere` is by somebody else than our lender. */
+export type EndStage = 'declined' | 'failed' | 'expired' | 'cancelled' | 'approved-elsewhere';
+
+const ENDS: Partial<Record<OrderEvent | 'created', EndStage>> = {
+  declined: 'declined',
+  expired: 'expired',
+  cancel: 'cancelled',
+};
+
+export function stageOf(checkout: Pick<Checkout, 'order' | 'changes' | 'application'>): Stage {
+  const { order, changes, application } = checkout;
+  switch (order.status) {
+    case 'CREATED':
+      return 'choice';
+    case 'PENDING':
+      if (!application) return 'choice';
+      if (!application.submitted) return 'details';
+      return application.referredAt && !application.decision ? 'referred' : 'waiting';
+    case 'APPROVED':
+      return isConfirmable(checkout) ? 'confirmation' : 'approved-elsewhere';
+    case 'SUCCESSFUL':
+      return 'paid';
+    case 'UNSUCCESSFUL': {
+      // The first one: a declined order may be cancelled as well.
+      const end = changes.find(({ to }) => to === 'UNSUCCESSFUL');
+      return (end && ENDS[end.event]) ?? 'failed';
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import type { PaymentTerm, Pricing } from '../domain/order';
+
+const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'Europe/London' });
+const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'Europe/London' });
+
+/** `31 January 2027`, of a calendar date or of a moment as it is in London. */
+export function formatDate(date: string | Date): string {
+  return DATE.format(new Date(date));
+}
+
+/** `31 January 2027 at 14:05`, in London. */
+export function formatMoment(at: string | Date): string {
+  return `${formatDate(at)} at ${TIME.format(new Date(at))}`;
+}
+
+export const TERM_NAMES: Record<PaymentTerm, string> = { PAY_NOW: 'Pay now', PAY_LATER: 'Pay later' };
+
+/** What paying later costs, a sentence a line; promotions that have ended are left out. */
+export function interestSentences({ representativeInterest, promotions }: Pricing, now: Date): string[] {
+  const today = now.toISOString().slice(0, 10);
+  const running = promotions.filter(({ validUntil }) => validUntil >= today);
+  return [
+    representativeInterest === 0
+      ? 'No interest: you repay what the order costs.'
+      : `Representative interest: ${representativeInterest}% a year.`,
+    ...running.map(
+      ({ name, interestFreeDays, validUntil }) =>
+        `${name}: no interest for the first ${interestFreeDays} days, if you start by ${formatDate(validUntil)}.`,
+    ),
+  ];
+}

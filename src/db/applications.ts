@@ -1,0 +1,146 @@
+import type { Applicant, Application, DeclineCode, LenderDecision, Offer } from '../domain/application';
+import { penceToPounds } from '../domain/money';
+import type { PaymentTerm } from '../domain/order';
+import type { DbClient } from './pool';
+
+interface ApplicationRow {
+  id: string;
+  order_id: string;
+  payment_term: PaymentTerm;
+  business_name: string;
+  company_number: string;
+  email: string;
+  monthly_turnover_pence: string;
+  submitted_at: Date | null;
+  referred_at: Date | null;
+  decision: LenderDecision['kind'] | null;
+  decline_code: DeclineCode | null;
+  offer: Offer | null;
+}
+
+export async function findApplication(db: DbClient, orderId: string): Promise<Application | undefined> {
+  const { rows } = await db.query<ApplicationRow>(
+    `select id, order_id, payment_term, business_name, company_number, email,
+       (monthly_turnover * 100)::bigint as monthly_turnover_pence, submitted_at, referred_at, decision, decline_code, offer
+     from application where order_id = $1`,
+    [orderId],
+  );
+  return rows[0] && toApplication(rows[0]);
+}
+
+function toApplication(row: ApplicationRow): Application {
+  return {
+    id: row.id,
+    orderId: row.order_id,
+    paymentTerm: row.payment_term,
+    submitted: row.submitted_at && {
+      applicant: {
+        businessName: row.business_name,
+        companyNumber: row.company_number,
+        email: row.email,
+        monthlyTurnoverPence: Number(row.monthly_turnover_pence),
+      },
+      at: row.submitted_at,
+    },
+    referredAt: row.referred_at,
+    decision: toDecision(row),
+  };
+}
+
+function toDecision({ decision, decline_code: code, offer }: ApplicationRow): LenderDecision | null {
+  if (decision === 'approved') return { kind: decision, offer: offer ?? { instalments: [], interestPence: 0 } };
+  if (decision === 'declined') return { kind: decision, code: code ?? 'other' };
+  return decision && { kind: decision };
+}
+
+/** How the customer pays, which may be chosen anew until the application is submitted. */
+export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
+  await db.query(
+    `insert into application (order_id, payment_term) values ($1, $2)
+     on conflict (order_id) do update set payment_term = excluded.payment_term where application.submitted_at is null`,
+    [orderId, paymentTerm],
+  );
+}
+
+/**
+ * Submits the application of a PENDING order, once, and has the sweep see to it that the lender is asked.
+ * @param sweepAfterMs leaves the caller the time to tell the workflow itself
+ * @returns false where there is none to submit, or no more
+ */
+export async function submitApplication(
+  db: DbClient,
+  orderId: string,
+  { businessName, companyNumber, email, monthlyTurnoverPence }: Applicant,
+  sweepAfterMs: number,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `with submitted as (
+       update application set business_name = $2, company_number = $3, email = $4, monthly_turnover = $5, submitted_at = now()
+       where order_id = $1 and submitted_at is null and exists (select from orders where id = $1 and status = 'PENDING')
+       returning order_id
+     )
+     update orders set sweep_at = least(sweep_at, now() + $6 * interval '1 ms')
+     where id in (select order_id from submitted)`,
+    [orderId, businessName, companyNumber, email, penceToPounds(monthlyTurnoverPence).toFixed(2), sweepAfterMs],
+  );
+  return rowCount === 1;
+}
+
+/** Notes what the lender said; its first decision stays. */
+export async function recordDecision(db: DbClient, applicationId: string, decision: LenderDecision): Promise<void> {
+  await db.query(
+    `update application set decision = $2, decided_at = now(), decline_code = $3, offer = $4
+     where id = $1 and decision is null`,
+    [
+      applicationId,
+      decision.kind,
+      decision.kind === 'declined' ? decision.code : null,
+      decision.kind === 'approved' ? JSON.stringify(decision.offer) : null,
+    ],
+  );
+}
+
+export async function recordReferral(db: DbClient, applicationId: string): Promise<void> {
+  await db.query('update application set referred_at = coalesce(referred_at, now()) where id = $1', [applicationId]);
+}
+
+export async function recordAgreement(db: DbClient, orderId: string): Promise<void> {
+  await db.query('update application set agreed_at = coalesce(agreed_at, now()) where order_id = $1', [orderId]);
+}
+
+/** Whether the order waits for the lender, whose decision moves it on from PENDING; `o` is the order. */
+export const APPLICATION_WAITS = `(o.status = 'PENDING' and exists (
+  select from application a where a.order_id = o.id and a.submitted_at is not null))`;
+
+export async function applicationWaits(db: DbClient, orderId: string): Promise<boolean> {
+  const { rows } = await db.query<{ waits: boolean }>(
+    `select ${APPLICATION_WAITS} as waits from orders o where id = $1`,
+    [orderId],
+  );
+  return rows[0]?.waits ?? false;
+}
+
+/**
+ * Deletes the applications of orders that closed longer ago than `retentionMs`, at most `limit` of them.
+ * @returns how many
+ */
+export async function deleteOldApplications(db: DbClient, retentionMs: number, limit: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from application where id in (
+       select a.id from application a join orders o on o.id = a.order_id
+       where a.created_at < now() - $1 * interval '1 ms' and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
+         and exists (select from order_timeline t where t.order_id = a.order_id and t.to_status = o.status
+           and t.from_status <> o.status and t.at < now() - $1 * interval '1 ms')
+       limit $2 for update of a skip locked)`,
+    [retentionMs, limit],
+  );
+  return rowCount ?? 0;
+}
+
+/** The secret that the checkout's forms are signed with. */
+export async function findCheckoutSecret(db: DbClient): Promise<string> {
+  const { rows } = await db.query<{ secret: string }>('select secret from checkout_secret');
+  const secret = rows[0]?.secret;
+  if (secret === undefined) throw new Error('the checkout has no secret: its row was deleted');
+  return secret;
+}

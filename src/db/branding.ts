@@ -1,0 +1,32 @@
+import type { DbClient } from './pool';
+
+/** How a seller's checkout looks. */
+export interface Branding {
+  /** `#rrggbb`; null for the service's own. */
+  colour: string | null;
+  hasLogo: boolean;
+}
+
+export async function findBranding(db: DbClient, sellerId: string): Promise<Branding> {
+  const { rows } = await db.query<Branding>(
+    'select brand_colour as colour, logo is not null as "hasLogo" from seller where id = $1',
+    [sellerId],
+  );
+  return rows[0] ?? { colour: null, hasLogo: false };
+}
+
+export interface Logo {
+  bytes: Buffer;
+  /** `image/png`, `image/jpeg` or `image/webp`. */
+  type: string;
+}
+
+/** The logo of the seller whose customer has this link. */
+export async function findLogo(db: DbClient, payLinkId: string): Promise<Logo | undefined> {
+  const { rows } = await db.query<Logo>(
+    `select s.logo as bytes, s.logo_type as type from seller s join orders o on o.seller_id = s.id
+     where o.pay_link_id = $1 and s.logo is not null`,
+    [payLinkId],
+  );
+  return rows[0];
+}

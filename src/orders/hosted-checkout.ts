@@ -1,0 +1,86 @@
+import { Problem } from '../contracts/problem';
+import * as applications from '../db/applications';
+import type { Branding } from '../db/branding';
+import { findBranding } from '../db/branding';
+import type { Applicant, Application } from '../domain/application';
+import type { OrderHistory, PaymentTerm } from '../domain/order';
+import type { ProgressEvent } from '../domain/status';
+import { reportProgress } from './change-order';
+import type { OrderDependencies } from './dependencies';
+import { readByPayLink } from './read-order';
+
+/** How long the API tries to tell a workflow itself before the sweep does. */
+const SWEEP_AFTER_MS = 10_000;
+
+/** What the hosted checkout knows of the customer that came by a pay link. */
+export interface Checkout extends OrderHistory {
+  application: Application | undefined;
+  branding: Branding;
+}
+
+/**
+ * By the row, which no acknowledged change is ahead of; Temporal has no part in it.
+ * @throws Problem `not_found`
+ */
+export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
+  const { order, changes } = await readByPayLink(deps, payLinkId);
+  const [application, branding] = await Promise.all([
+    applications.findApplication(deps.db, order.id),
+    findBranding(deps.db, order.sellerId),
+  ]);
+  return { order, changes, application, branding };
+}
+
+/**
+ * Takes how the customer wants to pay, and starts the signup. What comes too late changes nothing: the page tells where
+ * the order stands.
+ * @throws Problem `service_unavailable` where the start could not be reported; the choice is kept
+ */
+export async function choosePaymentTerm(
+  deps: OrderDependencies,
+  { order }: Checkout,
+  paymentTerm: PaymentTerm,
+): Promise<void> {
+  if (order.status !== 'CREATED' && order.status !== 'PENDING') return;
+  await applications.choosePaymentTerm(deps.db, order.id, paymentTerm);
+  await report(deps, order.id, 'signup_started');
+}
+
+/**
+ * Takes the application, once, and has the order's workflow ask the lender. It is in Postgres before anybody is asked.
+ * @returns false where it came too late
+ */
+export async function submitApplication(
+  deps: OrderDependencies,
+  { order }: Checkout,
+  applicant: Applicant,
+): Promise<boolean> {
+  const taken = await applications.submitApplication(deps.db, order.id, applicant, SWEEP_AFTER_MS);
+  if (taken) deps.starter.applicationSubmitted(order);
+  return taken;
+}
+
+/** Whether the customer has been shown all that they confirm: what is repaid and when, where they pay later. */
+export function isConfirmable({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
+  if (order.status !== 'APPROVED' || application?.decision?.kind !== 'approved') return false;
+  return application.paymentTerm === 'PAY_NOW' || application.decision.offer.instalments.length > 0;
+}
+
+/**
+ * Takes the customer's word, and completes the order.
+ * @throws Problem `service_unavailable` where the outcome is unknown; once more is safe
+ */
+export async function confirm(deps: OrderDependencies, checkout: Checkout): Promise<void> {
+  if (!isConfirmable(checkout)) return;
+  await applications.recordAgreement(deps.db, checkout.order.id);
+  await report(deps, checkout.order.id, 'completed');
+}
+
+/** A refusal means that the order went another way meanwhile, which the page tells. */
+async function report(deps: OrderDependencies, orderId: string, event: ProgressEvent): Promise<void> {
+  try {
+    await reportProgress(deps, orderId, { event, reason: null, actor: 'customer' });
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'transition_not_allowed') throw error;
+  }
+}

@@ -1,0 +1,334 @@
+import type { Shown } from '../support/checkout';
+import { BUSINESS, customerAt, startCheckout } from '../support/checkout';
+import { isRunning, timelineOf } from '../support/orders';
+import { startProxy } from '../support/proxy';
+import type { Receiver } from '../support/receiver';
+import { startReceiver } from '../support/receiver';
+import type { Stack } from '../support/stack';
+import { until } from '../support/until';
+
+const REDIRECT = 'https://shop.example/thanks?from=checkout';
+
+let stack: Stack;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  stack = await startCheckout();
+});
+afterAll(async () => {
+  await stack.stop();
+  await receiver.stop();
+});
+
+async function newOrder(data: Record<string, unknown> = {}) {
+  const answer = await stack.api.create({ webhook_url: receiver.url, redirect_url: REDIRECT, ...data });
+  expect(answer.status).toBe(201);
+  const { id, order_url: url } = answer.body.data as { id: string; order_url: string };
+  await until(() => isRunning(stack.client, id), 'the workflow runs');
+  return { id, url, customer: customerAt(url) };
+}
+const statusOf = async (id: string): Promise<string> => (await stack.api.get(id)).body.data.status;
+const toldOf = (id: string) =>
+  receiver.deliveries
+    .filter(({ body }) => body.data.order.id === id)
+    .map(({ body }) => [body.data.sequence, body.data.order.status, body.data.actor, body.data.reason]);
+const linesOf = async (id: string) => (await timelineOf(stack, id)).map(({ event, actor }) => `${event} by ${actor}`);
+const button = (page: Shown) => /<a class="button" href="([^"]*)"/.exec(page.text)?.[1];
+
+test('approved: choice, details, decision, agreement, and on to the seller, whose GET says SUCCESSFUL by then', async () => {
+  const { id, url, customer } = await newOrder();
+  const first = await customer.look();
+  expect([first.status, first.heading]).toEqual([200, 'How would you like to pay?']);
+  for (const part of ['Test Shop Ltd', '£1,234.50', 'Pay now', 'Pay later', 'No interest: you repay']) {
+    expect(first.text).toContain(part);
+  }
+  const details = await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  expect(details.heading).toBe('About your business');
+  expect(await statusOf(id)).toBe('PENDING');
+  const approved = await customer.submit('application', BUSINESS);
+  expect(approved.heading).toBe('You are approved');
+  expect(approved.text.match(/£411\.50/g)).toHaveLength(3);
+  expect(await statusOf(id)).toBe('APPROVED');
+  const refused = await customer.send('confirmation', {});
+  expect([refused.status, await statusOf(id)]).toEqual([422, 'APPROVED']);
+  expect(refused.text).toContain('Tick the box to agree');
+  const sent = await customer.send('confirmation', { agree: 'yes' });
+  expect([sent.status, sent.headers.get('Location')]).toEqual([303, `${new URL(url).pathname}return/`]);
+  const leaving = await customer.look('return/');
+  expect(leaving.headers.get('Refresh')).toBe(`0;url=${REDIRECT}&orderId=${id}`);
+  expect(await statusOf(id)).toBe('SUCCESSFUL');
+  const paid = await customer.look();
+  expect([paid.heading, paid.headers.get('Refresh'), button(paid)]).toEqual([
+    'Your order is complete',
+    null,
+    `${REDIRECT}&amp;orderId=${id}`,
+  ]);
+  await until(() => toldOf(id).length === 3, 'three webhooks came');
+  expect(toldOf(id)).toEqual([
+    [1, 'PENDING', 'customer', null],
+    [2, 'APPROVED', 'checkout', null],
+    [3, 'SUCCESSFUL', 'customer', null],
+  ]);
+});
+
+test('to pay now there is nothing to repay or to tick', async () => {
+  const { id, customer } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
+  const page = await customer.apply({}, 'PAY_NOW');
+  expect(page.heading).toBe('Confirm your payment');
+  expect(page.text).not.toContain('<table');
+  await customer.submit('confirmation', {});
+  expect(await statusOf(id)).toBe('SUCCESSFUL');
+});
+
+test.each([
+  ['declined@b.example', {}, 'Your application was not approved', /after checks/, 'declined', 'declined by the lender'],
+  [
+    'jo@b.example',
+    { monthly_turnover: '100' },
+    'Your application was not approved',
+    /turnover/,
+    'declined',
+    'declined by the lender',
+  ],
+  [
+    'failed@b.example',
+    {},
+    'Something went wrong',
+    /says nothing about you/,
+    'failed',
+    'the lender could not process the application',
+  ],
+])(
+  '%s with %j ends honestly, and the seller hears no more than that',
+  async (email, more, heading, words, event, reason) => {
+    const { id, customer } = await newOrder();
+    const page = await customer.apply({ email, ...more });
+    expect(page.heading).toBe(heading);
+    expect(page.text).toMatch(words);
+    expect(page.text).toContain('you owe nothing');
+    expect(button(page)).toBe('https://shop.example/');
+    expect(await linesOf(id)).toEqual(['created by seller', 'signup_started by customer', `${event} by checkout`]);
+    await until(() => toldOf(id).length === 2, 'two webhooks came');
+    expect(toldOf(id)[1]).toEqual([2, 'UNSUCCESSFUL', 'checkout', reason]);
+    expect((await customer.send('confirmation', { agree: 'yes' })).status).toBe(303);
+    expect((await customer.look('return/')).status).toBe(303);
+    expect(await statusOf(id)).toBe('UNSUCCESSFUL');
+  },
+);
+
+test.each([
+  ['referred@b.example', 'You are approved'],
+  ['referred-declined@b.example', 'Your application was not approved'],
+])('%s waits on a page that updates itself, unless the customer would rather not', async (email, heading) => {
+  const { customer } = await newOrder();
+  const page = await customer.apply({ email });
+  expect(page.heading).toBe('The lender is taking a closer look');
+  expect(page.headers.get('Refresh')).toMatch(/^5;url=\/pay\/[^/]+\/$/);
+  const still = await customer.look('?still');
+  expect([still.heading, still.headers.get('Refresh')]).toEqual([page.heading, null]);
+  await until(async () => (await customer.look()).heading === heading, 'the lender has decided');
+});
+
+test('an outage of the lender delays the decision, and loses nobody', async () => {
+  const { customer } = await newOrder();
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  // Not waited for: the answer waits a moment for the decision itself.
+  const sent = customer.submit('application', { ...BUSINESS, email: 'outage@b.example' });
+  const waiting = await until(async () => {
+    const page = await customer.look();
+    return page.heading === 'We are asking the lender' ? page : undefined;
+  }, 'the page says what it waits for');
+  expect(waiting.headers.get('Refresh')).toMatch(/^5;/);
+  await sent;
+  await until(async () => (await customer.look()).heading === 'You are approved', 'the lender answered at last');
+});
+
+test('every wrong entry is told beside its field, and what was typed stays', async () => {
+  const { id, customer } = await newOrder();
+  const page = await customer.apply({ company_number: '12', email: 'nobody', business_name: 'Kept Ltd' });
+  expect(page.status).toBe(422);
+  expect(page.text).toContain('value="Kept Ltd"');
+  expect(page.text.match(/aria-invalid="true"/g)).toHaveLength(2);
+  expect(page.text).toContain('href="#company_number"');
+  expect(await statusOf(id)).toBe('PENDING');
+  expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
+});
+
+test('how to pay must be chosen, and may be chosen anew until the application is sent', async () => {
+  const { id, customer } = await newOrder();
+  await customer.look();
+  for (const payment_term of ['', 'PAY_NEVER']) {
+    const page = await customer.submit('choice', { payment_term });
+    expect([page.status, page.heading]).toEqual([422, 'How would you like to pay?']);
+  }
+  expect(await statusOf(id)).toBe('CREATED');
+  expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).text).toContain('You chose: pay now.');
+  expect((await customer.look('?change')).text).toMatch(/value="PAY_NOW"\s+required\s+checked/);
+  expect((await customer.submit('choice', { payment_term: 'PAY_LATER' })).text).toContain('You chose: pay later.');
+  expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
+  const late = await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  expect(late.heading).toBe('You are approved');
+  expect(late.text).toContain('that one counts');
+  expect(await linesOf(id)).toHaveLength(3);
+});
+
+test('a way to pay that the order does not allow is no choice', async () => {
+  const { id, customer } = await newOrder({ allowed_payment_terms: ['PAY_LATER'] });
+  expect((await customer.look()).heading).toBe('Pay later');
+  expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).status).toBe(422);
+  expect(await statusOf(id)).toBe('CREATED');
+});
+
+test('the same form twice at once is one application, one confirmation, one of each webhook', async () => {
+  const { id, customer } = await newOrder();
+  await customer.look();
+  const twice = (part: string, fields: Record<string, string>) =>
+    Promise.all([customer.send(part, fields), customer.send(part, fields)]);
+  const locations: (string | null)[] = [];
+  for (const [part, fields] of [
+    ['choice', { payment_term: 'PAY_LATER' }],
+    ['application', BUSINESS],
+    ['confirmation', { agree: 'yes' }],
+  ] as const) {
+    const answers = await twice(part, fields);
+    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+    locations.push(...answers.map(({ headers }) => headers.get('Location')));
+    await customer.look();
+  }
+  expect(locations.some((location) => location!.includes('told'))).toBe(false);
+  expect(await linesOf(id)).toEqual([
+    'created by seller',
+    'signup_started by customer',
+    'approved by checkout',
+    'completed by customer',
+  ]);
+  await until(() => toldOf(id).length >= 3, 'the webhooks came');
+  expect(toldOf(id)).toHaveLength(3);
+});
+
+test('of two tabs the first application counts, and the second is told so', async () => {
+  const { customer } = await newOrder();
+  await customer.apply({ email: 'referred@b.example' });
+  const other = await customer.submit('application', { ...BUSINESS, business_name: 'Another Ltd' });
+  expect(other.heading).toBe('The lender is taking a closer look');
+  expect(other.text).toContain('that one counts. What you sent just now was not used.');
+  const { rows } = await stack.db.query('select business_name from application order by created_at desc limit 1');
+  expect(rows[0].business_name).toBe(BUSINESS.business_name);
+});
+
+test('a lost browser goes on in another one where the order stands', async () => {
+  const { url, customer } = await newOrder();
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  const elsewhere = customerAt(url);
+  expect((await elsewhere.look()).heading).toBe('About your business');
+  expect((await elsewhere.submit('application', BUSINESS)).heading).toBe('You are approved');
+});
+
+test('a cancel by the seller at each step is what the customer is told, and ends it', async () => {
+  for (const step of ['created', 'details', 'referred', 'approved']) {
+    const { id, customer } = await newOrder();
+    await customer.look();
+    if (step !== 'created') await customer.submit('choice', { payment_term: 'PAY_LATER' });
+    if (step === 'referred') await customer.submit('application', { ...BUSINESS, email: 'referred@b.example' });
+    if (step === 'approved') await customer.submit('application', BUSINESS);
+    expect((await stack.api.cancel(id)).status).toBe(200);
+    for (const [part, fields] of [
+      ['choice', { payment_term: 'PAY_LATER' }],
+      ['application', BUSINESS],
+      ['confirmation', { agree: 'yes' }],
+    ] as const) {
+      const page = await customer.submit(part, fields);
+      expect([step, part, page.heading]).toEqual([step, part, 'This order was cancelled']);
+      expect(page.text).toContain('Test Shop Ltd cancelled it on');
+      expect(button(page)).toBe('https://shop.example/');
+    }
+    expect(await statusOf(id)).toBe('UNSUCCESSFUL');
+  }
+});
+
+test('a reload of what a form answered leads back to where the order stands', async () => {
+  const { url, customer } = await newOrder();
+  for (const part of ['choice/', 'application/', 'confirmation/', 'return/']) {
+    const page = await customer.look(part);
+    expect([page.status, page.headers.get('Location')]).toEqual([303, new URL(url).pathname]);
+  }
+});
+
+test('an order that somebody else approved says so, and completes nothing', async () => {
+  const { id, customer } = await newOrder();
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  await stack.api.progress(id, 'approved');
+  const page = await customer.submit('confirmation', { agree: 'yes' });
+  expect(page.heading).toBe('Your order is approved');
+  expect(await statusOf(id)).toBe('APPROVED');
+});
+
+test('an order that has expired says so', async () => {
+  const quick = await startCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
+  const { order_url: url } = (await quick.api.create()).body.data;
+  const customer = customerAt(url);
+  await until(async () => (await customer.look()).heading === 'This order has expired', 'it has expired');
+  await quick.stop();
+});
+
+test('the checkout finds the order of a pay link by the API', async () => {
+  const { id, url } = await newOrder();
+  const link = new URL(url).pathname.split('/')[2]!;
+  const find = (payLinkId: string, key: string) =>
+    stack.api.call('GET', `/api/lending/edge/ecommerce/pay_link/${payLinkId}/`, { key });
+  const found = await find(link, stack.api.checkoutKey);
+  expect([found.status, found.headers.get('Order-Source')]).toEqual([200, expect.stringMatching(/workflow|snapshot/)]);
+  expect(found.body).toEqual((await stack.api.get(id)).body);
+  for (const unknown of [id, 'x', link.replace(/^.{8}/, '00000000')]) {
+    expect((await find(unknown, stack.api.checkoutKey)).status).toBe(404);
+  }
+  expect((await find(link, stack.seller.key)).status).toBe(401);
+});
+
+test('what customers told is deleted a set time after their order has closed, and the pages stay honest', async () => {
+  const forgetful = await startCheckout({ env: { APPLICATION_RETENTION_MS: '1500' } });
+  const headings: Record<string, string> = {};
+  for (const email of ['jo@b.example', 'declined@b.example', 'referred@b.example']) {
+    const customer = customerAt((await forgetful.api.create()).body.data.order_url);
+    await customer.apply({ email });
+    if (email.startsWith('jo')) await customer.submit('confirmation', { agree: 'yes' });
+    if (email.startsWith('referred')) continue;
+    await until(async () => {
+      const { rowCount } = await forgetful.db.query('select from application where email = $1', [email]);
+      return rowCount === 0;
+    }, 'it is deleted');
+    const page = await customer.look();
+    headings[email] = page.heading;
+    expect(page.text).not.toMatch(/<table|after checks/);
+  }
+  expect(headings).toEqual({
+    'jo@b.example': 'Your order is complete',
+    'declined@b.example': 'Your application was not approved',
+  });
+  await forgetful.stop();
+});
+
+test('while Temporal is away the page loads, says that nothing is lost, and goes on afterwards', async () => {
+  const proxy = await startProxy(process.env.TEST_TEMPORAL_ADDRESS!);
+  const cut = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '1000' }, address: proxy.address });
+  const { order_url: url, id } = (await cut.api.create()).body.data;
+  const other = (await cut.api.create()).body.data;
+  await until(() => isRunning(cut.client, id), 'the workflow runs');
+  const [customer, begun] = [customerAt(url), customerAt(other.order_url)];
+  await begun.look();
+  await begun.submit('choice', { payment_term: 'PAY_NOW' });
+  proxy.blackHole();
+  expect((await customer.look()).heading).toBe('How would you like to pay?');
+  const stuck = await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  expect([stuck.status, stuck.heading]).toEqual([503, 'We cannot go on just now']);
+  expect(stuck.text).toContain('Nothing is lost');
+  expect(stuck.text).toContain('Test Shop Ltd');
+  expect((await customer.look()).text).toMatch(/value="PAY_NOW"\s+required\s+checked/);
+  const waiting = await begun.submit('application', BUSINESS);
+  expect(waiting.heading).toBe('We are asking the lender');
+  proxy.stop();
+  await cut.stop();
+}, 60_000);

@@ -1,0 +1,41 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Api } from './api';
+
+export interface Shop {
+  /** Where customers are sent back to; from there the shop sends them on to another host name, as real ones do. */
+  url: string;
+  /** The order of each customer that came, and the status that the shop's own GET gave at that moment. */
+  visits: { orderId: string; status: string }[];
+  stop(): Promise<void>;
+}
+
+/** A seller's shop as far as a customer comes back to it. */
+export async function startShop(api: () => Api): Promise<Shop> {
+  const visits: Shop['visits'] = [];
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://shop.example');
+    const port = (server.address() as AddressInfo).port;
+    const orderId = searchParams.get('orderId') ?? '';
+    if (pathname === '/back') {
+      void api()
+        .get(orderId)
+        .then(({ body }) => {
+          visits.push({ orderId, status: body.data.status });
+          response.writeHead(302, { Location: `http://localhost:${port}/thanks?order=${orderId}` }).end();
+        });
+      return;
+    }
+    response.writeHead(200, { 'Content-Type': 'text/html' }).end(`<title>Shop</title><h1>Thanks for your order</h1>`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/back`,
+    visits,
+    stop: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
