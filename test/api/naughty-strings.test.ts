@@ -14,6 +14,8 @@ import { sendRaw } from '../support/raw-http';
 import type { TestSeller } from '../support/stack';
 import { QUICK, createSeller, log } from '../support/stack';
 
+jest.setTimeout(120_000);
+
 const AT_ONCE = 20;
 
 let database: TestDatabase;
@@ -143,7 +145,7 @@ test('as search parameters and their names they are refused by name', async () =
 });
 
 test('as a part of the path they lead to nothing', async () => {
-  const paths = ['/order/?/', '/order/?/timeline/', '/seller/?/connection_check/', `/seller/${seller.id}/order/?/`];
+  const paths = ['/order/?/', '/seller/?/connection_check/'];
   // A client takes these for steps in the path.
   const texts = NAUGHTY.filter((text) => !['', '.', '..'].includes(text));
   await inBatches(texts, AT_ONCE, async (text) => {
