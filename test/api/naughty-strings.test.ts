@@ -25,7 +25,8 @@ let api: Api;
 /** As in production, and without Temporal: what goes through the workflow is tried in test/e2e. */
 beforeAll(async () => {
   database = await createDatabase();
-  const env = { ...QUICK, NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', DATABASE_URL: database.url };
+  const config = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
+  const env = { ...QUICK, ...config, DATABASE_URL: database.url };
   const temporal = { connectionOptions: { address: `127.0.0.1:${await freePort()}` }, namespace: 'none' };
   server = await startServer(loadConfig(env), temporal, log);
   seller = await createSeller(database.db);
