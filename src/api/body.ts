@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
 import { fieldErrors, fromPointer } from '../contracts/field-errors';
@@ -17,8 +18,8 @@ const parse = bodyParser({
   jsonLimit: LIMIT,
   // What JSON calls a value may be any value; the schema says what is wrong with it.
   strict: false,
-  onerror: (error, ctx) => {
-    throw hasTimedOut(ctx.socket) ? requestTimeout() : toProblem(error);
+  onerror: (error) => {
+    throw toProblem(error);
   },
 });
 
@@ -27,7 +28,11 @@ export async function jsonBody(ctx: Context, next: Next): Promise<void> {
   if (ctx.is('application/json') === false || ctx.get('Content-Type') === '') {
     throw new Problem('unsupported_media_type', 'Send the body as application/json.');
   }
-  await parse(ctx, () => Promise.resolve());
+  try {
+    await Promise.race([parse(ctx, () => Promise.resolve()), cutOff(ctx.req)]);
+  } catch (error) {
+    throw hasTimedOut(ctx.socket) ? requestTimeout() : error;
+  }
   // What is not UTF-8 was decoded to this character; text that went through it is not what the caller meant.
   const raw = ctx.request.rawBody;
   if (typeof raw !== 'string' || raw.trim() === '') throw new Problem('malformed_json', 'The body is empty.');
@@ -35,6 +40,15 @@ export async function jsonBody(ctx: Context, next: Next): Promise<void> {
     throw new Problem('malformed_json', 'The body is not valid UTF-8, or holds U+FFFD, the mark of a lost character.');
   }
   await next();
+}
+
+/** Rejects where the connection ends before the body does: the parser does not hear of that while it unpacks. */
+function cutOff(request: IncomingMessage): Promise<never> {
+  return new Promise((_, reject) => {
+    request.once('close', () => {
+      if (!request.complete) reject(new Problem('bad_request', 'The body ended too soon.'));
+    });
+  });
 }
 
 /** Reads a JSON body where there is one. */

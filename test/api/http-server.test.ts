@@ -48,14 +48,18 @@ const post = (path: string, rest: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}`;
 
 describe('a request that takes too long to arrive', () => {
-  test('is answered 408 while its body comes, and logged as that', async () => {
-    await startServer(QUICK);
-    const { socket, answer } = open(post('/slow-body', 'Content-Length: 100\r\n\r\n{'));
-    await closed(socket);
-    expect(answer()).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
-    const line = await until(() => lines.find(({ path }) => path === '/slow-body'), 'it is logged');
-    expect(line).toMatchObject({ status: 408, msg: 'request' });
-  });
+  test.each(['identity', 'gzip'])(
+    'is answered 408 while its body comes, and logged as that; encoding %s',
+    async (encoding) => {
+      await startServer(QUICK);
+      const path = `/slow-${encoding}`;
+      const { socket, answer } = open(post(path, `Content-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n{`));
+      await closed(socket);
+      expect(answer()).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
+      const line = await until(() => lines.find((one) => one.path === path), 'it is logged', 5000);
+      expect(line).toMatchObject({ status: 408, msg: 'request' });
+    },
+  );
 
   test.each([
     ['headers', () => post('/drip', 'X-Slow: ')],
@@ -69,14 +73,18 @@ describe('a request that takes too long to arrive', () => {
     expect(answer()).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('is no 408 where the caller hung up', async () => {
-    await startServer({});
-    const { socket } = open(post('/hung-up', 'Content-Length: 100\r\n\r\n{'));
-    await until(() => socket.bytesWritten > 0, 'it is sent');
-    setTimeout(() => socket.destroy(), 100);
-    const line = await until(() => lines.find(({ path }) => path === '/hung-up'), 'it is logged');
-    expect(line).toMatchObject({ status: 400 });
-  });
+  test.each(['identity', 'gzip', 'br'])(
+    'is no 408 where the caller hung up, and is over then; encoding %s',
+    async (encoding) => {
+      await startServer({});
+      const path = `/hung-up-${encoding}`;
+      const { socket } = open(post(path, `Content-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n`));
+      await until(() => socket.bytesWritten > 0, 'it is sent');
+      setTimeout(() => socket.destroy(), 100);
+      const line = await until(() => lines.find((one) => one.path === path), 'it is logged', 5000);
+      expect(line).toMatchObject({ status: 400 });
+    },
+  );
 });
 
 test('connections beyond the limit are refused, those within it served, and room is made again', async () => {

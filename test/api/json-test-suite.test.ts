@@ -8,6 +8,8 @@ import { expectProblem } from '../support/problems';
 import type { Stack } from '../support/stack';
 import { startStack } from '../support/stack';
 
+jest.setTimeout(60_000);
+
 /** What the bodies of all calls may hold. */
 const LIMIT = 64 * 1024;
 /** No answer may take longer; far above what any takes. */

@@ -14,6 +14,8 @@ import { sendRaw } from '../support/raw-http';
 import type { TestSeller } from '../support/stack';
 import { QUICK, createSeller, log } from '../support/stack';
 
+jest.setTimeout(120_000);
+
 const AT_ONCE = 20;
 
 let database: TestDatabase;
@@ -23,7 +25,8 @@ let api: Api;
 /** As in production, and without Temporal: what goes through the workflow is tried in test/e2e. */
 beforeAll(async () => {
   database = await createDatabase();
-  const env = { ...QUICK, NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', DATABASE_URL: database.url };
+  const config = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
+  const env = { ...QUICK, ...config, DATABASE_URL: database.url };
   const temporal = { connectionOptions: { address: `127.0.0.1:${await freePort()}` }, namespace: 'none' };
   server = await startServer(loadConfig(env), temporal, log);
   seller = await createSeller(database.db);
@@ -143,7 +146,7 @@ test('as search parameters and their names they are refused by name', async () =
 });
 
 test('as a part of the path they lead to nothing', async () => {
-  const paths = ['/order/?/', '/order/?/timeline/', '/seller/?/connection_check/', `/seller/${seller.id}/order/?/`];
+  const paths = ['/order/?/', '/seller/?/connection_check/'];
   // A client takes these for steps in the path.
   const texts = NAUGHTY.filter((text) => !['', '.', '..'].includes(text));
   await inBatches(texts, AT_ONCE, async (text) => {

@@ -11,7 +11,7 @@ const CALLS = Number(process.env.TIMING_CALLS ?? 200);
 const SURE = 5;
 const SETS = 5;
 
-jest.setTimeout(120_000);
+jest.setTimeout(300_000);
 
 let stack: Stack;
 let sets: Record<Whose, Things>[];

@@ -109,6 +109,7 @@ describe('the list of webhooks', () => {
     ['?state=lost', 'state'],
     ['?cursor=x', 'cursor'],
     ['?status=pending', 'status'],
+    ['?a%2Fb~=1', 'a/b~'],
   ])('refuses %s and names the parameter', async (query, parameter) => {
     const answer = await list(query);
     expectProblem(answer, 422, 'invalid_request');

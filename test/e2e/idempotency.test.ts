@@ -39,6 +39,12 @@ const create = (api: Api, reference: string, key?: string): Promise<Answer> =>
   api.create({ reference }, key === undefined ? {} : { headers: { 'Idempotency-Key': key } });
 const atOnce = (count: number, call: (api: Api, index: number) => Promise<Answer>): Promise<Answer[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => call(apis[index % 2]!, index)));
+/** On a busy machine some wait too long for a connection to Postgres; a 503 promises that the repeat is safe. */
+const settled = (call: () => Promise<Answer>): Promise<Answer> =>
+  until(async () => {
+    const answer = await call();
+    return answer.status === 503 ? undefined : answer;
+  }, 'it is answered');
 const isReplay = ({ headers }: Answer): boolean => headers.get('Idempotency-Replayed') === 'true';
 
 /** What Postgres holds of the orders with a reference. */
@@ -49,7 +55,7 @@ async function ordersWith(reference: string): Promise<{ id: string; status: stri
 
 test('200 calls at once with one key over two processes make one order and get one answer', async () => {
   const body = { body: { data: { amount: 10, reference: 'one key' } }, headers: { 'Idempotency-Key': 'one-key' } };
-  const answers = await atOnce(200, (api) => api.create({}, body));
+  const answers = await atOnce(200, (api) => settled(() => api.create({}, body)));
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
   expect(answers[0]!.status).toBe(201);
   expect(answers.filter(isReplay)).toHaveLength(199);
@@ -60,7 +66,7 @@ test.each([
   ['no key', () => undefined],
   ['a key each', (index: number) => `key-${index}`],
 ])('200 calls at once with one reference and %s make one order; the others are told which', async (how, keyOf) => {
-  const answers = await atOnce(200, (api, index) => create(api, how, keyOf(index)));
+  const answers = await atOnce(200, (api, index) => settled(() => create(api, how, keyOf(index))));
   const [made, ...more] = answers.filter(({ status }) => status === 201);
   expect(more).toEqual([]);
   expect(await ordersWith(how)).toEqual([{ id: made!.body.data.id, status: 'CREATED' }]);
