@@ -12,6 +12,7 @@ import { apiOf } from './api';
 export interface Things {
   sellerId: string;
   orderId: string;
+  payLinkId: string;
   eventId: string;
 }
 
@@ -47,14 +48,20 @@ export async function thingsOf(stack: Stack, { id, key }: TestSeller): Promise<T
     ]);
     return rows[0]?.id;
   }, 'it has a webhook');
-  return { sellerId: id, orderId, eventId };
+  const payLinkId = (await api.get(orderId)).body.data.pay_link_id as string;
+  return { sellerId: id, orderId, payLinkId, eventId };
 }
 
 export function missingThings(): Things {
-  return { sellerId: randomUUID(), orderId: randomUUID(), eventId: randomUUID() };
+  return { sellerId: randomUUID(), orderId: randomUUID(), payLinkId: randomUUID(), eventId: randomUUID() };
 }
 
-export const MALFORMED: Things = { sellerId: 'not-an-id', orderId: 'not-an-id', eventId: 'not-an-id' };
+export const MALFORMED: Things = {
+  sellerId: 'not-an-id',
+  orderId: 'not-an-id',
+  payLinkId: 'not-an-id',
+  eventId: 'not-an-id',
+};
 
 /** The path of a route, all its parameters the caller's own but `parameter`. */
 export function pathOf(route: string, things: Record<Whose, Things>, whose: Whose, parameter: string): string {
