@@ -8,7 +8,7 @@ import { createPool } from './db/pool';
 import type { DemoAccess } from './dev/demo';
 import { curlCommands, demoOrder, demoSeller, writeEnv } from './dev/demo';
 import { choosePort, isPortFree } from './dev/ports';
-import { startPostgres, stopLeftoverPostgres } from './dev/postgres';
+import { startPostgres } from './dev/postgres';
 import { startTemporal } from './dev/temporal-server';
 import type { Running } from './entry-point';
 import { runUntilSignalled } from './entry-point';
@@ -77,9 +77,7 @@ async function start(started: (running: Running) => void): Promise<void> {
 
 async function ownPostgres(started: (running: Running) => void): Promise<string> {
   const dataDir = path.join(DATA_DIR, 'postgres');
-  // Before the port is chosen: what a killed run left behind may still hold it.
-  await stopLeftoverPostgres(dataDir);
-  const postgres = await startPostgres({ dataDir, port: await choosePort(54329), log: say });
+  const postgres = await startPostgres({ dataDir, port: 54329, log: say });
   started(postgres);
   endWith(postgres.exited, 'Postgres');
   return postgres.url;

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { end, startChild, stopLeftover, type Child } from './child';
+import { choosePort } from './ports';
 import { initialisePostgres, passwordOf } from './postgres-init';
 import { accountFor, postgresBinaries, spawnAs, type Account } from './postgres-binaries';
 import { commandLine, identify } from './process-table';
@@ -18,6 +19,7 @@ export type Postgres = {
 export type PostgresOptions = {
   /** Where the cluster is kept; `<dataDir>.log` and `<dataDir>.pid` are beside it. */
   dataDir: string;
+  /** Another one is taken where this one is not free. */
   port: number;
   log: (line: string) => void;
   /** False, for tests: nothing is flushed to disk, so data survive a killed Postgres, but not a machine that goes down. */
@@ -30,6 +32,9 @@ const START_LIMIT = 120_000;
 /** Milliseconds in which the backends of a killed postmaster notice and let go of the shared memory. */
 const ORPHANS_LIMIT = 10_000;
 
+/** How often the port may be gone between our looking at it and Postgres' taking it. */
+const PORT_TRIES = 5;
+
 /** Starts a real Postgres on 127.0.0.1 with a database `orders`, on new data or on what `dataDir` holds. */
 export async function startPostgres({ dataDir, port, log, durable = true }: PostgresOptions): Promise<Postgres> {
   const dir = resolve(dataDir);
@@ -41,21 +46,26 @@ export async function startPostgres({ dataDir, port, log, durable = true }: Post
     await initialisePostgres(dir, account, durable);
   }
 
-  const url = `postgres://postgres:${passwordOf(dir)}@127.0.0.1:${port}/orders`;
   const retryUntil = Date.now() + ORPHANS_LIMIT;
-  for (;;) {
-    const child = await launch(dir, port, account, durable);
+  for (let tries = 1; ; tries++) {
+    const chosen = await choosePort(port);
+    const child = await launch(dir, chosen, account, durable);
     const problem = await ready(child, dir);
-    if (problem === undefined) return { url, pid: child.pid, exited: child.exited, stop: () => child.stop() };
+    if (problem === undefined) {
+      const url = `postgres://postgres:${passwordOf(dir)}@127.0.0.1:${chosen}/orders`;
+      return { url, pid: child.pid, exited: child.exited, stop: () => child.stop() };
+    }
     await child.stop();
-    if (!problem.includes('shared memory block') || Date.now() > retryUntil)
-      throw new Error(`Postgres did not start: ${problem} (log: ${child.log.path})`);
+    const mayPass =
+      (problem.includes('shared memory block') && Date.now() < retryUntil) ||
+      (problem.includes('TCP/IP sockets') && tries < PORT_TRIES);
+    if (!mayPass) throw new Error(`Postgres did not start: ${problem} (log: ${child.log.path})`);
     await sleep(250);
   }
 }
 
-/** Ends a Postgres that a killed run left on this data; call it before choosing ports, as it may hold one. */
-export async function stopLeftoverPostgres(dataDir: string): Promise<void> {
+/** Ends a Postgres that a killed run left on this data, which may hold the port too. */
+async function stopLeftoverPostgres(dataDir: string): Promise<void> {
   const dir = resolve(dataDir);
   await stopLeftover({ name: 'Postgres', pidFile: `${dir}.pid`, stopSignal: 'SIGINT' });
 
