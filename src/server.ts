@@ -51,6 +51,7 @@ export async function startServer(
   let serving = true;
   const limits = createRateLimits(db, config.rateLimits, log);
   const { lender, applicationRetentionMs } = config.hostedCheckout;
+  if (config.production && lender === 'sandbox') log.warn('CHECKOUT_LENDER=sandbox: customers are approved by nobody');
   const app = createApp({
     deps,
     limits,

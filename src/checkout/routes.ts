@@ -21,7 +21,7 @@ import { stageOf } from './stage';
 
 /** Most decisions come at once: who is sent on after this moment seldom meets the page that waits. */
 const DECISION_MOMENT_MS = 3000;
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 200;
 
 export interface RouteOptions {
   deps: OrderDependencies;

@@ -17,12 +17,11 @@ export const TERM_NAMES: Record<PaymentTerm, string> = { PAY_NOW: 'Pay now', PAY
 
 /** What paying later costs, a sentence a line; promotions that have ended are left out. */
 export function interestSentences({ representativeInterest, promotions }: Pricing, now: Date): string[] {
+  if (representativeInterest === 0) return ['No interest: you repay what the order costs.'];
   const today = now.toISOString().slice(0, 10);
   const running = promotions.filter(({ validUntil }) => validUntil >= today);
   return [
-    representativeInterest === 0
-      ? 'No interest: you repay what the order costs.'
-      : `Representative interest: ${representativeInterest}% a year.`,
+    `Representative interest: ${representativeInterest}% a year.`,
     ...running.map(
       ({ name, interestFreeDays, validUntil }) =>
         `${name}: no interest for the first ${interestFreeDays} days, if you start by ${formatDate(validUntil)}.`,

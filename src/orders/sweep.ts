@@ -41,7 +41,8 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
 
   async function resume({ order, changes, resendAsked, applicationWaits }: DueOrder): Promise<void> {
     if (applicationWaits) await workflows.applicationSubmitted(order);
-    await (resendAsked ? workflows.resendWebhooks(order) : workflows.resume(order));
+    if (resendAsked) await workflows.resendWebhooks(order);
+    if (!applicationWaits && !resendAsked) await workflows.resume(order);
     // Right after a save the workflow may not have heard of it yet.
     if (Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) < SETTLED_MS) return;
     const shown = await workflows.query(order.id, QUERY_TIMEOUT_MS).catch(() => null);

@@ -1,4 +1,4 @@
-import type { Shown } from '../support/checkout';
+import type { Customer, Shown } from '../support/checkout';
 import { BUSINESS, customerAt, startCheckout } from '../support/checkout';
 import { isRunning, timelineOf } from '../support/orders';
 import { startProxy } from '../support/proxy';
@@ -313,22 +313,53 @@ test('what customers told is deleted a set time after their order has closed, an
 
 test('while Temporal is away the page loads, says that nothing is lost, and goes on afterwards', async () => {
   const proxy = await startProxy(process.env.TEST_TEMPORAL_ADDRESS!);
-  const cut = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '1000' }, address: proxy.address });
-  const { order_url: url, id } = (await cut.api.create()).body.data;
-  const other = (await cut.api.create()).body.data;
-  await until(() => isRunning(cut.client, id), 'the workflow runs');
-  const [customer, begun] = [customerAt(url), customerAt(other.order_url)];
+  const cut = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '5000' }, address: proxy.address });
+  const orders = await Promise.all([cut.api.create(), cut.api.create()]);
+  for (const { body } of orders) await until(() => isRunning(cut.client, body.data.id), 'the workflow runs');
+  const [fresh, begun] = orders.map(({ body }) => customerAt(body.data.order_url)) as [Customer, Customer];
   await begun.look();
-  await begun.submit('choice', { payment_term: 'PAY_NOW' });
+  expect((await begun.submit('choice', { payment_term: 'PAY_NOW' })).heading).toBe('About your business');
   proxy.blackHole();
-  expect((await customer.look()).heading).toBe('How would you like to pay?');
-  const stuck = await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  expect((await fresh.look()).heading).toBe('How would you like to pay?');
+  const stuck = await fresh.submit('choice', { payment_term: 'PAY_NOW' });
   expect([stuck.status, stuck.heading]).toEqual([503, 'We cannot go on just now']);
   expect(stuck.text).toContain('Nothing is lost');
   expect(stuck.text).toContain('Test Shop Ltd');
-  expect((await customer.look()).text).toMatch(/value="PAY_NOW"\s+required\s+checked/);
-  const waiting = await begun.submit('application', BUSINESS);
-  expect(waiting.heading).toBe('We are asking the lender');
-  proxy.stop();
+  expect((await fresh.look()).text).toMatch(/value="PAY_NOW"\s+required\s+checked/);
+  expect((await begun.submit('application', BUSINESS)).heading).toBe('We are asking the lender');
+  proxy.restore();
+  await until(async () => (await begun.look()).heading === 'Confirm your payment', 'the lender was asked', 40_000);
+  const details = await until(async () => {
+    const page = await fresh.submit('choice', { payment_term: 'PAY_NOW' });
+    return page.status === 200 ? page : undefined;
+  }, 'the workflow is reached again');
+  expect(details.heading).toBe('About your business');
   await cut.stop();
-}, 60_000);
+  proxy.stop();
+}, 90_000);
+
+test('where Postgres fails, the page says so, and what was typed is not lost with it', async () => {
+  const { customer } = await newOrder();
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  await stack.db.query(`
+    create function fail() returns trigger language plpgsql as $$ begin raise 'gone' using errcode = '57P01'; end $$;
+    create trigger fail before update on application for each row execute function fail()`);
+  const page = await customer.submit('application', BUSINESS);
+  expect([page.status, page.heading]).toEqual([503, 'About your business']);
+  expect(page.text).toContain('role="alert"');
+  expect(page.text).toContain('value="Bloggs &amp; Daughters Ltd"');
+  await stack.db.query('drop function fail() cascade');
+  expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
+  await stack.db.query('alter table application rename to application_away');
+  await stack.db.query(
+    `create function application() returns setof application_away language plpgsql as $$ begin raise 'gone' using errcode = '57P01'; end $$;
+     create view application as select * from application()`,
+  );
+  const gone = await customer.look();
+  expect([gone.status, gone.heading]).toEqual([503, 'We cannot go on just now']);
+  expect(gone.text).toContain('Nothing is lost');
+  await stack.db.query('drop function application() cascade');
+  await stack.db.query('alter table application_away rename to application');
+  expect((await customer.look()).heading).toBe('You are approved');
+});

@@ -114,7 +114,7 @@ test('interest and promotions are told in plain words, but for promotions that h
     'Representative interest: 12.9% a year.',
     'Spring offer: no interest for the first 30 days, if you start by 31 March 2027.',
   ]);
-  expect(interestSentences({ representativeInterest: 0, promotions: [] }, now)).toEqual([
+  expect(interestSentences({ representativeInterest: 0, promotions }, now)).toEqual([
     'No interest: you repay what the order costs.',
   ]);
 });

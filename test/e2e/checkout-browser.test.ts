@@ -1,6 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Page as CheckoutPage } from '../../src/checkout/page';
+import { renderPage } from '../../src/checkout/page';
+import { endedPage, paidPage } from '../../src/checkout/pages/ended';
+import { TOO_MANY, UNAVAILABLE, troublePage } from '../../src/checkout/pages/trouble';
+import { waitingPage } from '../../src/checkout/pages/waiting';
+import { findOrder } from '../../src/db/orders';
 import { BUSINESS, startCheckout } from '../support/checkout';
 import { CHROMIUM, launchChromium } from '../support/chromium';
 import type { Shot } from '../support/inspect-page';
@@ -367,4 +373,23 @@ inBrowser('a link that is unknown says so', async () => {
   await page.goto(`${stack.api.url}/pay/00000000-0000-4000-8000-000000000000/`);
   await isAt('There is no order at this link');
   await inspect('unknown');
+});
+
+inBrowser('the pages that few customers see are fit for everybody, too', async () => {
+  const { id } = await newOrder();
+  const stored = (await findOrder(stack.db, id))!;
+  const checkout = { ...stored, application: undefined, branding: { colour: '#ffd400', hasLogo: false } };
+  const waiting = { path: '/pay/x', submittedAt: new Date(0), now: new Date() };
+  const rare: Record<string, CheckoutPage> = {
+    asking: waitingPage({ ...waiting, isReferred: false, isStill: false }),
+    expired: endedPage('expired', checkout),
+    elsewhere: endedPage('approved-elsewhere', checkout),
+    forgotten: paidPage(checkout),
+    unavailable: troublePage(UNAVAILABLE, '/pay/x'),
+    'too-many': troublePage(TOO_MANY),
+  };
+  for (const [name, one] of Object.entries(rare)) {
+    await page.setContent(renderPage(one, { ...checkout, path: '/pay/x' }, 'A notice').body);
+    await inspect(name);
+  }
 });

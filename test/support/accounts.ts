@@ -48,7 +48,7 @@ export async function thingsOf(stack: Stack, { id, key }: TestSeller): Promise<T
     ]);
     return rows[0]?.id;
   }, 'it has a webhook');
-  const payLinkId = (await api.get(orderId)).body.data.pay_link_id as string;
+  const { pay_link_id: payLinkId } = (await api.get(orderId)).body.data;
   return { sellerId: id, orderId, payLinkId, eventId };
 }
 
@@ -56,12 +56,8 @@ export function missingThings(): Things {
   return { sellerId: randomUUID(), orderId: randomUUID(), payLinkId: randomUUID(), eventId: randomUUID() };
 }
 
-export const MALFORMED: Things = {
-  sellerId: 'not-an-id',
-  orderId: 'not-an-id',
-  payLinkId: 'not-an-id',
-  eventId: 'not-an-id',
-};
+const NO_ID = 'not-an-id';
+export const MALFORMED: Things = { sellerId: NO_ID, orderId: NO_ID, payLinkId: NO_ID, eventId: NO_ID };
 
 /** The path of a route, all its parameters the caller's own but `parameter`. */
 export function pathOf(route: string, things: Record<Whose, Things>, whose: Whose, parameter: string): string {

@@ -5,6 +5,8 @@ export interface Proxy {
   address: string;
   /** From now on takes everything and passes on nothing, as a network that drops packets. */
   blackHole(): void;
+  /** From now on passes on what comes over new connections; the old ones are gone. */
+  restore(): void;
   stop(): void;
 }
 
@@ -30,6 +32,10 @@ export async function startProxy(address: string): Promise<Proxy> {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     blackHole() {
       open = false;
+    },
+    restore() {
+      open = true;
+      for (const socket of sockets) socket.destroy();
     },
     stop() {
       server.close();
