@@ -31,7 +31,6 @@ test('the document has every route of the service, and the service every operati
     trustedProxies: 0,
     responseHmacHeader: undefined,
     log,
-    responseHmacHeader: undefined,
     isServing: () => true,
   });
   const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));
