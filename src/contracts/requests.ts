@@ -181,7 +181,8 @@ export function createOrderRequestSchema(rules: OrderRules, redirectRequired: bo
         description: 'What sends the order, such as a plugin',
       }),
       meta_data: optional(metaData).meta({
-        description: 'Whatever you like to have back with the order: at most 16 KiB as JSON, 32 levels deep',
+        description:
+          'Whatever you like to have back with the order: at most 16 KiB as JSON, 32 levels deep; numbers beyond 2^53 as text',
       }),
     }),
   });

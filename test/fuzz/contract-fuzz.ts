@@ -6,6 +6,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package-root';
 import { BASE } from '../support/api';
+import { operations } from '../support/contract';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import { openOrder } from '../support/orders';
@@ -74,6 +75,13 @@ async function identify(keys: Record<'SELLER_API_KEY' | 'STRANGER_API_KEY', stri
   await writeFile(path.join(folder, 'identities.json'), JSON.stringify({ auth }));
 }
 
+/** @returns the operations that were called fewer times than they should have been */
+async function countCalls(folder: string, least: number): Promise<string[]> {
+  const calls = JSON.parse(await readFile(path.join(folder, 'calls.json'), 'utf8')) as Record<string, number>;
+  console.log(calls);
+  return operations.map(({ method, path: place }) => `${method} ${place}`).filter((one) => (calls[one] ?? 0) < least);
+}
+
 async function fuzz(cases: string, further: string[]): Promise<number> {
   const command = await schemathesis();
   stayHome();
@@ -95,7 +103,12 @@ async function fuzz(cases: string, further: string[]): Promise<number> {
     const tryAll = (config: string, ...more: string[]): Promise<number> =>
       run(command, ['--config-file', config, 'run', `${stack.api.url}/openapi.json`, ...more], env, folder);
     const contract = await tryAll('schemathesis.toml', `--max-examples=${cases}`, ...further);
-    return contract || (await tryAll('objects.toml', '--max-examples=50'));
+    const few = await countCalls(folder, Number(cases));
+    if (contract !== 0 || (few.length > 0 && further.length === 0)) {
+      console.log(`fewer than ${cases} cases: ${few.join(', ') || 'none'}`);
+      return 1;
+    }
+    return await tryAll('objects.toml', '--max-examples=50');
   } finally {
     await receiver.stop();
     await stack.stop();
