@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
-import { text } from '../contracts/requests';
+import { text } from '../contracts/fields';
 import { isUuid } from '../orders/read-order';
 
 /** Parsers of arguments and options; what they throw is told with the name of the argument. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { poundsToPence } from '../domain/money';
 import { toPricing } from './order';
-import { redirectUrl, refuse, text } from './requests';
+import { redirectUrl, refuse, text } from './fields';
 
 const MAX_LOGO_BYTES = 100 * 1024;
 /** The amounts of orders are `numeric(14, 2)`. */

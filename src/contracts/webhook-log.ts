@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { actor, orderId, orderReference, orderStatus, timestamp } from './order';
 import { CURSOR, pageQuery, uuidCursor } from './page';
-import type { OrderRules } from './requests';
-import { optional, webhookUrl } from './requests';
+import type { OrderRules } from './fields';
+import { optional, webhookUrl } from './fields';
 
 const milliseconds = z
   .number()

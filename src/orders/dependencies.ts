@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { OrderRules } from '../contracts/requests';
+import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { Asker } from './asker';

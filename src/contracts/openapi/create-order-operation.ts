@@ -1,5 +1,5 @@
 import { createdOrderSchema } from '../order';
-import type { OrderRules } from '../requests';
+import type { OrderRules } from '../fields';
 import { createOrderRequestSchema, idempotencyKeySchema } from '../requests';
 import { createdOrder } from './examples';
 import { HEADERS, sometimes } from './headers';

@@ -1,7 +1,7 @@
 import type { ZodOpenApiObject, ZodOpenApiOverride } from 'zod-openapi';
 import { createDocument } from 'zod-openapi';
 import { problemSchema } from '../problem';
-import type { OrderRules } from '../requests';
+import type { OrderRules } from '../fields';
 import { TAGS } from './operation';
 import { orderPaths } from './order-operations';
 import { methodNotAllowedResponse } from './problem-responses';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import { listedOrderSchema, orderSchema } from '../order';
-import type { OrderRules } from '../requests';
+import type { OrderRules } from '../fields';
 import { orderListQuerySchema, progressRequestSchema } from '../requests';
 import { createOrder } from './create-order-operation';
 import { approvedOrder, cancelledOrder, order } from './examples';

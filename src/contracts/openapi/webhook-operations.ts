@@ -1,5 +1,5 @@
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import type { OrderRules } from '../requests';
+import type { OrderRules } from '../fields';
 import {
   rotateSecretRequestSchema,
   rotatedSecretSchema,
