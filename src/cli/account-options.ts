@@ -24,7 +24,7 @@ const OPTIONS = [
     'such as {"representative_interest": 9.9, "promotions": [{"name": "…", "interest_free_days": 90, "valid_until": "2027-01-31"}]}',
   ],
   ['brand-colour <#rrggbb>', 'colour of the checkout page'],
-  ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 100 KiB'],
+  ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
   ['max-order-amount <pounds>', "the most that one order may come to, below the service's own limit"],
   ['rate-limit <number>', "requests a minute, instead of the service's own limit"],
 ] as const;

@@ -3,7 +3,8 @@ import { poundsToPence } from '../domain/money';
 import { toPricing } from './order';
 import { redirectUrl, refuse, text } from './fields';
 
-const MAX_LOGO_BYTES = 100 * 1024;
+/** So that a checkout page with its logo stays under 50 KB. */
+const MAX_LOGO_BYTES = 32 * 1024;
 /** The amounts of orders are `numeric(14, 2)`. */
 const MAX_POUNDS = 1e12;
 
@@ -21,7 +22,7 @@ function logoTypeOf(bytes: Buffer): LogoType | undefined {
 }
 
 const logo = z.instanceof(Buffer).transform((bytes, context) => {
-  if (bytes.length > MAX_LOGO_BYTES) return refuse(context, 'too_big', 'must be at most 100 KiB');
+  if (bytes.length > MAX_LOGO_BYTES) return refuse(context, 'too_big', 'must be at most 32 KiB');
   const type = logoTypeOf(bytes);
   return type ? { type, bytes } : refuse(context, 'invalid_image', 'must be a PNG, JPEG or WebP image');
 });

@@ -70,11 +70,11 @@ test.each(Object.entries(STARTS))('a logo is known as %s by how it starts', (typ
   expect(toAccountSettings({ logo: file(bytes) }, true)).toEqual({ logo: { type, bytes } });
 });
 
-test('a logo may be 100 KiB and no more', () => {
+test('a logo may be 32 KiB and no more', () => {
   const ofSize = (size: number) =>
     file(Buffer.concat([Buffer.from(STARTS['image/png'], 'hex'), Buffer.alloc(size - 8)]));
-  expect(complaint({ logo: ofSize(102_400) })).toBe('');
-  expect(complaint({ logo: ofSize(102_401) })).toBe('--logo must be at most 100 KiB');
+  expect(complaint({ logo: ofSize(32_768) })).toBe('');
+  expect(complaint({ logo: ofSize(32_769) })).toBe('--logo must be at most 32 KiB');
 });
 
 test.each(['<svg xmlns="http://www.w3.org/2000/svg"/>', 'GIF89a', 'RIFF1234WAVE', '\x89PNG', ''])(

@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs';
 import type { Browser } from 'playwright-core';
-import { chromium } from 'playwright-core';
+import { CHROMIUM, launchChromium } from '../support/chromium';
 import { operations } from '../support/contract';
 import type { Stack } from '../support/stack';
 import { startStack } from '../support/stack';
-
-const { CHROMIUM = '/usr/bin/chromium' } = process.env;
 
 let stack: Stack;
 beforeAll(async () => {
@@ -15,13 +12,13 @@ afterAll(() => stack.stop());
 
 describe('in a browser', () => {
   // Which machine has one is not for the tests to say; CI's has.
-  const inBrowser = existsSync(CHROMIUM) || process.env.CI ? test : test.skip;
+  const inBrowser = CHROMIUM !== undefined || process.env.CI ? test : test.skip;
   let browser: Browser;
   beforeAll(async () => {
-    if (existsSync(CHROMIUM)) browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
+    if (CHROMIUM !== undefined) browser = await launchChromium();
   });
   afterAll(async () => {
-    if (existsSync(CHROMIUM)) await browser.close();
+    if (CHROMIUM !== undefined) await browser.close();
   });
 
   inBrowser.each([

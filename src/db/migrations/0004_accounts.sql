@@ -3,7 +3,7 @@
 alter table seller
   -- Shown on the hosted checkout page.
   add column brand_colour text check (brand_colour ~ '^#[0-9a-f]{6}$'),
-  add column logo bytea check (octet_length(logo) <= 102400),
+  add column logo bytea check (octet_length(logo) <= 32768),
   add column logo_type text check (logo_type in ('image/png', 'image/jpeg', 'image/webp')),
   add check ((logo is null) = (logo_type is null)),
   -- Pounds; null where the service's own limit is the only one.
