@@ -52,14 +52,20 @@ async function schemathesis(): Promise<string> {
 
 /** Makes orders in each status and their webhooks, some delivered and some not, and lists them for Schemathesis. */
 async function furnish(stack: Stack, webhookUrl: string, folder: string): Promise<void> {
-  const orders: string[] = [];
   for (let made = 0; made < ORDERS_EACH * LIVES.length; made++) {
-    orders.push(await openOrder(stack, { webhook_url: webhookUrl }, LIVES[made % LIVES.length]));
+    await openOrder(stack, { webhook_url: webhookUrl }, LIVES[made % LIVES.length]);
   }
-  const { body } = await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/webhook_event/?limit=100`);
-  const webhooks = body.data.map((event: { id: string }) => event.id);
-  for (const [name, ids] of Object.entries({ sellers: [stack.seller.id], orders, webhooks })) {
-    await writeFile(path.join(folder, name), ids.map((id: string) => `"${id}"\n`).join(''));
+  const all = async (list: string): Promise<Record<string, string>[]> =>
+    (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/${list}/?limit=100`)).body.data;
+  const [orders, webhooks] = [await all('order'), await all('webhook_event')];
+  const lists = {
+    sellers: [stack.seller.id],
+    orders: orders.map(({ id }) => id),
+    pay_links: orders.map(({ pay_link_id }) => pay_link_id),
+    webhooks: webhooks.map(({ id }) => id),
+  };
+  for (const [name, ids] of Object.entries(lists)) {
+    await writeFile(path.join(folder, name), ids.map((id) => `"${id}"\n`).join(''));
   }
   for (const name of ['schemathesis.toml', 'objects.toml'])
     await copyFile(path.join(FOLDER, name), path.join(folder, name));
