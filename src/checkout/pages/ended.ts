@@ -104,7 +104,7 @@ export function endedPage(stage: EndStage, checkout: Checkout): Page {
   const { title, sentences } = ENDINGS[stage](checkout, end);
   return {
     title,
-    content: html`<p class="mark" aria-hidden="true">${end ? '–' : '✓'}</p>
+    content: html`<p class="mark" aria-hidden="true">${stage === 'approved-elsewhere' ? '✓' : '–'}</p>
       <h1>${title}</h1>
       ${sentences.map((sentence) => html`<p>${sentence}</p>`)} ${wayBack(order)}`,
   };
