@@ -73,7 +73,8 @@ export function redirectUrl({ httpsOnly }: Pick<OrderRules, 'httpsOnly'>) {
 }
 
 const urlMeta = (httpsOnly: boolean) => ({
-  format: 'uri',
+  // The WHATWG's, as browsers read addresses: `https://müller.example/` is one, and to RFC 3986 (`uri`) is none.
+  format: 'url',
   maxLength: MAX_URL_LENGTH,
   pattern: httpsOnly ? '^https://' : '^https?://',
 });

@@ -18,7 +18,7 @@ SELLER = os.environ["SELLER_API_KEY"]
 
 # Addresses by the rules for redirects and webhooks: JSON Schema has no word for a host.
 schemathesis.openapi.format(
-    "uri",
+    "url",
     st.builds(
         "https://{}.example{}{}".format,
         st.from_regex(r"[a-z]([a-z0-9-]{0,20}[a-z0-9])?", fullmatch=True, alphabet=st.characters(codec="ascii")),
