@@ -97,11 +97,7 @@ export function orderIdOf(ctx: Context): string {
 function idempotencyKeyOf(ctx: Context): string | undefined {
   if (ctx.headers['idempotency-key'] === undefined) return undefined;
   const key = ctx.get('Idempotency-Key');
-  if (!idempotencyKeySchema.safeParse(key).success) {
-    throw new Problem(
-      'invalid_idempotency_key',
-      'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.',
-    );
-  }
+  const { error } = idempotencyKeySchema.safeParse(key);
+  if (error) throw new Problem('invalid_idempotency_key', error.issues.map(({ message }) => message).join(' '));
   return key;
 }

@@ -39,9 +39,7 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   return {
     /** A middleware for all that counts: nothing is done for a request before. */
     countAddress: async (ctx: Ctx, next: Next): Promise<void> => {
-      const usage = await addresses.add(clientNetwork(ctx.ip));
-      tell(ctx, addresses, usage);
-      if (usage.used > usage.limit) throw rateLimited(addresses, usage);
+      await count(ctx, addresses, clientNetwork(ctx.ip));
       await next();
     },
 
@@ -70,22 +68,25 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
       const id = idOf(key);
       validKeys.add(id);
       const ownLimit = perMinute === null ? undefined : Math.ceil((perMinute * settings.windowMs) / MINUTE_MS);
-      const usage = await keys.add(id, ownLimit);
-      tell(ctx, keys, usage);
-      if (usage.used > usage.limit) throw rateLimited(keys, usage);
+      await count(ctx, keys, id, ownLimit);
     },
 
     /** @throws Problem `rate_limited` */
     async countPayLink(ctx: Ctx, payLinkId: string): Promise<void> {
-      const usage = await payLinks.add(idOf(payLinkId));
-      tell(ctx, payLinks, usage);
-      if (usage.used > usage.limit) throw rateLimited(payLinks, usage);
+      await count(ctx, payLinks, idOf(payLinkId));
     },
   };
 }
 
 const idOf = (key: string): string => digestOf(key).toString('hex');
 const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
+
+/** @throws Problem `rate_limited` */
+async function count(ctx: Ctx, counter: RequestCounter, client: string, ownLimit?: number): Promise<void> {
+  const usage = await counter.add(client, ownLimit);
+  tell(ctx, counter, usage);
+  if (usage.used > usage.limit) throw rateLimited(counter, usage);
+}
 
 function tell(ctx: Ctx, { name, windowMs }: RequestCounter, { limit, used, resetMs }: Usage): void {
   ctx.append('RateLimit-Policy', `"${name}";q=${limit};w=${toSeconds(windowMs)}`);

@@ -8,9 +8,7 @@ import type { ProgressEvent } from '../domain/status';
 import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
 import { readByPayLink } from './read-order';
-
-/** How long the API tries to tell a workflow itself before the sweep does. */
-const SWEEP_AFTER_MS = 10_000;
+import { SWEEP_AFTER_MS } from './starter';
 
 /** What the hosted checkout knows of the customer that came by a pay link. */
 export interface Checkout extends OrderHistory {
@@ -48,16 +46,15 @@ export async function choosePaymentTerm(
 
 /**
  * Takes the application, once, and has the order's workflow ask the lender. It is in Postgres before anybody is asked.
- * @returns false where it came too late
+ * One that comes too late changes nothing.
  */
 export async function submitApplication(
   deps: OrderDependencies,
   { order }: Checkout,
   applicant: Applicant,
-): Promise<boolean> {
+): Promise<void> {
   const taken = await applications.submitApplication(deps.db, order.id, applicant, SWEEP_AFTER_MS);
   if (taken) deps.starter.applicationSubmitted(order);
-  return taken;
 }
 
 /** Whether the customer has been shown all that they confirm: what is repaid and when, where they pay later. */

@@ -8,6 +8,9 @@ import type { OrderWorkflows } from '../temporal/order-workflows';
 /** How many starts may wait behind those in flight; what goes beyond is the sweep's. */
 const QUEUE = 500;
 
+/** How long the API tries to tell a workflow itself before the sweep does. */
+export const SWEEP_AFTER_MS = 10_000;
+
 /** Starts the workflows of new orders behind the answer; what it cannot start, the sweep does. */
 export interface Starter {
   start(history: OrderHistory): void;

@@ -8,9 +8,7 @@ import type { OrderDependencies } from './dependencies';
 import type { Page, PageRequest } from './page';
 import { toPage } from './page';
 import { isUuid, notFound, readStored } from './read-order';
-
-/** How long the API tries to tell a workflow itself before the sweep does. */
-const SWEEP_AFTER_MS = 10_000;
+import { SWEEP_AFTER_MS } from './starter';
 
 /** A seller's webhooks, the newest first. */
 export async function listWebhooks(
