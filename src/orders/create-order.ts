@@ -30,7 +30,13 @@ export async function createOrder(
   request: CreateOrderRequest,
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder> {
-  throwIfTooMuch(seller, request.amount);
+  const tooMuch = aboveOwnLimit(seller, request.amount);
+  if (tooMuch) {
+    // A limit that was lowered since takes back nothing that was answered before.
+    const earlier = idempotencyKey && (await replay(deps, seller.id, idempotencyKey, digestOf(request)));
+    if (earlier) return earlier;
+    throw tooMuch;
+  }
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const created = await tryToCreate(deps, seller, request, idempotencyKey);
     if (created) return created;
@@ -49,7 +55,7 @@ async function tryToCreate(
   request: CreateOrderRequest,
   key: string | undefined,
 ): Promise<CreatedOrder | undefined> {
-  const requestDigest = createHash('sha256').update(JSON.stringify(request)).digest();
+  const requestDigest = digestOf(request);
   const order = newOrder(deps, seller, request);
   const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
   const history = created(order, 'seller');
@@ -74,10 +80,14 @@ async function tryToCreate(
   return replay(deps, seller.id, key, requestDigest);
 }
 
-function throwIfTooMuch({ maxAmountPence }: Seller, amountPence: number): void {
-  if (maxAmountPence === null || amountPence <= maxAmountPence) return;
+function digestOf(request: CreateOrderRequest): Buffer {
+  return createHash('sha256').update(JSON.stringify(request)).digest();
+}
+
+function aboveOwnLimit({ maxAmountPence }: Seller, amountPence: number): Problem | undefined {
+  if (maxAmountPence === null || amountPence <= maxAmountPence) return undefined;
   const detail = `must be at most ${formatPence(maxAmountPence)}, the limit of your account`;
-  throw new Problem('invalid_request', `/data/amount ${detail}.`, {
+  return new Problem('invalid_request', `/data/amount ${detail}.`, {
     errors: [{ code: 'too_big', detail, pointer: '/data/amount' }],
   });
 }

@@ -31,3 +31,22 @@ test("a seller's own limit holds for its new orders, below the service's and for
   await updateAccount(stack.db, limited.id, { maxAmountPence: null });
   expect((await create(1000)).status).toBe(201);
 });
+
+test('an order is replayed to its Idempotency-Key, though the limit was lowered below it since', async () => {
+  const limited = await createSeller(stack.db);
+  const reference = randomUUID();
+  const create = (key: string, amount = 500) =>
+    stack.api.call('POST', `${BASE}/seller/${limited.id}/order/`, {
+      key: limited.key,
+      headers: { 'Idempotency-Key': key },
+      body: { data: { amount, reference } },
+    });
+  const first = await create('cart-1');
+  await updateAccount(stack.db, limited.id, { maxAmountPence: 49_999 });
+  const again = await create('cart-1');
+  expect(again.status).toBe(201);
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect(again.text).toBe(first.text);
+  expectProblem(await create('cart-1', 501), 422, 'idempotency_key_reused');
+  expectProblem(await create('cart-2'), 422, 'invalid_request');
+});
