@@ -34,7 +34,8 @@ export function createOrderRequestSchema(rules: OrderRules, redirectRequired: bo
       }),
       meta_data: optional(metaData).meta({
         description:
-          'Whatever you like to have back with the order: at most 16 KiB as JSON, 32 levels deep; numbers beyond 2^53 as text',
+          'Whatever you like to have back with the order: at most 16 KiB as JSON, 32 levels deep; numbers beyond 2^53 as ' +
+          'text; no NUL, and no key `__proto__`',
       }),
     }),
   });

@@ -35,16 +35,16 @@ def printable(value):
     return value
 
 
-def exact(value):
-    """`value` with text for the numbers that a double would change: in `meta_data` they are refused."""
+def kept(value):
+    """`value` without what `meta_data` refuses: numbers that a double would change, which become text, and one key."""
     if isinstance(value, dict):
-        return {key: exact(child) for key, child in value.items()}
+        return {key: kept(child) for key, child in value.items() if key != "__proto__"}
     if isinstance(value, list):
-        return [exact(child) for child in value]
+        return [kept(child) for child in value]
     return str(value) if isinstance(value, (int, float)) and abs(value) > 2**53 - 1 else value
 
 
-MAPPINGS = {"reference": printable, "source": printable, "reason": printable, "meta_data": exact}
+MAPPINGS = {"reference": printable, "source": printable, "reason": printable, "meta_data": kept}
 
 
 @schemathesis.hook
