@@ -15,18 +15,18 @@ const LAYERS: Record<string, readonly string[]> = {
   db: ['domain', 'contracts', 'root'],
   webhooks: ['domain', 'contracts'],
   // Who decides on customers: an interface and the sandbox; a lender's adapter is handed in by the entry point.
-  lender: ['domain'],
+  lender: ['domain', 'root'],
   activities: ['domain', 'contracts', 'db', 'webhooks', 'lender'],
   workflows: ['domain', 'contracts:type', 'activities:type'],
   // The definitions of messages are the workflows' own, shared with their clients.
   temporal: ['domain', 'contracts', 'db', 'webhooks', 'messages', 'workflows:type', 'root'],
   orders: ['domain', 'contracts', 'db', 'webhooks', 'temporal'],
   api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
-  checkout: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
+  checkout: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'root'],
   cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'config'],
   // For shops: what it needs at run time is here, and in no package.
   client: ['contracts:type', 'webhooks'],
-  // The file that everything may know: where the package is.
+  // Files that everything may know: where the package is, and what day it is in London.
   root: [],
   config: ['domain', 'webhooks'],
   logger: [],
@@ -35,6 +35,7 @@ const LAYERS: Record<string, readonly string[]> = {
 /** Folders and files that are no layer of their own. */
 const SPECIAL: Record<string, string> = {
   'src/package-root.ts': 'root',
+  'src/london.ts': 'root',
   'src/config.ts': 'config',
   'src/logger.ts': 'logger',
   'workflows/messages.ts': 'messages',

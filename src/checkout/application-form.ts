@@ -8,8 +8,12 @@ export type Entries = Record<keyof typeof FIELDS, string>;
 export type EntryErrors = Partial<Entries>;
 
 const MAX_TURNOVER_PENCE = 1e12;
-/** Eight digits, or two letters and six digits; some old numbers end in R. */
-const COMPANY_NUMBER = /^(\d{8}|[A-Z]{2}\d{5}[\dR])$/;
+/** Eight digits, or two letters and six digits; some old numbers begin or end with an R, those of societies with RS. */
+const COMPANY_NUMBER = /^(?!0{8})(\d{8}|[A-Z]{2}\d{5}[\dR]|R\d{7}|(IP|RS|SP)[\dA-Z]{6})$/;
+/** Commas and blanks only between thousands: of `12500,00` nobody knows what it means. */
+const POUNDS = /^(\d{1,12}|\d{1,3}([ ,]\d{3}){1,3})(\.\d{1,2})?$/;
+
+const NO_EMAIL = 'Enter an email address such as name@example.co.uk';
 
 /** What no one types on purpose, and Postgres does not keep. */
 const UNPRINTABLE = /\p{C}/u;
@@ -35,16 +39,14 @@ const FIELDS = {
     .trim()
     .min(1, { error: 'Enter your email address', abort: true })
     .max(254, { error: 'The address is too long', abort: true })
-    .pipe(z.email('Enter an email address such as name@example.co.uk')),
+    .regex(z.regexes.html5Email, NO_EMAIL)
+    .regex(/@.+\./, NO_EMAIL),
   monthlyTurnover: z
     .string()
-    .transform((text) => text.replace(/[£,\s]/g, ''))
+    .transform((text) => text.replace('£', '').trim())
     .refine((text) => text !== '', { error: 'Enter your estimated monthly turnover', abort: true })
-    .refine((text) => /^\d{1,12}(\.\d{1,2})?$/.test(text), {
-      error: 'Enter an amount in pounds, such as 12,500',
-      abort: true,
-    })
-    .transform((text) => poundsToPence(Number(text)) ?? 0)
+    .refine((text) => POUNDS.test(text), { error: 'Enter an amount in pounds, such as 12,500', abort: true })
+    .transform((text) => poundsToPence(Number(text.replace(/[ ,]/g, ''))) ?? 0)
     .refine((pence) => pence <= MAX_TURNOVER_PENCE, 'Enter at most £10,000,000,000'),
 };
 

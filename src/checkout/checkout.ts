@@ -45,7 +45,8 @@ export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOp
     try {
       await limits.countAddress(ctx, async () => {
         await routes(ctx, () => {
-          throw router.match(ctx.path, ctx.method).path.length > 0 ? new WrongMethod() : new WrongPath();
+          const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
+          throw allowed.length > 0 ? new WrongMethod(allowed) : new WrongPath();
         });
       });
     } catch (error) {
@@ -54,6 +55,7 @@ export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOp
       if (met.status >= 500)
         log.error({ err: error instanceof Problem ? (error.cause ?? error) : error }, 'page failed');
       if (error instanceof Problem) ctx.set(error.headers);
+      if (error instanceof WrongMethod) ctx.set('Allow', error.allowed.join(', '));
       show(ctx, trouble.troublePage(met, (ctx.state as CheckoutState).frame?.path), notice);
     }
   };
@@ -66,7 +68,11 @@ function onceRead(read: () => Promise<string>): () => Promise<string> {
 }
 
 class WrongPath extends Error {}
-class WrongMethod extends Error {}
+class WrongMethod extends Error {
+  constructor(readonly allowed: readonly string[]) {
+    super();
+  }
+}
 
 function troubleOf(error: unknown): Trouble {
   if (error instanceof WrongPath) return trouble.NO_PAGE;

@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { londonDate } from '../london';
 import type { Checkout } from '../orders/hosted-checkout';
 import { NO_ENTRIES } from './application-form';
 import type { Csrf } from './csrf';
@@ -43,7 +44,7 @@ export function createPages(csrf: Csrf, pathOf: (payLinkId: string) => string, r
   async function details(
     ctx: Context,
     checkout: Checkout,
-    filled: Pick<DetailsOptions, 'entries' | 'errors' | 'trouble'>,
+    filled: Pick<DetailsOptions, 'entries' | 'errors' | 'alert'>,
   ): Promise<Page> {
     return detailsPage({
       ...(await formContext(ctx, checkout)),
@@ -54,10 +55,16 @@ export function createPages(csrf: Csrf, pathOf: (payLinkId: string) => string, r
     });
   }
 
-  async function confirmation(ctx: Context, checkout: Checkout, isMissing: boolean): Promise<Page> {
+  async function confirmation(ctx: Context, checkout: Checkout, wrong?: string): Promise<Page> {
     const { order, application } = checkout;
     const offer = application?.decision?.kind === 'approved' ? application.decision.offer : NO_OFFER;
-    return confirmationPage({ ...(await formContext(ctx, checkout)), order, offer, isMissing });
+    return confirmationPage({
+      ...(await formContext(ctx, checkout)),
+      order,
+      offer,
+      today: londonDate(new Date()),
+      wrong,
+    });
   }
 
   /** The page of the stage that the order is at. */
@@ -78,15 +85,16 @@ export function createPages(csrf: Csrf, pathOf: (payLinkId: string) => string, r
         return details(ctx, checkout, { entries: NO_ENTRIES, errors: {} });
       case 'waiting':
       case 'referred':
+      case 'completing':
         return waitingPage({
           path: pathOf(order.payLinkId),
-          submittedAt: application?.submitted?.at ?? new Date(),
-          isReferred: stage === 'referred',
+          stage,
+          since: application?.agreedAt ?? application?.submitted?.at ?? new Date(),
           isStill: ctx.query.still !== undefined,
           now: new Date(),
         });
       case 'confirmation':
-        return confirmation(ctx, checkout, false);
+        return confirmation(ctx, checkout);
       case 'paid':
         return paidPage(checkout);
       case 'declined':

@@ -1,5 +1,6 @@
 import type { Order } from '../domain/order';
 import { formatPence } from '../domain/money';
+import { frontDoor } from '../domain/redirect-url';
 import type { Branding } from '../db/branding';
 import type { Html } from './html';
 import { html } from './html';
@@ -53,6 +54,7 @@ export function renderPage(
           <div class="card">
             ${frame && header(frame)}
             <main>${page.step !== undefined && steps(page.step)} ${page.content}</main>
+            ${frame && page.step !== undefined && wayOut(frame.order)}
           </div>
         </div>
       </body>
@@ -69,6 +71,13 @@ function header({ order, branding, path }: Frame): Html {
       <p class="reference">Order reference ${reference}</p>
     </div>
   </header>`;
+}
+
+/** On the way nobody is held: the order stays open. */
+function wayOut({ redirectUrl, sellerName }: Order): Html {
+  return html`<footer>
+    <p>Not now? Go <a href="${frontDoor(redirectUrl)}">back to ${sellerName}</a>. This link leads here again.</p>
+  </footer>`;
 }
 
 function steps(current: number): Html {

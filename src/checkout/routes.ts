@@ -4,9 +4,10 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { findLogo } from '../db/branding';
 import { isDatabaseUnavailable } from '../db/errors';
+import { londonDate } from '../london';
 import type { OrderDependencies } from '../orders/dependencies';
 import type { Checkout } from '../orders/hosted-checkout';
-import { choosePaymentTerm, confirm, isConfirmable, readCheckout, submitApplication } from '../orders/hosted-checkout';
+import { choosePaymentTerm, confirm, readCheckout, submitApplication } from '../orders/hosted-checkout';
 import { isUuid, notFound } from '../orders/read-order';
 import { entriesOf, readEntries } from './application-form';
 import { fieldsOf, formBody } from './body';
@@ -14,6 +15,8 @@ import type { Csrf } from './csrf';
 import { TOKEN_FIELD } from './csrf';
 import { FIRST_COUNTS, createPages } from './current-page';
 import type { Page } from './page';
+import { AGREED_ON, NOT_AGREED, OTHER_DATES } from './pages/confirmation';
+import { chosenElsewhere } from './pages/details';
 import { leavingPage } from './pages/ended';
 import { UNAVAILABLE } from './pages/trouble';
 import { show } from './show';
@@ -99,26 +102,34 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
         answer(ctx, await pages.details(ctx, checkout, { entries, errors: read.errors }));
         return;
       }
+      const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields.payment_term);
       try {
-        await submitApplication(deps, checkout, read.applicant);
+        if (term !== undefined) await submitApplication(deps, checkout, term, read.applicant);
       } catch (error) {
         if (!isDatabaseUnavailable(error)) throw error;
         // Nobody should have to type it all again.
-        answer(ctx, await pages.details(ctx, checkout, { entries, errors: {}, trouble: UNAVAILABLE.sentence }));
+        answer(ctx, await pages.details(ctx, checkout, { entries, errors: {}, alert: UNAVAILABLE }));
         return;
       }
       await untilDecided(checkout.order.payLinkId);
     }
-    const { application } = await readCheckout(deps, checkout.order.payLinkId);
+    const now = await readCheckout(deps, checkout.order.payLinkId);
+    const { application } = now;
+    // Not taken: another window has chosen another way to pay, which this form did not show.
+    if (stageOf(now) === 'details' && 'applicant' in read && application) {
+      const alert = chosenElsewhere(application.paymentTerm);
+      answer(ctx, await pages.details(ctx, now, { entries, errors: {}, alert }));
+      return;
+    }
     const isUsed = 'applicant' in read && isDeepStrictEqual(read.applicant, application?.submitted?.applicant);
     sendTo(ctx, checkout, isUsed ? '' : FIRST_COUNTS);
   });
 
   router.post('/confirmation', formBody, async (ctx) => {
     const { checkout, fields } = await take(ctx);
-    const isAgreed = checkout.application?.paymentTerm === 'PAY_NOW' || fields.agree === 'yes';
-    if (isConfirmable(checkout) && !isAgreed) {
-      answer(ctx, await pages.confirmation(ctx, checkout, true));
+    const wrong = stageOf(checkout) === 'confirmation' ? wrongWith(checkout, fields) : undefined;
+    if (wrong !== undefined) {
+      answer(ctx, await pages.confirmation(ctx, checkout, wrong));
       return;
     }
     await confirm(deps, checkout);
@@ -141,7 +152,9 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
   }
 
   router.get('/logo', async (ctx) => {
-    const logo = await findLogo(deps.db, payLinkOf(ctx));
+    const payLinkId = payLinkOf(ctx);
+    await countPayLink(ctx, payLinkId);
+    const logo = await findLogo(deps.db, payLinkId);
     if (!logo) throw notFound();
     ctx.type = logo.type;
     ctx.set('Cache-Control', 'private, max-age=300');
@@ -149,6 +162,13 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
   });
 
   return router;
+}
+
+/** What keeps a confirmation from being one: only what was shown can be agreed to. */
+function wrongWith({ application }: Checkout, fields: Record<string, string>): string | undefined {
+  if (application?.paymentTerm === 'PAY_NOW') return undefined;
+  if (fields.agree !== 'yes') return NOT_AGREED;
+  return fields[AGREED_ON] === londonDate(new Date()) ? undefined : OTHER_DATES;
 }
 
 /** @throws Problem `not_found` */

@@ -3,7 +3,10 @@ import type { Checkout } from '../orders/hosted-checkout';
 import { isConfirmable } from '../orders/hosted-checkout';
 
 /** Where a customer is. It follows from what is stored alone, so that reloads, tabs and lost browsers all agree. */
-export type Stage = 'choice' | 'details' | 'waiting' | 'referred' | 'confirmation' | 'paid' | EndStage;
+export type Stage = 'choice' | 'details' | WaitStage | 'confirmation' | 'paid' | EndStage;
+
+/** Where the page waits: for the lender, for its second look, or for what the customer agreed to to be done. */
+export type WaitStage = 'waiting' | 'referred' | 'completing';
 
 /** Where there is nothing to do for a customer; `approved-elsewhere` is by somebody else than our lender. */
 export type EndStage = 'declined' | 'failed' | 'expired' | 'cancelled' | 'approved-elsewhere';
@@ -24,7 +27,8 @@ export function stageOf(checkout: Pick<Checkout, 'order' | 'changes' | 'applicat
       if (!application.submitted) return 'details';
       return application.referredAt && !application.decision ? 'referred' : 'waiting';
     case 'APPROVED':
-      return isConfirmable(checkout) ? 'confirmation' : 'approved-elsewhere';
+      if (!isConfirmable(checkout)) return 'approved-elsewhere';
+      return application?.agreedAt ? 'completing' : 'confirmation';
     case 'SUCCESSFUL':
       return 'paid';
     case 'UNSUCCESSFUL': {

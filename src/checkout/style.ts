@@ -1,19 +1,23 @@
 import { createHash } from 'node:crypto';
-import { brandColours } from './brand';
+import { brandColours, isVisibleOn } from './brand';
 import { Html } from './html';
+
+/** What cards are made of, in both schemes. */
+const CARD = { light: '#ffffff', dark: '#1c1f26' };
 
 /** Phone first; colours meet WCAG 2.2 AA in both schemes. */
 const SHEET = `
 *,*::before,*::after{box-sizing:border-box}
-:root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#16181d;--soft:#565d69;--line:#d5d9e0;--field:#7b8494;--bad:#b3261e;--bad-page:#fdeceb;--good:#1b6b3a;--good-page:#e6f4ea;--focus:#0b57d0;--tint:#f7f8fa}
-@media (prefers-color-scheme:dark){:root{--page:#111318;--card:#1c1f26;--text:#eef0f4;--soft:#aeb5c2;--line:#373d48;--field:#8a93a3;--bad:#ffb4ab;--bad-page:#3b1a18;--good:#7fd79b;--good-page:#14301e;--focus:#a8c7fa;--tint:#232731}}
+:root{color-scheme:light dark;--page:#f3f4f6;--card:${CARD.light};--text:#16181d;--soft:#565d69;--line:#d5d9e0;--field:#7b8494;--bad:#b3261e;--bad-page:#fdeceb;--good:#1b6b3a;--good-page:#e6f4ea;--focus:#0b57d0;--tint:#f7f8fa}
+@media (prefers-color-scheme:dark){:root{--page:#111318;--card:${CARD.dark};--text:#eef0f4;--soft:#aeb5c2;--line:#373d48;--field:#8a93a3;--bad:#ffb4ab;--bad-page:#3b1a18;--good:#7fd79b;--good-page:#14301e;--focus:#a8c7fa;--tint:#232731}}
 html{-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--card);color:var(--text);font:1.0625rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:anywhere}
 .notice{margin:0;padding:.5rem 1rem;background:#2b2f38;color:#fff;font-size:.875rem;text-align:center;text-wrap:balance}
 .page{max-width:33rem;margin:0 auto;padding:0 0 2.5rem}
 .card{background:var(--card);border-top:6px solid var(--brand);padding:1.5rem 1.25rem 2rem}
-.seller{display:flex;align-items:center;gap:.75rem;font-weight:600;min-height:2.5rem}
+.seller{display:flex;flex-wrap:wrap;align-items:center;gap:.5rem .75rem;font-weight:600;min-height:2.5rem}
 .seller img{max-width:9rem;max-height:2.5rem;background:#fff;border-radius:4px}
+.seller span{flex:1 1 10rem}
 .order{margin:1.25rem 0 0;padding:1rem 0;border:solid var(--line);border-width:1px 0}
 .order .amount{margin:0;font-size:2.125rem;line-height:1.15;font-weight:700;letter-spacing:-.02em;font-variant-numeric:tabular-nums}
 .order .reference{margin:.25rem 0 0;color:var(--soft);font-size:.9375rem}
@@ -53,7 +57,7 @@ input[type=radio],input[type=checkbox]{width:1.375rem;height:1.375rem;margin:.12
 .alert h2,.alert p,.alert ul{margin:0}
 .alert ul{padding-left:1.125rem}
 .told{margin:1.25rem 0;padding:.875rem 1rem;border-left:5px solid var(--field);border-radius:4px;background:var(--tint)}
-button,.button{display:block;width:100%;min-height:3.25rem;margin:1.5rem 0 0;padding:.8125rem 1.25rem;border:1px solid rgba(128,128,128,.55);border-radius:10px;background:var(--brand);color:var(--on-brand);font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
+button,.button{display:block;width:100%;min-height:3.25rem;margin:1.5rem 0 0;padding:.8125rem 1.25rem;border:1px solid var(--edge);border-radius:10px;background:var(--brand);color:var(--on-brand);font:inherit;font-weight:600;text-align:center;text-decoration:none;cursor:pointer}
 button:hover,.button:hover{box-shadow:inset 0 0 0 99px rgba(128,128,128,.14)}
 .agree{display:grid;grid-template-columns:auto 1fr;gap:.75rem;margin:1.5rem 0 0;cursor:pointer}
 table{width:100%;border-collapse:collapse;font-variant-numeric:tabular-nums}
@@ -61,7 +65,7 @@ caption{text-align:left;color:var(--soft);font-size:.9375rem;padding-bottom:.25r
 th,td{padding:.625rem 0;border-bottom:1px solid var(--line);text-align:left;font-weight:400}
 thead th{color:var(--soft);font-size:.875rem}
 tfoot th,tfoot td{font-weight:700;border-bottom:0}
-th:last-child,td:last-child{text-align:right}
+th:last-child,td:last-child{text-align:right;white-space:nowrap;padding-left:1rem}
 dl{margin:1rem 0;display:grid;grid-template-columns:auto 1fr;gap:.5rem 1.25rem}
 dt{color:var(--soft)}
 dd{margin:0;text-align:right}
@@ -72,10 +76,11 @@ dd{margin:0;text-align:right}
 @media (prefers-reduced-motion:no-preference){.mark.busy{animation:turn 1.2s linear infinite}}
 @keyframes turn{to{transform:rotate(1turn)}}
 .aside{color:var(--soft);font-size:.9375rem}
-footer{padding:1.25rem;color:var(--soft);font-size:.875rem}
-footer p{margin:.25rem 0}
-@media (min-width:36rem){body{background:var(--page)}.page{padding:2.5rem 1rem 4rem}.card{border-radius:14px;padding:2rem 2.25rem 2.5rem;box-shadow:0 1px 2px rgba(0,0,0,.08),0 8px 28px rgba(0,0,0,.06)}footer{padding:1.25rem 2.25rem}}
-@media print{:root{color-scheme:light;--page:#fff;--card:#fff;--text:#000;--soft:#333;--line:#999;--tint:#fff}.notice,.button,button,.steps,.no-print{display:none}.page{max-width:none;padding:0}.card{padding:0;box-shadow:none;border-top:0}.mark.good{background:#fff;color:#000;border-color:#000}}
+footer{margin:2rem 0 0;padding:1rem 0 0;border-top:1px solid var(--line);color:var(--soft);font-size:.9375rem}
+footer p{margin:0}
+@media (forced-colors:active){.steps span{border:2px solid GrayText}.steps .done{border-color:CanvasText;background:CanvasText}}
+@media (min-width:36rem){body{background:var(--page)}.page{padding:2.5rem 1rem 4rem}.card{border-radius:14px;padding:2rem 2.25rem 2.5rem;box-shadow:0 1px 2px rgba(0,0,0,.08),0 8px 28px rgba(0,0,0,.06)}}
+@media print{:root{color-scheme:light;--page:#fff;--card:#fff;--text:#000;--soft:#333;--line:#999;--tint:#fff}.notice{background:none;color:#000;border:1px solid #000}.button,button,.steps,.no-print,footer{display:none}.page{max-width:none;padding:0}.card{padding:0;box-shadow:none;border-top:0}.mark.good{background:#fff;color:#000;border-color:#000}}
 `;
 
 export interface Style {
@@ -87,7 +92,11 @@ export interface Style {
 /** The stylesheet in a seller's colour; it goes into the page, so that a page is one request. */
 export function styleFor(colour: string | null): Style {
   const { brand, onBrand } = brandColours(colour);
-  const text = `:root{--brand:${brand};--on-brand:${onBrand}}${SHEET}`;
+  // A button whose colour is nearly the card's has the colour of the text for its edge.
+  const edgeOn = (card: string): string => (isVisibleOn(card, brand) ? brand : 'var(--text)');
+  const text =
+    `:root{--brand:${brand};--on-brand:${onBrand};--edge:${edgeOn(CARD.light)}}` +
+    `@media (prefers-color-scheme:dark){:root{--edge:${edgeOn(CARD.dark)}}}${SHEET}`;
   return {
     element: new Html(`<style>${text}</style>`),
     hash: `sha256-${createHash('sha256').update(text).digest('base64')}`,

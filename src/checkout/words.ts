@@ -1,3 +1,4 @@
+import { londonDate } from '../london';
 import type { PaymentTerm, Pricing } from '../domain/order';
 
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'Europe/London' });
@@ -18,13 +19,13 @@ export const TERM_NAMES: Record<PaymentTerm, string> = { PAY_NOW: 'Pay now', PAY
 /** What paying later costs, a sentence a line; promotions that have ended are left out. */
 export function interestSentences({ representativeInterest, promotions }: Pricing, now: Date): string[] {
   if (representativeInterest === 0) return ['No interest: you repay what the order costs.'];
-  const today = now.toISOString().slice(0, 10);
+  const today = londonDate(now);
   const running = promotions.filter(({ validUntil }) => validUntil >= today);
   return [
     `Representative interest: ${representativeInterest}% a year.`,
     ...running.map(
-      ({ name, interestFreeDays, validUntil }) =>
-        `${name}: no interest for the first ${interestFreeDays} days, if you start by ${formatDate(validUntil)}.`,
+      ({ name, interestFreeDays: days, validUntil }) =>
+        `${name}: no interest for the first ${days === 1 ? 'day' : `${days} days`}, if you start by ${formatDate(validUntil)}.`,
     ),
   ];
 }

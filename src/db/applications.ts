@@ -16,12 +16,15 @@ interface ApplicationRow {
   decision: LenderDecision['kind'] | null;
   decline_code: DeclineCode | null;
   offer: Offer | null;
+  agreed_at: Date | null;
+  forgotten_at: Date | null;
 }
 
 export async function findApplication(db: DbClient, orderId: string): Promise<Application | undefined> {
   const { rows } = await db.query<ApplicationRow>(
     `select id, order_id, payment_term, business_name, company_number, email,
-       (monthly_turnover * 100)::bigint as monthly_turnover_pence, submitted_at, referred_at, decision, decline_code, offer
+       (monthly_turnover * 100)::bigint as monthly_turnover_pence, submitted_at, referred_at, decision, decline_code, offer, agreed_at,
+       forgotten_at
      from application where order_id = $1`,
     [orderId],
   );
@@ -33,17 +36,20 @@ function toApplication(row: ApplicationRow): Application {
     id: row.id,
     orderId: row.order_id,
     paymentTerm: row.payment_term,
-    submitted: row.submitted_at && {
-      applicant: {
-        businessName: row.business_name,
-        companyNumber: row.company_number,
-        email: row.email,
-        monthlyTurnoverPence: Number(row.monthly_turnover_pence),
-      },
-      at: row.submitted_at,
-    },
+    submitted: row.forgotten_at
+      ? null
+      : row.submitted_at && {
+          applicant: {
+            businessName: row.business_name,
+            companyNumber: row.company_number,
+            email: row.email,
+            monthlyTurnoverPence: Number(row.monthly_turnover_pence),
+          },
+          at: row.submitted_at,
+        },
     referredAt: row.referred_at,
     decision: toDecision(row),
+    agreedAt: row.agreed_at,
   };
 }
 
@@ -64,24 +70,35 @@ export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTe
 
 /**
  * Submits the application of a PENDING order, once, and has the sweep see to it that the lender is asked.
+ * @param paymentTerm that the customer applies for: another one may have been chosen meanwhile
  * @param sweepAfterMs leaves the caller the time to tell the workflow itself
  * @returns false where there is none to submit, or no more
  */
 export async function submitApplication(
   db: DbClient,
   orderId: string,
+  paymentTerm: PaymentTerm,
   { businessName, companyNumber, email, monthlyTurnoverPence }: Applicant,
   sweepAfterMs: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `with submitted as (
        update application set business_name = $2, company_number = $3, email = $4, monthly_turnover = $5, submitted_at = now()
-       where order_id = $1 and submitted_at is null and exists (select from orders where id = $1 and status = 'PENDING')
+       where order_id = $1 and payment_term = $7 and submitted_at is null
+         and exists (select from orders where id = $1 and status = 'PENDING')
        returning order_id
      )
      update orders set sweep_at = least(sweep_at, now() + $6 * interval '1 ms')
      where id in (select order_id from submitted)`,
-    [orderId, businessName, companyNumber, email, penceToPounds(monthlyTurnoverPence).toFixed(2), sweepAfterMs],
+    [
+      orderId,
+      businessName,
+      companyNumber,
+      email,
+      penceToPounds(monthlyTurnoverPence).toFixed(2),
+      sweepAfterMs,
+      paymentTerm,
+    ],
   );
   return rowCount === 1;
 }
@@ -104,9 +121,26 @@ export async function recordReferral(db: DbClient, applicationId: string): Promi
   await db.query('update application set referred_at = coalesce(referred_at, now()) where id = $1', [applicationId]);
 }
 
-export async function recordAgreement(db: DbClient, orderId: string): Promise<void> {
-  await db.query('update application set agreed_at = coalesce(agreed_at, now()) where order_id = $1', [orderId]);
+/**
+ * Keeps the customer's word on an APPROVED order, and has the sweep see to it that the order is completed.
+ * @param sweepAfterMs leaves the caller the time to complete it itself
+ */
+export async function recordAgreement(db: DbClient, orderId: string, sweepAfterMs: number): Promise<void> {
+  await db.query(
+    `with agreed as (
+       update application set agreed_at = coalesce(agreed_at, now())
+       where order_id = $1 and exists (select from orders where id = $1 and status = 'APPROVED')
+       returning order_id
+     )
+     update orders set sweep_at = least(sweep_at, now() + $2 * interval '1 ms')
+     where id in (select order_id from agreed)`,
+    [orderId, sweepAfterMs],
+  );
 }
+
+/** Whether the customer has agreed and the order is still to be completed; `o` is the order. */
+export const AGREEMENT_WAITS = `(o.status = 'APPROVED' and exists (
+  select from application a where a.order_id = o.id and a.agreed_at is not null))`;
 
 /** Whether the order waits for the lender, whose decision moves it on from PENDING; `o` is the order. */
 export const APPLICATION_WAITS = `(o.status = 'PENDING' and exists (
@@ -121,17 +155,28 @@ export async function applicationWaits(db: DbClient, orderId: string): Promise<b
 }
 
 /**
- * Deletes the applications of orders that closed longer ago than `retentionMs`, at most `limit` of them.
+ * Deletes what customers told for orders that closed longer ago than `retentionMs`, at most `limit` of them. What they
+ * agreed to stays: their instalments are due longer than that.
  * @returns how many
  */
-export async function deleteOldApplications(db: DbClient, retentionMs: number, limit: number): Promise<number> {
+export async function forgetApplicants(db: DbClient, retentionMs: number, limit: number): Promise<number> {
   const { rowCount } = await db.query(
-    `delete from application where id in (
-       select a.id from application a join orders o on o.id = a.order_id
-       where a.created_at < now() - $1 * interval '1 ms' and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
+    `with old as (
+       select a.id, a.agreed_at is not null and o.status = 'SUCCESSFUL' as agreed
+       from application a join orders o on o.id = a.order_id
+       where a.forgotten_at is null and a.created_at < now() - $1 * interval '1 ms'
+         and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
          and exists (select from order_timeline t where t.order_id = a.order_id and t.to_status = o.status
            and t.from_status <> o.status and t.at < now() - $1 * interval '1 ms')
-       limit $2 for update of a skip locked)`,
+       limit $2 for update of a skip locked
+     ), deleted as (
+       delete from application where id in (select id from old where not agreed)
+     ), stripped as (
+       update application set forgotten_at = now(), business_name = null, company_number = null, email = null,
+         monthly_turnover = null
+       where id in (select id from old where agreed)
+     )
+     select from old`,
     [retentionMs, limit],
   );
   return rowCount ?? 0;

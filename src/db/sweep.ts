@@ -1,4 +1,4 @@
-import { APPLICATION_WAITS } from './applications';
+import { AGREEMENT_WAITS, APPLICATION_WAITS } from './applications';
 import type { OrderRow, StoredOrder } from './orders';
 import { ORDER_COLUMNS, toStoredOrder } from './orders';
 import type { DbClient } from './pool';
@@ -9,6 +9,14 @@ export interface DueOrder extends StoredOrder {
   resendAsked: boolean;
   /** Whether its workflow has the lender to ask for a decision. */
   applicationWaits: boolean;
+  /** Whether its customer has agreed to what completes it. */
+  agreementWaits: boolean;
+}
+
+interface DueRow {
+  resend_asked: boolean;
+  application_waits: boolean;
+  agreement_waits: boolean;
 }
 
 /**
@@ -16,7 +24,7 @@ export interface DueOrder extends StoredOrder {
  * sweep dies comes back after that.
  */
 export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: number): Promise<DueOrder[]> {
-  const { rows } = await db.query<OrderRow & { resend_asked: boolean; application_waits: boolean }>(
+  const { rows } = await db.query<OrderRow & DueRow>(
     `with due as (
        select id from orders where sweep_at <= now() order by sweep_at limit $1 for update skip locked
      ), leased as (
@@ -24,7 +32,7 @@ export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: numbe
      )
      select ${ORDER_COLUMNS},
        exists (select from webhook_event e where e.order_id = o.id and e.resend_at is not null) as resend_asked,
-       ${APPLICATION_WAITS} as application_waits
+       ${APPLICATION_WAITS} as application_waits, ${AGREEMENT_WAITS} as agreement_waits
      from orders o where id in (select id from leased)`,
     [limit, leaseMs],
   );
@@ -32,6 +40,7 @@ export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: numbe
     ...toStoredOrder(row),
     resendAsked: row.resend_asked,
     applicationWaits: row.application_waits,
+    agreementWaits: row.agreement_waits,
   }));
 }
 

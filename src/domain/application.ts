@@ -10,8 +10,8 @@ export interface Applicant {
 }
 
 export interface Instalment {
-  /** A calendar date, `2027-01-31`. */
-  due: string;
+  /** Counted from the day of the agreement, so that an offer that is taken up late is none of arrears. */
+  dueInMonths: number;
   amountPence: number;
 }
 
@@ -35,9 +35,11 @@ export interface Application {
   id: string;
   orderId: string;
   paymentTerm: PaymentTerm;
-  /** Set together, once. */
+  /** Set together, once; null again when what the customer told has been deleted. */
   submitted: { applicant: Applicant; at: Date } | null;
   /** When the lender first said that it decides later. */
   referredAt: Date | null;
   decision: LenderDecision | null;
+  /** When the customer confirmed, having seen the offer. */
+  agreedAt: Date | null;
 }

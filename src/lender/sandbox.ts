@@ -1,4 +1,5 @@
 import type { Offer } from '../domain/application';
+import { londonDate } from '../london';
 import { monthlyInstalments } from './instalments';
 import type { Lender, LenderAnswer, LenderApplication } from './lender';
 import { LenderUnavailable } from './lender';
@@ -27,12 +28,12 @@ export function createSandboxLender(referralMs: number, now: () => number = Date
     if (role?.endsWith('declined')) return { kind: 'declined', code: 'credit_check' };
     const affordable = AFFORDABLE_TURNOVERS * applicant.monthlyTurnoverPence;
     if (paymentTerm === 'PAY_LATER' && amountPence > affordable) return { kind: 'declined', code: 'affordability' };
-    return { kind: 'approved', offer: offerOf(application, new Date(now())) };
+    return { kind: 'approved', offer: offerOf(application, londonDate(new Date(now()))) };
   }
   return { decide: (application) => Promise.resolve().then(() => decide(application)) };
 }
 
-function offerOf({ amountPence, paymentTerm, pricing }: LenderApplication, today: Date): Offer {
+function offerOf({ amountPence, paymentTerm, pricing }: LenderApplication, today: string): Offer {
   if (paymentTerm === 'PAY_NOW') return { instalments: [], interestPence: 0 };
   return monthlyInstalments(amountPence, INSTALMENTS, today, pricing);
 }

@@ -46,14 +46,15 @@ export async function choosePaymentTerm(
 
 /**
  * Takes the application, once, and has the order's workflow ask the lender. It is in Postgres before anybody is asked.
- * One that comes too late changes nothing.
+ * One that comes too late, or for another way to pay than was chosen last, changes nothing.
  */
 export async function submitApplication(
   deps: OrderDependencies,
   { order }: Checkout,
+  paymentTerm: PaymentTerm,
   applicant: Applicant,
 ): Promise<void> {
-  const taken = await applications.submitApplication(deps.db, order.id, applicant, SWEEP_AFTER_MS);
+  const taken = await applications.submitApplication(deps.db, order.id, paymentTerm, applicant, SWEEP_AFTER_MS);
   if (taken) deps.starter.applicationSubmitted(order);
 }
 
@@ -64,13 +65,17 @@ export function isConfirmable({ order, application }: Pick<Checkout, 'order' | '
 }
 
 /**
- * Takes the customer's word, and completes the order.
- * @throws Problem `service_unavailable` where the outcome is unknown; once more is safe
+ * Takes the customer's word, and completes the order. The word is in Postgres first: where the order's workflow can't be
+ * reached, the sweep goes on with it.
  */
 export async function confirm(deps: OrderDependencies, checkout: Checkout): Promise<void> {
   if (!isConfirmable(checkout)) return;
-  await applications.recordAgreement(deps.db, checkout.order.id);
-  await report(deps, checkout.order.id, 'completed');
+  await applications.recordAgreement(deps.db, checkout.order.id, SWEEP_AFTER_MS);
+  try {
+    await report(deps, checkout.order.id, 'completed');
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'service_unavailable') throw error;
+  }
 }
 
 /** A refusal means that the order went another way meanwhile, which the page tells. */

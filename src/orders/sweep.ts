@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { deleteOldApplications } from '../db/applications';
+import { forgetApplicants } from '../db/applications';
 import { pruneIdempotencyKeys } from '../db/idempotency-keys';
 import type { Db } from '../db/pool';
 import type { DueOrder } from '../db/sweep';
 import { leaseDueOrders, markRunning } from '../db/sweep';
+import type { Order } from '../domain/order';
 import type { OrderWorkflows } from '../temporal/order-workflows';
+import { ChangeRefused } from '../temporal/order-workflows';
 
 const BATCH = 50;
 const PRUNE_BATCH = 1000;
@@ -39,10 +41,21 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   const { db, workflows, log, intervalMs, checkAfterMs, idempotencyKeyDays, applicationRetentionMs } = options;
   const stopping = new AbortController();
 
-  async function resume({ order, changes, resendAsked, applicationWaits }: DueOrder): Promise<void> {
+  /** The API took the customer's word and could not reach the workflow with it. */
+  async function complete(order: Order): Promise<void> {
+    try {
+      await workflows.change(order, { event: 'completed', actor: 'customer', reason: null });
+    } catch (error) {
+      // Another change came first, such as a cancel: it stands.
+      if (!(error instanceof ChangeRefused)) throw error;
+    }
+  }
+
+  async function resume({ order, changes, resendAsked, applicationWaits, agreementWaits }: DueOrder): Promise<void> {
+    if (agreementWaits) await complete(order);
     if (applicationWaits) await workflows.applicationSubmitted(order);
     if (resendAsked) await workflows.resendWebhooks(order);
-    if (!applicationWaits && !resendAsked) await workflows.resume(order);
+    if (!agreementWaits && !applicationWaits && !resendAsked) await workflows.resume(order);
     // Right after a save the workflow may not have heard of it yet.
     if (Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) < SETTLED_MS) return;
     const shown = await workflows.query(order.id, QUERY_TIMEOUT_MS).catch(() => null);
@@ -71,7 +84,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
     await Promise.all(orders.map(ensureRunning));
     const pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
-    if (count % SWEEPS_BETWEEN_DELETIONS === 0) await deleteOldApplications(db, applicationRetentionMs, PRUNE_BATCH);
+    if (count % SWEEPS_BETWEEN_DELETIONS === 0) await forgetApplicants(db, applicationRetentionMs, PRUNE_BATCH);
     return orders.length === BATCH || pruned === PRUNE_BATCH;
   }
 

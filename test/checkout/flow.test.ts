@@ -1,3 +1,6 @@
+import { formatDate } from '../../src/checkout/words';
+import { monthsAfter } from '../../src/domain/calendar';
+import { londonDate } from '../../src/london';
 import type { Customer, Shown } from '../support/checkout';
 import { BUSINESS, customerAt, startCheckout } from '../support/checkout';
 import { isRunning, timelineOf } from '../support/orders';
@@ -81,7 +84,7 @@ test('to pay now there is nothing to repay or to tick', async () => {
 });
 
 test.each([
-  ['declined@b.example', {}, 'Your application was not approved', /after checks/, 'declined', 'declined by the lender'],
+  ['declined@b.example', {}, 'Your application was not approved', /After checks/, 'declined', 'declined by the lender'],
   [
     'jo@b.example',
     { monthly_turnover: '100' },
@@ -94,7 +97,7 @@ test.each([
     'failed@b.example',
     {},
     'Something went wrong',
-    /says nothing about you/,
+    /not a decision about you/,
     'failed',
     'the lender could not process the application',
   ],
@@ -217,6 +220,52 @@ test('of two tabs the first application counts, and the second is told so', asyn
   expect(rows[0].business_name).toBe(BUSINESS.business_name);
 });
 
+test('an application is for the way to pay that its own page shows, and none is sent where another window chose anew', async () => {
+  const { id, url, customer } = await newOrder();
+  const other = customerAt(url);
+  await other.look();
+  await other.submit('choice', { payment_term: 'PAY_NOW' });
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  const told = await other.submit('application', { ...BUSINESS, monthly_turnover: '100' });
+  expect([told.status, told.heading]).toEqual([409, 'About your business']);
+  expect(told.text).toContain('In another window you have since chosen: pay later.');
+  expect(told.text).toContain('value="Bloggs &amp; Daughters Ltd"');
+  expect(await statusOf(id)).toBe('PENDING');
+  // The page that tells it shows the new choice, and is sent with it.
+  expect((await other.submit('application', BUSINESS)).heading).toBe('You are approved');
+});
+
+test('only the dates that the page showed can be agreed to', async () => {
+  const { id, customer } = await newOrder();
+  await customer.apply();
+  const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
+  const late = await customer.send('confirmation', { agree: 'yes', agreed_on: yesterday });
+  expect(late.status).toBe(422);
+  expect(late.text).toContain('A new day has begun');
+  expect(await statusOf(id)).toBe('APPROVED');
+  expect((await customer.send('confirmation', { agree: 'yes' })).status).toBe(303);
+  expect(await statusOf(id)).toBe('SUCCESSFUL');
+});
+
+test('an offer that is taken up months later is due from then on', async () => {
+  const { id, customer } = await newOrder();
+  await customer.apply();
+  await stack.db.query(
+    `update application set submitted_at = submitted_at - interval '100 days', decided_at = decided_at - interval '100 days'
+     where order_id = $1`,
+    [id],
+  );
+  const shown = (await customer.look()).text.match(/<th scope="row">[^<]*20\d\d/g);
+  const today = londonDate(new Date());
+  const dues = [1, 2, 3].map((months) => `<th scope="row">${formatDate(monthsAfter(today, months))}`);
+  expect(shown).toEqual(dues);
+  await customer.submit('confirmation', { agree: 'yes' });
+  await stack.db.query("update application set agreed_at = agreed_at - interval '40 days' where order_id = $1", [id]);
+  const agreedOn = londonDate(new Date(Date.now() - 40 * 86_400_000));
+  expect((await customer.look()).text).toContain(`<th scope="row">${formatDate(monthsAfter(agreedOn, 1))}`);
+});
+
 test('a lost browser goes on in another one where the order stands', async () => {
   const { url, customer } = await newOrder();
   await customer.look();
@@ -302,7 +351,9 @@ test('what customers told is deleted a set time after their order has closed, an
     }, 'it is deleted');
     const page = await customer.look();
     headings[email] = page.heading;
-    expect(page.text).not.toMatch(/<table|after checks/);
+    expect(page.text).not.toContain('After checks');
+    // The instalments are due for longer than that.
+    expect(page.text.includes('<table')).toBe(email.startsWith('jo'));
   }
   expect(headings).toEqual({
     'jo@b.example': 'Your order is complete',
@@ -334,6 +385,26 @@ test('while Temporal is away the page loads, says that nothing is lost, and goes
     return page.status === 200 ? page : undefined;
   }, 'the workflow is reached again');
   expect(details.heading).toBe('About your business');
+  await cut.stop();
+  proxy.stop();
+}, 90_000);
+
+test('what a customer agreed to while Temporal is away is told as being completed, and is completed without them', async () => {
+  const proxy = await startProxy(process.env.TEST_TEMPORAL_ADDRESS!);
+  const cut = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '2000' }, address: proxy.address });
+  const { id, order_url: url } = (await cut.api.create({ redirect_url: REDIRECT })).body.data;
+  await until(() => isRunning(cut.client, id), 'the workflow runs');
+  const customer = customerAt(url);
+  expect((await customer.apply()).heading).toBe('You are approved');
+  proxy.blackHole();
+  const page = await customer.submit('confirmation', { agree: 'yes' });
+  expect([page.status, page.heading]).toEqual([200, 'Your order is being completed']);
+  expect(page.headers.get('Refresh')).toBe(`5;url=${new URL(url).pathname}return/`);
+  expect((await customer.submit('confirmation', {})).heading).toBe('Your order is being completed');
+  proxy.restore();
+  await until(async () => (await customer.look()).heading === 'Your order is complete', 'it is completed', 40_000);
+  expect((await customer.look('return/')).headers.get('Refresh')).toBe(`0;url=${REDIRECT}&orderId=${id}`);
+  expect((await timelineOf(cut, id)).at(-1)).toMatchObject({ event: 'completed', actor: 'customer' });
   await cut.stop();
   proxy.stop();
 }, 90_000);

@@ -1,6 +1,8 @@
 import { NO_ENTRIES, entriesOf, readEntries } from '../../src/checkout/application-form';
 import { brandColours } from '../../src/checkout/brand';
 import { html } from '../../src/checkout/html';
+import { waitingPage } from '../../src/checkout/pages/waiting';
+import type { WaitStage } from '../../src/checkout/stage';
 import { styleFor } from '../../src/checkout/style';
 import { formatDate, formatMoment, interestSentences } from '../../src/checkout/words';
 import { BUSINESS } from '../support/checkout';
@@ -46,6 +48,10 @@ describe('the application form', () => {
   test.each([
     ['company_number', '1234567', { companyNumber: '01234567' }],
     ['company_number', 'IP12345R', { companyNumber: 'IP12345R' }],
+    ['company_number', 'R0000123', { companyNumber: 'R0000123' }],
+    ['company_number', 'SP1234RS', { companyNumber: 'SP1234RS' }],
+    ['email', 'accounts&orders@b.co.uk', { email: 'accounts&orders@b.co.uk' }],
+    ['monthly_turnover', '1,234,567', { monthlyTurnoverPence: 123_456_700 }],
     ['monthly_turnover', '0', { monthlyTurnoverPence: 0 }],
     ['monthly_turnover', ' 10 000.5 ', { monthlyTurnoverPence: 1_000_050 }],
     ['business_name', '<script>alert(1)</script>', { businessName: '<script>alert(1)</script>' }],
@@ -60,6 +66,10 @@ describe('the application form', () => {
     ['company_number', '', 'companyNumber', /Enter your company number/],
     ['company_number', '12345', 'companyNumber', /8 characters/],
     ['company_number', '123456789', 'companyNumber', /8 characters/],
+    ['company_number', '00000000', 'companyNumber', /8 characters/],
+    ['email', 'jo@localhost', 'email', /such as name@/],
+    ['monthly_turnover', '12500,00', 'monthlyTurnover', /amount in pounds/],
+    ['monthly_turnover', '1,2,3', 'monthlyTurnover', /amount in pounds/],
     ['email', '', 'email', /Enter your email/],
     ['email', 'jo', 'email', /such as name@/],
     ['email', 'jo@b.example\r\nBcc: x@y.example', 'email', /such as name@/],
@@ -91,6 +101,16 @@ describe("a seller's colour", () => {
     expect(brandColours(colour)).toEqual({ brand: colour, onBrand });
   });
 
+  test.each([
+    ['#1c1f26', true, false],
+    ['#ffffff', false, true],
+    ['#1f4f8f', true, false],
+    ['#c2410c', true, true],
+  ])('%s has an edge of its own on a light card: %s, on a dark one: %s', (colour, onLight, onDark) => {
+    const edges = [...styleFor(colour).element.text.matchAll(/--edge:([^}]*)}/g)].map(([, edge]) => edge === colour);
+    expect(edges).toEqual([onLight, onDark]);
+  });
+
   test('that is none becomes our own, and nothing else gets into the stylesheet', () => {
     for (const colour of ['red', '#12345', '#1234567', '#000}</style><script>', '', null]) {
       expect(brandColours(colour).brand).toBe(brandColours(null).brand);
@@ -102,6 +122,21 @@ describe("a seller's colour", () => {
 test('dates and times are British, as they are in London', () => {
   expect(formatDate('2027-01-31')).toBe('31 January 2027');
   expect(formatMoment('2027-07-01T22:30:00Z')).toBe('1 July 2027 at 23:30');
+});
+
+test('who waits is told so more calmly as time goes by, and the page starts anew less often', () => {
+  const after = (seconds: number, stage: WaitStage = 'waiting') => {
+    const now = new Date('2027-01-15T12:00:00Z');
+    const since = new Date(now.getTime() - seconds * 1000);
+    const { refresh, content } = waitingPage({ path: '/pay/x', stage, since, isStill: false, now });
+    return [refresh?.afterSeconds, /usually takes|longer than usual/.exec(content.text)?.[0]];
+  };
+  expect([after(1), after(31), after(91)]).toEqual([
+    [5, 'usually takes'],
+    [5, 'longer than usual'],
+    [30, 'longer than usual'],
+  ]);
+  expect(after(31, 'completing')).toEqual([5, 'longer than usual']);
 });
 
 test('interest and promotions are told in plain words, but for promotions that have ended', () => {

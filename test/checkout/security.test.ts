@@ -215,6 +215,8 @@ test('what is no page of ours is told plainly, in the form of a page', async () 
   }
   const wrong = await fetch(url, { method: 'DELETE' });
   expect([wrong.status, wrong.headers.get('Content-Type')]).toEqual([405, 'text/html; charset=utf-8']);
+  expect(wrong.headers.get('Allow')?.split(', ').sort()).toEqual(['GET', 'HEAD']);
+  expect((await fetch(`${url}choice/`, { method: 'PUT' })).headers.get('Allow')).toMatch(/POST/);
   expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
 });
 
@@ -230,6 +232,7 @@ test('a link that is opened too often is told so in a page, and another one is n
   const statuses = [];
   for (let count = 0; count < 7; count++) statuses.push((await customerAt(one).look()).status);
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  expect((await fetch(`${one}logo/`)).status).toBe(429);
   const page = await customerAt(one).look();
   expect(page.heading).toBe('A moment, please');
   expect(Number(page.headers.get('Retry-After'))).toBeGreaterThan(0);

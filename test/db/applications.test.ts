@@ -1,8 +1,9 @@
 import {
   applicationWaits,
   choosePaymentTerm,
-  deleteOldApplications,
+  forgetApplicants,
   findApplication,
+  recordAgreement,
   recordDecision,
   recordReferral,
   submitApplication,
@@ -48,7 +49,9 @@ test('an application is kept as it was submitted, and only the first one', async
   const id = await orderAfter('signup_started');
   expect(await findApplication(db, id)).toMatchObject({ paymentTerm: 'PAY_LATER', submitted: null, decision: null });
   const tries = await Promise.all(
-    ['One Ltd', 'Two Ltd'].map((businessName) => submitApplication(db, id, { ...APPLICANT, businessName }, 0)),
+    ['One Ltd', 'Two Ltd'].map((businessName) =>
+      submitApplication(db, id, 'PAY_LATER', { ...APPLICANT, businessName }, 0),
+    ),
   );
   expect(tries.sort()).toEqual([false, true]);
   const { submitted } = (await findApplication(db, id))!;
@@ -63,7 +66,7 @@ test('nothing is taken for an order that waits for none: not chosen, not begun, 
     await orderAfter('signup_started', 'cancel'),
     await orderAfter('signup_started', 'approved'),
   ];
-  for (const id of ids) expect(await submitApplication(db, id, APPLICANT, 0)).toBe(false);
+  for (const id of ids) expect(await submitApplication(db, id, 'PAY_LATER', APPLICANT, 0)).toBe(false);
   expect((await db.query('select from application where email is not null')).rowCount).toBe(0);
 });
 
@@ -71,7 +74,7 @@ test('how to pay can be chosen anew until the application is submitted', async (
   const id = await orderAfter('signup_started');
   await choosePaymentTerm(db, id, 'PAY_NOW');
   expect((await findApplication(db, id))!.paymentTerm).toBe('PAY_NOW');
-  await submitApplication(db, id, APPLICANT, 0);
+  await submitApplication(db, id, 'PAY_NOW', APPLICANT, 0);
   await choosePaymentTerm(db, id, 'PAY_LATER');
   expect((await findApplication(db, id))!.paymentTerm).toBe('PAY_NOW');
 });
@@ -83,7 +86,7 @@ test('the sweep takes up a submitted application until the order has moved on', 
   const pending = go(history, 'signup_started');
   await saveOrder(db, pending, options);
   expect(await applicationWaits(db, id)).toBe(false);
-  await submitApplication(db, id, APPLICANT, -1);
+  await submitApplication(db, id, 'PAY_LATER', APPLICANT, -1);
   expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, applicationWaits: true }]);
   // A decision that was written down, but not saved with the order yet, is still to be asked for.
   await recordDecision(db, (await findApplication(db, id))!.id, { kind: 'declined', code: 'other' });
@@ -93,12 +96,12 @@ test('the sweep takes up a submitted application until the order has moved on', 
 });
 
 test.each<LenderDecision>([
-  { kind: 'approved', offer: { instalments: [{ due: '2027-01-31', amountPence: 123_450 }], interestPence: 50 } },
+  { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 123_450 }], interestPence: 50 } },
   { kind: 'declined', code: 'affordability' },
   { kind: 'failed' },
 ])('the first decision stays: $kind', async (decision) => {
   const id = await orderAfter('signup_started');
-  await submitApplication(db, id, APPLICANT, 0);
+  await submitApplication(db, id, 'PAY_LATER', APPLICANT, 0);
   const { id: applicationId } = (await findApplication(db, id))!;
   await recordReferral(db, applicationId);
   const referred = await findApplication(db, id);
@@ -107,6 +110,47 @@ test.each<LenderDecision>([
   await recordDecision(db, applicationId, { kind: 'declined', code: 'credit_check' });
   await recordReferral(db, applicationId);
   expect(await findApplication(db, id)).toEqual({ ...referred, decision });
+});
+
+test('the sweep takes up an agreement until the order is completed or gone another way', async () => {
+  const history = await insertedOrder(db);
+  const { id } = history.order;
+  await choosePaymentTerm(db, id, 'PAY_LATER');
+  await recordAgreement(db, id, -1);
+  expect((await findApplication(db, id))!.agreedAt).toBeNull();
+  const approved = go(history, 'signup_started', 'approved');
+  await saveOrder(db, approved, options);
+  await recordAgreement(db, id, -1);
+  const { agreedAt } = (await findApplication(db, id))!;
+  expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, agreementWaits: true }]);
+  await recordAgreement(db, id, -1);
+  expect((await findApplication(db, id))!.agreedAt).toEqual(agreedAt);
+  await saveOrder(db, go(approved, 'cancel'), { ...options, checkAfterMs: -1 });
+  await db.query('update orders set sweep_at = now()');
+  expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, agreementWaits: false }]);
+});
+
+test('what was agreed to is kept when what the customer told is deleted, once', async () => {
+  const history = await insertedOrder(db);
+  const { id } = history.order;
+  await choosePaymentTerm(db, id, 'PAY_LATER');
+  const pending = go(history, 'signup_started');
+  await saveOrder(db, pending, options);
+  await submitApplication(db, id, 'PAY_LATER', APPLICANT, 0);
+  const decision = { kind: 'approved', offer: { instalments: [], interestPence: 7 } } as const;
+  await recordDecision(db, (await findApplication(db, id))!.id, decision);
+  const approved = go(pending, 'approved');
+  await saveOrder(db, approved, options);
+  await recordAgreement(db, id, 0);
+  await saveOrder(db, go(approved, 'completed'), options);
+  await db.query("update application set created_at = now() - interval '40 days'");
+  await db.query("update order_timeline set at = now() - interval '31 days'");
+  const before = await findApplication(db, id);
+  expect(await forgetApplicants(db, 30 * DAY_MS, 3)).toBe(1);
+  expect(await findApplication(db, id)).toEqual({ ...before, submitted: null });
+  const { rows } = await db.query('select business_name, company_number, email, monthly_turnover from application');
+  expect(rows).toEqual([{ business_name: null, company_number: null, email: null, monthly_turnover: null }]);
+  expect(await forgetApplicants(db, 30 * DAY_MS, 3)).toBe(0);
 });
 
 test('applications are deleted once their orders have been closed for long enough, at most so many at once', async () => {
@@ -123,11 +167,11 @@ test('applications are deleted once their orders have been closed for long enoug
   const closedLately = await orderAfter('signup_started', 'declined');
   await db.query("update application set created_at = now() - interval '40 days'");
   await db.query("update order_timeline set at = now() - interval '29 days' where order_id = $1", [closedLately]);
-  expect(await deleteOldApplications(db, 30 * DAY_MS, 3)).toBe(3);
-  expect(await deleteOldApplications(db, 30 * DAY_MS, 3)).toBe(1);
-  expect(await deleteOldApplications(db, 30 * DAY_MS, 3)).toBe(0);
+  expect(await forgetApplicants(db, 30 * DAY_MS, 3)).toBe(3);
+  expect(await forgetApplicants(db, 30 * DAY_MS, 3)).toBe(1);
+  expect(await forgetApplicants(db, 30 * DAY_MS, 3)).toBe(0);
   const { rows } = await db.query<{ order_id: string }>('select order_id from application');
   expect(rows.map((row) => row.order_id).sort()).toEqual([...open, closedLately].sort());
-  expect(await deleteOldApplications(db, 28 * DAY_MS, 3)).toBe(1);
+  expect(await forgetApplicants(db, 28 * DAY_MS, 3)).toBe(1);
   expect(await count()).toBe(3);
 });

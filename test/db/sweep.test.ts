@@ -35,6 +35,7 @@ test('hands out the orders that are due, as they are stored, and no others', asy
       started: false,
       resendAsked: false,
       applicationWaits: false,
+      agreementWaits: false,
     },
   ]);
 });

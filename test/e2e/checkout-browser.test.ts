@@ -301,6 +301,9 @@ inBrowser('two tabs: each tells where the order stands, and one payment is made'
   await choose('Pay later');
   await choose('Pay now', other);
   await apply();
+  await page.getByText('In another window you have since chosen: pay now.').waitFor();
+  await inspect('chosen-elsewhere');
+  await page.getByRole('button', { name: 'Send application' }).click();
   await isAt('Confirm your payment');
   await apply({ business_name: 'Another Ltd' }, other);
   await isAt('Confirm your payment', other);
@@ -379,9 +382,10 @@ inBrowser('the pages that few customers see are fit for everybody, too', async (
   const { id } = await newOrder();
   const stored = (await findOrder(stack.db, id))!;
   const checkout = { ...stored, application: undefined, branding: { colour: '#ffd400', hasLogo: false } };
-  const waiting = { path: '/pay/x', submittedAt: new Date(0), now: new Date() };
+  const waiting = { path: '/pay/x', since: new Date(0), isStill: false, now: new Date() };
   const rare: Record<string, CheckoutPage> = {
-    asking: waitingPage({ ...waiting, isReferred: false, isStill: false }),
+    asking: waitingPage({ ...waiting, stage: 'waiting' }),
+    completing: waitingPage({ ...waiting, stage: 'completing' }),
     expired: endedPage('expired', checkout),
     elsewhere: endedPage('approved-elsewhere', checkout),
     forgotten: paidPage(checkout),

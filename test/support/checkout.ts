@@ -28,10 +28,10 @@ export interface Shown {
 
 export type Customer = ReturnType<typeof customerAt>;
 
-/** A customer's browser as far as a form needs one: it keeps the cookie and sends the token of the page it saw last. */
+/** A customer's browser as far as a form needs one: it keeps the cookie and sends what the form it saw last hides. */
 export function customerAt(orderUrl: string) {
   let cookie = '';
-  let token = '';
+  let hidden: Record<string, string> = {};
 
   async function call(url: string, init: RequestInit = {}): Promise<Shown> {
     const response = await fetch(url, {
@@ -41,7 +41,7 @@ export function customerAt(orderUrl: string) {
     });
     const text = await response.text();
     cookie = response.headers.get('Set-Cookie')?.split(';')[0] ?? cookie;
-    token = /name="form_token" value="([^"]+)"/.exec(text)?.[1] ?? token;
+    if (text.includes('<form')) hidden = hiddenFields(text);
     const heading = /<h1>([^<]*)<\/h1>/.exec(text)?.[1]?.trim() ?? '';
     return { status: response.status, headers: response.headers, text, heading };
   }
@@ -52,7 +52,7 @@ export function customerAt(orderUrl: string) {
     send: (part: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
       call(`${orderUrl}${part}/`, {
         method: 'POST',
-        body: new URLSearchParams({ form_token: token, ...fields }),
+        body: new URLSearchParams({ ...hidden, ...fields }),
         headers,
       }),
     /** The same, and looks at the page that it leads to. */
@@ -68,6 +68,11 @@ export function customerAt(orderUrl: string) {
     },
   };
   return customer;
+}
+
+function hiddenFields(page: string): Record<string, string> {
+  const inputs = [...page.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)];
+  return Object.fromEntries(inputs.map(([, name, value]) => [name, value]));
 }
 
 /** What the sandbox lender approves. */
@@ -90,7 +95,7 @@ export async function applied(
   const id = await openOrder(stack, data, ['signup_started']);
   await choosePaymentTerm(stack.db, id, 'PAY_LATER');
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
-  if (!(await submitApplication(stack.db, id, applicant, sweepAfterMs)))
+  if (!(await submitApplication(stack.db, id, 'PAY_LATER', applicant, sweepAfterMs)))
     throw new Error('the application was not taken');
   if (tell) await stack.client.workflow.getHandle(`order-${id}`).signal('applicationSubmitted');
   return id;

@@ -22,13 +22,13 @@ const FIELDS: Record<keyof Entries, Field> = {
   companyNumber: {
     name: 'company_number',
     label: 'Company number',
-    hint: '8 characters, as Companies House has it, such as 01234567',
+    hint: 'The 8 characters that Companies House gave you, such as 01234567',
     autocomplete: 'off',
   },
   email: {
     name: 'email',
     label: 'Email address',
-    hint: 'Of somebody who may apply for your business',
+    hint: 'Of someone who is authorised to apply for your business',
     type: 'email',
     inputMode: 'email',
     autocomplete: 'email',
@@ -45,19 +45,28 @@ const FIELDS: Record<keyof Entries, Field> = {
 
 const TITLE = 'About your business';
 
+/** @param paymentTerm that was chosen in another window, after this form was made */
+export function chosenElsewhere(paymentTerm: PaymentTerm): { status: number; sentence: string } {
+  const chosen = TERM_NAMES[paymentTerm].toLowerCase();
+  return {
+    status: 409,
+    sentence: `In another window you have since chosen: ${chosen}. Nothing was sent; check the choice below and send your application again.`,
+  };
+}
+
 export interface DetailsOptions extends FormContext {
   paymentTerm: PaymentTerm;
   isOnlyTerm: boolean;
   entries: Entries;
   errors: EntryErrors;
   /** Said above the form where it could not be taken. */
-  trouble?: string;
+  alert?: { status: number; sentence: string };
   retentionDays: number;
 }
 
 /** The second step: who applies. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { paymentTerm, isOnlyTerm, entries, errors, trouble, path, retentionDays } = options;
+  const { paymentTerm, isOnlyTerm, entries, errors, alert, path, retentionDays } = options;
   const keys = Object.keys(FIELDS) as (keyof Entries)[];
   const wrong = keys.flatMap((key) => {
     const message = errors[key];
@@ -65,19 +74,25 @@ export function detailsPage(options: DetailsOptions): Page {
   });
   const fields = keys.map((key) => field(FIELDS[key], entries[key], errors[key], wrong[0]?.field === FIELDS[key].name));
   return {
-    status: trouble === undefined ? (wrong.length > 0 ? 422 : 200) : 503,
-    title: wrong.length > 0 || trouble !== undefined ? `Error: ${TITLE}` : TITLE,
+    status: alert?.status ?? (wrong.length > 0 ? 422 : 200),
+    title: wrong.length > 0 || alert ? `Error: ${TITLE}` : TITLE,
     step: 2,
     content: html`<h1>${TITLE}</h1>
       <p>
         You chose: ${TERM_NAMES[paymentTerm].toLowerCase()}.
         ${!isOnlyTerm && html`<a href="${path}/?change">Choose another way to pay</a>`}
       </p>
-      ${trouble !== undefined && html`<div class="alert" role="alert"><p>${trouble}</p></div>`} ${errorSummary(wrong)}
-      ${form(options, 'application', html`${fields}<button>Send application</button>`)}
+      ${alert && html`<div class="alert" role="alert"><p>${alert.sentence}</p></div>`} ${errorSummary(wrong)}
+      ${form(
+        options,
+        'application',
+        html`<input type="hidden" name="payment_term" value="${paymentTerm}" /> ${fields}<button>
+            Send application
+          </button>`,
+      )}
       <p class="aside">
-        The lender decides with what you enter here, and only the lender gets to see it. We delete it
-        ${retentionDays === 1 ? 'a day' : `${retentionDays} days`} after your order has closed.
+        The lender decides by what you enter here. We keep it for that alone, do not show it to the seller, and delete
+        it ${retentionDays === 1 ? 'a day' : `${retentionDays} days`} after your order has closed.
       </p>`,
   };
 }

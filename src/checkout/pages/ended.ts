@@ -1,6 +1,8 @@
 import type { DeclineCode } from '../../domain/application';
+import { londonDate } from '../../london';
 import { formatPence } from '../../domain/money';
 import type { Order, OrderChange } from '../../domain/order';
+import { frontDoor } from '../../domain/redirect-url';
 import type { Checkout } from '../../orders/hosted-checkout';
 import type { Html } from '../html';
 import { html } from '../html';
@@ -10,15 +12,15 @@ import { TERM_NAMES, formatMoment } from '../words';
 import { schedule } from './confirmation';
 
 const DECLINED: Record<DeclineCode, string> = {
-  affordability: 'With the turnover that you told, the lender cannot offer this amount to be paid later.',
-  credit_check: 'The lender could not approve your business this time, after checks with the details that you gave.',
+  affordability: 'The lender cannot offer this amount to be paid later on the turnover you gave.',
+  credit_check: 'After checks on the details you gave, the lender could not approve your business this time.',
   other: 'The lender could not approve this order.',
 };
 const NOTHING_PAID = 'Nothing has been paid, and you owe nothing for this order.';
 
 export function paidPage({ order, changes, application }: Checkout): Page {
   const paidAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
-  const { paymentTerm, decision } = application ?? {};
+  const { paymentTerm, decision, agreedAt } = application ?? {};
   const offer = decision?.kind === 'approved' && decision.offer.instalments.length > 0 ? decision.offer : undefined;
   return {
     title: 'Your order is complete',
@@ -30,19 +32,19 @@ export function paidPage({ order, changes, application }: Checkout): Page {
         <dd>${formatMoment(paidAt)}</dd>
         ${
           paymentTerm &&
-          html`<dt>How</dt>
+          html`<dt>Way to pay</dt>
             <dd>${TERM_NAMES[paymentTerm]}</dd>`
         }
-        <dt>Order</dt>
+        <dt>Order ID</dt>
         <dd>${order.id}</dd>
       </dl>
       ${
         offer &&
         html`<h2>What you repay</h2>
-          ${schedule(offer)}`
+          ${schedule(offer, londonDate(agreedAt ?? new Date(paidAt)))}`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
-      <p class="aside no-print">Print or save this page for your records.</p>`,
+      <p class="aside no-print">Print or save this page for your records. It stays at this link.</p>`,
   };
 }
 
@@ -71,7 +73,7 @@ const ENDINGS: Record<EndStage, (checkout: Checkout, end: OrderChange | undefine
   failed: ({ order }) => ({
     title: 'Something went wrong',
     sentences: [
-      'The lender could not process your application. That says nothing about you or your business.',
+      'The lender could not process your application. It was not a decision about you or your business.',
       `${NOTHING_PAID} Please ask ${order.sellerName} for a new order, or for another way to pay.`,
     ],
   }),
@@ -110,7 +112,6 @@ export function endedPage(stage: EndStage, checkout: Checkout): Page {
   };
 }
 
-/** To the seller's front door: the stored address is where an order that was completed leads, and no other. */
 function wayBack({ redirectUrl, sellerName }: Order): Html {
-  return html`<a class="button" href="${new URL(redirectUrl).origin}/">Back to ${sellerName}</a>`;
+  return html`<a class="button" href="${frontDoor(redirectUrl)}">Back to ${sellerName}</a>`;
 }

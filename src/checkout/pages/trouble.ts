@@ -13,7 +13,11 @@ export const UNKNOWN_LINK: Trouble = {
   sentence: 'Please check that it is complete, or go back to the shop that sent you here and start again.',
 };
 export const NO_PAGE: Trouble = { ...UNKNOWN_LINK, title: 'There is no such page' };
-export const NOT_ALLOWED: Trouble = { ...NO_PAGE, status: 405, sentence: 'Please go back to the page before.' };
+export const NOT_ALLOWED: Trouble = {
+  status: 405,
+  title: 'This page cannot be used like that',
+  sentence: 'Please go back to the page before.',
+};
 export const FOREIGN_FORM: Trouble = {
   status: 403,
   title: 'We could not take this form',
@@ -38,8 +42,7 @@ export const TOO_MANY: Trouble = {
 export const UNAVAILABLE: Trouble = {
   status: 503,
   title: 'We cannot go on just now',
-  sentence:
-    'Part of our service does not answer. Nothing is lost: your order is kept as it is, and it is safe to try again in a minute.',
+  sentence: 'Part of our service is not answering. Nothing is lost, and it is safe to try again in a minute.',
 };
 export const BROKEN: Trouble = {
   status: 500,
