@@ -227,6 +227,7 @@ inBrowser('each page of the way is fit for everybody, and can be walked by keybo
   await page.emulateMedia({ media: 'print' });
   expect(await page.getByRole('link', { name: 'Back to' }).isVisible()).toBe(false);
   expect(await page.getByRole('table').isVisible()).toBe(true);
+  expect(await page.getByText('no money moves').isVisible()).toBe(true);
   await hears(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 

@@ -50,7 +50,8 @@ export function waitingPage({ path, stage, since, isStill, now }: WaitingOptions
   const next = stage === 'completing' ? `${path}/return/` : `${path}/`;
   return {
     title,
-    step: stage === 'completing' ? 4 : 3,
+    // What is being completed is behind the steps, and no longer to be left for later.
+    ...(stage !== 'completing' && { step: 3 }),
     ...(!isStill && { refresh: { afterSeconds: seconds, url: next } }),
     content: html`<p class="mark busy"></p>
       <h1>${title}</h1>
