@@ -1,11 +1,11 @@
 import type { Order } from '../domain/order';
 import { formatPence } from '../domain/money';
-import { frontDoor } from '../domain/redirect-url';
 import type { Branding } from '../db/branding';
 import type { Html } from './html';
 import { html } from './html';
 import type { Style } from './style';
 import { styleFor } from './style';
+import { shopOf } from './words';
 
 /** One page of the checkout. */
 export interface Page {
@@ -28,7 +28,7 @@ export interface Frame {
 }
 
 const STEPS = 4;
-const OWN_BRANDING: Branding = { colour: null, hasLogo: false };
+const OWN_BRANDING: Branding = { shopUrl: null, colour: null, hasLogo: false };
 
 /** @param notice said on top of every page; undefined for none */
 export function renderPage(
@@ -54,7 +54,7 @@ export function renderPage(
           <div class="card">
             ${frame && header(frame)}
             <main>${page.step !== undefined && steps(page.step)} ${page.content}</main>
-            ${frame && page.step !== undefined && wayOut(frame.order)}
+            ${frame && page.step !== undefined && wayOut(frame)}
           </div>
         </div>
       </body>
@@ -74,9 +74,9 @@ function header({ order, branding, path }: Frame): Html {
 }
 
 /** On the way nobody is held: the order stays open. */
-function wayOut({ redirectUrl, sellerName }: Order): Html {
+function wayOut({ order, branding }: Frame): Html {
   return html`<footer>
-    <p>Not now? Go <a href="${frontDoor(redirectUrl)}">back to ${sellerName}</a>. This link leads here again.</p>
+    <p>Not now? Go <a href="${shopOf(order, branding)}">back to ${order.sellerName}</a>. This link leads here again.</p>
   </footer>`;
 }
 

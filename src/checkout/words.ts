@@ -1,5 +1,6 @@
 import { londonDate } from '../london';
-import type { PaymentTerm, Pricing } from '../domain/order';
+import type { Branding } from '../db/branding';
+import type { Order, PaymentTerm, Pricing } from '../domain/order';
 
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'Europe/London' });
 const TIME = new Intl.DateTimeFormat('en-GB', { timeStyle: 'short', timeZone: 'Europe/London' });
@@ -12,6 +13,11 @@ export function formatDate(date: string | Date): string {
 /** `31 January 2027 at 14:05`, in London. */
 export function formatMoment(at: string | Date): string {
   return `${formatDate(at)} at ${TIME.format(new Date(at))}`;
+}
+
+/** Where a customer goes back to who has completed nothing: the redirect address is where completed orders lead, and no other. */
+export function shopOf({ redirectUrl }: Order, { shopUrl }: Branding): string {
+  return shopUrl ?? `${new URL(redirectUrl).origin}/`;
 }
 
 export const TERM_NAMES: Record<PaymentTerm, string> = { PAY_NOW: 'Pay now', PAY_LATER: 'Pay later' };

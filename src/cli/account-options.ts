@@ -10,6 +10,7 @@ import { UsageError, reasonOf } from './errors';
 export interface AccountOptions {
   name?: string;
   redirectUrl?: string | false;
+  shopUrl?: string | false;
   pricing?: string | false;
   brandColour?: string | false;
   logo?: string | false;
@@ -19,6 +20,10 @@ export interface AccountOptions {
 
 const OPTIONS = [
   ['redirect-url <url>', 'where customers land after the checkout, unless the order says otherwise'],
+  [
+    'shop-url <url>',
+    'where customers go back to who have completed nothing; else the front page of the redirect address',
+  ],
   [
     'pricing <json|@file>',
     'such as {"representative_interest": 9.9, "promotions": [{"name": "…", "interest_free_days": 90, "valid_until": "2027-01-31"}]}',
@@ -46,6 +51,7 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
     {
       name: options.name,
       redirect_url: orNull(options.redirectUrl),
+      shop_url: orNull(options.shopUrl),
       pricing: options.pricing === false ? {} : parsePricing(options.pricing),
       brand_colour: orNull(options.brandColour),
       logo: options.logo ? readOption('--logo', options.logo) : orNull(options.logo),
@@ -58,6 +64,7 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
   const settings = {
     name: data.name,
     defaultRedirectUrl: data.redirect_url,
+    shopUrl: data.shop_url,
     pricing: data.pricing,
     brandColour: data.brand_colour,
     logo: data.logo,

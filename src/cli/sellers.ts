@@ -150,6 +150,7 @@ function toRow(account: Account): Row {
     seller_id: account.id,
     name: account.name,
     redirect_url: account.defaultRedirectUrl,
+    shop_url: account.shopUrl,
     pricing: toPricingBody(account.pricing),
     brand_colour: account.brandColour,
     logo: account.logo,

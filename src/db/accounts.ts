@@ -8,6 +8,8 @@ import type { DbClient } from './pool';
 export interface AccountSettings {
   name: string;
   defaultRedirectUrl: string | null;
+  /** Where customers go back to who have completed nothing; null for the front page of the redirect address. */
+  shopUrl: string | null;
   pricing: Pricing;
   /** `#rrggbb` */
   brandColour: string | null;
@@ -31,8 +33,8 @@ interface AccountRow extends Omit<Account, 'logo' | 'maxAmountPence'> {
   maxAmountPence: string | null;
 }
 
-const ACCOUNT_COLUMNS = `id, name, default_redirect_url as "defaultRedirectUrl", pricing, brand_colour as "brandColour",
-  logo_type as "logoType", octet_length(logo) as "logoSize", (max_order_amount * 100)::bigint as "maxAmountPence",
+const ACCOUNT_COLUMNS = `id, name, default_redirect_url as "defaultRedirectUrl", shop_url as "shopUrl", pricing,
+  brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize", (max_order_amount * 100)::bigint as "maxAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 
 function toAccount({ logoType, logoSize, maxAmountPence, ...row }: AccountRow): Account {
@@ -104,6 +106,7 @@ function toColumns({ logo, maxAmountPence, ...settings }: Partial<AccountSetting
   return {
     name: settings.name,
     default_redirect_url: settings.defaultRedirectUrl,
+    shop_url: settings.shopUrl,
     pricing: settings.pricing,
     brand_colour: settings.brandColour,
     logo: logo && logo.bytes,
@@ -118,6 +121,7 @@ function toNote({ logo, maxAmountPence, ...settings }: Partial<AccountSettings>)
   return {
     name: settings.name,
     redirect_url: settings.defaultRedirectUrl,
+    shop_url: settings.shopUrl,
     pricing: settings.pricing && toPricingBody(settings.pricing),
     brand_colour: settings.brandColour,
     logo: logo && logo.type,

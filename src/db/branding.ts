@@ -1,7 +1,9 @@
 import type { DbClient } from './pool';
 
-/** How a seller's checkout looks. */
+/** What a seller's checkout has of their account. */
 export interface Branding {
+  /** Where customers go back to who have completed nothing; null for the front page of the redirect address. */
+  shopUrl: string | null;
   /** `#rrggbb`; null for the service's own. */
   colour: string | null;
   hasLogo: boolean;
@@ -9,10 +11,10 @@ export interface Branding {
 
 export async function findBranding(db: DbClient, sellerId: string): Promise<Branding> {
   const { rows } = await db.query<Branding>(
-    'select brand_colour as colour, logo is not null as "hasLogo" from seller where id = $1',
+    'select shop_url as "shopUrl", brand_colour as colour, logo is not null as "hasLogo" from seller where id = $1',
     [sellerId],
   );
-  return rows[0] ?? { colour: null, hasLogo: false };
+  return rows[0] ?? { shopUrl: null, colour: null, hasLogo: false };
 }
 
 export interface Logo {

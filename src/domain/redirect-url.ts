@@ -12,8 +12,3 @@ export function withOrderId(url: string, orderId: string): string {
   parsed.search = `?${[...others, `orderId=${orderId}`].join('&')}`;
   return parsed.href;
 }
-
-/** The front door of the shop that the address belongs to: the address itself is where completed orders lead alone. */
-export function frontDoor(redirectUrl: string): string {
-  return `${new URL(redirectUrl).origin}/`;
-}

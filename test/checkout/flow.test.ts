@@ -1,4 +1,5 @@
 import { formatDate } from '../../src/checkout/words';
+import { updateAccount } from '../../src/db/accounts';
 import { monthsAfter } from '../../src/domain/calendar';
 import { londonDate } from '../../src/london';
 import type { Customer, Shown } from '../support/checkout';
@@ -295,6 +296,18 @@ test('a cancel by the seller at each step is what the customer is told, and ends
     }
     expect(await statusOf(id)).toBe('UNSUCCESSFUL');
   }
+});
+
+test('who completes nothing goes back to where the seller says that their shop is', async () => {
+  const { id, customer } = await newOrder();
+  const shopUrl = 'https://market.example/shops/harrow?from=pay&x=1';
+  await updateAccount(stack.db, stack.seller.id, { shopUrl });
+  const link = shopUrl.replace('&', '&amp;');
+  expect((await customer.look()).text).toContain(`<a href="${link}">back to Test Shop Ltd</a>`);
+  await stack.api.cancel(id);
+  expect(button(await customer.look())).toBe(link);
+  await updateAccount(stack.db, stack.seller.id, { shopUrl: null });
+  expect(button(await customer.look())).toBe('https://shop.example/');
 });
 
 test('a reload of what a form answered leads back to where the order stands', async () => {

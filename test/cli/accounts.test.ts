@@ -95,6 +95,7 @@ test('--json may stand before the command too', async () => {
 test('a seller is made with all that its account can hold', async () => {
   const { seller_id } = await newSeller(
     ...['--redirect-url', 'https://shop.example/thanks', '--pricing', JSON.stringify(PRICING)],
+    ...['--shop-url', 'https://shop.example/harrow/'],
     ...['--brand-colour', '#1A2B3C', '--logo', file('logo.png', PNG)],
     ...['--max-order-amount', '500.50', '--rate-limit', '600'],
   );
@@ -102,6 +103,7 @@ test('a seller is made with all that its account can hold', async () => {
     seller_id,
     name: 'My Shop',
     redirect_url: 'https://shop.example/thanks',
+    shop_url: 'https://shop.example/harrow/',
     pricing: PRICING,
     brand_colour: '#1a2b3c',
     logo: { type: 'image/png', size: PNG.length },
@@ -125,10 +127,11 @@ test('what is updated changes, what is not stays, and what is taken away is gone
     rate_limit: 60,
   });
   await ask('seller', 'update', seller_id, '--logo', file('logo', PNG), '--max-order-amount', '100');
-  const removals = ['redirect-url', 'pricing', 'brand-colour', 'logo', 'max-order-amount', 'rate-limit'];
+  const removals = ['redirect-url', 'shop-url', 'pricing', 'brand-colour', 'logo', 'max-order-amount', 'rate-limit'];
   expect(await ask('seller', 'update', seller_id, ...removals.map((name) => `--no-${name}`))).toMatchObject({
     name: 'New Name',
     redirect_url: null,
+    shop_url: null,
     pricing: { representative_interest: 0, promotions: [] },
     brand_colour: null,
     logo: null,
@@ -142,6 +145,7 @@ test('what is updated changes, what is not stays, and what is taken away is gone
     { logo: 'image/png', max_order_amount: 100 },
     {
       redirect_url: null,
+      shop_url: null,
       pricing: { representative_interest: 0, promotions: [] },
       brand_colour: null,
       logo: null,

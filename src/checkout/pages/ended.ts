@@ -1,14 +1,12 @@
 import type { DeclineCode } from '../../domain/application';
 import { londonDate } from '../../london';
 import { formatPence } from '../../domain/money';
-import type { Order, OrderChange } from '../../domain/order';
-import { frontDoor } from '../../domain/redirect-url';
+import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../../orders/hosted-checkout';
-import type { Html } from '../html';
 import { html } from '../html';
 import type { Page } from '../page';
 import type { EndStage } from '../stage';
-import { TERM_NAMES, formatMoment } from '../words';
+import { TERM_NAMES, formatMoment, shopOf } from '../words';
 import { schedule } from './confirmation';
 
 const DECLINED: Record<DeclineCode, string> = {
@@ -101,17 +99,14 @@ const ENDINGS: Record<EndStage, (checkout: Checkout, end: OrderChange | undefine
 };
 
 export function endedPage(stage: EndStage, checkout: Checkout): Page {
-  const { order, changes } = checkout;
+  const { order, changes, branding } = checkout;
   const end = changes.find(({ to }) => to === 'UNSUCCESSFUL');
   const { title, sentences } = ENDINGS[stage](checkout, end);
   return {
     title,
     content: html`<p class="mark" aria-hidden="true">${stage === 'approved-elsewhere' ? '✓' : '–'}</p>
       <h1>${title}</h1>
-      ${sentences.map((sentence) => html`<p>${sentence}</p>`)} ${wayBack(order)}`,
+      ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
+      <a class="button" href="${shopOf(order, branding)}">Back to ${order.sellerName}</a>`,
   };
-}
-
-function wayBack({ redirectUrl, sellerName }: Order): Html {
-  return html`<a class="button" href="${frontDoor(redirectUrl)}">Back to ${sellerName}</a>`;
 }

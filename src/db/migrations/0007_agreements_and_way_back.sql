@@ -12,3 +12,6 @@ update application set offer = jsonb_set(offer, '{instalments}', (
   select coalesce(jsonb_agg((instalment - 'due') || jsonb_build_object('dueInMonths', month) order by month), '[]')
   from jsonb_array_elements(offer -> 'instalments') with ordinality as parts (instalment, month)))
 where offer is not null;
+
+-- Where customers go back to who have completed nothing; null for the front page of the redirect address.
+alter table seller add column shop_url text;
