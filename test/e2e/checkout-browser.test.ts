@@ -382,7 +382,11 @@ inBrowser('a link that is unknown says so', async () => {
 inBrowser('the pages that few customers see are fit for everybody, too', async () => {
   const { id } = await newOrder();
   const stored = (await findOrder(stack.db, id))!;
-  const checkout = { ...stored, application: undefined, branding: { shopUrl: null, colour: '#ffd400', hasLogo: false } };
+  const checkout = {
+    ...stored,
+    application: undefined,
+    branding: { shopUrl: null, colour: '#ffd400', hasLogo: false },
+  };
   const waiting = { path: '/pay/x', since: new Date(0), isStill: false, now: new Date() };
   const rare: Record<string, CheckoutPage> = {
     asking: waitingPage({ ...waiting, stage: 'waiting' }),

@@ -56,5 +56,8 @@ test('more than two monthly turnovers can not be paid later, but now', async () 
 
 test('what is paid later comes back in three instalments', async () => {
   const answer = await decide('jo@b.example');
-  expect(answer).toMatchObject({ kind: 'approved', offer: { instalments: [{ dueInMonths: 1 }, { dueInMonths: 2 }, { dueInMonths: 3 }] } });
+  expect(answer).toMatchObject({
+    kind: 'approved',
+    offer: { instalments: [{ dueInMonths: 1 }, { dueInMonths: 2 }, { dueInMonths: 3 }] },
+  });
 });
