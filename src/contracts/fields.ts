@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
 import { PAYMENT_TERMS } from '../domain/order';
+import type { FieldErrorCode } from './problem';
 
 /** What the create request may hold; the numbers are configuration. */
 export interface OrderRules {
@@ -57,7 +58,7 @@ export function amount({ maxAmountPence }: OrderRules) {
     });
 }
 
-export function refuse(context: z.RefinementCtx, code: string, message: string): never {
+export function refuse(context: z.RefinementCtx, code: FieldErrorCode, message: string): never {
   context.addIssue({ code: 'custom', message, params: { code }, input: context.value });
   return z.NEVER;
 }

@@ -24,10 +24,35 @@ export const PROBLEMS = {
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
+const PROBLEM_CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
+
+/** All that can be wrong with a field: stable codes, told one by one in docs/errors.md. */
+export const FIELD_ERROR_CODES = [
+  'required',
+  'unknown_field',
+  'invalid_type',
+  'invalid_value',
+  'invalid_format',
+  'invalid_amount',
+  'invalid_url',
+  'invalid_characters',
+  'surrounding_blanks',
+  'too_small',
+  'too_big',
+  'too_deep',
+  'duplicate_value',
+  'inexact_number',
+  'forbidden_key',
+] as const;
+export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];
 
 export const fieldErrorSchema = z
   .object({
-    code: z.string().meta({ description: 'Stable, snake_case', examples: ['too_small'] }),
+    code: z.enum([...FIELD_ERROR_CODES, ...PROBLEM_CODES]).meta({
+      description:
+        'Stable, snake_case: what is wrong with the field, else the code of the problem. Further ones may be added.',
+      examples: ['too_small'],
+    }),
     detail: z.string().meta({ description: 'For people', examples: ['must be more than 0'] }),
     pointer: z
       .string()
@@ -50,8 +75,8 @@ export const problemSchema = z
     detail: z.string().meta({ description: 'What went wrong this time, for people' }),
     instance: z.string().meta({ description: 'The path that was called' }),
     code: z
-      .enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]])
-      .meta({ description: 'Stable, snake_case: what a program goes by' }),
+      .enum(PROBLEM_CODES)
+      .meta({ description: 'Stable, snake_case: what a program goes by. Further ones may be added.' }),
     request_id: z
       .string()
       .meta({ description: 'As in the header `X-Request-Id`; quote it when you ask about the call' }),

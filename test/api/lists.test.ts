@@ -122,6 +122,14 @@ test.each([
   expect(problem.errors).toEqual([expect.objectContaining({ parameter })]);
 });
 
+test.each([
+  ['created_from=0000-01-01', 'invalid_value'],
+  ['created_from=9999-12-31T23:59:59-01:00', 'invalid_value'],
+  ['created_from=yesterday', 'invalid_format'],
+])('?%s is refused by a code that is documented: %s', async (query, code) => {
+  expect((await list(query)).body.errors).toMatchObject([{ code, parameter: 'created_from' }]);
+});
+
 test('another seller and one that does not exist are the same', async () => {
   const theirs = await createSeller(stack.db);
   const other = expectProblem(await list({}, { ...seller, id: theirs.id }), 404, 'not_found');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ProblemCode } from '../../src/contracts/problem';
-import { PROBLEMS } from '../../src/contracts/problem';
+import { FIELD_ERROR_CODES, PROBLEMS } from '../../src/contracts/problem';
 import { PACKAGE_ROOT } from '../../src/package-root';
 import { expectProblem } from '../support/problems';
 import type { Stack } from '../support/stack';
@@ -30,6 +30,11 @@ const lasting = (json: string): Record<string, unknown> =>
 
 test('the page has a section for every code, and for no other, in the order of their statuses', () => {
   expect([...sections.keys()]).toEqual(Object.keys(PROBLEMS));
+});
+
+test('the page has a line for every code of a field, and for no other', () => {
+  const [, table = ''] = page.split('\n## The codes of fields\n');
+  expect([...table.matchAll(/^\| `(\w+)` \| \S.* \|$/gm)].map(([, code]) => code)).toEqual([...FIELD_ERROR_CODES]);
 });
 
 test.each(Object.keys(PROBLEMS) as ProblemCode[])('%s is met over HTTP, as the page shows it', async (code) => {
