@@ -79,6 +79,12 @@ test('requests refuse unknown fields, at every level that has names', () => {
   expect(open).toEqual([]);
 });
 
+test('where redirect_url is required is told in words: it depends on the account', () => {
+  const { data } = (document.components?.schemas?.CreateOrderRequest as any).properties;
+  expect(data.required).toEqual(['amount', 'reference']);
+  expect(data.properties.redirect_url.description).toContain('Required where your account has no default');
+});
+
 test('every error code is documented where it can come', () => {
   const codes = all.flatMap(({ node }) =>
     node.$ref === '#/components/schemas/Problem' ? node.properties.code.enum : [],
