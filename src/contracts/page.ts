@@ -31,4 +31,5 @@ export const moment = z
   .optional();
 
 export const CURSOR = { description: 'The `next_cursor` of the page before' };
-export const uuidCursor = z.guid('must be the next_cursor of an earlier page').optional().meta(CURSOR);
+export const NO_CURSOR = 'must be the next_cursor of an earlier page';
+export const uuidCursor = z.guid(NO_CURSOR).optional().meta(CURSOR);
