@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ORDER_STATUSES } from '../domain/status';
 
 /** Every error a caller can meet: stable code -> HTTP status and title (RFC 9457). */
 export const PROBLEMS = {
@@ -86,15 +87,25 @@ export const problemSchema = z
       .optional()
       .meta({ description: 'With `duplicate_reference`: the order that holds the reference' }),
     order_url: z.string().optional().meta({ description: 'With `duplicate_reference`: where its customer checks out' }),
-    order_status: z.string().optional().meta({ description: 'With a refused change: the status it met' }),
+    order_status: z
+      .enum(ORDER_STATUSES)
+      .optional()
+      .meta({ description: 'With a refused change: the status it met. With `duplicate_reference`: of that order' }),
+    order_amount: z
+      .number()
+      .optional()
+      .meta({ description: 'With `duplicate_reference`: the amount of that order in pounds (GBP)' }),
   })
   .meta({ id: 'Problem', description: 'Any error (RFC 9457)' });
 export type ProblemBody = z.infer<typeof problemSchema>;
 
+/** What comes with some codes only. */
+export type ProblemMembers = Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status' | 'order_amount'>;
+
 interface ProblemOptions {
   errors?: readonly FieldError[];
   headers?: Readonly<Record<string, string>>;
-  members?: Partial<Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status'>>;
+  members?: ProblemMembers;
   cause?: unknown;
 }
 
@@ -102,7 +113,7 @@ interface ProblemOptions {
 export class Problem extends Error {
   readonly errors: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
-  readonly members: Partial<ProblemBody>;
+  readonly members: ProblemMembers;
 
   constructor(
     readonly code: ProblemCode,

@@ -11,6 +11,7 @@ import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/orders';
 import type { Seller } from '../db/sellers';
 import type { Order } from '../domain/order';
+import { penceToPounds } from '../domain/money';
 import { PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import type { OrderDependencies } from './dependencies';
@@ -76,6 +77,7 @@ async function tryToCreate(
     }
   } catch (error) {
     if (isLockTimeout(error, 'idempotency_key')) throw stillRunning();
+    if (isLockTimeout(error, 'orders_reference')) throw referenceInUse(error);
     if (violatedConstraint(error) !== 'orders_reference') throw error;
     await throwIfTaken(deps, seller.id, request.reference);
     return undefined;
@@ -143,12 +145,26 @@ function stillRunning(): Problem {
   );
 }
 
+/** A statement that waits in vain for another one's row is undone as a whole. */
+function referenceInUse(cause: unknown): Problem {
+  return new Problem(
+    'service_unavailable',
+    'Another call with this reference is still running. Nothing was changed; repeating the call is safe.',
+    { headers: { 'Retry-After': '1' }, cause },
+  );
+}
+
 async function throwIfTaken({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
   const holder = await findOrderByReference(db, sellerId, reference);
   if (!holder) return;
   const detail = 'Another order of yours that is not UNSUCCESSFUL has this reference.';
   throw new Problem('duplicate_reference', detail, {
     errors: [{ code: 'duplicate_reference', detail, pointer: '/data/reference' }],
-    members: { order_id: holder.id, order_url: orderUrl(holder, checkoutBaseUrl) },
+    members: {
+      order_id: holder.id,
+      order_url: orderUrl(holder, checkoutBaseUrl),
+      order_status: holder.status,
+      order_amount: penceToPounds(holder.amountPence),
+    },
   });
 }

@@ -201,7 +201,11 @@ test('a call that waits too long for another order with its reference is not tol
   const waiting = await create('awaiting', { reference: 'awaited' });
   await other.query('rollback');
   other.release();
-  expectProblem(waiting, 503, 'service_unavailable');
+  const problem = expectProblem(waiting, 503, 'service_unavailable');
+  expect(problem.detail).toBe(
+    'Another call with this reference is still running. Nothing was changed; repeating the call is safe.',
+  );
+  expect(waiting.headers.get('Retry-After')).toBe('1');
   const { status, headers } = await create('awaiting', { reference: 'awaited' });
   expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
 });

@@ -39,14 +39,14 @@ test('the page has a line for every code of a field, and for no other', () => {
 
 test.each(Object.keys(PROBLEMS) as ProblemCode[])('%s is met over HTTP, as the page shows it', async (code) => {
   const answer = await PROVOCATIONS[code](stack);
-  const { order_id, order_url, order_status } = expectProblem(answer, PROBLEMS[code].status, code);
+  const { order_id, order_url, order_status, order_amount } = expectProblem(answer, PROBLEMS[code].status, code);
   const { status, text, example } = sections.get(code)!;
   expect(status).toBe(answer.status);
   const shown = lasting(example);
   expect(lasting(answer.text)).toMatchObject(shown);
   expect(Object.keys(shown)).toEqual(expect.arrayContaining(['status', 'code', 'detail']));
   // What is particular to the code is shown.
-  for (const [name, value] of Object.entries({ order_id, order_url, order_status })) {
+  for (const [name, value] of Object.entries({ order_id, order_url, order_status, order_amount })) {
     expect(name in shown).toBe(value !== undefined);
   }
   // Only what a later try may mend says when.
