@@ -40,13 +40,13 @@ export function amount({ maxAmountPence }: OrderRules) {
   return z
     .number()
     .meta({
+      // Not as `multipleOf`: to validators that reckon in doubles 19.99 is no multiple of 0.01.
       description:
-        'Pounds (GBP): a JSON number, more than 0, at most 2 decimals. What is within float error of whole pence, such ' +
-        'as 0.1 + 0.2, is that amount.',
+        'Pounds (GBP): a JSON number, more than 0. More than 2 decimals are refused, but what is within float error of ' +
+        'whole pence, such as 0.1 + 0.2, is that amount.',
       examples: [1234.5],
       exclusiveMinimum: 0,
       maximum: penceToPounds(maxAmountPence),
-      multipleOf: 0.01,
     })
     .transform((pounds, context) => {
       // By the nearest penny first: what is far too much may have no exact pence.

@@ -32,4 +32,7 @@ export const moment = z
 
 export const CURSOR = { description: 'The `next_cursor` of the page before' };
 export const NO_CURSOR = 'must be the next_cursor of an earlier page';
-export const uuidCursor = z.guid(NO_CURSOR).optional().meta(CURSOR);
+export const uuidCursor = z
+  .guid(NO_CURSOR)
+  .optional()
+  .meta({ description: `${CURSOR.description}; any other is refused` });
