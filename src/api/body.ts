@@ -1,23 +1,23 @@
 import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { fieldErrors, fromPointer } from '../contracts/field-errors';
+import { fieldErrors, fromPointer, invalidRequest } from '../contracts/field-errors';
 import type { FieldError } from '../contracts/problem';
 import { Problem } from '../contracts/problem';
 import type { Context, Next } from './context';
 import { hasTimedOut, requestTimeout } from './http-server';
 
 const LIMIT = '64kb';
-/** The sentence of a problem names this many; its `errors` hold them all. */
-const MAX_ERRORS_TOLD = 10;
-/** What the parser says of a key `__proto__`, which is JSON but nothing we let in. */
-const PROTO_KEY = 'Object contains forbidden prototype property';
+
+/** Of the parser within, which the types do not tell: JSON.parse makes `__proto__` a key like any other, too. */
+const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
 
 const parse = bodyParser({
   enableTypes: ['json'],
   jsonLimit: LIMIT,
   // What JSON calls a value may be any value; the schema says what is wrong with it.
   strict: false,
+  ...CO_BODY_OPTIONS,
   onerror: (error) => {
     throw toProblem(error);
   },
@@ -61,7 +61,6 @@ export function hasBody(ctx: Context): boolean {
 }
 
 function toProblem(error: Error & { type?: string; status?: number }): Problem {
-  if (error.message === PROTO_KEY) return new Problem('invalid_request', 'The body must not hold the key __proto__.');
   if (error instanceof SyntaxError) return new Problem('malformed_json', error.message);
   switch (error.type ?? String(error.status)) {
     case 'entity.too.large':
@@ -74,29 +73,26 @@ function toProblem(error: Error & { type?: string; status?: number }): Problem {
   }
 }
 
-/** @throws Problem `invalid_request` that names every failing field */
-export function validate<T extends z.ZodType>(schema: T, body: unknown): z.infer<T> {
+/**
+ * @param further errors besides those of the schema, told only with them; of one field only the first counts
+ * @throws Problem `invalid_request` that names every failing field
+ */
+export function validate<T extends z.ZodType>(
+  schema: T,
+  body: unknown,
+  further: readonly FieldError[] = [],
+): z.infer<T> {
   const { data, error } = schema.safeParse(body, { reportInput: true });
   if (!error) return data;
   const errors = fieldErrors(error, schema);
-  throw new Problem('invalid_request', summarise(errors), { errors });
+  const failing = new Set(errors.map(({ pointer }) => pointer));
+  throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))]);
 }
 
 /** @throws Problem `invalid_request` that names every failing search parameter */
 export function validateQuery<T extends z.ZodType>(schema: T, query: unknown): z.infer<T> {
   const { data, error } = schema.safeParse(query, { reportInput: true });
   if (!error) return data;
-  const errors = fieldErrors(error, schema).map(({ pointer = '', ...rest }) => ({
-    ...rest,
-    parameter: fromPointer(pointer),
-  }));
-  const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, parameter }) => `?${parameter} ${detail}`);
-  throw new Problem('invalid_request', `${told.join('; ')}.`, { errors });
-}
-
-function summarise(errors: readonly FieldError[]): string {
-  const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, pointer }) => `${pointer || 'The body'} ${detail}`);
-  const more = errors.length - told.length;
-  const text = `${told.join('; ')}${more > 0 ? `; and ${more} more, see errors` : ''}`;
-  return text.endsWith('?') ? text : `${text}.`;
+  const toParameter = ({ pointer = '', ...rest }: FieldError) => ({ ...rest, parameter: fromPointer(pointer) });
+  throw invalidRequest(fieldErrors(error, schema).map(toParameter));
 }

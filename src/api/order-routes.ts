@@ -7,6 +7,7 @@ import {
   orderListQuerySchema,
   progressRequestSchema,
 } from '../contracts/requests';
+import { accountErrors } from '../orders/account-errors';
 import type { ChangedOrder } from '../orders/change-order';
 import { cancelOrder, reportProgress } from '../orders/change-order';
 import { createOrder } from '../orders/create-order';
@@ -26,10 +27,7 @@ export function orderRoutes(deps: OrderDependencies, authenticate: Authenticate)
   const router = new Router<State>({ prefix: BASE_PATH });
   const seller = authenticate('seller');
   const checkout = authenticate('checkout');
-  const createSchemas = {
-    redirectRequired: createOrderRequestSchema(deps.rules, true),
-    redirectOptional: createOrderRequestSchema(deps.rules, false),
-  };
+  const createSchema = createOrderRequestSchema(deps.rules);
 
   const answer = (ctx: Context, { order, attachments }: ChangedOrder): void => {
     ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
@@ -52,10 +50,9 @@ export function orderRoutes(deps: OrderDependencies, authenticate: Authenticate)
   // Written without the slash at the end, a path is matched with and without it.
   router.post('/seller/:sellerId/order', seller, jsonBody, async (ctx) => {
     const account = sellerOf(ctx);
-    const schema =
-      account.defaultRedirectUrl === null ? createSchemas.redirectRequired : createSchemas.redirectOptional;
-    const { data } = validate(schema, ctx.request.body);
-    const { body, replayed } = await createOrder(deps, account, data, idempotencyKeyOf(ctx));
+    const refusals = accountErrors(account, ctx.request.body);
+    const { data } = validate(createSchema, ctx.request.body, refusals);
+    const { body, replayed } = await createOrder(deps, account, data, refusals, idempotencyKeyOf(ctx));
     ctx.state.orderId = body.id;
     ctx.status = 201;
     ctx.set('Location', `${BASE_PATH}/order/${body.id}/`);

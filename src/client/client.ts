@@ -14,12 +14,8 @@ import { createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
 
-/** What an order is created with: `amount` in pounds. */
-export type NewOrder = Omit<CreateOrderData, 'redirect_url'> & {
-  /** Where the customer comes back to; needed unless the account has a default. */
-  redirect_url?: string | null;
-};
-type CreateOrderData = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
+/** What an order is created with: `amount` in pounds; `redirect_url` is needed unless the account has a default. */
+export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
 
 export interface Page<T> {
   data: T[];

@@ -34,6 +34,16 @@ export class OrderServiceError extends Error {
   get orderUrl(): string | undefined {
     return this.problem?.order_url;
   }
+
+  /** With `duplicate_reference`: the status of that order; with a refused change: the status it met. */
+  get orderStatus(): ProblemBody['order_status'] {
+    return this.problem?.order_status;
+  }
+
+  /** With `duplicate_reference`: the amount of that order in pounds. */
+  get orderAmount(): number | undefined {
+    return this.problem?.order_amount;
+  }
 }
 
 /** No answer came, in time or at all; `cause` says why. The outcome is unknown, and the same call may be made again. */

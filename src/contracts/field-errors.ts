@@ -1,6 +1,21 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
-import type { FieldError } from './problem';
+import type { FieldError, FieldErrorCode } from './problem';
+import { FIELD_ERROR_CODES, Problem } from './problem';
+
+/** A sentence names this many; the `errors` beside it hold them all. */
+const MAX_ERRORS_TOLD = 10;
+
+/** The problem of a request with these errors, each told by where it is: a pointer, or `?` and a search parameter. */
+export function invalidRequest(errors: readonly FieldError[]): Problem {
+  const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, pointer, parameter }) => {
+    const place = parameter === undefined ? pointer : `?${parameter}`;
+    return `${place || 'The body'} ${detail}`;
+  });
+  const more = errors.length - told.length;
+  const text = `${told.join('; ')}${more > 0 ? `; and ${more} more, see errors` : ''}`;
+  return new Problem('invalid_request', text.endsWith('?') ? text : `${text}.`, { errors });
+}
 
 /** A zod error as the `errors` of a problem: one for each failing or unknown field. */
 export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] {
@@ -12,6 +27,23 @@ export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] 
   });
 }
 
+/** What is wrong with one field; an unknown one is told apart. */
+type FieldIssue = Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKeys>;
+
+/** Our own code for each that zod has. */
+const CODES: Record<Exclude<FieldIssue['code'], 'custom'>, FieldErrorCode> = {
+  invalid_type: 'invalid_type',
+  invalid_value: 'invalid_value',
+  too_small: 'too_small',
+  too_big: 'too_big',
+  invalid_format: 'invalid_format',
+  // Of formats, as a moment is: a time or a date.
+  invalid_union: 'invalid_format',
+  not_multiple_of: 'invalid_value',
+  invalid_key: 'invalid_value',
+  invalid_element: 'invalid_value',
+};
+
 const TYPES: Record<string, string> = {
   record: 'an object',
   object: 'an object',
@@ -20,14 +52,19 @@ const TYPES: Record<string, string> = {
 };
 
 /** In words that follow the name of a field, as the rules' own messages do: "must be a number". */
-function codeAndDetail(issue: z.core.$ZodIssue): Pick<FieldError, 'code' | 'detail'> {
+function codeAndDetail(issue: FieldIssue): Pick<FieldError, 'code' | 'detail'> {
   const { code, message } = issue;
-  if (code === 'custom') return { code: String(issue.params?.code), detail: message };
-  if (code !== 'invalid_type' && code !== 'invalid_value') return { code, detail: message };
+  if (code === 'custom') return { code: ownCode(issue.params?.code), detail: message };
+  if (code !== 'invalid_type' && code !== 'invalid_value') return { code: CODES[code], detail: message };
   // `null` means that a field was left out.
   if (issue.input === undefined || issue.input === null) return { code: 'required', detail: 'is required' };
   if (code === 'invalid_value') return { code, detail: `must be one of ${issue.values.map(String).join(', ')}` };
   return { code, detail: `must be ${TYPES[issue.expected] ?? `a ${issue.expected}`}` };
+}
+
+/** What a rule says by `refuse`; one that says nothing is still told by a documented code. */
+function ownCode(given: unknown): FieldErrorCode {
+  return FIELD_ERROR_CODES.find((code) => code === given) ?? 'invalid_value';
 }
 
 function unknownField(key: string, path: readonly PropertyKey[], known: readonly string[]): FieldError {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
 import { PAYMENT_TERMS } from '../domain/order';
+import type { FieldErrorCode } from './problem';
 
 /** What the create request may hold; the numbers are configuration. */
 export interface OrderRules {
@@ -39,13 +40,13 @@ export function amount({ maxAmountPence }: OrderRules) {
   return z
     .number()
     .meta({
+      // Not as `multipleOf`: to validators that reckon in doubles 19.99 is no multiple of 0.01.
       description:
-        'Pounds (GBP): a JSON number, more than 0, at most 2 decimals. What is within float error of whole pence, such ' +
-        'as 0.1 + 0.2, is that amount.',
+        'Pounds (GBP): a JSON number, more than 0. More than 2 decimals are refused, but what is within float error of ' +
+        'whole pence, such as 0.1 + 0.2, is that amount.',
       examples: [1234.5],
       exclusiveMinimum: 0,
       maximum: penceToPounds(maxAmountPence),
-      multipleOf: 0.01,
     })
     .transform((pounds, context) => {
       // By the nearest penny first: what is far too much may have no exact pence.
@@ -57,7 +58,7 @@ export function amount({ maxAmountPence }: OrderRules) {
     });
 }
 
-export function refuse(context: z.RefinementCtx, code: string, message: string): never {
+export function refuse(context: z.RefinementCtx, code: FieldErrorCode, message: string): never {
   context.addIssue({ code: 'custom', message, params: { code }, input: context.value });
   return z.NEVER;
 }

@@ -1,11 +1,21 @@
 import { z } from 'zod';
 import { refuse } from './fields';
+import type { FieldErrorCode } from './problem';
 
 const MAX_META_DATA_BYTES = 16 * 1024;
 const MAX_META_DATA_DEPTH = 32;
 
+/** Any object as it was sent: a zod record would leave out a key `__proto__` without a word. */
+const anyObject = z
+  .custom<Record<string, unknown>>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
+    message: 'must be an object',
+    params: { code: 'invalid_type' satisfies FieldErrorCode },
+    abort: true,
+  })
+  .meta({ override: { type: 'object', additionalProperties: {} } });
+
 /** What a shop gets back with its order: any JSON that comes back as it went. */
-export const metaData = z.record(z.string(), z.unknown()).superRefine((value, context) => {
+export const metaData = anyObject.superRefine((value, context) => {
   // The depth first: what comes after it recurses.
   if (deeperThan(value, MAX_META_DATA_DEPTH)) {
     refuse(context, 'too_deep', `must be nested at most ${MAX_META_DATA_DEPTH} deep`);
@@ -13,6 +23,7 @@ export const metaData = z.record(z.string(), z.unknown()).superRefine((value, co
     refuse(context, 'too_big', 'must be at most 16 KiB as JSON');
   } else {
     const parts = partsOf(value);
+    if (holdsKey(value, '__proto__')) refuse(context, 'forbidden_key', 'must not hold the key __proto__');
     if (parts.some(isUnstorable)) refuse(context, 'invalid_characters', 'must not hold NUL or lone surrogates');
     if (parts.some(isInexact)) {
       refuse(context, 'inexact_number', 'must not hold numbers like 9007199254740993 or 1e400: send them as text');
@@ -29,6 +40,11 @@ function deeperThan(value: unknown, depth: number): boolean {
 function partsOf(value: unknown): unknown[] {
   if (typeof value !== 'object' || value === null) return [value];
   return Object.entries(value).flatMap(([key, child]) => [key, ...partsOf(child)]);
+}
+
+function holdsKey(value: unknown, key: string): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.hasOwn(value, key) || Object.values(value).some((child) => holdsKey(child, key));
 }
 
 /** Postgres keeps neither NUL nor lone surrogates. */

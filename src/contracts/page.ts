@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { refuse } from './fields';
 
 /** The search parameters of every list. */
 export const pageQuery = {
@@ -20,10 +21,18 @@ export const moment = z
     [z.iso.datetime({ offset: true }), z.iso.date()],
     'must be a time such as 2027-01-31T09:00:00Z, or a date (UTC)',
   )
-  .transform((text) => new Date(text).toISOString())
-  // In UTC: Postgres knows no year 0, and more digits than four only as another notation.
-  .refine((time) => /^(?!0000)\d{4}-/.test(time), 'must be of a year from 0001 to 9999')
+  .transform((text, context) => {
+    const time = new Date(text).toISOString();
+    // In UTC: Postgres knows no year 0, and more digits than four only as another notation.
+    return /^(?!0000)\d{4}-/.test(time)
+      ? time
+      : refuse(context, 'invalid_value', 'must be of a year from 0001 to 9999');
+  })
   .optional();
 
 export const CURSOR = { description: 'The `next_cursor` of the page before' };
-export const uuidCursor = z.guid('must be the next_cursor of an earlier page').optional().meta(CURSOR);
+export const NO_CURSOR = 'must be the next_cursor of an earlier page';
+export const uuidCursor = z
+  .guid(NO_CURSOR)
+  .optional()
+  .meta({ description: `${CURSOR.description}; any other is refused` });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ORDER_STATUSES } from '../domain/status';
 
 /** Every error a caller can meet: stable code -> HTTP status and title (RFC 9457). */
 export const PROBLEMS = {
@@ -24,10 +25,35 @@ export const PROBLEMS = {
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
+const PROBLEM_CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
+
+/** All that can be wrong with a field: stable codes, told one by one in docs/errors.md. */
+export const FIELD_ERROR_CODES = [
+  'required',
+  'unknown_field',
+  'invalid_type',
+  'invalid_value',
+  'invalid_format',
+  'invalid_amount',
+  'invalid_url',
+  'invalid_characters',
+  'surrounding_blanks',
+  'too_small',
+  'too_big',
+  'too_deep',
+  'duplicate_value',
+  'inexact_number',
+  'forbidden_key',
+] as const;
+export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];
 
 export const fieldErrorSchema = z
   .object({
-    code: z.string().meta({ description: 'Stable, snake_case', examples: ['too_small'] }),
+    code: z.enum([...FIELD_ERROR_CODES, ...PROBLEM_CODES]).meta({
+      description:
+        'Stable, snake_case: what is wrong with the field, else the code of the problem. Further ones may be added.',
+      examples: ['too_small'],
+    }),
     detail: z.string().meta({ description: 'For people', examples: ['must be more than 0'] }),
     pointer: z
       .string()
@@ -50,8 +76,8 @@ export const problemSchema = z
     detail: z.string().meta({ description: 'What went wrong this time, for people' }),
     instance: z.string().meta({ description: 'The path that was called' }),
     code: z
-      .enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]])
-      .meta({ description: 'Stable, snake_case: what a program goes by' }),
+      .enum(PROBLEM_CODES)
+      .meta({ description: 'Stable, snake_case: what a program goes by. Further ones may be added.' }),
     request_id: z
       .string()
       .meta({ description: 'As in the header `X-Request-Id`; quote it when you ask about the call' }),
@@ -61,15 +87,25 @@ export const problemSchema = z
       .optional()
       .meta({ description: 'With `duplicate_reference`: the order that holds the reference' }),
     order_url: z.string().optional().meta({ description: 'With `duplicate_reference`: where its customer checks out' }),
-    order_status: z.string().optional().meta({ description: 'With a refused change: the status it met' }),
+    order_status: z
+      .enum(ORDER_STATUSES)
+      .optional()
+      .meta({ description: 'With a refused change: the status it met. With `duplicate_reference`: of that order' }),
+    order_amount: z
+      .number()
+      .optional()
+      .meta({ description: 'With `duplicate_reference`: the amount of that order in pounds (GBP)' }),
   })
   .meta({ id: 'Problem', description: 'Any error (RFC 9457)' });
 export type ProblemBody = z.infer<typeof problemSchema>;
 
+/** What comes with some codes only. */
+export type ProblemMembers = Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status' | 'order_amount'>;
+
 interface ProblemOptions {
   errors?: readonly FieldError[];
   headers?: Readonly<Record<string, string>>;
-  members?: Partial<Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status'>>;
+  members?: ProblemMembers;
   cause?: unknown;
 }
 
@@ -77,7 +113,7 @@ interface ProblemOptions {
 export class Problem extends Error {
   readonly errors: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
-  readonly members: Partial<ProblemBody>;
+  readonly members: ProblemMembers;
 
   constructor(
     readonly code: ProblemCode,

@@ -5,12 +5,8 @@ import { amount, optional, paymentTerms, redirectUrl, text, webhookUrl } from '.
 import { metaData } from './meta-data';
 import { moment, pageQuery, uuidCursor } from './page';
 
-/**
- * The body of the create call (spec section 2.3).
- * @param redirectRequired where the seller's account has no default redirect address
- */
-export function createOrderRequestSchema(rules: OrderRules, redirectRequired: boolean) {
-  const redirect = redirectUrl(rules);
+/** The body of the create call (spec section 2.3). What a seller's own account asks beyond it: `accountErrors`. */
+export function createOrderRequestSchema(rules: OrderRules) {
   return z.strictObject({
     data: z.strictObject({
       amount: amount(rules),
@@ -24,7 +20,7 @@ export function createOrderRequestSchema(rules: OrderRules, redirectRequired: bo
         description:
           'Where changes of the status are sent. Not to private addresses; without a user name; https in production',
       }),
-      redirect_url: (redirectRequired ? redirect : optional(redirect)).meta({
+      redirect_url: optional(redirectUrl(rules)).meta({
         description:
           'Where the customer lands after checkout; `orderId` is added to its search parameters. Required where your ' +
           'account has no default. Without a user name; https in production',

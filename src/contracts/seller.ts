@@ -24,7 +24,7 @@ function logoTypeOf(bytes: Buffer): LogoType | undefined {
 const logo = z.instanceof(Buffer).transform((bytes, context) => {
   if (bytes.length > MAX_LOGO_BYTES) return refuse(context, 'too_big', 'must be at most 32 KiB');
   const type = logoTypeOf(bytes);
-  return type ? { type, bytes } : refuse(context, 'invalid_image', 'must be a PNG, JPEG or WebP image');
+  return type ? { type, bytes } : refuse(context, 'invalid_format', 'must be a PNG, JPEG or WebP image');
 });
 
 const promotion = z.strictObject({

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { actor, orderId, orderReference, orderStatus, timestamp } from './order';
-import { CURSOR, pageQuery, uuidCursor } from './page';
+import { CURSOR, NO_CURSOR, pageQuery, uuidCursor } from './page';
 import type { OrderRules } from './fields';
 import { optional, webhookUrl } from './fields';
 
@@ -154,7 +154,7 @@ export const timelineQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: z
     .string()
-    .regex(/^\d{1,18}$/, 'must be the next_cursor of an earlier page')
+    .regex(/^\d{1,18}$/, NO_CURSOR)
     .optional()
     .meta(CURSOR),
 });

@@ -29,8 +29,8 @@ export function violatedConstraint(error: unknown): string | undefined {
   return error instanceof pg.DatabaseError && error.code === '23505' ? error.constraint : undefined;
 }
 
-/** Whether a statement waited too long for another one's row of that table. */
-export function isLockTimeout(error: unknown, table: string): boolean {
-  // Postgres names the table in its context alone.
-  return error instanceof pg.DatabaseError && error.code === '55P03' && !!error.where?.includes(`"${table}"`);
+/** Whether a statement waited too long for another one's row in that table or index. */
+export function isLockTimeout(error: unknown, relation: string): boolean {
+  // Postgres names it in its context alone.
+  return error instanceof pg.DatabaseError && error.code === '55P03' && !!error.where?.includes(`"${relation}"`);
 }

@@ -88,12 +88,15 @@ export async function findOrderByReference(
   db: DbClient,
   sellerId: string,
   reference: string,
-): Promise<Pick<Order, 'id' | 'payLinkId'> | undefined> {
-  const { rows } = await db.query<{ id: string; pay_link_id: string }>(
-    `select id, pay_link_id from orders where seller_id = $1 and reference = $2 and status <> 'UNSUCCESSFUL'`,
+): Promise<Pick<Order, 'id' | 'payLinkId' | 'status' | 'amountPence'> | undefined> {
+  const { rows } = await db.query<Pick<OrderRow, 'id' | 'pay_link_id' | 'status' | 'amount_pence'>>(
+    `select id, pay_link_id, status, (amount * 100)::bigint as amount_pence from orders
+     where seller_id = $1 and reference = $2 and status <> 'UNSUCCESSFUL'`,
     [sellerId, reference],
   );
-  return rows[0] && { id: rows[0].id, payLinkId: rows[0].pay_link_id };
+  if (!rows[0]) return undefined;
+  const { id, pay_link_id: payLinkId, status, amount_pence } = rows[0];
+  return { id, payLinkId, status, amountPence: Number(amount_pence) };
 }
 
 export type { OrderRow };

@@ -1,6 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { invalidRequest } from '../contracts/field-errors';
 import type { CreatedOrderBody } from '../contracts/order';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order';
+import type { FieldError } from '../contracts/problem';
 import { Problem } from '../contracts/problem';
 import type { CreateOrderRequest } from '../contracts/requests';
 import { insertOrder } from '../db/create-order';
@@ -9,7 +11,7 @@ import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/orders';
 import type { Seller } from '../db/sellers';
 import type { Order } from '../domain/order';
-import { formatPence } from '../domain/money';
+import { penceToPounds } from '../domain/money';
 import { PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import type { OrderDependencies } from './dependencies';
@@ -23,19 +25,22 @@ export interface CreatedOrder {
   replayed: boolean;
 }
 
-/** @throws Problem where the reference is taken, the key in use, or the amount above the seller's own limit */
+/**
+ * @param refusals why the seller's account does not take the request (`accountErrors`)
+ * @throws Problem where there are such, the reference is taken, or the key in use
+ */
 export async function createOrder(
   deps: OrderDependencies,
   seller: Seller,
   request: CreateOrderRequest,
+  refusals: readonly FieldError[],
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder> {
-  const tooMuch = aboveOwnLimit(seller, request.amount);
-  if (tooMuch) {
-    // A limit that was lowered since takes back nothing that was answered before.
+  if (refusals.length > 0) {
+    // An account that asks for more since takes back nothing that was answered before.
     const earlier = idempotencyKey && (await replay(deps, seller.id, idempotencyKey, digestOf(request)));
     if (earlier) return earlier;
-    throw tooMuch;
+    throw invalidRequest(refusals);
   }
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const created = await tryToCreate(deps, seller, request, idempotencyKey);
@@ -72,6 +77,7 @@ async function tryToCreate(
     }
   } catch (error) {
     if (isLockTimeout(error, 'idempotency_key')) throw stillRunning();
+    if (isLockTimeout(error, 'orders_reference')) throw referenceInUse(error);
     if (violatedConstraint(error) !== 'orders_reference') throw error;
     await throwIfTaken(deps, seller.id, request.reference);
     return undefined;
@@ -80,23 +86,24 @@ async function tryToCreate(
   return replay(deps, seller.id, key, requestDigest);
 }
 
+/** Of what a request means: the schema has put its fields in order, and what the seller nests below them is sorted. */
 function digestOf(request: CreateOrderRequest): Buffer {
-  return createHash('sha256').update(JSON.stringify(request)).digest();
+  const canonical = { ...request, meta_data: sortKeys(request.meta_data) };
+  return createHash('sha256').update(JSON.stringify(canonical)).digest();
 }
 
-function aboveOwnLimit({ maxAmountPence }: Seller, amountPence: number): Problem | undefined {
-  if (maxAmountPence === null || amountPence <= maxAmountPence) return undefined;
-  const detail = `must be at most ${formatPence(maxAmountPence)}, the limit of your account`;
-  return new Problem('invalid_request', `/data/amount ${detail}.`, {
-    errors: [{ code: 'too_big', detail, pointer: '/data/amount' }],
-  });
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const sorted = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(sorted.map(([key, child]) => [key, sortKeys(child)]));
 }
 
 function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderRequest): Order {
   const id = randomUUID();
   const now = Date.now();
   const redirectUrl = request.redirect_url ?? seller.defaultRedirectUrl;
-  if (redirectUrl === null) throw new Error('the request schema lets no order through without a redirect address');
+  if (redirectUrl === null) throw new Error('an account without a default address takes no order without one');
   return {
     id,
     sellerId: seller.id,
@@ -138,12 +145,26 @@ function stillRunning(): Problem {
   );
 }
 
+/** A statement that waits in vain for another one's row is undone as a whole. */
+function referenceInUse(cause: unknown): Problem {
+  return new Problem(
+    'service_unavailable',
+    'Another call with this reference is still running. Nothing was changed; repeating the call is safe.',
+    { headers: { 'Retry-After': '1' }, cause },
+  );
+}
+
 async function throwIfTaken({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
   const holder = await findOrderByReference(db, sellerId, reference);
   if (!holder) return;
   const detail = 'Another order of yours that is not UNSUCCESSFUL has this reference.';
   throw new Problem('duplicate_reference', detail, {
     errors: [{ code: 'duplicate_reference', detail, pointer: '/data/reference' }],
-    members: { order_id: holder.id, order_url: orderUrl(holder, checkoutBaseUrl) },
+    members: {
+      order_id: holder.id,
+      order_url: orderUrl(holder, checkoutBaseUrl),
+      order_status: holder.status,
+      order_amount: penceToPounds(holder.amountPence),
+    },
   });
 }

@@ -2,11 +2,15 @@ import type { ListedOrderBody } from '../contracts/order';
 import { toOrderBody } from '../contracts/order';
 import type { OrderListQuery } from '../contracts/requests';
 import { listOrders as findOrders } from '../db/list-orders';
+import { findOrder } from '../db/orders';
 import type { OrderDependencies } from './dependencies';
 import type { Page } from './page';
-import { toPage } from './page';
+import { toPage, unknownCursor } from './page';
 
-/** A seller's orders as Postgres has them, the newest first. */
+/**
+ * A seller's orders as Postgres has them, the newest first.
+ * @throws Problem `invalid_request` where the cursor is no order of the seller's
+ */
 export async function listOrders(
   { db, checkoutBaseUrl }: OrderDependencies,
   sellerId: string,
@@ -14,6 +18,7 @@ export async function listOrders(
 ): Promise<Page<ListedOrderBody>> {
   const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore: created_before };
   const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1);
+  if (rows.length === 0 && cursor !== undefined && !(await findOrder(db, cursor, sellerId))) throw unknownCursor();
   const { items, nextCursor } = toPage(rows, limit, ({ order }) => order.id);
   return {
     items: items.map(({ order, attachments }) => ({

@@ -1,3 +1,7 @@
+import { invalidRequest } from '../contracts/field-errors';
+import { NO_CURSOR } from '../contracts/page';
+import type { Problem } from '../contracts/problem';
+
 /** One page of a list. */
 export interface Page<T> {
   items: T[];
@@ -8,6 +12,11 @@ export interface Page<T> {
 export interface PageRequest {
   limit: number;
   cursor?: string | undefined;
+}
+
+/** To a cursor that leads nowhere, as to one that is not even written as one: its reader must not take it for the end. */
+export function unknownCursor(): Problem {
+  return invalidRequest([{ code: 'invalid_format', detail: NO_CURSOR, parameter: 'cursor' }]);
 }
 
 /** @param rows one more than the page holds, where there is more */

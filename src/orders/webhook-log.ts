@@ -6,17 +6,23 @@ import { findLoggedWebhook, listWebhooks as findWebhooks } from '../db/webhook-l
 import { requestResends } from '../db/webhooks';
 import type { OrderDependencies } from './dependencies';
 import type { Page, PageRequest } from './page';
-import { toPage } from './page';
+import { toPage, unknownCursor } from './page';
 import { isUuid, notFound, readStored } from './read-order';
 import { SWEEP_AFTER_MS } from './starter';
 
-/** A seller's webhooks, the newest first. */
+/**
+ * A seller's webhooks, the newest first.
+ * @throws Problem `invalid_request` where the cursor is no webhook of the seller's
+ */
 export async function listWebhooks(
   { db }: OrderDependencies,
   sellerId: string,
   { limit, cursor, state }: PageRequest & { state?: WebhookState | undefined },
 ): Promise<Page<WebhookEventBody>> {
   const rows = await findWebhooks(db, { sellerId, state, after: cursor }, limit + 1);
+  if (rows.length === 0 && cursor !== undefined && !(await findLoggedWebhook(db, cursor, sellerId))) {
+    throw unknownCursor();
+  }
   const page = toPage(rows, limit, ({ id }) => id);
   return { ...page, items: page.items.map(toWebhookEventBody) };
 }

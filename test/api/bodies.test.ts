@@ -116,12 +116,17 @@ test.each(NO_REQUEST)('%s is JSON, but no order: 422', async (_, body, errors) =
 });
 
 test.each([
-  ['in the envelope', '{"data": {"amount": 1, "reference": "p"}, "__proto__": {"a": 1}}'],
-  ['in the order', order('p', ', "__proto__": {"amount": 2}')],
-  ['in meta_data', order('p', ', "meta_data": {"a": {"__proto__": {"b": 1}}}')],
-  ['in escapes', order('p', ', "meta_data": {"\\u005f_proto__": 1}')],
-])('a key __proto__ is refused: %s', async (_, body) => {
-  expectProblem(await post(body), 422, 'invalid_request');
+  ['in the envelope', '{"data": {"amount": 0, "reference": "p"}, "__proto__": {"a": 1}}', '/__proto__ unknown_field'],
+  ['in the order', '{"data": {"amount": 0, "__proto__": {"reference": "p"}}}', '/data/__proto__ unknown_field'],
+  [
+    'in meta_data',
+    order('p', ', "amount": 0, "meta_data": {"a": [{"__proto__": {"b": 1}}]}'),
+    '/data/meta_data forbidden_key',
+  ],
+  ['in escapes', order('p', ', "amount": 0, "meta_data": {"\\u005f_proto__": 1}'), '/data/meta_data forbidden_key'],
+])('a key __proto__ is refused by its place, beside all else that is wrong: %s', async (_, body, error) => {
+  const problem = expectProblem(await post(body), 422, 'invalid_request');
+  expect(pointers(problem)).toEqual(expect.arrayContaining(['/data/amount too_small', error]));
   expect(({} as Record<string, unknown>).amount).toBeUndefined();
 });
 

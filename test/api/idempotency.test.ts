@@ -47,17 +47,28 @@ describe('a call that repeats its key', () => {
     expect(answers[1]!.text).toBe(answers[0]!.text);
   });
 
+  test('may nest its meta_data in another order of keys', async () => {
+    const key = randomUUID();
+    const reference = randomUUID();
+    const first = await create(key, { reference, meta_data: { a: 1, b: { '10': [], c: [{ d: 1, e: 2 }], '9': '' } } });
+    const again = await create(key, { reference, meta_data: { b: { c: [{ e: 2, d: 1 }], '9': '', '10': [] }, a: 1 } });
+    expect([again.status, again.text]).toEqual([201, first.text]);
+  });
+
   test.each([
     ['amount', { amount: 10.01 }],
     ['reference', { reference: 'another' }],
     ['payment terms', { allowed_payment_terms: ['PAY_NOW'] }],
     ['webhook address', { webhook_url: 'https://shop.example/hooks' }],
     ['redirect address', { redirect_url: 'https://shop.example/other' }],
-    ['meta_data', { meta_data: { a: 2 } }],
+    ['meta_data', { meta_data: { a: [1, 2, {}], b: 2 } }],
+    ['meta_data: the order of a list counts', { meta_data: { a: [2, 1, {}] } }],
+    ['meta_data: a list is no object', { meta_data: { a: { 0: 1, 1: 2, 2: {} } } }],
+    ['meta_data: null is something', { meta_data: { a: [1, 2, null] } }],
     ['source', { source: 'another shop' }],
   ])('is refused where it asks for another %s', async (_, change) => {
     const key = randomUUID();
-    const data = { reference: randomUUID(), meta_data: { a: 1 } };
+    const data = { reference: randomUUID(), meta_data: { a: [1, 2, {}] } };
     expect((await create(key, data)).status).toBe(201);
     expectProblem(await create(key, { ...data, ...change }), 422, 'idempotency_key_reused');
     expect((await create(key, data)).headers.get('Idempotency-Replayed')).toBe('true');
@@ -190,7 +201,11 @@ test('a call that waits too long for another order with its reference is not tol
   const waiting = await create('awaiting', { reference: 'awaited' });
   await other.query('rollback');
   other.release();
-  expectProblem(waiting, 503, 'service_unavailable');
+  const problem = expectProblem(waiting, 503, 'service_unavailable');
+  expect(problem.detail).toBe(
+    'Another call with this reference is still running. Nothing was changed; repeating the call is safe.',
+  );
+  expect(waiting.headers.get('Retry-After')).toBe('1');
   const { status, headers } = await create('awaiting', { reference: 'awaited' });
   expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
 });

@@ -96,10 +96,24 @@ test.each(['0001-01-01', '9999-12-31T23:59:59.999999Z', '2026-02-01T00:00:00%2B2
   },
 );
 
-test("a cursor of another seller's leads nowhere", async () => {
-  const cursor = await openOrder(stack);
+test('a cursor that leads nowhere is refused: a reader would take an empty page for the end', async () => {
   await create();
-  expect((await list({ cursor })).body).toEqual({ data: [], next_cursor: null });
+  const refusal = async (cursor: string) => {
+    const { detail, errors } = expectProblem(await list({ cursor }), 422, 'invalid_request');
+    return { detail, errors };
+  };
+  const unknown = await refusal(randomUUID());
+  expect(unknown.errors).toEqual([
+    { code: 'invalid_format', detail: 'must be the next_cursor of an earlier page', parameter: 'cursor' },
+  ]);
+  expect(await refusal('2')).toEqual(unknown);
+  expect(await refusal(await openOrder(stack))).toEqual(unknown);
+});
+
+test('behind a cursor there may be nothing any more: that is the end', async () => {
+  const [second, first] = await createMany(2);
+  await stack.api.cancel(first!, { key: seller.key });
+  expect((await list({ cursor: second!, status: 'CREATED' })).body).toEqual({ data: [], next_cursor: null });
 });
 
 test.each([
@@ -120,6 +134,14 @@ test.each([
 ])('?%s is refused by its name', async (query, parameter) => {
   const problem = expectProblem(await list(query), 422, 'invalid_request');
   expect(problem.errors).toEqual([expect.objectContaining({ parameter })]);
+});
+
+test.each([
+  ['created_from=0000-01-01', 'invalid_value'],
+  ['created_from=9999-12-31T23:59:59-01:00', 'invalid_value'],
+  ['created_from=yesterday', 'invalid_format'],
+])('?%s is refused by a code that is documented: %s', async (query, code) => {
+  expect((await list(query)).body.errors).toMatchObject([{ code, parameter: 'created_from' }]);
 });
 
 test('another seller and one that does not exist are the same', async () => {

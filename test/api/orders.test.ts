@@ -155,8 +155,8 @@ describe('the redirect address', () => {
     expect(pointers(expectProblem(all, 422, 'invalid_request'))).toEqual([
       '/data/amount too_small',
       '/data/reference too_small',
-      '/data/redirect_url required',
       '/data/webhookurl unknown_field',
+      '/data/redirect_url required',
     ]);
   });
 

@@ -11,11 +11,11 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 test('a reference that is taken is answered 409 with the order that has it', async () => {
-  const { id, order_url } = (await stack.api.create({ reference: 'taken', amount: 5 })).body.data;
+  const { id, order_url } = (await stack.api.create({ reference: 'taken', amount: 5.07 })).body.data;
   const problem = expectProblem(await stack.api.create({ reference: 'taken', amount: 7 }), 409, 'duplicate_reference');
-  expect(problem).toMatchObject({ order_id: id, order_url });
+  expect(problem).toMatchObject({ order_id: id, order_url, order_status: 'CREATED', order_amount: 5.07 });
   expect(pointers(problem)).toEqual(['/data/reference duplicate_reference']);
-  expect((await stack.api.get(id)).body.data.amount).toBe(5);
+  expect((await stack.api.get(id)).body.data.amount).toBe(5.07);
 });
 
 test.each([
@@ -27,7 +27,7 @@ test.each([
   const reference = `of ${status}`;
   const id = await openOrder(stack, { reference }, events);
   const problem = expectProblem(await stack.api.create({ reference }), 409, 'duplicate_reference');
-  expect(problem.order_id).toBe(id);
+  expect([problem.order_id, problem.order_status]).toEqual([id, status]);
 });
 
 test.each([

@@ -92,11 +92,18 @@ describe('the list of webhooks', () => {
     expect([...first.body.data.map(({ id }: any) => id), ...rest]).toEqual(before);
   });
 
-  test("shows a seller's own only; another's is not found, nor does its cursor lead anywhere", async () => {
+  test("shows a seller's own only; another's is not found, and its cursor refused as an unknown one", async () => {
     const mine = (await list()).body.data[0].id;
     expect((await list('', other.api, other.seller.id)).body.data).toEqual([]);
     expectProblem(await list('', other.api), 404, 'not_found');
-    expect((await list(`?cursor=${mine}`, other.api, other.seller.id)).body.data).toEqual([]);
+    const refusal = async (cursor: string) => {
+      const answer = await list(`?cursor=${cursor}`, other.api, other.seller.id);
+      return expectProblem(answer, 422, 'invalid_request').errors;
+    };
+    expect(await refusal(mine)).toEqual(await refusal(randomUUID()));
+    expect(await refusal(mine)).toEqual(await refusal('x'));
+    const last = (await pages(list, 100)).at(-1).id;
+    expect((await list(`?cursor=${last}`)).body).toEqual({ data: [], next_cursor: null });
   });
 
   test.each([

@@ -113,6 +113,7 @@ describe('a refusal', () => {
     const { id, order_url } = await clientOf().create(given);
     const error = await failureOf(clientOf().create(given));
     expect(error).toMatchObject({ code: 'duplicate_reference', orderId: id, orderUrl: order_url });
+    expect([error.orderStatus, error.orderAmount]).toEqual(['CREATED', given.amount]);
   });
 
   test('from somewhere in between is told as such', async () => {

@@ -8,9 +8,8 @@ const PRODUCTION = {
   httpsOnly: true,
   checkWebhookUrl: (url: string) => checkWebhookUrl(url, { allowPrivate: false, allowHttp: false }),
 };
-const schema = createOrderRequestSchema(PRODUCTION, false);
-const httpToo = createOrderRequestSchema({ ...PRODUCTION, httpsOnly: false }, false);
-const redirectRequired = createOrderRequestSchema(PRODUCTION, true);
+const schema = createOrderRequestSchema(PRODUCTION);
+const httpToo = createOrderRequestSchema({ ...PRODUCTION, httpsOnly: false });
 
 const VALID = { amount: 1234.5, reference: 'order 17' };
 
@@ -128,7 +127,7 @@ describe('amount', () => {
   });
 
   test('has the limit that is configured', () => {
-    const upTo50 = createOrderRequestSchema({ ...PRODUCTION, maxAmountPence: 5000 }, false);
+    const upTo50 = createOrderRequestSchema({ ...PRODUCTION, maxAmountPence: 5000 });
     expect(accept({ amount: 50 }, upTo50).amount).toBe(5000);
     expect(refuseData({ amount: 50.01 }, upTo50)).toEqual(['/data/amount too_big']);
   });
@@ -295,12 +294,6 @@ describe('redirect_url', () => {
     expect(accept({ redirect_url: 'http://localhost:3000/done' }, httpToo).redirect_url).toBeDefined();
     expect(refuseData({ redirect_url: 'ftp://localhost/' }, httpToo)).toEqual(['/data/redirect_url invalid_url']);
     expect(refuseData({ redirect_url: 'http://a@localhost/' }, httpToo)).toEqual(['/data/redirect_url invalid_url']);
-  });
-
-  test('is required where the account has no default', () => {
-    expect(refuseData({}, redirectRequired)).toEqual(['/data/redirect_url required']);
-    expect(refuseData({ redirect_url: null }, redirectRequired)).toEqual(['/data/redirect_url required']);
-    expect(accept({ redirect_url: 'https://shop.example/' }, redirectRequired).redirect_url).toBeDefined();
   });
 });
 

@@ -28,7 +28,7 @@ test('codes are snake_case, statuses those of errors', () => {
 });
 
 test('its own errors and members are shown in place of the default', () => {
-  const errors = [{ code: 'too_small', detail: 'must be more than 0', pointer: '/data/amount' }];
+  const errors = [{ code: 'too_small' as const, detail: 'must be more than 0', pointer: '/data/amount' }];
   const problem = new Problem('duplicate_reference', 'Taken.', { errors, members: { order_id: 'x', order_url: 'y' } });
   const body = problem.toBody('/', 'r');
   expect(body).toMatchObject({ errors, order_id: 'x', order_url: 'y' });

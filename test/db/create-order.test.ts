@@ -72,8 +72,9 @@ test('a reference is taken once for each seller, and found', async () => {
   );
   expect(violatedConstraint(error)).toBe('orders_reference');
   expect(await insertOrder(database.db, newOrder(await newSeller(database.db), { reference: 'taken' }))).toBe(true);
-  const { id, payLinkId } = first.order;
-  expect(await findOrderByReference(database.db, sellerId, 'taken')).toEqual({ id, payLinkId });
+  const { id, payLinkId, status, amountPence } = first.order;
+  const found = await findOrderByReference(database.db, sellerId, 'taken');
+  expect(found).toEqual({ id, payLinkId, status, amountPence });
   expect(await findOrderByReference(database.db, sellerId, 'free')).toBeUndefined();
 });
 

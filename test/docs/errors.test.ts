@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { ProblemCode } from '../../src/contracts/problem';
-import { PROBLEMS } from '../../src/contracts/problem';
+import { FIELD_ERROR_CODES, PROBLEMS } from '../../src/contracts/problem';
 import { PACKAGE_ROOT } from '../../src/package-root';
 import { expectProblem } from '../support/problems';
 import type { Stack } from '../support/stack';
@@ -32,16 +32,21 @@ test('the page has a section for every code, and for no other, in the order of t
   expect([...sections.keys()]).toEqual(Object.keys(PROBLEMS));
 });
 
+test('the page has a line for every code of a field, and for no other', () => {
+  const [, table = ''] = page.split('\n## The codes of fields\n');
+  expect([...table.matchAll(/^\| `(\w+)` \| \S.* \|$/gm)].map(([, code]) => code)).toEqual([...FIELD_ERROR_CODES]);
+});
+
 test.each(Object.keys(PROBLEMS) as ProblemCode[])('%s is met over HTTP, as the page shows it', async (code) => {
   const answer = await PROVOCATIONS[code](stack);
-  const { order_id, order_url, order_status } = expectProblem(answer, PROBLEMS[code].status, code);
+  const { order_id, order_url, order_status, order_amount } = expectProblem(answer, PROBLEMS[code].status, code);
   const { status, text, example } = sections.get(code)!;
   expect(status).toBe(answer.status);
   const shown = lasting(example);
   expect(lasting(answer.text)).toMatchObject(shown);
   expect(Object.keys(shown)).toEqual(expect.arrayContaining(['status', 'code', 'detail']));
   // What is particular to the code is shown.
-  for (const [name, value] of Object.entries({ order_id, order_url, order_status })) {
+  for (const [name, value] of Object.entries({ order_id, order_url, order_status, order_amount })) {
     expect(name in shown).toBe(value !== undefined);
   }
   // Only what a later try may mend says when.

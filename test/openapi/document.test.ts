@@ -79,6 +79,23 @@ test('requests refuse unknown fields, at every level that has names', () => {
   expect(open).toEqual([]);
 });
 
+test.each([0.01, 0.07, 1.1, 4.35, 19.99, 33.33, 1234.5, 8_192_000.29, 0.1 + 0.2])(
+  'an ordinary validator takes the amount %d by the document',
+  (amount) => {
+    const body = (value: unknown) => ({ data: { amount: value, reference: 'web-100042' } });
+    const schema = ['components', 'schemas', 'CreateOrderRequest'];
+    expect(misfits(schema, body(amount))).toEqual([]);
+    expect(misfits(schema, body(0))).not.toEqual([]);
+    expect(misfits(schema, body(10_000_000.01))).not.toEqual([]);
+  },
+);
+
+test('where redirect_url is required is told in words: it depends on the account', () => {
+  const { data } = (document.components?.schemas?.CreateOrderRequest as any).properties;
+  expect(data.required).toEqual(['amount', 'reference']);
+  expect(data.properties.redirect_url.description).toContain('Required where your account has no default');
+});
+
 test('every error code is documented where it can come', () => {
   const codes = all.flatMap(({ node }) =>
     node.$ref === '#/components/schemas/Problem' ? node.properties.code.enum : [],

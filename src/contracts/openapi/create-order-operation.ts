@@ -30,7 +30,7 @@ export function createOrder(rules: OrderRules) {
     path: PATH_IDS.supplier,
     headers: { 'Idempotency-Key': idempotencyKeySchema },
     body: {
-      schema: createOrderRequestSchema(rules, false).meta({ id: 'CreateOrderRequest' }),
+      schema: createOrderRequestSchema(rules).meta({ id: 'CreateOrderRequest' }),
       required: true,
       examples: {
         smallest: {

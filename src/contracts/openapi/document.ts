@@ -23,7 +23,8 @@ Sellers create orders, send their customers to \`order_url\`, and hear by webhoo
   fields of an answer in your stride.
 - **Paths** end with a slash; the form without it is served alike. Where GET is served, so is HEAD. Another method is answered
   405, with \`Allow\`.
-- **Errors** are \`application/problem+json\` (RFC 9457): go by \`code\`, which is stable.
+- **Errors** are \`application/problem+json\` (RFC 9457): go by \`code\`, which is stable. Further codes may be added, to
+  problems and to their \`errors\`: take one that you do not know by its HTTP status.
 - **Repeating** a call is safe after a timeout, a 429 or a 503; give \`createOrder\` an \`Idempotency-Key\`.
 - **Rate limits** count requests by key and by address; \`RateLimit\` and \`RateLimit-Policy\` tell of them
   (draft-ietf-httpapi-ratelimit-headers-11), and a 429 says in \`Retry-After\` when to come back.

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import type { FieldError, ProblemBody, ProblemCode } from '../problem';
+import type { FieldError, ProblemBody, ProblemCode, ProblemMembers } from '../problem';
 import { PROBLEMS, Problem } from '../problem';
 import { HEADERS, STANDARD_HEADERS, sometimes } from './headers';
 
 interface Example {
   detail: string;
   errors?: readonly FieldError[];
-  members?: Partial<Pick<ProblemBody, 'order_id' | 'order_url' | 'order_status'>>;
+  members?: ProblemMembers;
 }
 
 const PROBLEM_TYPE = 'application/problem+json';
@@ -35,6 +35,8 @@ const EXAMPLES: Record<ProblemCode, Example> = {
     members: {
       order_id: '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34',
       order_url: 'https://checkout.example/pay/9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65/',
+      order_status: 'PENDING',
+      order_amount: 1234.5,
     },
   },
   idempotency_key_in_progress: {

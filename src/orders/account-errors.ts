@@ -1,0 +1,24 @@
+import type { FieldError } from '../contracts/problem';
+import type { Seller } from '../db/sellers';
+import { formatPence } from '../domain/money';
+
+/**
+ * What a seller's account asks of a create request beyond its schema: an amount within its own limit, and a redirect
+ * address where it has no default one.
+ * @param body as it was sent; what the schema refuses is left to it
+ */
+export function accountErrors({ maxAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {
+  const data: unknown = (body as { data?: unknown } | null)?.data;
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return [];
+  const { amount, redirect_url: redirectUrl } = data as Record<string, unknown>;
+  const errors: FieldError[] = [];
+  if (maxAmountPence !== null && typeof amount === 'number' && Math.round(amount * 100) > maxAmountPence) {
+    const detail = `must be at most ${formatPence(maxAmountPence)}, the limit of your account`;
+    errors.push({ code: 'too_big', detail, pointer: '/data/amount' });
+  }
+  if (defaultRedirectUrl === null && (redirectUrl === undefined || redirectUrl === null)) {
+    const detail = 'is required: your account has no default';
+    errors.push({ code: 'required', detail, pointer: '/data/redirect_url' });
+  }
+  return errors;
+}
