@@ -139,6 +139,60 @@ describe('docs/client.md', () => {
     expect(listed[0]).toMatch(/^INV-7001 \d{4}-/);
   });
 
+  test('a customer is never sent to an order that is dead, paid, or for another amount', async () => {
+    const then = `
+const report = (id: string, event: string) => fetch(\`\${process.env.API}/order/\${id}/progress/\`, {
+  method: 'POST',
+  headers: { Authorization: \`Bearer \${process.env.CHECKOUT_API_KEY}\`, 'Content-Type': 'application/json' },
+  body: JSON.stringify({ data: { event } }),
+});
+const cart: Cart = { id: 'INV-7003', pence: 30, paymentKey: randomUUID() };
+const seen: unknown[] = [];
+const visit = async () => {
+  const url = await checkOut(cart);
+  const [newest] = (await orders.list({ reference: cart.id, limit: 1 })).data;
+  seen.push([url === newest.order_url ? newest.amount : url, newest.status]);
+  return newest.id;
+};
+const first = await visit();
+seen.push(first === (await visit()));
+await orders.cancel(first);
+const second = await visit();
+seen.push(second !== first);
+Object.assign(cart, { pence: 45, paymentKey: randomUUID() });
+const third = await visit();
+seen.push((await orders.retrieve(second)).status);
+cart.paymentKey = randomUUID();
+seen.push(third === (await visit()));
+for (const event of ['signup_started', 'approved', 'completed']) await report(third, event);
+await visit();
+cart.paymentKey = randomUUID();
+await visit();
+console.log(JSON.stringify(seen));`;
+    const child = start('carts', orders! + then);
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr.pipe(process.stderr);
+    expect(await once(child, 'close')).toEqual([0, null]);
+    const [, , ...rest] = output.trim().split('\n');
+    const paid = 'https://shop.example/paid/INV-7003';
+    expect(JSON.parse(rest.at(-1)!)).toEqual([
+      // Made, and asked for again.
+      ...[[0.3, 'CREATED'], [0.3, 'CREATED'], true],
+      // Cancelled.
+      ...[[0.3, 'CREATED'], true],
+      // The cart has changed: the order for the old one is cancelled.
+      ...[[0.45, 'CREATED'], 'UNSUCCESSFUL'],
+      // The key was lost.
+      ...[[0.45, 'CREATED'], true],
+      // Paid, whatever the key.
+      ...[
+        [paid, 'SUCCESSFUL'],
+        [paid, 'SUCCESSFUL'],
+      ],
+    ]);
+  });
+
   test('the receiver takes webhooks that are ours, and no others', async () => {
     const child = start('receiver', `${webhooks!}\nreceiver.listen(0, () => console.log(receiver.address().port));`);
     child.stderr.pipe(process.stderr);
