@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package-root';
 
+// npm and the compiler take their time on a machine that is busy.
+jest.setTimeout(120_000);
+
 /** A shop's project, in which nothing but this package was installed. */
 let shop: string;
 let installed: string;
