@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -33,7 +33,9 @@ let receiver: Receiver;
 let folder: string;
 let env: Record<string, string | undefined>;
 beforeAll(async () => {
-  stack = await startStack({ env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000' } });
+  stack = await startStack({
+    env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', RESPONSE_HMAC_HEADER: 'X-Shop-Signature' },
+  });
   await stack.db.query(`update seller set name = 'Demo Shop Ltd'`);
   receiver = await startReceiver();
   folder = mkdtempSync(path.join(tmpdir(), 'order-service-docs-'));
@@ -82,6 +84,12 @@ describe.each(PAGES)('%s', (page, section) => {
     const output = outputs[commands.findIndex((command) => command.index === index)]!;
     expectDocumented(output, blocks.slice(index + 1));
   });
+});
+
+test('no page leaves a key or a secret in the work tree', () => {
+  const left = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const secret = left.filter(({ name }) => /\b([sc]k|whsec)_/.test(readFileSync(path.join(folder, name), 'utf8')));
+  expect(secret.map(({ name }) => name)).toEqual([]);
 });
 
 /** Runs the lines in one shell that ends at the first that fails, and splits what they print at each form feed. */
@@ -198,12 +206,15 @@ console.log(JSON.stringify(seen));`;
     child.stderr.pipe(process.stderr);
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const next = async () => (await lines.next()).value as string;
-    const url = `http://127.0.0.1:${await next()}/`;
-    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
-    await openOrder(stack, { webhook_url: url, reference: 'INV-7002' }, ['signup_started']);
-    expect(await next()).toMatch(/^[0-9a-f-]{36} INV-7002 CREATED PENDING$/);
-    child.kill();
-    await once(child, 'close');
+    try {
+      const url = `http://127.0.0.1:${await next()}/`;
+      expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
+      await openOrder(stack, { webhook_url: url, reference: 'INV-7002' }, ['signup_started']);
+      expect(await next()).toMatch(/^[0-9a-f-]{36} INV-7002 CREATED PENDING$/);
+    } finally {
+      child.kill();
+      await once(child, 'close');
+    }
   });
 
   test('all of it has the right types', () => {
