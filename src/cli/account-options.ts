@@ -30,7 +30,10 @@ const OPTIONS = [
   ],
   ['brand-colour <#rrggbb>', 'colour of the checkout page'],
   ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
-  ['max-order-amount <pounds>', "the most that one order may come to, below the service's own limit"],
+  [
+    'max-order-amount <pounds>',
+    "the most that one order may come to; an order must also be within the service's own limit",
+  ],
   ['rate-limit <number>', "requests a minute, instead of the service's own limit"],
 ] as const;
 
@@ -47,20 +50,25 @@ export function addAccountOptions(command: Command, removable: boolean): Command
 /** @throws UsageError that names every wrong option */
 export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): Partial<AccountSettings> {
   const schema = accountSchema(httpsOnly);
+  const unreadable: string[] = [];
+  const logo = options.logo ? readOption('--logo', options.logo, unreadable) : orNull(options.logo);
+  const pricing = options.pricing === false ? {} : readPricing(options.pricing, unreadable);
   const { data, error } = schema.safeParse(
     {
       name: options.name,
       redirect_url: orNull(options.redirectUrl),
       shop_url: orNull(options.shopUrl),
-      pricing: options.pricing === false ? {} : parsePricing(options.pricing),
+      pricing,
       brand_colour: orNull(options.brandColour),
-      logo: options.logo ? readOption('--logo', options.logo) : orNull(options.logo),
+      logo,
       max_order_amount: orNull(options.maxOrderAmount),
       rate_limit: orNull(options.rateLimit),
     },
     { reportInput: true },
   );
-  if (error) throw new UsageError(fieldErrors(error, schema).map(toSentence).join('; '));
+  if (error || unreadable.length > 0) {
+    throw new UsageError([...unreadable, ...(error ? fieldErrors(error, schema).map(toSentence) : [])].join('; '));
+  }
   const settings = {
     name: data.name,
     defaultRedirectUrl: data.redirect_url,
@@ -78,21 +86,25 @@ function orNull(option: string | false | undefined): string | null | undefined {
   return option === false ? null : option;
 }
 
-function parsePricing(option: string | undefined): unknown {
-  if (option === undefined) return undefined;
-  const json = option.startsWith('@') ? readOption('--pricing', option.slice(1)).toString() : option;
+/** @param unreadable takes what is wrong */
+function readPricing(option: string | undefined, unreadable: string[]): unknown {
+  const json = option?.startsWith('@') ? readOption('--pricing', option.slice(1), unreadable)?.toString() : option;
+  if (json === undefined) return undefined;
   try {
     return JSON.parse(json);
   } catch {
-    throw new UsageError('--pricing is not valid JSON');
+    unreadable.push('--pricing is not valid JSON');
+    return undefined;
   }
 }
 
-function readOption(option: string, file: string): Buffer {
+/** @param unreadable takes what is wrong */
+function readOption(option: string, file: string, unreadable: string[]): Buffer | undefined {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new UsageError(`${option} cannot be read: ${reasonOf(error)}`);
+    unreadable.push(`${option} cannot be read: ${reasonOf(error)}`);
+    return undefined;
   }
 }
 

@@ -93,7 +93,9 @@ function addList(seller: Command, services: Services): void {
 function addUpdate(seller: Command, services: Services): void {
   const update = seller
     .command('update')
-    .description('sets what is given, for orders from now on')
+    .description(
+      'sets what is given: colour, logo and rate limit at once, for open orders too; the rest for orders from now on',
+    )
     .argument('<seller-id>', 'id of the seller', uuid)
     .option('--name <name>', 'company name, shown to customers');
   addAccountOptions(update, true).action(async (id: string, options: AccountOptions, command: Command) => {

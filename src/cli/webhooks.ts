@@ -36,10 +36,14 @@ export function addWebhookCommands(program: Command, services: Services): void {
 function addList(webhooks: Command, { db }: Services): void {
   withFilter(webhooks.command('list'))
     .description('webhooks, the newest first')
+    .option('--after <webhook-id>', 'older than this one: the last that was listed before', uuid)
     .option('--limit <number>', 'this many at the most', integer(1, 10_000), 50)
-    .action(async ({ limit, ...filter }: FilterOptions & { limit: number }, command: Command) => {
-      await print(command, (await listWebhooks(db(), toFilter(filter), limit)).map(toWebhookEventBody));
-    });
+    .action(
+      async ({ after, limit, ...filter }: FilterOptions & { after?: string; limit: number }, command: Command) => {
+        const found = await listWebhooks(db(), { ...toFilter(filter), after }, limit);
+        await print(command, found.map(toWebhookEventBody));
+      },
+    );
 }
 
 function addResend(webhooks: Command, { db }: Services): void {

@@ -9,13 +9,20 @@ import type {
   WebhookState,
   WebhookTestResult,
 } from '../contracts/webhook-log';
-import type { Transport } from './transport';
+import type { Answer, Transport } from './transport';
 import { createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
+/** The service itself may take 15 s and Postgres's 5 s before it answers 503, which is to be heard. */
+const TIMEOUT_MS = 30_000;
 
 /** What an order is created with: `amount` in pounds; `redirect_url` is needed unless the account has a default. */
 export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
+
+export type CreatedOrder = CreatedOrderBody & {
+  /** An earlier call with the same key made it, and this is how it was then: `retrieve` tells how it is now. */
+  replayed: boolean;
+};
 
 export interface Page<T> {
   data: T[];
@@ -38,7 +45,7 @@ export interface ClientOptions {
   /** `sk_…` */
   apiKey: string;
   sellerId: string;
-  /** For each attempt, in ms; 15,000 unless said. */
+  /** For each attempt, in ms; 30,000 unless said. */
   timeoutMs?: number;
   /** Attempts after the first; 3 unless said. */
   maxRetries?: number;
@@ -51,8 +58,12 @@ export interface ClientOptions {
  */
 export type OrderServiceClient = ReturnType<typeof createClient>;
 
-export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = 15_000, maxRetries = 3 }: ClientOptions) {
-  const url = baseUrl.replace(/\/+$/, '') + BASE_PATH;
+/** @throws TypeError for a baseUrl or an apiKey that cannot be one */
+export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS, maxRetries = 3 }: ClientOptions) {
+  if (!isBaseUrl(baseUrl)) throw new TypeError('baseUrl must be an http(s) URL such as https://orders.example');
+  // Told without the key, which would stand in what Headers say of it.
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without blanks');
+  const url = new URL(baseUrl).href.replace(/\/+$/, '') + BASE_PATH;
   const call = createTransport({ url, apiKey, timeoutMs, maxRetries });
   const seller = `/seller/${encodeURIComponent(sellerId)}`;
   const order = (id: string): string => `/order/${encodeURIComponent(id)}`;
@@ -60,21 +71,21 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = 15_000, ma
   return {
     /**
      * Creates an order, once however often the call is made again: it carries an Idempotency-Key.
-     * @param idempotencyKey keep it with the purchase, and a call after a crash of yours gets the same order too
+     * @param idempotencyKey one for each attempt at payment, kept with the cart: a call after a crash of yours gets the
+     * same order too, and a cart whose order has come to nothing gets a new one by a new key
      */
     async create(
       newOrder: NewOrder,
       { idempotencyKey = randomUUID() }: { idempotencyKey?: string } = {},
-    ): Promise<CreatedOrderBody> {
-      return dataOf(
-        call({
-          method: 'POST',
-          path: `${seller}/order/`,
-          body: { data: newOrder },
-          headers: { 'Idempotency-Key': idempotencyKey },
-          repeatable: true,
-        }),
-      );
+    ): Promise<CreatedOrder> {
+      const { body, headers } = await call<{ data: CreatedOrderBody }>({
+        method: 'POST',
+        path: `${seller}/order/`,
+        body: { data: newOrder },
+        headers: { 'Idempotency-Key': idempotencyKey },
+        repeatable: true,
+      });
+      return { ...body.data, replayed: headers.has('Idempotency-Replayed') };
     },
 
     retrieve: (orderId: string): Promise<OrderBody> => dataOf(get(call, `${order(orderId)}/`)),
@@ -84,18 +95,18 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = 15_000, ma
       dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, repeatable: true })),
 
     /** One page of the orders, the newest first. */
-    list: (query: OrderListQuery = {}): Promise<Page<ListedOrderBody>> => get(call, `${seller}/order/`, query),
+    list: (query: OrderListQuery = {}): Promise<Page<ListedOrderBody>> => bodyOf(get(call, `${seller}/order/`, query)),
 
     /** All orders that a query finds, the newest first, page after page as they are asked for. */
     listAll: (query: OrderListQuery = {}): AsyncGenerator<ListedOrderBody> =>
-      everyItem((cursor) => get(call, `${seller}/order/`, { ...query, ...cursor })),
+      everyItem((cursor) => bodyOf(get(call, `${seller}/order/`, { ...query, ...cursor }))),
 
     /** What happened to an order, the oldest first: every change, every attempt at a webhook. */
     timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntryBody>> =>
-      get(call, `${order(orderId)}/timeline/`, query),
+      bodyOf(get(call, `${order(orderId)}/timeline/`, query)),
 
     listWebhooks: (query: PageQuery & { state?: WebhookState } = {}): Promise<Page<WebhookEventBody>> =>
-      get(call, `${seller}/webhook_event/`, query),
+      bodyOf(get(call, `${seller}/webhook_event/`, query)),
 
     /** Has a webhook sent once more; the timeline shows how it went. */
     resendWebhook: (webhookId: string): Promise<WebhookEventBody> =>
@@ -126,12 +137,23 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = 15_000, ma
   };
 }
 
-function get<T>(call: Transport, path: string, query: object = {}): Promise<T> {
+/** Nothing stands behind the path, where the calls' own goes; and a user's password would stand in errors. */
+function isBaseUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, search, hash } = new URL(text);
+  return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
+}
+
+function get<T>(call: Transport, path: string, query: object = {}): Promise<Answer<T>> {
   return call({ method: 'GET', path, query, repeatable: true });
 }
 
-async function dataOf<T>(answer: Promise<{ data: T }>): Promise<T> {
-  return (await answer).data;
+async function bodyOf<T>(answer: Promise<Answer<T>>): Promise<T> {
+  return (await answer).body;
+}
+
+async function dataOf<T>(answer: Promise<Answer<{ data: T }>>): Promise<T> {
+  return (await answer).body.data;
 }
 
 async function* everyItem<T>(pageBehind: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {

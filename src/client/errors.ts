@@ -25,7 +25,7 @@ export class OrderServiceError extends Error {
     return this.problem?.request_id;
   }
 
-  /** With `duplicate_reference`: the order that holds the reference. */
+  /** With `duplicate_reference`: the order that holds the reference. It may be paid, or for another amount: retrieve it. */
   get orderId(): string | undefined {
     return this.problem?.order_id;
   }

@@ -1,9 +1,5 @@
 /** The client of the order service for TypeScript and JavaScript: `import { createClient } from 'order-service/client'`. */
-export type {
-  CreatedOrderBody as CreatedOrder,
-  ListedOrderBody as ListedOrder,
-  OrderBody as Order,
-} from '../contracts/order';
+export type { ListedOrderBody as ListedOrder, OrderBody as Order } from '../contracts/order';
 export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contracts/problem';
 export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook';
 export type {
@@ -12,7 +8,15 @@ export type {
   WebhookEventBody as WebhookEvent,
   WebhookTestResult,
 } from '../contracts/webhook-log';
-export type { ClientOptions, NewOrder, OrderListQuery, OrderServiceClient, Page, PageQuery } from './client';
+export type {
+  ClientOptions,
+  CreatedOrder,
+  NewOrder,
+  OrderListQuery,
+  OrderServiceClient,
+  Page,
+  PageQuery,
+} from './client';
 export { createClient } from './client';
 export { ConnectionError, OrderServiceError, WebhookVerificationError } from './errors';
 export type { Webhook } from './verify-webhook';

@@ -28,7 +28,12 @@ export interface Call {
   repeatable: boolean;
 }
 
-export type Transport = <T>(call: Call) => Promise<T>;
+export interface Answer<T> {
+  body: T;
+  headers: Headers;
+}
+
+export type Transport = <T>(call: Call) => Promise<Answer<T>>;
 
 interface Failure {
   error: OrderServiceError | ConnectionError;
@@ -38,10 +43,13 @@ interface Failure {
 
 /** Makes a call, and makes it again where that is safe and the trouble is one that passes. */
 export function createTransport(options: TransportOptions): Transport {
-  return async <T>(call: Call): Promise<T> => {
+  return async <T>(call: Call): Promise<Answer<T>> => {
+    // What cannot be sent is a mistake of the caller's: it is thrown here as what it is, and not tried again.
+    const address = addressOf(options.url, call);
+    const request = toRequest(options.apiKey, call);
     for (let retries = 0; ; retries++) {
-      const result = await attempt(options, call);
-      if ('value' in result) return result.value as T;
+      const result = await attempt(address, request, options.timeoutMs);
+      if ('body' in result) return result as Answer<T>;
       const { error, retryAfterMs } = result;
       if (retries >= options.maxRetries || retryAfterMs > LONGEST_RETRY_AFTER_MS || !mayRepeat(call, error))
         throw error;
@@ -50,29 +58,33 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-async function attempt(options: TransportOptions, call: Call): Promise<{ value: unknown } | Failure> {
+function toRequest(apiKey: string, { method, body, headers }: Call): RequestInit {
+  return {
+    method,
+    // A redirect would carry the key to another address.
+    redirect: 'manual',
+    headers: new Headers({
+      Accept: 'application/json',
+      Authorization: `Bearer ${apiKey}`,
+      ...(body !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    }),
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  };
+}
+
+async function attempt(address: string, request: RequestInit, timeoutMs: number): Promise<Answer<unknown> | Failure> {
+  const signal = AbortSignal.timeout(timeoutMs);
   let response: Response;
   let text: string;
   try {
-    response = await fetch(addressOf(options.url, call), {
-      method: call.method,
-      // A redirect would carry the key to another address.
-      redirect: 'manual',
-      signal: AbortSignal.timeout(options.timeoutMs),
-      headers: {
-        Accept: 'application/json',
-        Authorization: `Bearer ${options.apiKey}`,
-        ...(call.body !== undefined && { 'Content-Type': 'application/json' }),
-        ...call.headers,
-      },
-      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
-    });
+    response = await fetch(address, { ...request, signal });
     text = await response.text();
   } catch (error) {
-    return { error: toConnectionError(error, options.timeoutMs), retryAfterMs: 0 };
+    return { error: toConnectionError(error, timeoutMs), retryAfterMs: 0 };
   }
   const body = parse(text);
-  if (response.ok && body !== undefined) return { value: body };
+  if (response.ok && body !== undefined) return { body, headers: response.headers };
   const seconds = Number(response.headers.get('Retry-After'));
   return { error: toServiceError(response.status, body), retryAfterMs: seconds > 0 ? seconds * 1000 : 0 };
 }

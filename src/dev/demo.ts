@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import type { Db } from '../db/pool';
-import { createCheckoutKey, createSellerKey, findCaller, insertSeller, insertWebhookSecret } from '../db/sellers';
+import {
+  createCheckoutKey,
+  createSellerKey,
+  findCaller,
+  insertSeller,
+  insertWebhookSecret,
+  liveWebhookSecrets,
+} from '../db/sellers';
 import { generateWebhookSecret } from '../webhooks/sign';
 
 /** What a newcomer needs to try the service; kept in `.data/demo.env`, since Postgres has digests only. */
@@ -14,10 +21,14 @@ export interface DemoAccess {
 
 const NAMES = ['SELLER_ID', 'SELLER_API_KEY', 'CHECKOUT_API_KEY', 'WEBHOOK_SECRET'] as const;
 
-/** The demo seller of an earlier start where its keys are still good, else a new one. */
+/** The demo seller of an earlier start where its keys are still good, with its secret as it is now; else a new one. */
 export async function demoSeller(db: Db, envFile: string): Promise<DemoAccess> {
   const kept = await readEnv(envFile);
-  if (kept && (await findCaller(db, kept.SELLER_API_KEY)) && (await findCaller(db, kept.CHECKOUT_API_KEY))) return kept;
+  if (kept && (await findCaller(db, kept.SELLER_API_KEY)) && (await findCaller(db, kept.CHECKOUT_API_KEY))) {
+    // The newest one outlives those that it was rotated in for.
+    const [newest] = await liveWebhookSecrets(db, kept.SELLER_ID);
+    if (newest !== undefined) return { ...kept, WEBHOOK_SECRET: newest };
+  }
   const id = randomUUID();
   await insertSeller(db, { id, name: 'Demo Shop Ltd', defaultRedirectUrl: 'https://shop.example/thank-you' });
   const secret = generateWebhookSecret();

@@ -109,6 +109,10 @@ test.each<[AccountOptions, RegExp]>([
   [{ rateLimit: '1.5' }, /^--rate-limit must be a whole number$/],
   [{ rateLimit: '' }, /^--rate-limit must be at least 1$/],
   [{ brandColour: 'red', rateLimit: '-1' }, /^--brand-colour .*; --rate-limit /],
+  [
+    { pricing: '{', logo: '/nonexistent', brandColour: 'red', rateLimit: '-1' },
+    /^--logo cannot be read: .*; --pricing is not valid JSON; --brand-colour .*; --rate-limit /,
+  ],
 ])('%j is refused, with what is wrong', (options, expected) => {
   expect(complaint(options)).toMatch(expected);
 });

@@ -52,6 +52,12 @@ describe('help', () => {
     expect(stdout.replace(/\s+/g, ' ')).toContain('its open orders go on');
   });
 
+  test("of update says what counts at once, and of a limit of its own that it comes beside the service's", async () => {
+    const help = (await runCli(['seller', 'update', '--help'])).stdout.replace(/\s+/g, ' ');
+    expect(help).toContain('colour, logo and rate limit at once, for open orders too; the rest for orders from now on');
+    expect(help).toContain("an order must also be within the service's own limit");
+  });
+
   test.each(['', 'seller', 'order'])('is shown where "%s" lacks a command, which is wrong usage', async (group) => {
     const { code, stdout, stderr } = await runCli(group.split(' ').filter(Boolean));
     expect([code, stdout]).toEqual([2, '']);
@@ -85,6 +91,7 @@ test.each([
   ['webhooks list --state lost', /Allowed choices are pending, delivered, exhausted, disabled/],
   ['webhooks list --seller x', /It must be a UUID/],
   ['webhooks list --since yesterday', /It must be a time such as/],
+  ['webhooks list --after x', /'--after <webhook-id>'.*It must be a UUID/],
   ['webhooks list --limit 0', /from 1 to 10000/],
   ['webhook-secret rotate', /missing required argument 'seller-id'/],
   [`webhook-secret rotate ${ID} --overlap-hours -1`, /from 0 to 168 hours/],

@@ -44,6 +44,9 @@ test('webhooks are listed, and resent one by one or all that a filter finds', as
   const seller = stack.seller.id;
   const listed = await answerOf('webhooks', 'list', '--seller', seller, '--state', 'exhausted');
   expect(listed.map(({ order_id }: any) => order_id)).toEqual([...orders].reverse());
+  const page = (...options: string[]) => answerOf('webhooks', 'list', '--seller', seller, '--limit', '2', ...options);
+  expect(await page()).toEqual(listed.slice(0, 2));
+  expect(await page('--after', listed[1].id)).toEqual(listed.slice(2));
   receiver.answerWith(200);
 
   expect(await answerOf('webhooks', 'resend', listed[0].id)).toEqual({ resending: 1 });

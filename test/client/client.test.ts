@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { inspect } from 'node:util';
 import { freePort } from '../../src/dev/ports';
 import type { ClientOptions } from '../../src/client';
 import { ConnectionError, OrderServiceError, createClient } from '../../src/client';
+import { loadConfig } from '../../src/config';
 import { openOrder } from '../support/orders';
 import type { Fault, HttpProxy } from '../support/http-proxy';
 import { startHttpProxy } from '../support/http-proxy';
@@ -98,6 +100,18 @@ test('key and seller are checked', async () => {
   expect((await failureOf(clientOf({ apiKey: 'sk_wrong' }).checkConnection())).code).toBe('unauthorized');
 });
 
+test('a replay says that it is one: the order may have come to an end since', async () => {
+  const [given, options] = [newOrder(), { idempotencyKey: 'attempt-1' }];
+  const { id, replayed } = await clientOf().create(given, options);
+  await clientOf().cancel(id);
+  const again = await clientOf().create(given, options);
+  expect([replayed, again.replayed, again.status]).toEqual([false, true, 'CREATED']);
+  expect((await clientOf().retrieve(again.id)).status).toBe('UNSUCCESSFUL');
+  const next = await clientOf().create(given, { idempotencyKey: 'attempt-2' });
+  expect(next).toMatchObject({ replayed: false, reference: given.reference });
+  expect(next.id).not.toBe(id);
+});
+
 describe('a refusal', () => {
   test('names every failing field, the code and the request', async () => {
     const error = await failureOf(clientOf().create({ ...newOrder(), amount: 0, reference: '' }));
@@ -129,6 +143,58 @@ describe('a refusal', () => {
   });
 });
 
+describe('a mistake in the calling code is thrown as what it is, without a call and without the key:', () => {
+  const circular: Record<string, unknown> = {};
+  circular.self = circular;
+
+  test.each<[string, object, { idempotencyKey?: string }, RegExp]>([
+    ['an amount that JSON does not have', { amount: 12n }, {}, /BigInt/],
+    ['meta_data that hold themselves', { meta_data: circular }, {}, /circular/],
+    ['an Idempotency-Key that no header holds', {}, { idempotencyKey: 'кошик-1' }, /ByteString/],
+    ['an Idempotency-Key of two lines', {}, { idempotencyKey: 'cart\n1' }, /invalid header value/],
+  ])('%s', async (_, fields, options, message) => {
+    const call = clientOf().create({ ...newOrder(), ...fields }, options);
+    const error: unknown = await call.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ name: 'TypeError', message: expect.stringMatching(message) });
+    expect(inspect(error)).not.toContain(seller.key);
+    expect(proxy.requests).toEqual([]);
+  });
+
+  test('a timeout that is none', async () => {
+    await expect(clientOf({ timeoutMs: -1 }).list()).rejects.toMatchObject({ name: 'RangeError' });
+    expect(proxy.requests).toEqual([]);
+  });
+
+  test.each([
+    '',
+    'orders.example',
+    'ftp://orders.example',
+    'https://me:hunter2@orders.example',
+    'https://a.example/?b',
+  ])('the baseUrl %j', (baseUrl) => {
+    const told = 'baseUrl must be an http(s) URL such as https://orders.example';
+    expect(() => clientOf({ baseUrl })).toThrow(new TypeError(told));
+  });
+
+  test.each(['', 'sk_ 1', 'sk_1\n', 'sk_ключ'])('the apiKey %j', (apiKey) => {
+    expect(() => clientOf({ apiKey })).toThrow(new TypeError('apiKey must be printable ASCII without blanks'));
+  });
+});
+
+test('the client waits for longer than the service takes: its 503 is heard, and what it says', async () => {
+  const timeout = jest.spyOn(AbortSignal, 'timeout');
+  await clientOf().list();
+  const { updateTimeoutMs, webhookTimeoutMs } = loadConfig({
+    DATABASE_URL: stack.databaseUrl,
+    CHECKOUT_BASE_URL: 'https://checkout.example',
+  });
+  const STATEMENT_TIMEOUT_MS = 5000;
+  const waited = timeout.mock.calls[0]![0];
+  timeout.mockRestore();
+  expect(waited).toBeGreaterThan(updateTimeoutMs + STATEMENT_TIMEOUT_MS);
+  expect(waited).toBeGreaterThan(webhookTimeoutMs + STATEMENT_TIMEOUT_MS);
+});
+
 describe('trouble that passes:', () => {
   test('a create whose answer was lost is made again, and is one order', async () => {
     proxy.failNext('lose the answer', 'lose the answer');
@@ -140,7 +206,8 @@ describe('trouble that passes:', () => {
   test("a shop's own key makes a create one order across its restarts", async () => {
     const [given, options] = [newOrder(), { idempotencyKey: 'purchase-1' }];
     const first = await clientOf().create(given, options);
-    expect(await clientOf().create(given, options)).toEqual(first);
+    expect(first.replayed).toBe(false);
+    expect(await clientOf().create(given, options)).toEqual({ ...first, replayed: true });
     const error = await failureOf(clientOf().create(newOrder(), options));
     expect(error.code).toBe('idempotency_key_reused');
   });

@@ -1,23 +1,43 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package-root';
 
-/** A shop's project with this package unpacked in it, and none of the packages that the service itself needs. */
+// npm and the compiler take their time on a machine that is busy.
+jest.setTimeout(120_000);
+
+/** A shop's project, in which nothing but this package was installed. */
 let shop: string;
+let installed: string;
 beforeAll(() => {
   shop = mkdtempSync(path.join(tmpdir(), 'order-service-shop-'));
-  const folder = path.join(shop, 'node_modules/order-service');
-  mkdirSync(folder, { recursive: true });
-  const packed = run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', shop], PACKAGE_ROOT);
-  const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
-  run('tar', ['-xzf', path.join(shop, filename), '--strip-components=1', '-C', folder], shop);
+  const tarball = run(process.execPath, [path.join(PACKAGE_ROOT, 'tools/pack-client.mjs')], shop).trim();
+  installed = run('npm', ['install', '--offline', '--no-audit', '--no-fund', `./${tarball}`], shop);
 });
 afterAll(() => rmSync(shop, { recursive: true }));
 
 const run = (command: string, args: string[], cwd: string): string =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+
+test('it is one package, and brings no other', () => {
+  expect(installed).toMatch(/^added 1 package in/m);
+  expect(readdirSync(path.join(shop, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
+    'order-service',
+  ]);
+  const folder = path.join(shop, 'node_modules/order-service');
+  const { dependencies, scripts } = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8')) as object & {
+    dependencies?: unknown;
+    scripts?: unknown;
+  };
+  expect([dependencies, scripts]).toEqual([undefined, undefined]);
+});
+
+test('npm pack by itself, which would bring what the server needs, says what to do instead', () => {
+  const { status, stderr } = spawnSync('npm', ['pack', '--dry-run'], { cwd: PACKAGE_ROOT, encoding: 'utf8' });
+  expect(status).not.toBe(0);
+  expect(stderr).toContain('npm run pack-client');
+});
 
 const USE = `
 const client = createClient({ baseUrl: 'http://127.0.0.1:1', apiKey: 'sk_1', sellerId: '1', maxRetries: 0 });

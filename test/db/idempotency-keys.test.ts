@@ -4,6 +4,7 @@ import type { Db } from '../../src/db/pool';
 import type { TestDatabase } from '../support/database';
 import { createDatabase } from '../support/database';
 import { newOrder, newSeller } from './new-orders';
+import { queryPlan } from './query-plan';
 
 let database: TestDatabase;
 let db: Db;
@@ -57,16 +58,7 @@ test('the keys to forget are found by an index, however many are kept', async ()
   await db.query(`insert into idempotency_key select seller_id, 'key ' || n, request_digest, order_id, response, now()
     from idempotency_key, generate_series(1, 20000) n`);
   await db.query('analyze idempotency_key');
-  let plan = '';
-  // Explains the statement in place of running it.
-  const explaining = {
-    async query(sql: string, values: unknown[]) {
-      const { rows } = await db.query<{ 'QUERY PLAN': string }>(`explain ${sql}`, values);
-      plan = rows.map((row) => row['QUERY PLAN']).join('\n');
-      return { rowCount: 0 };
-    },
-  } as unknown as Db;
-  await pruneIdempotencyKeys(explaining, 30, 1000);
+  const plan = await queryPlan(db, (explaining) => pruneIdempotencyKeys(explaining, 30, 1000));
   expect(plan).toContain('Index Scan using idempotency_key_by_age');
   expect(plan).not.toContain('Seq Scan');
 });

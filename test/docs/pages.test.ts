@@ -1,6 +1,6 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -33,7 +33,9 @@ let receiver: Receiver;
 let folder: string;
 let env: Record<string, string | undefined>;
 beforeAll(async () => {
-  stack = await startStack({ env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000' } });
+  stack = await startStack({
+    env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', RESPONSE_HMAC_HEADER: 'X-Shop-Signature' },
+  });
   await stack.db.query(`update seller set name = 'Demo Shop Ltd'`);
   receiver = await startReceiver();
   folder = mkdtempSync(path.join(tmpdir(), 'order-service-docs-'));
@@ -82,6 +84,12 @@ describe.each(PAGES)('%s', (page, section) => {
     const output = outputs[commands.findIndex((command) => command.index === index)]!;
     expectDocumented(output, blocks.slice(index + 1));
   });
+});
+
+test('no page leaves a key or a secret in the work tree', () => {
+  const left = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const secret = left.filter(({ name }) => /\b([sc]k|whsec)_/.test(readFileSync(path.join(folder, name), 'utf8')));
+  expect(secret.map(({ name }) => name)).toEqual([]);
 });
 
 /** Runs the lines in one shell that ends at the first that fails, and splits what they print at each form feed. */
@@ -139,17 +147,74 @@ describe('docs/client.md', () => {
     expect(listed[0]).toMatch(/^INV-7001 \d{4}-/);
   });
 
+  test('a customer is never sent to an order that is dead, paid, or for another amount', async () => {
+    const then = `
+const report = (id: string, event: string) => fetch(\`\${process.env.API}/order/\${id}/progress/\`, {
+  method: 'POST',
+  headers: { Authorization: \`Bearer \${process.env.CHECKOUT_API_KEY}\`, 'Content-Type': 'application/json' },
+  body: JSON.stringify({ data: { event } }),
+});
+const cart: Cart = { id: 'INV-7003', pence: 30, paymentKey: randomUUID() };
+const seen: unknown[] = [];
+const visit = async () => {
+  const url = await checkOut(cart);
+  const [newest] = (await orders.list({ reference: cart.id, limit: 1 })).data;
+  seen.push([url === newest.order_url ? newest.amount : url, newest.status]);
+  return newest.id;
+};
+const first = await visit();
+seen.push(first === (await visit()));
+await orders.cancel(first);
+const second = await visit();
+seen.push(second !== first);
+Object.assign(cart, { pence: 45, paymentKey: randomUUID() });
+const third = await visit();
+seen.push((await orders.retrieve(second)).status);
+cart.paymentKey = randomUUID();
+seen.push(third === (await visit()));
+for (const event of ['signup_started', 'approved', 'completed']) await report(third, event);
+await visit();
+cart.paymentKey = randomUUID();
+await visit();
+console.log(JSON.stringify(seen));`;
+    const child = start('carts', orders! + then);
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr.pipe(process.stderr);
+    expect(await once(child, 'close')).toEqual([0, null]);
+    const [, , ...rest] = output.trim().split('\n');
+    const paid = 'https://shop.example/paid/INV-7003';
+    expect(JSON.parse(rest.at(-1)!)).toEqual([
+      // Made, and asked for again.
+      ...[[0.3, 'CREATED'], [0.3, 'CREATED'], true],
+      // Cancelled.
+      ...[[0.3, 'CREATED'], true],
+      // The cart has changed: the order for the old one is cancelled.
+      ...[[0.45, 'CREATED'], 'UNSUCCESSFUL'],
+      // The key was lost.
+      ...[[0.45, 'CREATED'], true],
+      // Paid, whatever the key.
+      ...[
+        [paid, 'SUCCESSFUL'],
+        [paid, 'SUCCESSFUL'],
+      ],
+    ]);
+  });
+
   test('the receiver takes webhooks that are ours, and no others', async () => {
     const child = start('receiver', `${webhooks!}\nreceiver.listen(0, () => console.log(receiver.address().port));`);
     child.stderr.pipe(process.stderr);
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const next = async () => (await lines.next()).value as string;
-    const url = `http://127.0.0.1:${await next()}/`;
-    expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
-    await openOrder(stack, { webhook_url: url, reference: 'INV-7002' }, ['signup_started']);
-    expect(await next()).toMatch(/^[0-9a-f-]{36} INV-7002 CREATED PENDING$/);
-    child.kill();
-    await once(child, 'close');
+    try {
+      const url = `http://127.0.0.1:${await next()}/`;
+      expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
+      await openOrder(stack, { webhook_url: url, reference: 'INV-7002' }, ['signup_started']);
+      expect(await next()).toMatch(/^[0-9a-f-]{36} INV-7002 CREATED PENDING$/);
+    } finally {
+      child.kill();
+      await once(child, 'close');
+    }
   });
 
   test('all of it has the right types', () => {
