@@ -26,7 +26,7 @@ const OPTIONS = [
   ['brand-colour <#rrggbb>', 'colour of the checkout page'],
   ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
   ['max-order-amount <pounds>', "the most that one order may come to, below the service's own limit"],
-  ['rate-limit <number>', "requests a minute, instead of the service's own limit"],
+  ['rate-limit <number>', "requests a minute with all keys together, instead of the service's limit for each key"],
 ] as const;
 
 /** @param removable adds a `--no-` form to each */

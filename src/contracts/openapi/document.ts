@@ -25,7 +25,7 @@ Sellers create orders, send their customers to \`order_url\`, and hear by webhoo
   405, with \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457): go by \`code\`, which is stable.
 - **Repeating** a call is safe after a timeout, a 429 or a 503; give \`createOrder\` an \`Idempotency-Key\`.
-- **Rate limits** count requests by key and by address; \`RateLimit\` and \`RateLimit-Policy\` tell of them
+- **Rate limits** count requests by key or seller, and by address; \`RateLimit\` and \`RateLimit-Policy\` tell of them
   (draft-ietf-httpapi-ratelimit-headers-11), and a 429 says in \`Retry-After\` when to come back.
 - **Signed answers**: an operator can set a header for the HMAC-SHA256 of each answer's body, by the key that was presented.
 - **Times** are ISO 8601 in UTC, **amounts** JSON numbers in pounds.
