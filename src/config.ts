@@ -34,7 +34,7 @@ const settings = z.object({
     .regex(/^[^\s:]+:\d+$/, 'must be host:port')
     .optional(),
   TRUSTED_PROXIES: integer(0, 10).default(0),
-  // The largest order that the contract allows fits.
+  // Sellers are promised 64 KiB.
   MAX_BODY_BYTES: integer(65_536, 16_777_216).default(65_536),
   MAX_HEADER_BYTES: integer(4096, 1_048_576).default(16_384),
   MAX_CONNECTIONS: integer(1, 1_000_000).default(10_000),
