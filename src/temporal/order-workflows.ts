@@ -89,18 +89,8 @@ export function createOrderWorkflows(
   client: Client,
   { startTimeoutMs, updateTimeoutMs }: { startTimeoutMs: number; updateTimeoutMs: number },
 ): OrderWorkflows {
-  /** The SDK notices its deadline only after its wait between two tries, which may be 6 s. */
-  async function within<T>(timeoutMs: number, call: () => Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const timeUp = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer from Temporal in ${timeoutMs} ms`)), timeoutMs);
-    });
-    try {
-      return await Promise.race([client.withDeadline(Date.now() + timeoutMs, call), timeUp]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
+  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+    client.withDeadline(Date.now() + timeoutMs, call);
 
   async function update(order: Order, request: ChangeRequest, { resume, updateId }: UpdateTry): Promise<Order> {
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
