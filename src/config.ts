@@ -34,6 +34,15 @@ const settings = z.object({
     .regex(/^[^\s:]+:\d+$/, 'must be host:port')
     .optional(),
   TRUSTED_PROXIES: integer(0, 10).default(0),
+  // Sellers are promised 64 KiB.
+  MAX_BODY_BYTES: integer(65_536, 16_777_216).default(65_536),
+  MAX_HEADER_BYTES: integer(4096, 1_048_576).default(16_384),
+  MAX_CONNECTIONS: integer(1, 1_000_000).default(10_000),
+  HEADERS_TIMEOUT_MS: ms(100, 600_000).default(10_000),
+  REQUEST_TIMEOUT_MS: ms(100, 600_000).default(20_000),
+  KEEP_ALIVE_TIMEOUT_MS: ms(1000, 3_600_000).default(65_000),
+  // Longer than any call may take.
+  STALL_TIMEOUT_MS: ms(65_000, 3_600_000).default(90_000),
   RATE_LIMIT_WINDOW_MS: ms(1000, 3_600_000).default(10_000),
   RATE_LIMIT_KEY: integer(1, 1e9).default(1000),
   RATE_LIMIT_ADDRESS: integer(1, 1e9).default(5000),
@@ -84,16 +93,21 @@ const databaseSettings = settings.pick({ NODE_ENV: true, LOG_LEVEL: true, DATABA
 const workflowSettings = settings.pick({ UPDATE_TIMEOUT_MS: true, START_TIMEOUT_MS: true });
 const checkoutSettings = settings.pick({ CHECKOUT_BASE_URL: true });
 
-const environment = settings.refine(
-  (env) => env.NODE_ENV !== 'production' || !env.WEBHOOK_ALLOW_PRIVATE || env.WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION,
-  {
-    path: ['WEBHOOK_ALLOW_PRIVATE'],
-    error:
-      'lets sellers reach this network; in production it must be said twice, with WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true',
-    // Beside what else is wrong, not after it.
-    when: () => true,
-  },
-);
+const environment = settings
+  .refine(
+    (env) => env.NODE_ENV !== 'production' || !env.WEBHOOK_ALLOW_PRIVATE || env.WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION,
+    {
+      path: ['WEBHOOK_ALLOW_PRIVATE'],
+      error:
+        'lets sellers reach this network; in production it must be said twice, with WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true',
+      // Beside what else is wrong, not after it.
+      when: () => true,
+    },
+  )
+  .refine((env) => env.HEADERS_TIMEOUT_MS <= env.REQUEST_TIMEOUT_MS, {
+    path: ['HEADERS_TIMEOUT_MS'],
+    error: 'must be at most REQUEST_TIMEOUT_MS, of which it is a part',
+  });
 
 /** What every process that has business with Postgres needs. */
 export interface DatabaseConfig {
@@ -117,6 +131,16 @@ export interface Config extends DatabaseConfig, WorkflowConfig {
   metricsAddress: string | undefined;
   /** Proxies in front, whose word on who calls is taken. */
   trustedProxies: number;
+  /** What a request and its connection may take, before the API looks at it. */
+  http: {
+    maxBodyBytes: number;
+    maxHeaderBytes: number;
+    maxConnections: number;
+    headersTimeoutMs: number;
+    requestTimeoutMs: number;
+    keepAliveTimeoutMs: number;
+    stallTimeoutMs: number;
+  };
   /** Requests in a window: with one key, from one address, from one with keys that are refused, and with one pay link. */
   rateLimits: { windowMs: number; key: number; address: number; authFailures: number; payLink: number };
   /** Carries base64 HMAC-SHA256 of each authenticated answer's body; none by default. */
@@ -173,6 +197,15 @@ export function loadConfig(env: Environment): Config {
     workerHealthPort: data.WORKER_HEALTH_PORT,
     metricsAddress: data.METRICS_ADDRESS,
     trustedProxies: data.TRUSTED_PROXIES,
+    http: {
+      maxBodyBytes: data.MAX_BODY_BYTES,
+      maxHeaderBytes: data.MAX_HEADER_BYTES,
+      maxConnections: data.MAX_CONNECTIONS,
+      headersTimeoutMs: data.HEADERS_TIMEOUT_MS,
+      requestTimeoutMs: data.REQUEST_TIMEOUT_MS,
+      keepAliveTimeoutMs: data.KEEP_ALIVE_TIMEOUT_MS,
+      stallTimeoutMs: data.STALL_TIMEOUT_MS,
+    },
     rateLimits: {
       windowMs: data.RATE_LIMIT_WINDOW_MS,
       key: data.RATE_LIMIT_KEY,

@@ -60,11 +60,12 @@ export async function startServer(
         ? undefined
         : createCheckout({ deps, limits, notice: NOTICES[lender], retentionMs: applicationRetentionMs }),
     trustedProxies: config.trustedProxies,
+    maxBodyBytes: config.http.maxBodyBytes,
     log,
     responseHmacHeader: config.responseHmacHeader,
     isServing: () => serving,
   });
-  const http = await listen(app, config.port, config.host);
+  const http = await listen(app, config.port, config.host, config.http);
   log.info({ port: http.port }, 'API is up');
   return {
     port: http.port,

@@ -148,7 +148,7 @@ function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logg
   const app = new Koa();
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(healthRoutes(db, isServing).routes());
-  return listen(app, config.workerHealthPort, config.host);
+  return listen(app, config.workerHealthPort, config.host, config.http);
 }
 
 if (require.main === module) {

@@ -28,6 +28,15 @@ test('a database and a checkout are all that must be told', () => {
     databaseUrl: REQUIRED.DATABASE_URL,
     checkoutBaseUrl: 'https://checkout.example',
     trustedProxies: 0,
+    http: {
+      maxBodyBytes: 65_536,
+      maxHeaderBytes: 16_384,
+      maxConnections: 10_000,
+      headersTimeoutMs: 10_000,
+      requestTimeoutMs: 20_000,
+      keepAliveTimeoutMs: 65_000,
+      stallTimeoutMs: 90_000,
+    },
     rateLimits: { windowMs: 10_000, key: 1000, address: 5000, authFailures: 20, payLink: 100 },
     hostedCheckout: { lender: 'none', sandboxReferralMs: 20_000, applicationRetentionMs: 30 * 86_400_000 },
     maxAmountPence: 1_000_000_000,
@@ -54,6 +63,13 @@ const WRONG: Record<string, string> = {
   WORKER_HEALTH_PORT: '-1',
   METRICS_ADDRESS: 'nowhere',
   TRUSTED_PROXIES: '127.0.0.1',
+  MAX_BODY_BYTES: '64kb',
+  MAX_HEADER_BYTES: '100',
+  MAX_CONNECTIONS: '0',
+  HEADERS_TIMEOUT_MS: '0',
+  REQUEST_TIMEOUT_MS: 'never',
+  KEEP_ALIVE_TIMEOUT_MS: '-1',
+  STALL_TIMEOUT_MS: '1000',
   RATE_LIMIT_WINDOW_MS: '10',
   RATE_LIMIT_KEY: '0',
   RATE_LIMIT_ADDRESS: '-1',
@@ -92,6 +108,13 @@ test.each(Object.entries(WRONG))('a wrong %s is reported alone, and not as missi
   const lines = complaints({ ...REQUIRED, [name]: value });
   expect(namesOf(lines)).toEqual([name]);
   expect(lines[0]).not.toContain('missing');
+});
+
+test('headers, which are a part of the request, are given no longer than the whole', () => {
+  expect(complaints({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20001' })).toEqual([
+    'HEADERS_TIMEOUT_MS: must be at most REQUEST_TIMEOUT_MS, of which it is a part',
+  ]);
+  expect(complaints({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20000' })).toEqual([]);
 });
 
 test('no value is told: it may be a secret', () => {

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
 import { createAuthentication } from './authenticate';
+import { createBodyReaders } from './body';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
 import { healthRoutes } from './health-routes';
@@ -20,6 +21,7 @@ export interface AppOptions {
   limits: RateLimits;
   /** How many proxies of our own a request passes; each appends to X-Forwarded-For whom it heard it from. */
   trustedProxies: number;
+  maxBodyBytes: number;
   log: Logger;
   /** Name of the header that signs answers; undefined: none does. */
   responseHmacHeader: string | undefined;
@@ -30,7 +32,7 @@ export interface AppOptions {
 
 /** The API as a Koa application. */
 export function createApp(options: AppOptions): Koa<State> {
-  const { deps, limits, trustedProxies, log, responseHmacHeader, isServing, checkout } = options;
+  const { deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout } = options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // What gets past the problem renderer is a socket that went away under us.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
@@ -41,10 +43,11 @@ export function createApp(options: AppOptions): Koa<State> {
   serve(app, healthRoutes(deps.db, isServing));
   app.use(limits.countAddress);
   const authenticate = createAuthentication(deps.db, limits);
-  const document = createOpenApiDocument(BASE_PATH, deps.rules);
-  for (const router of [orderRoutes(deps, authenticate), webhookRoutes(deps, authenticate), docsRoutes(document)]) {
-    serve(app, router);
-  }
+  const document = createOpenApiDocument(BASE_PATH, deps.rules, maxBodyBytes);
+  const bodies = createBodyReaders(maxBodyBytes);
+  serve(app, orderRoutes(deps, authenticate, bodies));
+  serve(app, webhookRoutes(deps, authenticate, bodies));
+  serve(app, docsRoutes(document));
   return app;
 }
 

@@ -14,20 +14,26 @@ export type Authenticate = ReturnType<typeof createAuthentication>;
 export function createAuthentication(db: Db, limits: RateLimits) {
   return (kind: Caller['kind']) =>
     async (ctx: Context, next: Next): Promise<void> => {
-      const key = BEARER.exec(ctx.get('Authorization'))?.[1] ?? '';
-      await limits.checkFailures(ctx, key);
-      const caller = key === '' ? undefined : await findCaller(db, key);
+      const key = BEARER.exec(ctx.get('Authorization'))?.[1];
+      // No guess at a key: the limit of the address is enough.
+      if (key === undefined) throw unauthorized(kind);
+      limits.checkFailures(ctx, key);
+      const caller = await findCaller(db, key);
       if (caller?.kind !== kind) {
         await limits.countFailure(ctx, key);
-        throw new Problem('unauthorized', `Send "Authorization: Bearer <key>" with a live ${kind} key.`, {
-          headers: { 'WWW-Authenticate': 'Bearer' },
-        });
+        throw unauthorized(kind);
       }
       ctx.state.caller = caller;
       ctx.state.apiKey = key;
-      await limits.countKey(ctx, key, caller.kind === 'seller' ? caller.seller.rateLimit : null);
+      await limits.countCaller(ctx, key, caller);
       await next();
     };
+}
+
+function unauthorized(kind: Caller['kind']): Problem {
+  return new Problem('unauthorized', `Send "Authorization: Bearer <key>" with a live ${kind} key.`, {
+    headers: { 'WWW-Authenticate': 'Bearer' },
+  });
 }
 
 /**

@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { STATUS_CODES, createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import { Problem } from '../contracts/problem';
 
 /** Node's own defaults are made for browsers and uploads; an API call is small and quick. Times in ms. */
-const LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 20_000,
-  keepAliveTimeout: 65_000,
-  connectionsCheckingInterval: 2000,
+export interface HttpSettings {
+  /** Of request line and headers together. */
+  maxHeaderBytes: number;
+  maxConnections: number;
+  headersTimeoutMs: number;
+  requestTimeoutMs: number;
+  keepAliveTimeoutMs: number;
   /** For a connection on which nothing moves, as under a caller who does not read: longer than any call takes. */
-  stallTimeout: 90_000,
-  maxConnections: 10_000,
-};
-const MAX_HEADER_SIZE = 16 * 1024;
+  stallTimeoutMs: number;
+}
+
 /** For a caller to read why he is hung up on. */
 const LINGER_MS = 1000;
 /** Node's name for it. */
@@ -40,16 +41,35 @@ export async function listen(
   app: Pick<Koa, 'callback'>,
   port: number,
   host: string,
-  limits: Partial<typeof LIMITS> = {},
+  settings: HttpSettings,
 ): Promise<HttpServer> {
   const handle = app.callback();
-  const { maxConnections, stallTimeout, ...times } = { ...LIMITS, ...limits };
-  const server = createServer({ ...times, maxHeaderSize: MAX_HEADER_SIZE }, (request, response) => {
+  const options = {
+    maxHeaderSize: settings.maxHeaderBytes,
+    headersTimeout: settings.headersTimeoutMs,
+    requestTimeout: settings.requestTimeoutMs,
+    keepAliveTimeout: settings.keepAliveTimeoutMs,
+    // One without is answered here, as a problem.
+    requireHostHeader: false,
+    connectionsCheckingInterval: Math.ceil(settings.headersTimeoutMs / 5),
+  };
+  /** The response that each connection had last, or is having. */
+  const latest = new WeakMap<Socket, ServerResponse>();
+  const server = createServer(options, (request, response) => {
+    latest.set(request.socket, response);
+    if (request.httpVersion === '1.1' && request.headers.host === undefined) {
+      refuse(response, new Problem('bad_request', 'A request names its Host.'));
+      return;
+    }
     void handle(request, response);
   });
-  server.maxConnections = maxConnections;
-  server.setTimeout(stallTimeout);
-  server.on('clientError', answerUnreadable);
+  server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+    latest.set(request.socket, response);
+    refuse(response, new Problem('bad_request', 'No Expect is met but 100-continue.'));
+  });
+  server.maxConnections = settings.maxConnections;
+  server.setTimeout(settings.stallTimeoutMs);
+  server.on('clientError', (error, socket: Socket) => answerUnreadable(error, socket, settings, latest.get(socket)));
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
@@ -67,27 +87,52 @@ async function close(server: Server, graceMs: number): Promise<void> {
 }
 
 /** What Node's parser refuses never reaches Koa; it is answered in the same form as far as a bare socket allows. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerUnreadable(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  settings: HttpSettings,
+  latest: ServerResponse | undefined,
+): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
   if (error.code === REQUEST_TIMEOUT) timedOut.add(socket);
-  const problem = toProblem(error.code);
-  const requestId = randomUUID();
-  const body = JSON.stringify(problem.toBody('/', requestId));
-  socket.end(
-    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}\r\n` +
-      `Content-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `X-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
-  );
+  // What was answered before its body came, as by a 401, has had its answer.
+  const isAnswered = latest?.writableEnded && !latest.req.complete;
+  socket.end(isAnswered ? '' : toMessage(toProblem(error.code, settings)));
   // One who goes on sending would keep the connection for as long as he likes.
   setTimeout(() => socket.destroy(), LINGER_MS).unref();
 }
 
-function toProblem(errorCode: string | undefined): Problem {
+/** Answers a request that does not get as far as Koa; its body is not read. */
+function refuse(response: ServerResponse, problem: Problem): void {
+  const { headers, body } = render(problem);
+  response.writeHead(problem.status, headers).end(body);
+}
+
+function toMessage(problem: Problem): string {
+  const { headers, body } = render(problem);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function render(problem: Problem): { headers: Record<string, string>; body: string } {
+  const requestId = randomUUID();
+  const body = JSON.stringify(problem.toBody('/', requestId));
+  const headers = {
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'X-Request-Id': requestId,
+    'Cache-Control': 'no-store',
+    Connection: 'close',
+  };
+  return { headers, body };
+}
+
+function toProblem(errorCode: string | undefined, { maxHeaderBytes }: HttpSettings): Problem {
   if (errorCode === 'HPE_HEADER_OVERFLOW') {
-    return new Problem('headers_too_large', `Request line and headers may be ${MAX_HEADER_SIZE} bytes together.`);
+    return new Problem('headers_too_large', `Request line and headers may be ${maxHeaderBytes} bytes together.`);
   }
   if (errorCode === REQUEST_TIMEOUT) {
     return requestTimeout();

@@ -17,13 +17,18 @@ import type { RetrievedOrder } from '../orders/read-order';
 import { retrieveByPayLink, retrieveOrder } from '../orders/read-order';
 import type { Authenticate } from './authenticate';
 import { sellerOf } from './authenticate';
-import { jsonBody, validate, validateQuery } from './body';
+import type { BodyReaders } from './body';
+import { validate, validateQuery } from './body';
 import type { Context, State } from './context';
 import { answerPage } from './page';
 
 export const BASE_PATH = '/api/lending/edge/ecommerce';
 
-export function orderRoutes(deps: OrderDependencies, authenticate: Authenticate): Router<State> {
+export function orderRoutes(
+  deps: OrderDependencies,
+  authenticate: Authenticate,
+  { jsonBody }: BodyReaders,
+): Router<State> {
   const router = new Router<State>({ prefix: BASE_PATH });
   const seller = authenticate('seller');
   const checkout = authenticate('checkout');

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { digestOf } from '../db/keys';
+import type { Caller } from '../db/sellers';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
 import type { RequestCounter, Usage } from './request-counter';
@@ -16,7 +17,7 @@ export interface RateLimitSettings {
   address: number;
   /** From one address, with keys that are refused. */
   authFailures: number;
-  /** With one key. */
+  /** With one key, unless its account has a limit of its own. */
   key: number;
   /** With one pay link. */
   payLink: number;
@@ -25,21 +26,22 @@ export interface RateLimitSettings {
 type Ctx = Pick<Context, 'ip' | 'append'>;
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** Each limit that applies is told in the headers of draft-ietf-httpapi-ratelimit-headers-11. Key '' stands for none. */
+/** Each limit that applies is told in the headers of draft-ietf-httpapi-ratelimit-headers-11. */
 export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logger) {
-  const counter = (name: string, limit: number): RequestCounter =>
-    createCounter(db, { name, limit, windowMs: settings.windowMs }, log);
-  const addresses = counter('address', settings.address);
-  const failures = counter('auth-failures', settings.authFailures);
-  const keys = counter('key', settings.key);
-  const payLinks = counter('pay-link', settings.payLink);
+  const counter = (name: string, windowMs = settings.windowMs): RequestCounter =>
+    createCounter(db, { name, windowMs }, log);
+  const addresses = counter('address');
+  const failures = counter('auth-failures');
+  const keys = counter('key');
+  const sellers = counter('seller', MINUTE_MS);
+  const payLinks = counter('pay-link');
   /** Digests, as many as there are keys at the most. */
   const validKeys = new Set<string>();
 
   return {
     /** A middleware for all that counts: nothing is done for a request before. */
     countAddress: async (ctx: Ctx, next: Next): Promise<void> => {
-      await count(ctx, addresses, clientNetwork(ctx.ip));
+      await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
       await next();
     },
 
@@ -48,8 +50,8 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
      * last time: a worker of a shop with an old key must not stop the others.
      * @throws Problem `rate_limited`
      */
-    async checkFailures(ctx: Ctx, key: string): Promise<void> {
-      const usage = await failures.peek(clientNetwork(ctx.ip));
+    checkFailures(ctx: Ctx, key: string): void {
+      const usage = failures.peek(clientNetwork(ctx.ip), settings.authFailures);
       if (!usage || usage.used < usage.limit || validKeys.has(idOf(key))) return;
       tell(ctx, failures, usage);
       throw rateLimited(failures, usage);
@@ -57,23 +59,26 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
 
     async countFailure(ctx: Ctx, key: string): Promise<void> {
       validKeys.delete(idOf(key));
-      tell(ctx, failures, await failures.add(clientNetwork(ctx.ip)));
+      tell(ctx, failures, await failures.add(clientNetwork(ctx.ip), settings.authFailures));
     },
 
     /**
-     * @param perMinute the caller's own limit; null where the service's applies
+     * Counts a request with a key that is valid. Where the seller's account has a limit, all its keys together are held
+     * to that, in place of the service's limit for each key.
      * @throws Problem `rate_limited`
      */
-    async countKey(ctx: Ctx, key: string, perMinute: number | null): Promise<void> {
-      const id = idOf(key);
-      validKeys.add(id);
-      const ownLimit = perMinute === null ? undefined : Math.ceil((perMinute * settings.windowMs) / MINUTE_MS);
-      await count(ctx, keys, id, ownLimit);
+    async countCaller(ctx: Ctx, key: string, caller: Caller): Promise<void> {
+      validKeys.add(idOf(key));
+      if (caller.kind === 'seller' && caller.seller.rateLimit !== null) {
+        await count(ctx, sellers, caller.seller.id, caller.seller.rateLimit);
+      } else {
+        await count(ctx, keys, idOf(key), settings.key);
+      }
     },
 
     /** @throws Problem `rate_limited` */
     async countPayLink(ctx: Ctx, payLinkId: string): Promise<void> {
-      await count(ctx, payLinks, idOf(payLinkId));
+      await count(ctx, payLinks, idOf(payLinkId), settings.payLink);
     },
   };
 }
@@ -82,8 +87,8 @@ const idOf = (key: string): string => digestOf(key).toString('hex');
 const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
 /** @throws Problem `rate_limited` */
-async function count(ctx: Ctx, counter: RequestCounter, client: string, ownLimit?: number): Promise<void> {
-  const usage = await counter.add(client, ownLimit);
+async function count(ctx: Ctx, counter: RequestCounter, client: string, limit: number): Promise<void> {
+  const usage = await counter.add(client, limit);
   tell(ctx, counter, usage);
   if (usage.used > usage.limit) throw rateLimited(counter, usage);
 }

@@ -1,17 +1,14 @@
 import type { Logger } from 'pino';
-import type { RateLimiterRes } from 'rate-limiter-flexible';
-import { RLWrapperTimeouts, RateLimiterMemory, RateLimiterPostgres } from 'rate-limiter-flexible';
+import { RLWrapperTimeouts, RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { Db } from '../db/pool';
 
-/** A process shares its count each time it has grown by this part of the limit. */
+/** The part of a limit that a process does not let through on its own: Postgres must know. */
 const STEP = 1 / 50;
-/** No request waits longer than this for the shared count. */
+/** For Postgres to answer a share. */
 const SHARE_TIMEOUT_MS = 500;
 
 export interface CounterOptions {
   name: string;
-  /** Requests that a client may make in a window, unless it has a limit of its own. */
-  limit: number;
   windowMs: number;
 }
 
@@ -26,57 +23,109 @@ export interface Usage {
 /** Counts the requests of each client in a window that starts with its first one. */
 export interface RequestCounter extends CounterOptions {
   /**
-   * Counts one more. Never rejects: where the shared count can't be had, this process's own one stands in.
-   * @param limit the client's own
+   * Counts one more, unless the limit is known to be reached. Never rejects: where the shared count can't be had, this
+   * process's own one stands in.
+   * @returns more used than the limit where the request is beyond it
    */
-  add(client: string, limit?: number): Promise<Usage>;
+  add(client: string, limit: number): Promise<Usage>;
   /** The count as far as this process knows it; undefined where it knows of none. */
-  peek(client: string): Promise<Usage | undefined>;
+  peek(client: string, limit: number): Usage | undefined;
+}
+
+/** What this process knows of a client's window. */
+interface Count {
+  endsAt: number;
+  /** By all processes as Postgres last told it, and by this one since. */
+  used: number;
+  /** Of these, what the next share tells Postgres. */
+  unsent: number;
+  /** Of these, what was let through before Postgres has confirmed it. */
+  loose: number;
+  /** The share under way: one at a time for each client. */
+  sharing: Promise<Share | undefined> | undefined;
+}
+
+/** What Postgres answered: the total, of which the requests just shared are the last. */
+interface Share {
+  total: number;
+  shared: number;
 }
 
 /**
- * A counter that all processes share through Postgres. A write for each request would be dear, so a process counts in
- * memory and shares in steps: each further process may let a step through beyond the limit, and none where the limit is
- * 50 or less. What is over the limit is refused without Postgres.
+ * A counter that all processes share through Postgres. A write for each request would be dear, so a process lets requests
+ * through on its own as long as Postgres misses less than a step of them; the others wait until they are counted there,
+ * all at once. So one process lets nothing through beyond the limit, however many requests come at once; of several each
+ * may let less than a step through, which is nothing where the limit is 50 or less. What is known to be beyond the limit
+ * is refused without Postgres. Where Postgres fails, those who wait are let through at once by the process's own count.
  */
-export function createCounter(db: Db, options: CounterOptions, log: Logger): RequestCounter {
-  const { name, windowMs } = options;
-  // Points are what the library itself would refuse by; here it only counts.
-  const rules = { keyPrefix: name, points: options.limit, duration: windowMs / 1000 };
-  const own = new RateLimiterMemory(rules);
-  const unshared = new RateLimiterMemory(rules);
-  const postgres = new RateLimiterPostgres({ ...rules, storeClient: db, tableName: 'rate_limit', tableCreated: true });
-  const shared = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: SHARE_TIMEOUT_MS });
+export function createCounter(db: Db, { name, windowMs }: CounterOptions, log: Logger): RequestCounter {
+  const postgres = new RateLimiterPostgres({
+    keyPrefix: name,
+    // Demanded, but of use only to the library's own way of refusing.
+    points: 0,
+    duration: windowMs / 1000,
+    storeClient: db,
+    tableName: 'rate_limit',
+    tableCreated: true,
+  });
+  const postgresInTime = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: SHARE_TIMEOUT_MS });
+  const counts = new Map<string, Count>();
+  const forgetEnded = (): void => counts.forEach(({ endsAt }, client) => endsAt <= Date.now() && counts.delete(client));
+  setInterval(forgetEnded, windowMs).unref();
 
-  function toUsage({ consumedPoints, msBeforeNext }: RateLimiterRes, limit: number): Usage {
-    // The clocks of two machines may differ, and to the library a window of 0 has no end.
-    return { limit, used: consumedPoints, resetMs: Math.min(Math.max(msBeforeNext, 1), windowMs) };
+  function find(client: string): Count | undefined {
+    const count = counts.get(client);
+    return count && count.endsAt > Date.now() ? count : undefined;
   }
 
-  async function share(client: string, count: number, limit: number): Promise<Usage | undefined> {
-    await unshared.delete(client);
+  function begin(client: string): Count {
+    const count = { endsAt: Date.now() + windowMs, used: 0, unsent: 0, loose: 0, sharing: undefined };
+    counts.set(client, count);
+    return count;
+  }
+
+  function toUsage({ endsAt }: Count, used: number, limit: number): Usage {
+    return { limit, used, resetMs: Math.max(endsAt - Date.now(), 1) };
+  }
+
+  async function share(client: string, count: Count): Promise<Share | undefined> {
+    const { unsent: shared, loose } = count;
+    count.unsent = 0;
     try {
-      const usage = toUsage(await shared.penalty(client, count), limit);
-      await own.set(client, usage.used, usage.resetMs / 1000);
-      return usage;
+      const { consumedPoints: total, msBeforeNext } = await postgresInTime.penalty(client, shared);
+      count.used = total + count.unsent;
+      // The clocks of two machines may differ.
+      count.endsAt = Date.now() + Math.min(msBeforeNext, windowMs);
+      return { total, shared };
     } catch (error) {
       log.warn({ err: error, limit: name }, 'rate limit not shared with other processes');
       return undefined;
+    } finally {
+      count.loose -= loose;
+      count.sharing = undefined;
     }
   }
 
   return {
-    ...options,
-    async add(client, limit = options.limit) {
-      const usage = toUsage(await own.penalty(client), limit);
-      if (usage.used > limit) return usage;
-      const { consumedPoints: count } = await unshared.penalty(client);
-      const step = Math.ceil(limit * STEP);
-      return (count >= step && (await share(client, count, limit))) || usage;
+    name,
+    windowMs,
+    async add(client, limit) {
+      const count = find(client) ?? begin(client);
+      if (count.used >= limit) return toUsage(count, count.used + 1, limit);
+      const used = ++count.used;
+      const place = ++count.unsent;
+      if (count.loose + 1 < Math.ceil(limit * STEP)) {
+        count.loose++;
+        return toUsage(count, used, limit);
+      }
+      // Who comes during a share waits for it, and shares with all others who did.
+      const isAway = count.sharing && !(await count.sharing);
+      const answer = isAway ? undefined : await (count.sharing ??= share(client, count));
+      return toUsage(count, answer ? answer.total - answer.shared + place : used, limit);
     },
-    async peek(client) {
-      const counted = await own.get(client);
-      return counted ? toUsage(counted, options.limit) : undefined;
+    peek(client, limit) {
+      const count = find(client);
+      return count && toUsage(count, count.used, limit);
     },
   };
 }

@@ -11,13 +11,18 @@ import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
 import type { Authenticate } from './authenticate';
 import { sellerOf } from './authenticate';
-import { hasBody, jsonBody, optionalJsonBody, validate, validateQuery } from './body';
+import type { BodyReaders } from './body';
+import { hasBody, validate, validateQuery } from './body';
 import type { State } from './context';
 import { BASE_PATH, orderIdOf } from './order-routes';
 import { answerPage } from './page';
 
 /** What a seller sees and does of their webhooks: the log, resends, the signing secret, a test. */
-export function webhookRoutes(deps: OrderDependencies, authenticate: Authenticate): Router<State> {
+export function webhookRoutes(
+  deps: OrderDependencies,
+  authenticate: Authenticate,
+  { jsonBody, optionalJsonBody }: BodyReaders,
+): Router<State> {
   const router = new Router<State>({ prefix: BASE_PATH });
   const seller = authenticate('seller');
   const testSchema = webhookTestRequestSchema(deps.rules);

@@ -34,7 +34,7 @@ const OPTIONS = [
     'max-order-amount <pounds>',
     "the most that one order may come to; an order must also be within the service's own limit",
   ],
-  ['rate-limit <number>', "requests a minute, instead of the service's own limit"],
+  ['rate-limit <number>', "requests a minute with all keys together, instead of the service's limit for each key"],
 ] as const;
 
 /** @param removable adds a `--no-` form to each */

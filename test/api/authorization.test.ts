@@ -31,10 +31,13 @@ function call(route: string, whose: Whose, parameter: string, key: string | null
   });
 }
 
-/** All of an answer but what names the request: if two are the same, a caller cannot tell them apart. */
+/**
+ * All of an answer but what names the request and what is left of the limits, which says no more than whether there was
+ * a key: if two are the same, a caller cannot tell them apart.
+ */
 function seen({ status, headers, body }: Answer): unknown {
   const shown = [...headers].filter(
-    ([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit'].includes(name),
+    ([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit', 'ratelimit-policy'].includes(name),
   );
   return { status, shown, body: JSON.stringify({ ...body, request_id: '', instance: '' }) };
 }

@@ -1,4 +1,4 @@
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import type { Answer } from '../support/api';
 import { BASE } from '../support/api';
 import { expectProblem, pointers } from '../support/problems';
@@ -168,6 +168,12 @@ describe('the content type', () => {
     expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
   });
 
+  test.each(['utf-16', 'UTF-16LE', 'iso-8859-1', '"utf-7"'])('with the charset %s is refused: 415', async (charset) => {
+    const type = `application/json; charset=${charset}`;
+    const problem = expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
+    expect(problem.detail).toMatch(/UTF-8/);
+  });
+
   test('may not be left out', async () => {
     const { api, seller } = stack;
     const url = `${api.url}${BASE}/seller/${seller.id}/order/`;
@@ -204,8 +210,10 @@ describe('the size', () => {
 });
 
 describe('the content encoding', () => {
-  test('may be gzip', async () => {
-    expect((await post(gzipSync(order('gzipped')), { 'Content-Encoding': 'gzip' })).status).toBe(201);
+  const PACKED = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+
+  test.each(Object.entries(PACKED))('may be %s', async (encoding, pack) => {
+    expect((await post(pack(order(encoding)), { 'Content-Encoding': encoding })).status).toBe(201);
   });
 
   test('that is not what the body has is refused: 400', async () => {
@@ -213,7 +221,9 @@ describe('the content encoding', () => {
   });
 
   test('that we do not know is refused: 415', async () => {
-    expectProblem(await post(order('x'), { 'Content-Encoding': 'zstd' }), 415, 'unsupported_media_type');
+    const answer = await post(order('x'), { 'Content-Encoding': 'zstd' });
+    const { detail } = expectProblem(answer, 415, 'unsupported_media_type');
+    for (const encoding of Object.keys(PACKED)) expect(detail).toContain(encoding);
   });
 });
 

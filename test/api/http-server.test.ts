@@ -2,12 +2,14 @@ import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import Koa from 'koa';
 import { pino } from 'pino';
-import { jsonBody } from '../../src/api/body';
+import { createBodyReaders } from '../../src/api/body';
 import type { State } from '../../src/api/context';
 import type { HttpServer } from '../../src/api/http-server';
+import type { HttpSettings } from '../../src/api/http-server';
 import { listen } from '../../src/api/http-server';
 import { renderProblems } from '../../src/api/problems';
 import { requestLog } from '../../src/api/request-log';
+import { HTTP } from '../support/http-settings';
 import { until } from '../support/until';
 
 const lines: Record<string, unknown>[] = [];
@@ -21,13 +23,13 @@ afterEach(async () => {
 });
 
 /** A server that reads bodies and answers 204, with limits that a test can wait for. */
-async function startServer(limits: Parameters<typeof listen>[3]): Promise<void> {
+async function startServer(settings: Partial<HttpSettings>): Promise<void> {
   const app = new Koa<State>();
   app.on('error', () => undefined);
   app.use(requestLog(log)).use(renderProblems());
-  app.use((ctx, next) => jsonBody(ctx as never, next));
+  app.use((ctx, next) => createBodyReaders(HTTP.maxBodyBytes).jsonBody(ctx as never, next));
   app.use((ctx) => void (ctx.status = 204));
-  server = await listen(app, 0, '127.0.0.1', limits);
+  server = await listen(app, 0, '127.0.0.1', { ...HTTP, ...settings });
 }
 
 /** @param allowHalfOpen keeps its end of the connection open whatever the server does with its own */
@@ -43,7 +45,7 @@ function open(text: string, allowHalfOpen = false): { socket: Socket; answer: ()
 /** An error before, of a write that came too late, is none of the caller's concern. */
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once('close', () => resolve()));
 
-const QUICK = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 };
+const QUICK = { headersTimeoutMs: 200, requestTimeoutMs: 300 };
 const post = (path: string, rest: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}`;
 
@@ -85,6 +87,20 @@ describe('a request that takes too long to arrive', () => {
       expect(line).toMatchObject({ status: 400 });
     },
   );
+});
+
+test.each([
+  ['does not come', ''],
+  ['turns out to be no HTTP', 'zz\r\n'],
+])('a request that was answered before its body is not answered again where that %s', async (_, rest) => {
+  await startServer({ headersTimeoutMs: 200, requestTimeoutMs: 300 });
+  const { socket, answer } = open(
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n',
+  );
+  await until(() => answer().includes('unsupported_media_type'), 'it is answered');
+  socket.write(rest);
+  await closed(socket);
+  expect(answer().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 415']);
 });
 
 test('connections beyond the limit are refused, those within it served, and room is made again', async () => {

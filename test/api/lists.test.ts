@@ -144,6 +144,14 @@ test.each([
   expect((await list(query)).body.errors).toMatchObject([{ code, parameter: 'created_from' }]);
 });
 
+test.each(['limit=1&limit=2', 'status=CREATED&status=PENDING', 'created_from=2026-01-01&created_from=2026-01-02'])(
+  '?%s is told to be given once',
+  async (query) => {
+    const problem = expectProblem(await list(query), 422, 'invalid_request');
+    expect(problem.detail).toBe(`?${query.split('=')[0]} must be given once.`);
+  },
+);
+
 test('another seller and one that does not exist are the same', async () => {
   const theirs = await createSeller(stack.db);
   const other = expectProblem(await list({}, { ...seller, id: theirs.id }), 404, 'not_found');

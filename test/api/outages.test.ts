@@ -14,6 +14,7 @@ import { go } from '../db/new-orders';
 import type { TestDatabase } from '../support/database';
 import { createDatabase } from '../support/database';
 import { expectProblem } from '../support/problems';
+import type { TestSeller } from '../support/stack';
 import { startStack } from '../support/stack';
 import { QUICK, createSeller, log } from '../support/stack';
 
@@ -30,8 +31,9 @@ function expectUnavailable(answer: Answer, detail: RegExp): ProblemBody {
 }
 
 /** An API on its own, told where its two dependencies are. */
-async function startApi(databaseUrl: string, temporalAddress: string) {
-  const config = loadConfig({ ...QUICK, DATABASE_URL: databaseUrl, UPDATE_TIMEOUT_MS: '500', START_TIMEOUT_MS: '500' });
+async function startApi(databaseUrl: string, temporalAddress: string, updateTimeoutMs = 500) {
+  const env = { DATABASE_URL: databaseUrl, UPDATE_TIMEOUT_MS: String(updateTimeoutMs), START_TIMEOUT_MS: '500' };
+  const config = loadConfig({ ...QUICK, ...env });
   return startServer(config, { connectionOptions: { address: temporalAddress }, namespace: 'none' }, log);
 }
 const onFreePort = async () => `127.0.0.1:${await freePort()}`;
@@ -123,10 +125,11 @@ describe('without Temporal', () => {
   let database: TestDatabase;
   let server: Awaited<ReturnType<typeof startApi>>;
   let api: ReturnType<typeof apiOf>;
+  let seller: TestSeller;
   beforeAll(async () => {
     database = await createDatabase();
     server = await startApi(database.url, await onFreePort());
-    const seller = await createSeller(database.db);
+    seller = await createSeller(database.db);
     api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
   });
   afterAll(async () => {
@@ -155,6 +158,19 @@ describe('without Temporal', () => {
     expectUnavailable(await api.cancel(id), UNKNOWN);
     expectUnavailable(await api.progress(id, 'signup_started'), UNKNOWN);
     expect((await api.get(id)).body.data.status).toBe('CREATED');
+  });
+
+  test('that is told in the time of UPDATE_TIMEOUT_MS, however long the client would wait to try again', async () => {
+    const { id } = (await api.create()).body.data;
+    // Left to itself, the client's tries end at 3.2 s, 20 % more or less.
+    const patient = await startApi(database.url, await onFreePort(), 2000);
+    const started = performance.now();
+    const calls = Array.from({ length: 20 }, () => apiOf(`http://127.0.0.1:${patient.port}`, seller, '').cancel(id));
+    const answers = await Promise.all(calls);
+    const took = performance.now() - started;
+    await patient.stop();
+    for (const answer of answers) expectUnavailable(answer, UNKNOWN);
+    expect(took).toBeLessThan(2600);
   });
 
   test('what is final or a repeat is answered from the row', async () => {

@@ -39,6 +39,23 @@ test.each([
   expect(expectProblem(answer, 400, 'bad_request').instance).toBe('/');
 });
 
+test.each([
+  ['without a Host', 'GET /health/live HTTP/1.1\r\n\r\n'],
+  ['that expects what is not served', 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n'],
+])('a request %s is answered 400', async (_, request) => {
+  const answer = await send(request);
+  expect(answer.headers.get('Connection')).toBe('close');
+  expectProblem(answer, 400, 'bad_request');
+});
+
+test('what HTTP allows is served: no Host in HTTP/1.0, an empty one, and 100-continue', async () => {
+  expect((await send('GET /health/live HTTP/1.0\r\n\r\n')).status).toBe(200);
+  expect((await send('GET /health/live HTTP/1.1\r\nHost:\r\n\r\n')).status).toBe(200);
+  const body = order('continued');
+  const raw = await sendRaw(stack.api.url, post(`Expect: 100-continue\r\nContent-Length: ${body.length}`, body));
+  expect(raw).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
+});
+
 test('headers that are too large are answered 431', async () => {
   const one = `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`;
   expectProblem(await send(one), 431, 'headers_too_large');

@@ -5,6 +5,7 @@ import Koa from 'koa';
 import type { HttpServer } from '../../src/api/http-server';
 import { listen } from '../../src/api/http-server';
 import { BASE } from '../support/api';
+import { HTTP } from '../support/http-settings';
 import type { Stack } from '../support/stack';
 import { startStack } from '../support/stack';
 
@@ -12,9 +13,7 @@ const SLOW_OF_EACH = 50;
 const CALLS = 600;
 const AT_ONCE = 4;
 const ROUNDS = 3;
-/** What src/api/http-server.ts says, and the leisure of a busy machine; ms. */
-const HEADERS_MS = 10_000;
-const BODY_MS = 20_000;
+/** Of a busy machine; ms. */
 const LEISURE_MS = 15_000;
 
 interface SlowClient {
@@ -93,8 +92,8 @@ describe('slow clients', () => {
     expect(Math.min(...rounds.map(({ without, beside }) => beside / without))).toBeLessThan(2);
 
     for (const [clients, limitMs] of [
-      [slow!.headers, HEADERS_MS],
-      [slow!.bodies, BODY_MS],
+      [slow!.headers, HTTP.headersTimeoutMs],
+      [slow!.bodies, HTTP.requestTimeoutMs],
     ] as const) {
       for (const { answer, afterMs } of await Promise.all(clients.map(({ end }) => end))) {
         expect(answer).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
@@ -119,7 +118,7 @@ describe('a client that does not read', () => {
       ctx.body = ANSWER;
       connected(ctx.socket);
     });
-    server = await listen(app, 0, '127.0.0.1', { stallTimeout: 1000 });
+    server = await listen(app, 0, '127.0.0.1', { ...HTTP, stallTimeoutMs: 1000 });
     client = connect(server.port, '127.0.0.1').pause();
     client.on('error', () => undefined);
   });

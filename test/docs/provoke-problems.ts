@@ -8,6 +8,7 @@ import { freePort } from '../../src/dev/ports';
 import { startServer } from '../../src/server';
 import type { Answer, Api } from '../support/api';
 import { BASE, apiOf } from '../support/api';
+import { HTTP } from '../support/http-settings';
 import { openOrder } from '../support/orders';
 import { parseRaw, sendRaw } from '../support/raw-http';
 import type { Stack } from '../support/stack';
@@ -94,8 +95,8 @@ async function withApi(
 
 /** To the server of the API, but with less patience. */
 async function slowRequest(): Promise<Answer> {
-  const limits = { headersTimeout: 100, requestTimeout: 100, connectionsCheckingInterval: 20 };
-  const server = await listen(new Koa(), 0, '127.0.0.1', limits);
+  const settings = { ...HTTP, headersTimeoutMs: 100, requestTimeoutMs: 100 };
+  const server = await listen(new Koa(), 0, '127.0.0.1', settings);
   let raw = '';
   const socket = connect(server.port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: '));
   socket.on('data', (data) => (raw += data.toString()));

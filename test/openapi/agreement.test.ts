@@ -29,6 +29,7 @@ test('the document has every route of the service, and the service every operati
     deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
     limits: createRateLimits(stack.db, { windowMs: 1000, address: 1, authFailures: 1, key: 1, payLink: 1 }, log),
     trustedProxies: 0,
+    maxBodyBytes: 65_536,
     responseHmacHeader: undefined,
     log,
     isServing: () => true,

@@ -4,13 +4,11 @@ import type { OpenApiDocument } from '../../src/contracts/openapi/document';
 import { createOpenApiDocument } from '../../src/contracts/openapi/document';
 import { BASE_PATH } from '../../src/api/order-routes';
 import type { Answer } from './api';
+import { HTTP } from './http-settings';
 
+const rules = { maxAmountPence: 1_000_000_000, httpsOnly: false, checkWebhookUrl: () => undefined };
 /** The document that a service with test settings shows. */
-export const document: OpenApiDocument = createOpenApiDocument(BASE_PATH, {
-  maxAmountPence: 1_000_000_000,
-  httpsOnly: false,
-  checkWebhookUrl: () => undefined,
-});
+export const document: OpenApiDocument = createOpenApiDocument(BASE_PATH, rules, HTTP.maxBodyBytes);
 
 const ROOT = 'openapi.json';
 /** What HTTP itself puts into an answer. */

@@ -14,19 +14,20 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 /** Of the contract; a change that could break a client makes it 2. */
 const VERSION = '1.0.0';
 
-const DESCRIPTION = `
+const describe = (maxBodyBytes: number): string =>
+  `
 Sellers create orders, send their customers to \`order_url\`, and hear by webhook how it goes.
 
 - **Keys**: \`Authorization: Bearer <key>\`. A seller's key (\`sk_…\`) reaches that seller's orders alone: what is another
   seller's is answered 404, as what does not exist.
-- **Bodies** are \`{"data": …}\` as \`application/json\`, at most 64 KiB. Unknown fields of a request are refused; take unknown
+- **Bodies** are \`{"data": …}\` as \`application/json\`, at most ${maxBodyBytes} bytes. Unknown fields of a request are refused; take unknown
   fields of an answer in your stride.
 - **Paths** end with a slash; the form without it is served alike. Where GET is served, so is HEAD. Another method is answered
   405, with \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457): go by \`code\`, which is stable. Further codes may be added, to
   problems and to their \`errors\`: take one that you do not know by its HTTP status.
 - **Repeating** a call is safe after a timeout, a 429 or a 503; give \`createOrder\` an \`Idempotency-Key\`.
-- **Rate limits** count requests by key and by address; \`RateLimit\` and \`RateLimit-Policy\` tell of them
+- **Rate limits** count requests by key or seller, and by address; \`RateLimit\` and \`RateLimit-Policy\` tell of them
   (draft-ietf-httpapi-ratelimit-headers-11), and a 429 says in \`Retry-After\` when to come back.
 - **Signed answers**: an operator can set a header for the HMAC-SHA256 of each answer's body, by the key that was presented.
 - **Times** are ISO 8601 in UTC, **amounts** JSON numbers in pounds.
@@ -36,13 +37,13 @@ Sellers create orders, send their customers to \`order_url\`, and hear by webhoo
  * The contract as OpenAPI 3.1, made of the schemas that the service itself goes by.
  * @param basePath of the calls with a key
  */
-export function createOpenApiDocument(basePath: string, rules: OrderRules): OpenApiDocument {
+export function createOpenApiDocument(basePath: string, rules: OrderRules, maxBodyBytes: number): OpenApiDocument {
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Order service',
       version: VERSION,
-      description: DESCRIPTION,
+      description: describe(maxBodyBytes),
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/', description: 'Where this document is' }],

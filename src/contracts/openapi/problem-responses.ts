@@ -57,7 +57,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
     ],
     members: { order_status: 'CREATED' },
   },
-  payload_too_large: { detail: 'The body may be at most 64kb.' },
+  payload_too_large: { detail: 'The body may be at most 65536 bytes.' },
   unsupported_media_type: { detail: 'Send the body as application/json.' },
   invalid_request: {
     detail: '/data/amount must be more than 0; /data/webhookurl is unknown; did you mean webhook_url?',
