@@ -94,7 +94,7 @@ function addUpdate(seller: Command, services: Services): void {
   const update = seller
     .command('update')
     .description(
-      'sets what is given: colour, logo and rate limit at once, for open orders too; the rest for orders from now on',
+      'sets what is given: shop URL, colour, logo and rate limit at once, for open orders too; the rest for orders from now on',
     )
     .argument('<seller-id>', 'id of the seller', uuid)
     .option('--name <name>', 'company name, shown to customers');
