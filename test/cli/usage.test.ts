@@ -54,7 +54,9 @@ describe('help', () => {
 
   test("of update says what counts at once, and of a limit of its own that it comes beside the service's", async () => {
     const help = (await runCli(['seller', 'update', '--help'])).stdout.replace(/\s+/g, ' ');
-    expect(help).toContain('shop URL, colour, logo and rate limit at once, for open orders too; the rest for orders from now on');
+    expect(help).toContain(
+      'shop URL, colour, logo and rate limit at once, for open orders too; the rest for orders from now on',
+    );
     expect(help).toContain("an order must also be within the service's own limit");
   });
 
