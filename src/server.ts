@@ -73,6 +73,7 @@ export async function startServer(
       serving = false;
       await http.close(config.shutdownGraceMs);
       await starter.drain();
+      await workflows.drain();
       await client.connection.close();
       await db.end();
       log.info('API is down');

@@ -9,6 +9,8 @@ import type { RequestCounter, Usage } from './request-counter';
 import { createCounter } from './request-counter';
 
 const MINUTE_MS = 60_000;
+/** No caller waits longer to be counted by Postgres. */
+const SHARE_TIMEOUT_MS = 500;
 
 /** How many requests there may be in a window. */
 export interface RateLimitSettings {
@@ -29,7 +31,7 @@ export type RateLimits = ReturnType<typeof createRateLimits>;
 /** Each limit that applies is told in the headers of draft-ietf-httpapi-ratelimit-headers-11. */
 export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logger) {
   const counter = (name: string, windowMs = settings.windowMs): RequestCounter =>
-    createCounter(db, { name, windowMs }, log);
+    createCounter(db, { name, windowMs, shareTimeoutMs: SHARE_TIMEOUT_MS }, log);
   const addresses = counter('address');
   const failures = counter('auth-failures');
   const keys = counter('key');

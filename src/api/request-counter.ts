@@ -4,12 +4,11 @@ import type { Db } from '../db/pool';
 
 /** The part of a limit that a process does not let through on its own: Postgres must know. */
 const STEP = 1 / 50;
-/** For Postgres to answer a share. */
-const SHARE_TIMEOUT_MS = 500;
-
 export interface CounterOptions {
   name: string;
   windowMs: number;
+  /** For Postgres to answer a share. */
+  shareTimeoutMs: number;
 }
 
 /** What a client has used of its limit. */
@@ -21,7 +20,7 @@ export interface Usage {
 }
 
 /** Counts the requests of each client in a window that starts with its first one. */
-export interface RequestCounter extends CounterOptions {
+export interface RequestCounter extends Pick<CounterOptions, 'name' | 'windowMs'> {
   /**
    * Counts one more, unless the limit is known to be reached. Never rejects: where the shared count can't be had, this
    * process's own one stands in.
@@ -58,7 +57,7 @@ interface Share {
  * may let less than a step through, which is nothing where the limit is 50 or less. What is known to be beyond the limit
  * is refused without Postgres. Where Postgres fails, those who wait are let through at once by the process's own count.
  */
-export function createCounter(db: Db, { name, windowMs }: CounterOptions, log: Logger): RequestCounter {
+export function createCounter(db: Db, { name, windowMs, shareTimeoutMs }: CounterOptions, log: Logger): RequestCounter {
   const postgres = new RateLimiterPostgres({
     keyPrefix: name,
     // Demanded, but of use only to the library's own way of refusing.
@@ -68,7 +67,7 @@ export function createCounter(db: Db, { name, windowMs }: CounterOptions, log: L
     tableName: 'rate_limit',
     tableCreated: true,
   });
-  const postgresInTime = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: SHARE_TIMEOUT_MS });
+  const postgresInTime = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: shareTimeoutMs });
   const counts = new Map<string, Count>();
   const forgetEnded = (): void => counts.forEach(({ endsAt }, client) => endsAt <= Date.now() && counts.delete(client));
   setInterval(forgetEnded, windowMs).unref();

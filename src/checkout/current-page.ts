@@ -1,4 +1,5 @@
 import type { Context } from 'koa';
+import { offerOf } from '../domain/application';
 import { londonDate } from '../london';
 import type { Checkout } from '../orders/hosted-checkout';
 import { NO_ENTRIES } from './application-form';
@@ -14,7 +15,6 @@ import type { Page } from './page';
 import { stageOf } from './stage';
 
 const DAY_MS = 86_400_000;
-const NO_OFFER = { instalments: [], interestPence: 0 };
 
 /** Has the page say that an earlier application is the one that counts. */
 export const FIRST_COUNTS = '?told=first-counts';
@@ -57,11 +57,10 @@ export function createPages(csrf: Csrf, pathOf: (payLinkId: string) => string, r
 
   async function confirmation(ctx: Context, checkout: Checkout, wrong?: string): Promise<Page> {
     const { order, application } = checkout;
-    const offer = application?.decision?.kind === 'approved' ? application.decision.offer : NO_OFFER;
     return confirmationPage({
       ...(await formContext(ctx, checkout)),
       order,
-      offer,
+      offer: offerOf(application),
       today: londonDate(new Date()),
       wrong,
     });

@@ -4,6 +4,7 @@ import Router from '@koa/router';
 import type { Context } from 'koa';
 import { findLogo } from '../db/branding';
 import { isDatabaseUnavailable } from '../db/errors';
+import { offerOf } from '../domain/application';
 import { londonDate } from '../london';
 import type { OrderDependencies } from '../orders/dependencies';
 import type { Checkout } from '../orders/hosted-checkout';
@@ -127,12 +128,13 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
 
   router.post('/confirmation', formBody, async (ctx) => {
     const { checkout, fields } = await take(ctx);
-    const wrong = stageOf(checkout) === 'confirmation' ? wrongWith(checkout, fields) : undefined;
+    const now = new Date();
+    const wrong = stageOf(checkout) === 'confirmation' ? wrongWith(checkout, fields, now) : undefined;
     if (wrong !== undefined) {
       answer(ctx, await pages.confirmation(ctx, checkout, wrong));
       return;
     }
-    await confirm(deps, checkout);
+    await confirm(deps, checkout, now);
     const { order } = await readCheckout(deps, checkout.order.payLinkId);
     sendTo(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
   });
@@ -165,10 +167,10 @@ export function checkoutRoutes({ deps, csrf, pathPrefix, countPayLink, notice, r
 }
 
 /** What keeps a confirmation from being one: only what was shown can be agreed to. */
-function wrongWith({ application }: Checkout, fields: Record<string, string>): string | undefined {
-  if (application?.paymentTerm === 'PAY_NOW') return undefined;
+function wrongWith({ application }: Checkout, fields: Record<string, string>, now: Date): string | undefined {
+  if (offerOf(application).instalments.length === 0) return undefined;
   if (fields.agree !== 'yes') return NOT_AGREED;
-  return fields[AGREED_ON] === londonDate(new Date()) ? undefined : OTHER_DATES;
+  return fields[AGREED_ON] === londonDate(now) ? undefined : OTHER_DATES;
 }
 
 /** @throws Problem `not_found` */

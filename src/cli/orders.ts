@@ -65,6 +65,8 @@ function addList(order: Command, services: Services): void {
     .action(async ({ seller, since, until, limit, ...filter }: ListOptions, command: Command) => {
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
       const orders = await listOrders(services.db(), { ...filter, ...range, sellerId: seller }, limit);
+      // Else it would seem to be the end.
+      if (filter.after !== undefined && orders.length === 0) await storedOrder(services, filter.after);
       await print(
         command,
         orders.map(({ order: one }) => ({

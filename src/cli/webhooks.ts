@@ -41,6 +41,9 @@ function addList(webhooks: Command, { db }: Services): void {
     .action(
       async ({ after, limit, ...filter }: FilterOptions & { after?: string; limit: number }, command: Command) => {
         const found = await listWebhooks(db(), { ...toFilter(filter), after }, limit);
+        if (after !== undefined && found.length === 0 && !(await findLoggedWebhook(db(), after))) {
+          throw new CliError(`there is no webhook ${after}`);
+        }
         await print(command, found.map(toWebhookEventBody));
       },
     );

@@ -63,7 +63,8 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
   if (!isBaseUrl(baseUrl)) throw new TypeError('baseUrl must be an http(s) URL such as https://orders.example');
   // Told without the key, which would stand in what Headers say of it.
   if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without blanks');
-  const url = new URL(baseUrl).href.replace(/\/+$/, '') + BASE_PATH;
+  const { origin, pathname } = new URL(baseUrl);
+  const url = origin + pathname.replace(/\/+$/, '') + BASE_PATH;
   const call = createTransport({ url, apiKey, timeoutMs, maxRetries });
   const seller = `/seller/${encodeURIComponent(sellerId)}`;
   const order = (id: string): string => `/order/${encodeURIComponent(id)}`;

@@ -89,7 +89,7 @@ export async function submitApplication(
        returning order_id
      )
      update orders set sweep_at = least(sweep_at, now() + $6 * interval '1 ms')
-     where id in (select order_id from submitted)`,
+     where id in (select order_id from submitted) and status = 'PENDING'`,
     [
       orderId,
       businessName,
@@ -123,18 +123,20 @@ export async function recordReferral(db: DbClient, applicationId: string): Promi
 
 /**
  * Keeps the customer's word on an APPROVED order, and has the sweep see to it that the order is completed.
+ * @param at when they gave it: by the clock that showed them what is due when
  * @param sweepAfterMs leaves the caller the time to complete it itself
  */
-export async function recordAgreement(db: DbClient, orderId: string, sweepAfterMs: number): Promise<void> {
+export async function recordAgreement(db: DbClient, orderId: string, at: Date, sweepAfterMs: number): Promise<void> {
+  // The status is looked at twice: the second time after any wait for the change that closes the order.
   await db.query(
     `with agreed as (
-       update application set agreed_at = coalesce(agreed_at, now())
+       update application set agreed_at = coalesce(agreed_at, $2)
        where order_id = $1 and exists (select from orders where id = $1 and status = 'APPROVED')
        returning order_id
      )
-     update orders set sweep_at = least(sweep_at, now() + $2 * interval '1 ms')
-     where id in (select order_id from agreed)`,
-    [orderId, sweepAfterMs],
+     update orders set sweep_at = least(sweep_at, now() + $3 * interval '1 ms')
+     where id in (select order_id from agreed) and status = 'APPROVED'`,
+    [orderId, at, sweepAfterMs],
   );
 }
 

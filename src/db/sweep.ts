@@ -46,13 +46,14 @@ export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: numbe
 
 /**
  * Notes that an order's workflow runs. It is looked after again in `checkAfterMs`, an older order less and less often
- * (after as long as it has lived, a day at the most), so that abandoned orders cost next to nothing.
+ * (after as long as it has lived, a day at the most), so that abandoned orders cost next to nothing. One whose customer
+ * has agreed meanwhile stays due.
  */
 export async function markRunning(db: DbClient, orderId: string, checkAfterMs: number): Promise<void> {
   await db.query(
-    `update orders set started = true,
+    `update orders o set started = true,
        sweep_at = now() + least(greatest($2 * interval '1 ms', now() - created_at), interval '1 day')
-     where id = $1 and sweep_at is not null`,
+     where id = $1 and sweep_at is not null and not ${AGREEMENT_WAITS}`,
     [orderId, checkAfterMs],
   );
 }

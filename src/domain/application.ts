@@ -22,6 +22,13 @@ export interface Offer {
   interestPence: number;
 }
 
+const NO_OFFER: Offer = { instalments: [], interestPence: 0 };
+
+/** What the customer of an approved application agrees to. */
+export function offerOf(application: Pick<Application, 'decision'> | undefined): Offer {
+  return application?.decision?.kind === 'approved' ? application.decision.offer : NO_OFFER;
+}
+
 export const DECLINE_CODES = ['affordability', 'credit_check', 'other'] as const;
 export type DeclineCode = (typeof DECLINE_CODES)[number];
 

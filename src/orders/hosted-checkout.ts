@@ -3,6 +3,7 @@ import * as applications from '../db/applications';
 import type { Branding } from '../db/branding';
 import { findBranding } from '../db/branding';
 import type { Applicant, Application } from '../domain/application';
+import { offerOf } from '../domain/application';
 import type { OrderHistory, PaymentTerm } from '../domain/order';
 import type { ProgressEvent } from '../domain/status';
 import { reportProgress } from './change-order';
@@ -61,16 +62,16 @@ export async function submitApplication(
 /** Whether the customer has been shown all that they confirm: what is repaid and when, where they pay later. */
 export function isConfirmable({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
   if (order.status !== 'APPROVED' || application?.decision?.kind !== 'approved') return false;
-  return application.paymentTerm === 'PAY_NOW' || application.decision.offer.instalments.length > 0;
+  return application.paymentTerm === 'PAY_NOW' || offerOf(application).instalments.length > 0;
 }
 
 /**
  * Takes the customer's word, and completes the order. The word is in Postgres first: where the order's workflow can't be
  * reached, the sweep goes on with it.
  */
-export async function confirm(deps: OrderDependencies, checkout: Checkout): Promise<void> {
+export async function confirm(deps: OrderDependencies, checkout: Checkout, at: Date): Promise<void> {
   if (!isConfirmable(checkout)) return;
-  await applications.recordAgreement(deps.db, checkout.order.id, SWEEP_AFTER_MS);
+  await applications.recordAgreement(deps.db, checkout.order.id, at, SWEEP_AFTER_MS);
   try {
     await report(deps, checkout.order.id, 'completed');
   } catch (error) {

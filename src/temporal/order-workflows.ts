@@ -78,6 +78,8 @@ export interface OrderWorkflows {
    * @throws ChangeRefused; anything else leaves the outcome unknown
    */
   change(order: Order, request: ChangeRequest): Promise<Order>;
+  /** Resolves when the calls in flight have ended: one that tries again on a closed connection ends the process. */
+  drain(): Promise<void>;
 }
 
 export function workflowId(orderId: string): string {
@@ -89,8 +91,12 @@ export function createOrderWorkflows(
   client: Client,
   { startTimeoutMs, updateTimeoutMs }: { startTimeoutMs: number; updateTimeoutMs: number },
 ): OrderWorkflows {
-  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
-    client.withDeadline(Date.now() + timeoutMs, call);
+  const inFlight = new Set<Promise<unknown>>();
+  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
+    const calling = client.withDeadline(Date.now() + timeoutMs, call).finally(() => inFlight.delete(calling));
+    inFlight.add(calling);
+    return calling;
+  };
 
   async function update(order: Order, request: ChangeRequest, { resume, updateId }: UpdateTry): Promise<Order> {
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
@@ -114,6 +120,10 @@ export function createOrderWorkflows(
   }
 
   return {
+    async drain() {
+      await Promise.allSettled(inFlight);
+    },
+
     async start(history) {
       try {
         await within(startTimeoutMs, () =>

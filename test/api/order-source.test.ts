@@ -86,7 +86,7 @@ describe('without a worker', () => {
   test('many readers at once all get an answer within the budget', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, timedGet));
     expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + 1000);
+    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + 3000);
   });
 
   test('once a worker is there, the workflow answers again', async () => {

@@ -60,6 +60,9 @@ test('orders are listed, the newest first, by seller, status and reference, a pa
   expect(await listed()).toEqual(ids);
   expect(await listed('--limit', '2')).toEqual(ids.slice(0, 2));
   expect(await listed('--after', ids[1]!)).toEqual(ids.slice(2));
+  expect(await listed('--after', ids[2]!)).toEqual([]);
+  const nowhere = await cli('order', 'list', '--after', '00000000-0000-4000-8000-000000000000');
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no order 00000000-') });
   expect(await listed('--status', 'PENDING')).toEqual([]);
   expect(await listed('--since', '2026-01-01')).toEqual(ids);
   expect(await listed('--until', '2026-01-01')).toEqual([]);

@@ -47,6 +47,10 @@ test('webhooks are listed, and resent one by one or all that a filter finds', as
   const page = (...options: string[]) => answerOf('webhooks', 'list', '--seller', seller, '--limit', '2', ...options);
   expect(await page()).toEqual(listed.slice(0, 2));
   expect(await page('--after', listed[1].id)).toEqual(listed.slice(2));
+  expect(await page('--after', listed[2].id)).toEqual([]);
+  const unknown = ['webhooks', 'list', '--after', '00000000-0000-4000-8000-000000000000'];
+  const nowhere = await runCli(unknown, { DATABASE_URL: stack.databaseUrl });
+  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no webhook 00000000-') });
   receiver.answerWith(200);
 
   expect(await answerOf('webhooks', 'resend', listed[0].id)).toEqual({ resending: 1 });

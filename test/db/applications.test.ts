@@ -9,12 +9,14 @@ import {
   submitApplication,
 } from '../../src/db/applications';
 import type { Db } from '../../src/db/pool';
+import { inTransaction } from '../../src/db/pool';
 import { saveOrder } from '../../src/db/save-order';
 import { leaseDueOrders } from '../../src/db/sweep';
 import type { LenderDecision } from '../../src/domain/application';
 import type { OrderEvent } from '../../src/domain/status';
 import type { TestDatabase } from '../support/database';
-import { createDatabase } from '../support/database';
+import { createDatabase, statementsWaiting } from '../support/database';
+import { until } from '../support/until';
 import { go, insertedOrder } from './new-orders';
 
 const APPLICANT = {
@@ -24,6 +26,7 @@ const APPLICANT = {
   monthlyTurnoverPence: 1_250_050,
 };
 const DAY_MS = 86_400_000;
+const AGREED_AT = new Date('2027-01-15T12:00:00.000Z');
 
 let database: TestDatabase;
 let db: Db;
@@ -116,15 +119,15 @@ test('the sweep takes up an agreement until the order is completed or gone anoth
   const history = await insertedOrder(db);
   const { id } = history.order;
   await choosePaymentTerm(db, id, 'PAY_LATER');
-  await recordAgreement(db, id, -1);
+  await recordAgreement(db, id, AGREED_AT, -1);
   expect((await findApplication(db, id))!.agreedAt).toBeNull();
   const approved = go(history, 'signup_started', 'approved');
   await saveOrder(db, approved, options);
-  await recordAgreement(db, id, -1);
-  const { agreedAt } = (await findApplication(db, id))!;
+  await recordAgreement(db, id, AGREED_AT, -1);
+  expect((await findApplication(db, id))!.agreedAt).toEqual(AGREED_AT);
   expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, agreementWaits: true }]);
-  await recordAgreement(db, id, -1);
-  expect((await findApplication(db, id))!.agreedAt).toEqual(agreedAt);
+  await recordAgreement(db, id, new Date(), -1);
+  expect((await findApplication(db, id))!.agreedAt).toEqual(AGREED_AT);
   await saveOrder(db, go(approved, 'cancel'), { ...options, checkAfterMs: -1 });
   await db.query('update orders set sweep_at = now()');
   expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, agreementWaits: false }]);
@@ -141,7 +144,7 @@ test('what was agreed to is kept when what the customer told is deleted, once', 
   await recordDecision(db, (await findApplication(db, id))!.id, decision);
   const approved = go(pending, 'approved');
   await saveOrder(db, approved, options);
-  await recordAgreement(db, id, 0);
+  await recordAgreement(db, id, AGREED_AT, 0);
   await saveOrder(db, go(approved, 'completed'), options);
   await db.query("update application set created_at = now() - interval '40 days'");
   await db.query("update order_timeline set at = now() - interval '31 days'");
@@ -175,3 +178,35 @@ test('applications are deleted once their orders have been closed for long enoug
   expect(await forgetApplicants(db, 28 * DAY_MS, 3)).toBe(1);
   expect(await count()).toBe(3);
 });
+
+test.each([
+  ['an agreement', ['signup_started', 'approved'], 'completed', (id: string) => recordAgreement(db, id, AGREED_AT, 0)],
+  [
+    'an application',
+    ['signup_started'],
+    'cancel',
+    (id: string) => submitApplication(db, id, 'PAY_LATER', APPLICANT, 0),
+  ],
+] as const)(
+  '%s that waits for the change that closes the order leaves it to no sweep',
+  async (_, events, end, record) => {
+    const history = await insertedOrder(db);
+    const { id } = history.order;
+    await choosePaymentTerm(db, id, 'PAY_LATER');
+    const open = go(history, ...events);
+    await saveOrder(db, open, options);
+    let recording: Promise<unknown> | undefined;
+    await inTransaction(db, async (client) => {
+      await client.query('select from orders where id = $1 for update', [id]);
+      recording = record(id);
+      await until(async () => (await statementsWaiting(db, 'update orders set sweep_at')) === 1, 'it waits');
+      await client.query('update orders set status = $2, sweep_at = null where id = $1', [
+        id,
+        end === 'completed' ? 'SUCCESSFUL' : 'UNSUCCESSFUL',
+      ]);
+    });
+    await recording;
+    const { rows } = await db.query('select sweep_at from orders where id = $1', [id]);
+    expect(rows).toEqual([{ sweep_at: null }]);
+  },
+);

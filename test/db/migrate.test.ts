@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { listKeys, revokeKey } from '../../src/db/keys';
 import { migrate } from '../../src/db/migrate';
@@ -16,19 +16,6 @@ beforeEach(async () => {
   await database.db.query('drop schema public cascade; create schema public');
 });
 afterEach(() => database.drop());
-
-/** The database as an older version left it. */
-async function migrateTo(last: string): Promise<void> {
-  await database.db.query(
-    'create table schema_migration (name text primary key, applied_at timestamptz default now())',
-  );
-  const folder = path.join(PACKAGE_ROOT, 'src/db/migrations');
-  for (const file of readdirSync(folder).sort()) {
-    if (file.slice(0, last.length) > last) return;
-    await database.db.query(readFileSync(path.join(folder, file), 'utf8'));
-    await database.db.query('insert into schema_migration (name) values ($1)', [file]);
-  }
-}
 
 const applied = async () =>
   (await database.db.query<{ name: string }>('select name from schema_migration order by name')).rows.map(
@@ -60,7 +47,9 @@ test('the command needs a database and nothing else, and says so plainly where t
 
 test('keys that were made before keys had numbers still work, and can be listed and revoked', async () => {
   const { db } = database;
-  await migrateTo('0001');
+  await db.query(readFileSync(path.join(PACKAGE_ROOT, 'src/db/migrations/0001_orders.sql'), 'utf8'));
+  await db.query(`create table schema_migration (name text primary key, applied_at timestamptz default now());
+    insert into schema_migration (name) values ('0001_orders.sql')`);
   const [sellerId, key] = [randomUUID(), 'sk_old'];
   await db.query(`insert into seller (id, name) values ($1, 'Old Shop')`, [sellerId]);
   await db.query(`insert into api_key (digest, kind, seller_id) values (sha256($1), 'seller', $2)`, [key, sellerId]);
@@ -70,46 +59,4 @@ test('keys that were made before keys had numbers still work, and can be listed 
   expect(await findCaller(db, key)).toBeDefined();
   expect(await revokeKey(db, old!.id, 'seller')).toEqual(expect.any(Date));
   expect(await findCaller(db, key)).toBeUndefined();
-});
-
-test('an offer that was made with dates is due as many months after its agreement', async () => {
-  const { db } = database;
-  await migrateTo('0006');
-  await db.query(`insert into seller (id, name) values (gen_random_uuid(), 'Old Shop')`);
-  await db.query(`insert into orders (id, seller_id, seller_name, amount, reference, allowed_payment_terms, redirect_url,
-      pay_link_id, pricing, created_at, version, status)
-    select gen_random_uuid(), id, name, 3, n, '{PAY_LATER}', 'https://shop.example/', gen_random_uuid(),
-      '{"representativeInterest": 0, "promotions": []}', now(), 1, 'CREATED' from seller, generate_series(1, 3) n`);
-  const offers = [
-    {
-      instalments: [
-        { due: '2026-12-21', amountPence: 2 },
-        { due: '2027-01-21', amountPence: 1 },
-      ],
-      interestPence: 0,
-    },
-    { instalments: [], interestPence: 0 },
-    null,
-  ];
-  await db.query(
-    `insert into application (order_id, payment_term, offer)
-     select id, 'PAY_LATER', ($1::jsonb -> (reference::int - 1)) from orders`,
-    [JSON.stringify(offers)],
-  );
-  await db.query("update application set offer = null where offer = 'null'");
-  await migrate(db);
-  const { rows } = await db.query(
-    'select offer from application join orders o on o.id = order_id order by o.reference',
-  );
-  expect(rows.map(({ offer }) => offer)).toEqual([
-    {
-      instalments: [
-        { dueInMonths: 1, amountPence: 2 },
-        { dueInMonths: 2, amountPence: 1 },
-      ],
-      interestPence: 0,
-    },
-    { instalments: [], interestPence: 0 },
-    null,
-  ]);
 });

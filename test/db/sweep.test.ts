@@ -1,3 +1,4 @@
+import { choosePaymentTerm, recordAgreement } from '../../src/db/applications';
 import type { Db } from '../../src/db/pool';
 import { saveOrder } from '../../src/db/save-order';
 import { leaseDueOrders, markRunning, sweepSoon } from '../../src/db/sweep';
@@ -38,6 +39,16 @@ test('hands out the orders that are due, as they are stored, and no others', asy
       agreementWaits: false,
     },
   ]);
+});
+
+test('one whose customer has agreed meanwhile stays due, though its workflow is found running', async () => {
+  const history = await insertedOrder(db);
+  const { id } = history.order;
+  await choosePaymentTerm(db, id, 'PAY_NOW');
+  await saveOrder(db, go(history, 'signup_started', 'approved'), { webhookBody: () => '{}', checkAfterMs: 600_000 });
+  await recordAgreement(db, id, new Date(), 5000);
+  await markRunning(db, id, 600_000);
+  expect(await sweptIn(id)).toBeLessThan(6);
 });
 
 test('hands out the longest due first, up to the limit', async () => {

@@ -394,8 +394,8 @@ test('a flood of signals is cut into runs, and the order lives on', async () => 
       workflow(id).signal(customerProgressSignal, { event: 'completed' }),
     );
     await Promise.all(signals);
-    await until(async () => (await timelineOf(stack, id)).length === 2 + (batch + 1) * 100, 'all are refused', 30_000);
+    await until(async () => (await timelineOf(stack, id)).length === 2 + (batch + 1) * 100, 'all are refused', 90_000);
   }
   expect((await stack.api.progress(id, 'approved')).body.data.status).toBe('APPROVED');
   expect(await isRunning(stack.client, id)).toBe(true);
-}, 120_000);
+}, 300_000);

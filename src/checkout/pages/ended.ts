@@ -1,4 +1,5 @@
 import type { DeclineCode } from '../../domain/application';
+import { offerOf } from '../../domain/application';
 import { londonDate } from '../../london';
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
@@ -18,8 +19,8 @@ const NOTHING_PAID = 'Nothing has been paid, and you owe nothing for this order.
 
 export function paidPage({ order, changes, application }: Checkout): Page {
   const paidAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
-  const { paymentTerm, decision, agreedAt } = application ?? {};
-  const offer = decision?.kind === 'approved' && decision.offer.instalments.length > 0 ? decision.offer : undefined;
+  const { paymentTerm, agreedAt } = application ?? {};
+  const offer = offerOf(application);
   return {
     title: 'Your order is complete',
     content: html`<p class="mark good" aria-hidden="true">✓</p>
@@ -37,7 +38,7 @@ export function paidPage({ order, changes, application }: Checkout): Page {
         <dd>${order.id}</dd>
       </dl>
       ${
-        offer &&
+        offer.instalments.length > 0 &&
         html`<h2>What you repay</h2>
           ${schedule(offer, londonDate(agreedAt ?? new Date(paidAt)))}`
       }
