@@ -1,7 +1,15 @@
-import type { Applicant, Application, DeclineCode, LenderDecision, Offer } from '../domain/application';
+import type { Applicant, Application, DeclineCode, Instalment, LenderDecision, Offer } from '../domain/application';
 import { penceToPounds } from '../domain/money';
 import type { PaymentTerm } from '../domain/order';
 import type { DbClient } from './pool';
+
+/** A worker of before migration 0007 writes dates alone, of monthly instalments, also once that is applied. */
+type StoredInstalment = Instalment | { due: string; amountPence: number };
+
+interface StoredOffer {
+  instalments: readonly StoredInstalment[];
+  interestPence: number;
+}
 
 interface ApplicationRow {
   id: string;
@@ -15,7 +23,7 @@ interface ApplicationRow {
   referred_at: Date | null;
   decision: LenderDecision['kind'] | null;
   decline_code: DeclineCode | null;
-  offer: Offer | null;
+  offer: StoredOffer | null;
   agreed_at: Date | null;
   forgotten_at: Date | null;
 }
@@ -54,9 +62,16 @@ function toApplication(row: ApplicationRow): Application {
 }
 
 function toDecision({ decision, decline_code: code, offer }: ApplicationRow): LenderDecision | null {
-  if (decision === 'approved') return { kind: decision, offer: offer ?? { instalments: [], interestPence: 0 } };
+  if (decision === 'approved')
+    return { kind: decision, offer: toOffer(offer ?? { instalments: [], interestPence: 0 }) };
   if (decision === 'declined') return { kind: decision, code: code ?? 'other' };
   return decision && { kind: decision };
+}
+
+function toOffer({ instalments, interestPence }: StoredOffer): Offer {
+  const toInstalment = (part: StoredInstalment, index: number): Instalment =>
+    'dueInMonths' in part ? part : { dueInMonths: index + 1, amountPence: part.amountPence };
+  return { instalments: instalments.map(toInstalment), interestPence };
 }
 
 /** How the customer pays, which may be chosen anew until the application is submitted. */

@@ -12,6 +12,8 @@ export interface Applicant {
 export interface Instalment {
   /** Counted from the day of the agreement, so that an offer that is taken up late is none of arrears. */
   dueInMonths: number;
+  /** The calendar date, such as `2027-01-31`, where an older version had the customer agree to one. */
+  due?: string;
   amountPence: number;
 }
 

@@ -101,9 +101,9 @@ export function schedule(offer: Offer, agreedOn: string): Html {
     </thead>
     <tbody>
       ${instalments.map(
-        ({ dueInMonths, amountPence }) =>
+        ({ due, dueInMonths, amountPence }) =>
           html`<tr>
-            <th scope="row">${formatDate(monthsAfter(agreedOn, dueInMonths))}</th>
+            <th scope="row">${formatDate(due ?? monthsAfter(agreedOn, dueInMonths))}</th>
             <td>${formatPence(amountPence)}</td>
           </tr>`,
       )}

@@ -1,11 +1,9 @@
 -- Accounts of sellers: branding and limits; keys that can be listed and revoked; what was changed when.
 
 alter table seller
-  -- Where customers go back to who have completed nothing; null for the front page of the redirect address.
-  add column shop_url text,
   -- Shown on the hosted checkout page.
   add column brand_colour text check (brand_colour ~ '^#[0-9a-f]{6}$'),
-  add column logo bytea check (octet_length(logo) <= 32768),
+  add column logo bytea check (octet_length(logo) <= 102400),
   add column logo_type text check (logo_type in ('image/png', 'image/jpeg', 'image/webp')),
   add check ((logo is null) = (logo_type is null)),
   -- Pounds; null where the service's own limit is the only one.
@@ -33,5 +31,3 @@ create index seller_change_by_seller on seller_change (seller_id);
 -- Lists of orders, by what they are asked for.
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
 create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
--- Of all sellers, as operators list them.
-create index orders_by_age on orders (created_at desc, id desc);

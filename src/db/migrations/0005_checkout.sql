@@ -1,5 +1,5 @@
--- What customers of the hosted checkout tell the lender, and what the lender answers. What they told is deleted a set time
--- after the order has closed; what they agreed to stays.
+-- What customers of the hosted checkout tell the lender, and what the lender answers. A row is deleted a set time after
+-- its order has closed.
 create table application (
   id uuid primary key default gen_random_uuid(),
   order_id uuid not null unique references orders,
@@ -20,16 +20,12 @@ create table application (
   offer jsonb,
   -- When the customer confirmed, having seen the offer.
   agreed_at timestamptz,
-  -- When what the customer told was deleted.
-  forgotten_at timestamptz,
-  check (submitted_at is null or forgotten_at is not null
+  check (submitted_at is null
     or (business_name is not null and company_number is not null and email is not null and monthly_turnover is not null)),
-  check (forgotten_at is null
-    or (business_name is null and company_number is null and email is null and monthly_turnover is null)),
   check ((decision is null) = (decided_at is null))
 );
 -- For the deletion: an application is older than the end of its order.
-create index application_by_age on application (created_at) where forgotten_at is null;
+create index application_by_age on application (created_at);
 
 -- The one secret that all API processes sign the checkout's forms with: 244 random bits.
 create table checkout_secret (
