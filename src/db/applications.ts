@@ -1,4 +1,5 @@
 import type { Applicant, Application, DeclineCode, Instalment, LenderDecision, Offer } from '../domain/application';
+import { NO_OFFER } from '../domain/application';
 import { penceToPounds } from '../domain/money';
 import type { PaymentTerm } from '../domain/order';
 import type { DbClient } from './pool';
@@ -62,8 +63,7 @@ function toApplication(row: ApplicationRow): Application {
 }
 
 function toDecision({ decision, decline_code: code, offer }: ApplicationRow): LenderDecision | null {
-  if (decision === 'approved')
-    return { kind: decision, offer: toOffer(offer ?? { instalments: [], interestPence: 0 }) };
+  if (decision === 'approved') return { kind: decision, offer: toOffer(offer ?? NO_OFFER) };
   if (decision === 'declined') return { kind: decision, code: code ?? 'other' };
   return decision && { kind: decision };
 }

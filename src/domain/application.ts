@@ -24,7 +24,8 @@ export interface Offer {
   interestPence: number;
 }
 
-const NO_OFFER: Offer = { instalments: [], interestPence: 0 };
+/** Of who pays all at once. */
+export const NO_OFFER: Offer = { instalments: [], interestPence: 0 };
 
 /** What the customer of an approved application agrees to. */
 export function offerOf(application: Pick<Application, 'decision'> | undefined): Offer {

@@ -1,4 +1,5 @@
 import type { Offer } from '../domain/application';
+import { NO_OFFER } from '../domain/application';
 import { londonDate } from '../london';
 import { monthlyInstalments } from './instalments';
 import type { Lender, LenderAnswer, LenderApplication } from './lender';
@@ -34,6 +35,6 @@ export function createSandboxLender(referralMs: number, now: () => number = Date
 }
 
 function offerOf({ amountPence, paymentTerm, pricing }: LenderApplication, today: string): Offer {
-  if (paymentTerm === 'PAY_NOW') return { instalments: [], interestPence: 0 };
+  if (paymentTerm === 'PAY_NOW') return NO_OFFER;
   return monthlyInstalments(amountPence, INSTALMENTS, today, pricing);
 }
