@@ -11,6 +11,7 @@ COPY tsconfig.json ./
 COPY src src
 COPY workflows workflows
 COPY activities activities
+COPY tools/copy-assets.mjs tools/
 RUN npm run build
 
 FROM ${NODE_IMAGE} AS dependencies
@@ -31,7 +32,6 @@ WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
-COPY src/db/migrations src/db/migrations
 # Every process of the service answers its health checks on port 3000.
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \

@@ -23,7 +23,7 @@ export default tseslint.config(
   },
   {
     // What runs in production speaks through its logger.
-    files: ['src/{api,checkout,contracts,db,domain,orders,webhooks}/**', 'workflows/**', 'activities/**'],
+    files: ['src/{api,checkout,contracts,db,domain,lender,orders,webhooks}/**', 'workflows/**', 'activities/**'],
     rules: { 'no-console': 'error' },
   },
   {

@@ -7,7 +7,7 @@ import type { Lender, LenderAnswer, LenderApplication } from '../src/lender/lend
 import { LenderUnavailable } from '../src/lender/lender';
 
 /** What a workflow hears of the lender's answer: nothing about the customer, for it stays in history. */
-export type LenderWord =
+export type LenderResponse =
   | { kind: 'decided'; event: LenderDecision['kind']; reason: string | null }
   | { kind: 'referred'; askAgainMs: number }
   | { kind: 'nothing' };
@@ -26,7 +26,7 @@ const TIMEOUT_MS = 25_000;
  * Asks the lender once. A decision that an earlier, lost run of this activity wrote down stands.
  * @throws where the lender can't be had: the workflow's retries ask again
  */
-export async function askLender(db: Db, lender: Lender | undefined, orderId: string): Promise<LenderWord> {
+export async function askLender(db: Db, lender: Lender | undefined, orderId: string): Promise<LenderResponse> {
   const application = await findApplication(db, orderId);
   const stored = await findOrder(db, orderId);
   if (!stored || !application?.submitted) return { kind: 'nothing' };
@@ -45,7 +45,7 @@ export async function askLender(db: Db, lender: Lender | undefined, orderId: str
   return decided(decision ?? answer);
 }
 
-function decided({ kind }: LenderDecision): LenderWord {
+function decided({ kind }: LenderDecision): LenderResponse {
   return { kind: 'decided', event: kind, reason: REASONS[kind] };
 }
 

@@ -24,17 +24,17 @@ import {
 import type { OrderChange, OrderHistory } from '../src/domain/order';
 import { orderAt } from '../src/domain/order';
 import type { RetrySchedule } from '../src/domain/retry-schedule';
-import { givesWay, retryDelay } from '../src/domain/retry-schedule';
+import { yieldsToNext, retryDelay } from '../src/domain/retry-schedule';
 import type { Lender } from '../src/lender/lender';
 import type { Attempt, WebhookTestAttempt } from '../src/webhooks/attempt';
-import { unanswered } from '../src/webhooks/attempt';
+import { emptyAttempt } from '../src/webhooks/attempt';
 import type { WebhookSender } from '../src/webhooks/send';
-import { createShare } from '../src/webhooks/share';
+import { createKeyedSemaphore } from '../src/webhooks/keyed-semaphore';
 import { signWebhook } from '../src/webhooks/sign';
-import type { LenderWord } from './ask-lender';
+import type { LenderResponse } from './ask-lender';
 import { askLender } from './ask-lender';
 
-export type { LenderWord, Resend, WebhookTestAttempt };
+export type { LenderResponse, Resend, WebhookTestAttempt };
 
 export interface ActivityDependencies {
   db: Db;
@@ -75,7 +75,7 @@ interface ScheduleStep {
   /** From 1. */
   attempt: number;
   /** Whether a later event waits for this one. */
-  othersWait: boolean;
+  hasSuccessor: boolean;
 }
 
 type SignedWebhook = Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'>;
@@ -88,9 +88,9 @@ export type Activities = ReturnType<typeof createActivities>;
 /** What order workflows have done in the world: thin adapters, each safe to be run again after it was lost half way. */
 export function createActivities(dependencies: ActivityDependencies) {
   const { db, sender, schedule, checkoutBaseUrl, checkAfterMs } = dependencies;
-  const share = createShare(dependencies.attemptsPerSeller);
+  const share = createKeyedSemaphore(dependencies.attemptsPerSeller);
   const forLane = (pending: StoredWebhook[]): PendingWebhook[] =>
-    pending.map((event) => ({ ...event, givesWay: givesWay(schedule, event.attempts) }));
+    pending.map((event) => ({ ...event, givesWay: yieldsToNext(schedule, event.attempts) }));
 
   return {
     /** The order as the row holds it, for a run that resumes it. */
@@ -128,16 +128,16 @@ export function createActivities(dependencies: ActivityDependencies) {
     },
 
     /** One attempt at one webhook. An attempt that an earlier, lost run of this activity wrote down is not made again. */
-    async sendWebhook(input: { eventId: string; attempt: number; othersWait: boolean }): Promise<WebhookResult> {
-      const { eventId, attempt, othersWait } = input;
+    async sendWebhook(input: { eventId: string; attempt: number; hasSuccessor: boolean }): Promise<WebhookResult> {
+      const { eventId, attempt, hasSuccessor } = input;
       const event = await findWebhookEvent(db, eventId);
       if (!event) return { state: 'missing', nextAttemptAt: null, givesWay: false };
       if (event.state !== 'pending' || event.attempts >= attempt) return toResult(event);
-      return inShare(event.sellerId, () => attemptDelivery(event, { attempt, othersWait }));
+      return inShare(event.sellerId, () => attemptDelivery(event, { attempt, hasSuccessor }));
     },
 
     /** Asks the lender once what it makes of an order's application. */
-    askLender: (orderId: string): Promise<LenderWord> => askLender(db, dependencies.lender, orderId),
+    askLender: (orderId: string): Promise<LenderResponse> => askLender(db, dependencies.lender, orderId),
 
     /** One attempt outside the schedule, whatever state the webhook is in; one that was asked for is made once. */
     async resendWebhook(eventId: string): Promise<WebhookResult> {
@@ -167,11 +167,11 @@ export function createActivities(dependencies: ActivityDependencies) {
   };
 
   async function inShare<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
-    if (!share.take(sellerId)) throw notNow('as many attempts as one seller may have at once are under way');
+    if (!share.tryAcquire(sellerId)) throw notNow('as many attempts as one seller may have at once are under way');
     try {
       return await work();
     } finally {
-      share.giveBack(sellerId);
+      share.release(sellerId);
     }
   }
 
@@ -180,9 +180,10 @@ export function createActivities(dependencies: ActivityDependencies) {
     await claimLane(event.id, step);
     const at = new Date();
     const { outcome, retryAfterMs, ...result } = await sendSigned(event, at);
-    const floorMs = retryAfterMs ?? 0;
     const delayMs =
-      step && outcome === 'failed' ? retryDelay(schedule, { ...step, floorMs, random: Math.random() }) : null;
+      step && outcome === 'failed'
+        ? retryDelay(schedule, { ...step, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
+        : null;
     const nextAttemptAt = delayMs === null ? null : new Date(Date.now() + delayMs);
     const isOpen = nextAttemptAt !== null || (step === null && outcome === 'failed');
     const recorded = await recordAttempt(db, {
@@ -217,13 +218,13 @@ export function createActivities(dependencies: ActivityDependencies) {
     } catch (error) {
       // A seller without a usable secret is a receiver in trouble like any other: on the schedule, and in the log.
       if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
-      return { ...unanswered(), error: 'no_secret', errorDetail: 'the seller has no usable signing secret' };
+      return { ...emptyAttempt(), error: 'no_secret', errorDetail: 'the seller has no usable signing secret' };
     }
     return sender.send({ url, id, timestamp, signature, body });
   }
 
   function toResult({ state, attempts, nextAttemptAt }: EventState): WebhookResult {
-    return { state, nextAttemptAt: nextAttemptAt?.toISOString() ?? null, givesWay: givesWay(schedule, attempts) };
+    return { state, nextAttemptAt: nextAttemptAt?.toISOString() ?? null, givesWay: yieldsToNext(schedule, attempts) };
   }
 }
 

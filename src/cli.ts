@@ -2,11 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { CommanderError } from 'commander';
-import { CliError, EXIT_FAILED, EXIT_USAGE, isUnreachable, tell } from './cli/errors';
+import { CliError, EXIT_FAILED, EXIT_USAGE, isUnreachable, formatError } from './cli/errors';
 import { createProgram } from './cli/program';
 import { createServices } from './cli/services';
 import type { Environment } from './config';
-import { demoEnvFile } from './package-root';
 
 /** `npm run cli -- …`. Ends with 0 where all went well, 1 where it failed, 2 where it was used wrongly. */
 async function main(): Promise<void> {
@@ -18,7 +17,7 @@ async function main(): Promise<void> {
     process.exitCode = exitCodeOf(error);
     if (error instanceof CommanderError) return;
     const hint = file && isUnreachable(error) ? ` (the address is from ${file}: is npm start up?)` : '';
-    console.error(`error: ${tell(error)}${hint}`);
+    console.error(`error: ${formatError(error)}${hint}`);
   } finally {
     await services.close();
   }
@@ -26,7 +25,7 @@ async function main(): Promise<void> {
 
 /** The settings; those of `npm start` on this machine where no database is named. */
 function environment(): { env: Environment; file?: string } {
-  const file = demoEnvFile(process.env);
+  const file = path.resolve(process.env.DATA_DIR || '.data', 'demo.env');
   if (process.env.DATABASE_URL || !existsSync(file)) return { env: process.env };
   const given = Object.entries(process.env).filter(([, value]) => value !== '');
   return {

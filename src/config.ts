@@ -77,10 +77,10 @@ const settings = z.object({
   MAX_CACHED_WORKFLOWS: integer(0, 100_000).default(500),
   WEBHOOK_RETRY_DELAYS: seconds.optional(),
   WEBHOOK_RETRY_JITTER: z.coerce.number().min(0).max(0.5).default(STANDARD_SCHEDULE.jitter),
-  WEBHOOK_ATTEMPTS_WHILE_OTHERS_WAIT: integer(1, 100).default(STANDARD_SCHEDULE.attemptsWhileOthersWait),
-  WEBHOOK_RETRY_AFTER_LIMIT_MS: ms(0, 86_400_000).default(STANDARD_SCHEDULE.longestFloorMs),
-  WEBHOOK_RETRY_AFTER_LIMIT_WHILE_OTHERS_WAIT_MS: ms(0, 86_400_000).default(
-    STANDARD_SCHEDULE.longestFloorWhileOthersWaitMs,
+  WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: integer(1, 100).default(STANDARD_SCHEDULE.attemptsWithSuccessor),
+  WEBHOOK_RETRY_AFTER_LIMIT_MS: ms(0, 86_400_000).default(STANDARD_SCHEDULE.maxRetryAfterMs),
+  WEBHOOK_RETRY_AFTER_LIMIT_WITH_SUCCESSOR_MS: ms(0, 86_400_000).default(
+    STANDARD_SCHEDULE.maxRetryAfterWithSuccessorMs,
   ),
   WEBHOOK_TIMEOUT_MS: ms(100, 15_000).default(15_000),
   WEBHOOK_CONCURRENCY: integer(1, 10_000).default(100),
@@ -236,9 +236,9 @@ export function loadConfig(env: Environment): Config {
     webhookSchedule: {
       delaysMs: data.WEBHOOK_RETRY_DELAYS ?? STANDARD_SCHEDULE.delaysMs,
       jitter: data.WEBHOOK_RETRY_JITTER,
-      attemptsWhileOthersWait: data.WEBHOOK_ATTEMPTS_WHILE_OTHERS_WAIT,
-      longestFloorMs: data.WEBHOOK_RETRY_AFTER_LIMIT_MS,
-      longestFloorWhileOthersWaitMs: data.WEBHOOK_RETRY_AFTER_LIMIT_WHILE_OTHERS_WAIT_MS,
+      attemptsWithSuccessor: data.WEBHOOK_ATTEMPTS_WITH_SUCCESSOR,
+      maxRetryAfterMs: data.WEBHOOK_RETRY_AFTER_LIMIT_MS,
+      maxRetryAfterWithSuccessorMs: data.WEBHOOK_RETRY_AFTER_LIMIT_WITH_SUCCESSOR_MS,
     },
     webhookTimeoutMs: data.WEBHOOK_TIMEOUT_MS,
     webhookConcurrency: { total: data.WEBHOOK_CONCURRENCY, perSeller: data.WEBHOOK_CONCURRENCY_PER_SELLER },

@@ -10,9 +10,9 @@ import { createPool } from './db/pool';
 import type { Running } from './entry-point';
 import { runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
-import { createAsker } from './orders/asker';
+import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
-import { createStarter } from './orders/starter';
+import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
@@ -29,15 +29,15 @@ export async function startServer(
   const client = createTemporalClient(temporal);
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const workflows = createOrderWorkflows(client, config);
-  const starter = createStarter(
+  const dispatcher = createWorkflowDispatcher(
     { db, workflows, log },
     { inFlight: config.startsInFlight, checkAfterMs: config.sweep.checkAfterMs },
   );
   const deps: OrderDependencies = {
     db,
     workflows,
-    starter,
-    asker: createAsker(workflows, config.queryBudgetMs),
+    dispatcher,
+    liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs),
     rules: {
       maxAmountPence: config.maxAmountPence,
       httpsOnly: config.production,
@@ -72,7 +72,7 @@ export async function startServer(
     async stop() {
       serving = false;
       await http.close(config.shutdownGraceMs);
-      await starter.drain();
+      await dispatcher.drain();
       await workflows.drain();
       await client.connection.close();
       await db.end();

@@ -19,9 +19,9 @@ import { runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
-import { startSweep } from './orders/sweep';
-import { WORKFLOW_BUNDLE } from './temporal/bundle-workflows';
-import { TASK_QUEUE, createTemporalClient, temporalSettings } from './temporal/connection';
+import { startSweep } from './orders/background/sweep';
+import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { ORDER_TASK_QUEUE, createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
 import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
@@ -120,7 +120,7 @@ function createWorkers(
   return Promise.all([
     Worker.create({
       ...options,
-      taskQueue: TASK_QUEUE,
+      taskQueue: ORDER_TASK_QUEUE,
       workflowBundle: { codePath: WORKFLOW_BUNDLE },
       maxCachedWorkflows: config.maxCachedWorkflows,
       // After a worker's death its workflows wait this long for it before another one takes them over.

@@ -15,9 +15,9 @@ import {
 } from '@temporalio/workflow';
 import type { Activities, PendingWebhook } from '../activities';
 import type { Decision, Order, OrderHistory } from '../src/domain/order';
-import { decide, judge } from '../src/domain/order';
+import { decide, classifyEvent } from '../src/domain/order';
 import { isFinal } from '../src/domain/status';
-import { DecisionSeeker } from './decision';
+import { DecisionPoller } from './decision-poller';
 import { orderDetails } from './details';
 import type { OrderWorkflowInput } from './messages';
 import {
@@ -34,7 +34,7 @@ import {
 } from './messages';
 import type { UncheckedRequest } from './requests';
 import { isRequestable, toRequest } from './requests';
-import { DeliveryLane } from './webhooks';
+import { DeliveryQueue } from './delivery-queue';
 
 /** Activities that read or write Postgres: short, and tried until they get through. */
 const inPostgres = (summary: string) =>
@@ -53,8 +53,8 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Order> {
 }
 
 class OrderRun {
-  private readonly lane = new DeliveryLane();
-  private readonly seeker = new DecisionSeeker();
+  private readonly lane = new DeliveryQueue();
+  private readonly seeker = new DecisionPoller();
   private readonly lock = new Lock();
   /** Set where the row tells another story than this workflow: the run stops, and the sweep resumes from the row. */
   private conflict: Error | undefined;
@@ -138,10 +138,10 @@ class OrderRun {
   }
 
   /** An early refusal; the decision itself is taken under the lock. */
-  private refuseEarly({ event, metVersion }: UncheckedRequest): void {
+  private refuseEarly({ event, observedVersion }: UncheckedRequest): void {
     if (!isRequestable(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
-    if (!this.history || this.history.order.version < metVersion) return;
-    if (judge(this.history, event) === 'refused') throw refusal(this.history.order, event);
+    if (!this.history || this.history.order.version < observedVersion) return;
+    if (classifyEvent(this.history, event) === 'refused') throw refusal(this.history.order, event);
   }
 
   private async update(request: UncheckedRequest): Promise<Order> {
@@ -185,7 +185,7 @@ class OrderRun {
       const before = this.loaded();
       const { event } = request;
       // The sender has seen more than this run knows: the save finds the conflict, and the run stops.
-      if (before.order.version < request.metVersion) await this.saveHistory(before);
+      if (before.order.version < request.observedVersion) await this.saveHistory(before);
       const decision: Decision = isRequestable(event)
         ? decide(before, { ...request, event }, new Date().toISOString())
         : { kind: 'refused' };

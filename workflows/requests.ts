@@ -10,7 +10,7 @@ export interface UncheckedRequest {
   actor: Actor;
   reason: string | null;
   /** The version that the sender has seen; 0 where it does not say. */
-  metVersion: number;
+  observedVersion: number;
 }
 
 /**
@@ -19,12 +19,12 @@ export interface UncheckedRequest {
  */
 export function toRequest(payload: unknown, fallbackActor: Actor, event?: OrderEvent): UncheckedRequest {
   const fields: Record<string, unknown> = typeof payload === 'object' && payload !== null ? { ...payload } : {};
-  const { actor, reason, metVersion } = fields;
+  const { actor, reason, observedVersion } = fields;
   return {
     event: event ?? nameOf(fields.event),
     actor: ACTORS.find((known) => known === actor) ?? fallbackActor,
     reason: typeof reason === 'string' ? storable(cut(reason, MAX_REASON_LENGTH)) : null,
-    metVersion: typeof metVersion === 'number' ? metVersion : 0,
+    observedVersion: typeof observedVersion === 'number' ? observedVersion : 0,
   };
 }
 

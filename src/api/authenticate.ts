@@ -2,7 +2,7 @@ import { Problem } from '../contracts/problem';
 import type { Caller, Seller } from '../db/sellers';
 import { findCaller } from '../db/sellers';
 import type { Db } from '../db/pool';
-import { notFound } from '../orders/read-order';
+import { notFound } from '../orders/not-found';
 import type { Context, Next } from './context';
 import type { RateLimits } from './rate-limit';
 

@@ -55,13 +55,13 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     checkFailures(ctx: Ctx, key: string): void {
       const usage = failures.peek(clientNetwork(ctx.ip), settings.authFailures);
       if (!usage || usage.used < usage.limit || validKeys.has(idOf(key))) return;
-      tell(ctx, failures, usage);
+      setRateLimitHeaders(ctx, failures, usage);
       throw rateLimited(failures, usage);
     },
 
     async countFailure(ctx: Ctx, key: string): Promise<void> {
       validKeys.delete(idOf(key));
-      tell(ctx, failures, await failures.add(clientNetwork(ctx.ip), settings.authFailures));
+      setRateLimitHeaders(ctx, failures, await failures.add(clientNetwork(ctx.ip), settings.authFailures));
     },
 
     /**
@@ -91,11 +91,11 @@ const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
 /** @throws Problem `rate_limited` */
 async function count(ctx: Ctx, counter: RequestCounter, client: string, limit: number): Promise<void> {
   const usage = await counter.add(client, limit);
-  tell(ctx, counter, usage);
+  setRateLimitHeaders(ctx, counter, usage);
   if (usage.used > usage.limit) throw rateLimited(counter, usage);
 }
 
-function tell(ctx: Ctx, { name, windowMs }: RequestCounter, { limit, used, resetMs }: Usage): void {
+function setRateLimitHeaders(ctx: Ctx, { name, windowMs }: RequestCounter, { limit, used, resetMs }: Usage): void {
   ctx.append('RateLimit-Policy', `"${name}";q=${limit};w=${toSeconds(windowMs)}`);
   ctx.append('RateLimit', `"${name}";r=${Math.max(limit - used, 0)};t=${toSeconds(resetMs)}`);
 }

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { offerOf } from '../domain/application';
-import { londonDate } from '../london';
+import { londonDate } from '../lender/london-date';
 import type { Checkout } from '../orders/hosted-checkout';
 import { NO_ENTRIES } from './application-form';
 import type { Csrf } from './csrf';

@@ -1,4 +1,4 @@
-import { londonDate } from '../london';
+import { londonDate } from '../lender/london-date';
 import type { Branding } from '../db/branding';
 import type { Order, PaymentTerm, Pricing } from '../domain/order';
 

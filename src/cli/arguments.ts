@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 import { text } from '../contracts/fields';
-import { isUuid } from '../orders/read-order';
+import { isUuid } from '../domain/uuid';
 
 /** Parsers of arguments and options; what they throw is told with the name of the argument. */
 export function uuid(value: string): string {

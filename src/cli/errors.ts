@@ -19,7 +19,7 @@ export class UsageError extends CliError {
 export class TemporalUnreachable extends CliError {}
 
 /** In one line, for people. */
-export function tell(error: unknown): string {
+export function formatError(error: unknown): string {
   if (isNotMigrated(error)) return 'the database lacks migrations: run node dist/src/migrate.js';
   if (isDatabaseUnavailable(error)) return `the database cannot be used: ${reasonOf(error)}`;
   return reasonOf(error);

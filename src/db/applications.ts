@@ -176,7 +176,7 @@ export async function applicationWaits(db: DbClient, orderId: string): Promise<b
  * agreed to stays: their instalments are due longer than that.
  * @returns how many
  */
-export async function forgetApplicants(db: DbClient, retentionMs: number, limit: number): Promise<number> {
+export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `with old as (
        select a.id, a.agreed_at is not null and o.status = 'SUCCESSFUL' as agreed

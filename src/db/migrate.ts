@@ -1,10 +1,9 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../package-root';
 import type { Db } from './pool';
 import { inTransaction } from './pool';
 
-const FOLDER = path.join(PACKAGE_ROOT, 'src/db/migrations');
+const FOLDER = path.join(__dirname, 'migrations');
 /** Any constant does; it keeps two migrating processes apart. */
 const LOCK = 7_351_001;
 

@@ -61,9 +61,9 @@ export interface ChangeRequest {
   reason: string | null;
 }
 
-/** A request by somebody who has seen the order at `metVersion`; nobody may judge it on an older one. */
+/** A request by somebody who has seen the order at `observedVersion`; nobody may judge it on an older one. */
 export interface VersionedRequest extends ChangeRequest {
-  metVersion: number;
+  observedVersion: number;
 }
 
 export type Decision = { kind: 'change'; next: OrderHistory } | { kind: 'repeat' } | { kind: 'refused' };
@@ -77,7 +77,7 @@ export function created(order: Order, actor: Actor): OrderHistory {
 }
 
 /** Whether `event` would change the order, repeats what its history already holds, or is refused. */
-export function judge({ order, changes }: OrderHistory, event: OrderEvent): Decision['kind'] {
+export function classifyEvent({ order, changes }: OrderHistory, event: OrderEvent): Decision['kind'] {
   if (changes.some((change) => change.event === event)) return 'repeat';
   return transition(order.status, event) ? 'change' : 'refused';
 }
@@ -87,7 +87,7 @@ export function judge({ order, changes }: OrderHistory, event: OrderEvent): Deci
  * @param now ISO 8601; a clock that runs behind the order's last change is brought up to it, so times never step back.
  */
 export function decide(history: OrderHistory, { event, actor, reason }: ChangeRequest, now: string): Decision {
-  const kind = judge(history, event);
+  const kind = classifyEvent(history, event);
   if (kind !== 'change') return { kind };
   const { order, changes } = history;
   const to = transition(order.status, event) ?? order.status;

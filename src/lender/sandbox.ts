@@ -1,6 +1,6 @@
 import type { Offer } from '../domain/application';
 import { NO_OFFER } from '../domain/application';
-import { londonDate } from '../london';
+import { londonDate } from './london-date';
 import { monthlyInstalments } from './instalments';
 import type { Lender, LenderAnswer, LenderApplication } from './lender';
 import { LenderUnavailable } from './lender';

@@ -1,7 +1,7 @@
 import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/orders';
 import type { ChangeRequest } from '../domain/order';
-import { judge } from '../domain/order';
+import { classifyEvent } from '../domain/order';
 import type { Actor, OrderStatus } from '../domain/status';
 import { isFinal } from '../domain/status';
 import { ChangeRefused } from '../temporal/order-workflows';
@@ -53,7 +53,7 @@ async function changeOrder(
   request: ChangeRequest,
 ): Promise<ChangedOrder> {
   const { order, attachments } = stored;
-  const kind = judge(stored, request.event);
+  const kind = classifyEvent(stored, request.event);
   if (kind === 'repeat') return { order, attachments };
   if (kind === 'refused' && isFinal(order.status)) throw refused(request, order.status);
   try {

@@ -72,7 +72,7 @@ async function tryToCreate(
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     });
     if (inserted) {
-      deps.starter.start(history);
+      deps.dispatcher.start(history);
       return { body, replayed: false };
     }
   } catch (error) {

@@ -2,15 +2,15 @@ import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { OrderWorkflows } from '../temporal/order-workflows';
-import type { Asker } from './asker';
-import type { Starter } from './starter';
+import type { LiveOrderReader } from './background/live-order-reader';
+import type { WorkflowDispatcher } from './background/workflow-dispatcher';
 
 /** What the use cases stand on. Times in ms. */
 export interface OrderDependencies {
   db: Db;
   workflows: OrderWorkflows;
-  starter: Starter;
-  asker: Asker;
+  dispatcher: WorkflowDispatcher;
+  liveOrders: LiveOrderReader;
   rules: OrderRules;
   checkoutBaseUrl: string;
   expiresAfterMs: number | undefined;

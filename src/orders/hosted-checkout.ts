@@ -9,7 +9,7 @@ import type { ProgressEvent } from '../domain/status';
 import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
 import { readByPayLink } from './read-order';
-import { SWEEP_AFTER_MS } from './starter';
+import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 
 /** What the hosted checkout knows of the customer that came by a pay link. */
 export interface Checkout extends OrderHistory {
@@ -56,7 +56,7 @@ export async function submitApplication(
   applicant: Applicant,
 ): Promise<void> {
   const taken = await applications.submitApplication(deps.db, order.id, paymentTerm, applicant, SWEEP_AFTER_MS);
-  if (taken) deps.starter.applicationSubmitted(order);
+  if (taken) deps.dispatcher.applicationSubmitted(order);
 }
 
 /** Whether the customer has been shown all that they confirm: what is repaid and when, where they pay later. */

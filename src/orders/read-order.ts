@@ -1,20 +1,10 @@
-import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/orders';
 import { findOrder, findOrderByPayLink } from '../db/orders';
 import type { Order } from '../domain/order';
 import { isFinal } from '../domain/status';
+import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from './dependencies';
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
-}
-
-/** One answer for what is not there, what is another seller's and what is no id at all. */
-export function notFound(): Problem {
-  return new Problem('not_found', 'There is nothing at this address for your key.');
-}
+import { notFound } from './not-found';
 
 /**
  * The row of an order.
@@ -63,7 +53,7 @@ async function askWorkflow(
   deps: OrderDependencies,
   { order, attachments, started }: StoredOrder,
 ): Promise<RetrievedOrder> {
-  const shown = isFinal(order.status) || !started ? undefined : await deps.asker.ask(order.id);
+  const shown = isFinal(order.status) || !started ? undefined : await deps.liveOrders.read(order.id);
   return isAtLeast(shown, order)
     ? { order: shown, attachments, source: 'workflow' }
     : { order, attachments, source: 'snapshot' };

@@ -7,8 +7,10 @@ import { requestResends } from '../db/webhooks';
 import type { OrderDependencies } from './dependencies';
 import type { Page, PageRequest } from './page';
 import { toPage, unknownCursor } from './page';
-import { isUuid, notFound, readStored } from './read-order';
-import { SWEEP_AFTER_MS } from './starter';
+import { isUuid } from '../domain/uuid';
+import { notFound } from './not-found';
+import { readStored } from './read-order';
+import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 
 /**
  * A seller's webhooks, the newest first.
@@ -57,7 +59,7 @@ export async function resendWebhook(
   const webhook = await findLoggedWebhook(deps.db, eventId, sellerId);
   if (!webhook) throw notFound();
   const { order } = await readStored(deps, webhook.orderId);
-  deps.starter.resendWebhooks(order);
+  deps.dispatcher.resendWebhooks(order);
   return toWebhookEventBody(webhook);
 }
 

@@ -3,7 +3,7 @@ import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor }
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 
-export const TASK_QUEUE = 'orders';
+export const ORDER_TASK_QUEUE = 'orders';
 
 /**
  * Where Temporal is: by the TEMPORAL_* variables or a profile, as `@temporalio/envconfig` reads them.

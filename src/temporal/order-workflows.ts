@@ -29,7 +29,7 @@ import type { ChangeRequest, Order, OrderHistory, VersionedRequest } from '../do
 import type { OrderStatus } from '../domain/status';
 import { isFinal } from '../domain/status';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { TASK_QUEUE } from './connection';
+import { ORDER_TASK_QUEUE } from './connection';
 
 /** An update comes back with this where the run ended under it. */
 const ENDED_UNDER_UPDATE = 'AcceptedUpdateCompletedWorkflow';
@@ -100,7 +100,7 @@ export function createOrderWorkflows(
 
   async function update(order: Order, request: ChangeRequest, { resume, updateId }: UpdateTry): Promise<Order> {
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
-    const args: [VersionedRequest] = [{ ...request, metVersion: order.version }];
+    const args: [VersionedRequest] = [{ ...request, observedVersion: order.version }];
     const options = { updateId, args };
     if (!resume) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
     const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>(
@@ -151,7 +151,7 @@ export function createOrderWorkflows(
     testWebhook(input) {
       return within(TEST_TIMEOUT_MS, () =>
         client.workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
-          taskQueue: TASK_QUEUE,
+          taskQueue: ORDER_TASK_QUEUE,
           workflowId: `webhook-test-${input.webhookId}`,
           workflowExecutionTimeout: TEST_TIMEOUT_MS,
           args: [input],
@@ -191,7 +191,7 @@ export function createOrderWorkflows(
 
 function startOptions(order: Order): Omit<WorkflowStartOptions<typeof orderWorkflow>, 'args'> & { workflowId: string } {
   return {
-    taskQueue: TASK_QUEUE,
+    taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
     staticSummary: `${escapeMarkdown(order.sellerName)}: ${formatPence(order.amountPence)}, reference ${escapeMarkdown(order.reference)}`,
     typedSearchAttributes: new TypedSearchAttributes([

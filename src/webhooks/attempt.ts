@@ -46,10 +46,10 @@ export interface Attempt {
 /** A test webhook's attempt, with the text that was sent. */
 export type WebhookTestAttempt = Attempt & { body: string };
 
-export type Judgement = Pick<Attempt, 'outcome' | 'error' | 'errorDetail'>;
+export type Classification = Pick<Attempt, 'outcome' | 'error' | 'errorDetail'>;
 
 /** An attempt that has got no answer yet. */
-export function unanswered(): Attempt {
+export function emptyAttempt(): Attempt {
   return {
     status: null,
     outcome: 'failed',
@@ -64,7 +64,7 @@ export function unanswered(): Attempt {
 }
 
 /** The status line alone decides: what a receiver says after it changes nothing. */
-export function judgeStatus(status: number, location: string | string[] | undefined): Judgement {
+export function classifyStatus(status: number, location: string | string[] | undefined): Classification {
   if (status >= 200 && status < 300) return { outcome: 'delivered', error: null, errorDetail: null };
   if (status === 410) return { outcome: 'gone', error: 'http_status', errorDetail: 'answered 410 (gone)' };
   if (status >= 300 && status < 400) {
@@ -75,13 +75,13 @@ export function judgeStatus(status: number, location: string | string[] | undefi
 }
 
 /** @param thrown by undici, Node's sockets, TLS or name lookup, or the address guard */
-export function judgeError(thrown: unknown): Judgement {
+export function classifyError(thrown: unknown): Classification {
   const error: NodeJS.ErrnoException = isNativeError(thrown) ? thrown : new Error(String(thrown));
   // Of several addresses that all failed, Node's AggregateError has the code of one and no message.
   return failure(errorClass(error), error.message === '' ? (error.code ?? error.name) : error.message);
 }
 
-export function failure(error: AttemptError, detail: string): Judgement {
+export function failure(error: AttemptError, detail: string): Classification {
   const errorDetail = detail.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').slice(0, 300);
   return { outcome: 'failed', error, errorDetail: errorDetail.replace(/\p{Cs}$/u, '') };
 }

@@ -1,8 +1,8 @@
 import type { LookupFunction } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './address-guard';
-import { failure, judgeError, judgeStatus, unanswered, type Attempt, type Judgement } from './attempt';
-import { readAnswer } from './read-answer';
+import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt, type Classification } from './attempt';
+import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
 
@@ -47,7 +47,7 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
   async function attempt(request: WebhookRequest): Promise<Attempt> {
     const start = performance.now();
     const elapsedMs = () => Math.round(performance.now() - start);
-    const result = unanswered();
+    const result = emptyAttempt();
     const refusal = refuseUrl(request.url, policy);
     if (refusal !== undefined) return { ...result, ...refusal };
 
@@ -75,11 +75,11 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
       body.on('error', () => undefined);
       result.status = status;
       result.phases.headersMs = elapsedMs();
-      Object.assign(result, judgeStatus(status, headers.location));
+      Object.assign(result, classifyStatus(status, headers.location));
       if (status === 429 || status === 503) result.retryAfterMs = parseRetryAfter(headers['retry-after'], Date.now());
-      result.responseBody = await readAnswer(body);
+      result.responseBody = await readResponse(body);
     } catch (error) {
-      Object.assign(result, judgeError(error));
+      Object.assign(result, classifyError(error));
     } finally {
       clearTimeout(deadline);
       await client.destroy();
@@ -107,7 +107,7 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
 }
 
 /** Checked at each send: the policy, or the rules, may have become stricter since the URL was taken. */
-function refuseUrl(url: string, policy: AddressPolicy): Judgement | undefined {
+function refuseUrl(url: string, policy: AddressPolicy): Classification | undefined {
   const reason = checkWebhookUrl(url, policy);
   if (reason === undefined) return undefined;
   const malformed = checkWebhookUrl(url, { ...policy, allowPrivate: true }) !== undefined;

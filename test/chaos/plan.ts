@@ -41,7 +41,7 @@ export function planOf(seed: number): Plan {
     moment,
     events,
     sequence: between(1, events.length - later),
-    attempt: givesWay ? STANDARD_SCHEDULE.attemptsWhileOthersWait : between(1, failures + 1 - failing),
+    attempt: givesWay ? STANDARD_SCHEDULE.attemptsWithSuccessor : between(1, failures + 1 - failing),
     failures,
     answerMs: between(0, 200),
     killAfterMs: between(0, 1000),

@@ -17,7 +17,7 @@ import { startReceiver } from '../support/receiver';
 import type { Stack } from '../support/stack';
 import { createSeller, startStack } from '../support/stack';
 import { until } from '../support/until';
-import { stopReceivers } from '../webhooks/receivers';
+import { stopReceivers } from '../unit/webhooks/receivers';
 
 jest.setTimeout(90_000);
 

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { freePort } from '../../src/dev/ports';
-import type { TemporalServer } from '../../src/dev/temporal-server';
-import { startTemporal } from '../../src/dev/temporal-server';
+import { freePort } from '../../tools/local-stack/ports';
+import type { TemporalServer } from '../../tools/local-stack/temporal-server';
+import { startTemporal } from '../../tools/local-stack/temporal-server';
 import { isRunning, openOrder, runsOf, shownBy, timelineOf } from '../support/orders';
 import { apiOf, order } from '../support/api';
 import { statementsWaiting } from '../support/database';

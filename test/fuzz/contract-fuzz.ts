@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../src/package-root';
+import { PACKAGE_ROOT } from '../../tools/package-root';
 import { BASE } from '../support/api';
 import { operations } from '../support/contract';
 import globalSetup from '../support/global-setup';

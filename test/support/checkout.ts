@@ -1,5 +1,5 @@
 import { choosePaymentTerm, submitApplication } from '../../src/db/applications';
-import { freePort } from '../../src/dev/ports';
+import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
 import type { Stack } from './stack';
 import { startStack } from './stack';

@@ -1,5 +1,5 @@
 import type { AttemptError } from '../../src/webhooks/attempt';
-import { selfSigned } from '../webhooks/self-signed';
+import { selfSigned } from '../unit/webhooks/self-signed';
 import type { Start } from './failing-answers';
 import {
   answering,

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { migrate } from '../../src/db/migrate';
 import { createPool } from '../../src/db/pool';
-import { freePort } from '../../src/dev/ports';
-import { startPostgres } from '../../src/dev/postgres';
-import { startTemporal } from '../../src/dev/temporal-server';
+import { freePort } from '../../tools/local-stack/ports';
+import { startPostgres } from '../../tools/local-stack/postgres';
+import { startTemporal } from '../../tools/local-stack/temporal-server';
 
 const log = (line: string): void => console.log(line);
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { PACKAGE_ROOT } from '../../src/package-root';
+import { PACKAGE_ROOT } from '../../tools/package-root';
 
 /** A text of JSONTestSuite: `y_…` is JSON, `n_…` is not, with `i_…` a parser may do as it likes. */
 export interface JsonCase {

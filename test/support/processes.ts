@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { PACKAGE_ROOT } from '../../src/package-root';
+import { PACKAGE_ROOT } from '../../tools/package-root';
 
 export interface ServiceProcess {
   pid: number;
@@ -34,10 +34,14 @@ export async function startProcess(
   env: Record<string, string>,
   isUp = /is up/,
 ): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, `dist/src/${entry}.js`)], {
-    env: { ...inherited(), LOG_LEVEL: 'info', ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [path.join(PACKAGE_ROOT, `dist/${entry === 'dev' ? 'tools/local-stack/start' : `src/${entry}`}.js`)],
+    {
+      env: { ...inherited(), LOG_LEVEL: 'info', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  );
   const lines: string[] = [];
   running.add(child);
   const gone = once(child, 'exit').finally(() => running.delete(child));

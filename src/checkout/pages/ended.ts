@@ -1,6 +1,6 @@
 import type { DeclineCode } from '../../domain/application';
 import { offerOf } from '../../domain/application';
-import { londonDate } from '../../london';
+import { londonDate } from '../../lender/london-date';
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../../orders/hosted-checkout';

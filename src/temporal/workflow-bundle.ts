@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { bundleWorkflowCode } from '@temporalio/worker';
+
+/** The workflows' code for the worker's sandbox, made once by `npm run build`. */
+export const WORKFLOW_BUNDLE = path.join(packageRoot(__dirname), 'dist/workflow-bundle.js');
+
+async function bundle(): Promise<void> {
+  const { code } = await bundleWorkflowCode({
+    payloadConverterPath: path.join(path.dirname(WORKFLOW_BUNDLE), 'workflows/payload-converter.js'),
+    workflowsPath: path.join(path.dirname(WORKFLOW_BUNDLE), 'workflows/index.js'),
+    logger: {
+      log: () => undefined,
+      trace: () => undefined,
+      debug: () => undefined,
+      info: () => undefined,
+      warn: console.warn,
+      error: console.error,
+    },
+  });
+  await writeFile(WORKFLOW_BUNDLE, code);
+}
+
+/** The same folder for the sources, which tests run, and for what is compiled to `dist/`. */
+function packageRoot(folder: string): string {
+  return existsSync(path.join(folder, 'package.json')) ? folder : packageRoot(path.dirname(folder));
+}
+
+if (require.main === module) void bundle();

@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { updateAccount } from '../../../src/db/accounts';
+import { BASE } from '../../support/api';
+import { expectProblem, pointers } from '../../support/problems';
+import type { Stack } from '../../support/stack';
+import { createSeller, startStack } from '../../support/stack';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({ worker: false, env: { MAX_ORDER_AMOUNT: '1000' } });
+});
+afterAll(() => stack.stop());
+
+test("a seller's own limit holds for its new orders, below the service's and for nobody else", async () => {
+  const limited = await createSeller(stack.db);
+  const create = (amount: number) =>
+    stack.api.call('POST', `${BASE}/seller/${limited.id}/order/`, {
+      key: limited.key,
+      body: { data: { amount, reference: randomUUID() } },
+    });
+  expect((await create(500.01)).status).toBe(201);
+  await updateAccount(stack.db, limited.id, { maxAmountPence: 50_000 });
+  expect((await create(500)).status).toBe(201);
+  const problem = expectProblem(await create(500.01), 422, 'invalid_request');
+  expect(pointers(problem)).toEqual(['/data/amount too_big']);
+  expect(problem.detail).toBe('/data/amount must be at most £500.00, the limit of your account.');
+  expect((await stack.api.create({ amount: 500.01 })).status).toBe(201);
+
+  await updateAccount(stack.db, limited.id, { maxAmountPence: 1_000_000 });
+  expectProblem(await create(1000.01), 422, 'invalid_request');
+  await updateAccount(stack.db, limited.id, { maxAmountPence: null });
+  expect((await create(1000)).status).toBe(201);
+});
+
+test.each([
+  ['its limit was lowered below it', { maxAmountPence: 49_999 }],
+  ['the default redirect address that it took was removed', { defaultRedirectUrl: null }],
+])('an order is replayed to its Idempotency-Key, though %s since', async (_, change) => {
+  const seller = await createSeller(stack.db);
+  const reference = randomUUID();
+  const create = (key: string, amount = 500) =>
+    stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, {
+      key: seller.key,
+      headers: { 'Idempotency-Key': key },
+      body: { data: { amount, reference } },
+    });
+  const first = await create('cart-1');
+  await updateAccount(stack.db, seller.id, change);
+  const again = await create('cart-1');
+  expect(again.status).toBe(201);
+  expect(again.headers.get('idempotency-replayed')).toBe('true');
+  expect(again.text).toBe(first.text);
+  expectProblem(await create('cart-1', 501), 422, 'idempotency_key_reused');
+  expectProblem(await create('cart-2'), 422, 'invalid_request');
+});
+
+test('what the account asks is told with all else that is wrong, and of each field one thing', async () => {
+  const seller = await createSeller(stack.db, null);
+  await updateAccount(stack.db, seller.id, { maxAmountPence: 50_000 });
+  const errorsOf = async (body: unknown) => {
+    const answer = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
+    return pointers(expectProblem(answer, 422, 'invalid_request'));
+  };
+  const required = '/data/redirect_url required';
+  expect(await errorsOf({ data: { amount: 501, reference: '' } })).toEqual([
+    '/data/reference too_small',
+    '/data/amount too_big',
+    required,
+  ]);
+  expect(await errorsOf({ data: { amount: 501, reference: 'a', redirect_url: null } })).toEqual([
+    '/data/amount too_big',
+    required,
+  ]);
+  expect(await errorsOf({ data: { amount: 1001, reference: 'a', redirect_url: 'x' } })).toEqual([
+    '/data/amount too_big',
+    '/data/redirect_url invalid_url',
+  ]);
+  expect(await errorsOf({ data: { amount: '501' } })).toEqual([
+    '/data/amount invalid_type',
+    '/data/reference required',
+    required,
+  ]);
+  for (const data of [undefined, null, 1, 'a', [{ amount: 501 }]]) {
+    expect(await errorsOf({ data })).toEqual([
+      `/data ${data === undefined || data === null ? 'required' : 'invalid_type'}`,
+    ]);
+  }
+  for (const body of ['null', '1', '"a"', '[]']) expect((await errorsOf(body))[0]).toMatch(/^ /);
+});

@@ -1,0 +1,91 @@
+import { digestOf } from '../../../src/db/keys';
+import { createSellerKey } from '../../../src/db/sellers';
+import { BASE } from '../../support/api';
+import { expectProblem } from '../../support/problems';
+import type { Stack } from '../../support/stack';
+import { startStack } from '../../support/stack';
+
+let stack: Stack;
+let ownOrder: string;
+beforeAll(async () => {
+  stack = await startStack();
+  ownOrder = (await stack.api.create()).body.data.id;
+});
+afterAll(() => stack.stop());
+
+test.each([
+  ['000000000-0000-4000-8000-000000000000'],
+  ['00000000-0000-4000-8000-00000000000'],
+  ['00000000-0000-4000-8000-00000000000g'],
+  ['00000000000040008000000000000000'],
+  ['%7B00000000-0000-4000-8000-000000000000%7D'],
+  ['%00'],
+  ["'%20or%201=1--"],
+  ['..%2f..%2fhealth%2flive'],
+  ['%ff%fe'],
+  ['1'],
+  ['undefined'],
+  ['x'.repeat(5000)],
+])('%s is no id of an order: 404', async (id) => {
+  expectProblem(await stack.api.get(id), 404, 'not_found');
+  expectProblem(await stack.api.cancel(id), 404, 'not_found');
+});
+
+describe('the Authorization header', () => {
+  const get = (authorization: string) =>
+    stack.api.get(ownOrder, { key: null, headers: { Authorization: authorization } });
+
+  test('may spell Bearer as it likes', async () => {
+    for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
+      expect((await get(`${scheme} ${stack.seller.key}`)).status).toBe(200);
+    }
+  });
+
+  test('must be a Bearer one, with the key alone', async () => {
+    const { key, id } = stack.seller;
+    const basic = Buffer.from(`${id}:${key}`).toString('base64');
+    for (const header of [
+      key,
+      `Token ${key}`,
+      `Basic ${basic}`,
+      `Bearer ${key} x`,
+      `Bearer "${key}"`,
+      'Bearer',
+      `Bearer,${key}`,
+    ]) {
+      expectProblem(await get(header), 401, 'unauthorized');
+    }
+  });
+
+  test('may hold anything without harm', async () => {
+    for (const key of ["' or 1=1 --", '%00', 'x'.repeat(10_000), '\u00e9', '${jndi:ldap://x}']) {
+      expectProblem(await get(`Bearer ${key}`), 401, 'unauthorized');
+    }
+  });
+
+  test('counts, not a key in the address', async () => {
+    const { api, seller } = stack;
+    const path = `${BASE}/seller/${seller.id}/connection_check/?key=${seller.key}&access_token=${seller.key}`;
+    const answer = await api.call('GET', path, { key: null });
+    expectProblem(answer, 401, 'unauthorized');
+    expect(answer.text).not.toContain(seller.key);
+  });
+});
+
+test('several keys of a seller are live at once, and a revoked one stops at the next call', async () => {
+  const { api, db, seller } = stack;
+  const second = await createSellerKey(db, seller.id);
+  const path = `${BASE}/seller/${seller.id}/connection_check/`;
+  const statuses = async () => [
+    (await api.call('GET', path)).status,
+    (await api.call('GET', path, { key: second })).status,
+  ];
+  expect(await statuses()).toEqual([200, 200]);
+  await db.query('update api_key set revoked_at = now() where digest = $1', [digestOf(second)]);
+  expect(await statuses()).toEqual([200, 401]);
+});
+
+test('a seller’s id is known in capitals too', async () => {
+  const { api, seller } = stack;
+  expect((await api.call('GET', `${BASE}/seller/${seller.id.toUpperCase()}/connection_check/`)).status).toBe(200);
+});

@@ -1,0 +1,94 @@
+import { missingThings, MALFORMED, keysOf, pathOf, thingsOf } from '../../support/accounts';
+import type { Things } from '../../support/accounts';
+import type { Answer } from '../../support/api';
+import { MATRIX, OPEN, WHOSE, parametersOf } from '../../support/authorization-matrix';
+import type { Whose } from '../../support/authorization-matrix';
+import { expectProblem } from '../../support/problems';
+import { apiRoutes } from '../../support/routes';
+import type { Stack } from '../../support/stack';
+import { createSeller, startStack } from '../../support/stack';
+
+let stack: Stack;
+let things: Record<Whose, Things>;
+let keys: Record<string, string | null>;
+beforeAll(async () => {
+  stack = await startStack();
+  things = {
+    own: await thingsOf(stack, stack.seller),
+    "another's": await thingsOf(stack, await createSeller(stack.db)),
+    missing: missingThings(),
+    malformed: MALFORMED,
+  };
+  keys = await keysOf(stack);
+});
+afterAll(() => stack.stop());
+
+function call(route: string, whose: Whose, parameter: string, key: string | null): Promise<Answer> {
+  const body = MATRIX[route]!.body?.();
+  return stack.api.call(route.split(' ')[0]!, pathOf(route, things, whose, parameter), {
+    key,
+    ...(body !== undefined && { body }),
+  });
+}
+
+/** All of an answer but what names the request: if two are the same, a caller cannot tell them apart. */
+function seen({ status, headers, body }: Answer, ...besides: string[]): unknown {
+  const shown = [...headers].filter(
+    ([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit', ...besides].includes(name),
+  );
+  return { status, shown, body: JSON.stringify({ ...body, request_id: '', instance: '' }) };
+}
+
+test('every route has a row, and every row a route', () => {
+  expect(apiRoutes().sort()).toEqual([...Object.keys(MATRIX), ...Object.keys(OPEN)].sort());
+});
+
+describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
+  const parameters = parametersOf(route);
+
+  test(`serves a live ${kind} key`, async () => {
+    expect((await call(route, 'own', '', keys[kind]!)).status).toBe(ok);
+  });
+
+  test('answers 401 to every other key, and the same to each, whatever it asks for', async () => {
+    const wrong = Object.keys(keys).filter((name) => name !== kind);
+    const answers = await Promise.all(
+      wrong.flatMap((name) =>
+        parameters.flatMap((parameter) => WHOSE.map((whose) => call(route, whose, parameter, keys[name]!))),
+      ),
+    );
+    expect(answers.length).toBe(wrong.length * parameters.length * WHOSE.length);
+    for (const answer of answers) {
+      expectProblem(answer, 401, 'unauthorized');
+      expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+      // Which limits were counted says no more than whether there was a key.
+      expect(seen(answer, 'ratelimit-policy')).toEqual(seen(answers[0]!, 'ratelimit-policy'));
+    }
+  });
+
+  test.each(parameters)('answers 404 where its :%s is missing or none, and the same to each', async (parameter) => {
+    const missing = await call(route, 'missing', parameter, keys[kind]!);
+    expectProblem(missing, 404, 'not_found');
+    expect(seen(await call(route, 'malformed', parameter, keys[kind]!))).toEqual(seen(missing));
+    const others = await call(route, "another's", parameter, keys[kind]!);
+    if (kind === 'checkout') {
+      expect(others.status).toBe(ok);
+      return;
+    }
+    expect(seen(others)).toEqual(seen(missing));
+    expect(others.headers.get('Content-Length')).toBe(missing.headers.get('Content-Length'));
+  });
+});
+
+test('after all that nothing of another’s was changed', async () => {
+  const { orderId, eventId, sellerId } = things["another's"];
+  const { rows: orders } = await stack.db.query('select status, cancelled_at, version from orders where id = $1', [
+    orderId,
+  ]);
+  expect(orders).toEqual([{ status: 'UNSUCCESSFUL', cancelled_at: null, version: 2 }]);
+  const { rows: events } = await stack.db.query('select resend_at from webhook_event where id = $1', [eventId]);
+  expect(events).toEqual([{ resend_at: null }]);
+  const count = async (table: string) =>
+    (await stack.db.query(`select from ${table} where seller_id = $1`, [sellerId])).rowCount;
+  expect([await count('orders'), await count('webhook_secret')]).toEqual([1, 1]);
+});

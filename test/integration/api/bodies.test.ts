@@ -1,0 +1,246 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import type { Answer } from '../../support/api';
+import { BASE } from '../../support/api';
+import { expectProblem, pointers } from '../../support/problems';
+import { startStack } from '../../support/stack';
+import type { Stack } from '../../support/stack';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({ worker: false });
+});
+afterAll(() => stack.stop());
+
+/** A create call whose body is these bytes. */
+async function post(body: Buffer | string | null, headers: Record<string, string> = {}): Promise<Answer> {
+  const { api, seller } = stack;
+  const response = await fetch(`${api.url}${BASE}/seller/${seller.id}/order/`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${seller.key}`, 'Content-Type': 'application/json', ...headers },
+    body,
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+}
+
+const order = (reference: string, rest = '') => `{"data": {"amount": 1, "reference": "${reference}"${rest}}}`;
+const bytes = (...parts: (string | number[])[]) =>
+  Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
+
+/** One of each kind of JSONTestSuite's `n_` files. */
+const NOT_JSON: [string, Buffer | string][] = [
+  ['nothing', ''],
+  ['blanks', ' \n\t'],
+  ['a truncated object', '{"data": {"amount": 1'],
+  ['a truncated string', '{"data": {"reference": "x'],
+  ['a truncated literal', 'nul'],
+  ['a truncated escape', '{"data": "\\u00'],
+  ['an open bracket', '['],
+  ['60,000 open brackets', '['.repeat(60_000)],
+  ['open objects without an end', '{"a":'.repeat(10_000)],
+  ['a trailing comma in an object', '{"data": {"amount": 1,}}'],
+  ['a trailing comma in a list', '[1,]'],
+  ['a double comma', '[1,,2]'],
+  ['a missing colon', '{"data" 1}'],
+  ['a missing value', '{"data":}'],
+  ['a key without quotes', '{data: 1}'],
+  ['single quotes', "{'data': 1}"],
+  ['a comment', '{"data": 1} // x'],
+  ['a second value', '{"data": 1} {"data": 2}'],
+  ['a trailing bracket', '{"data": 1}}'],
+  ['NaN', '{"data": {"amount": NaN}}'],
+  ['Infinity', '{"data": {"amount": Infinity}}'],
+  ['-Infinity', '{"data": {"amount": -Infinity}}'],
+  ['undefined', 'undefined'],
+  ['a leading zero', '{"data": {"amount": 01}}'],
+  ['a leading plus', '{"data": {"amount": +1}}'],
+  ['a leading point', '{"data": {"amount": .5}}'],
+  ['a trailing point', '{"data": {"amount": 1.}}'],
+  ['a hexadecimal number', '{"data": {"amount": 0x1}}'],
+  ['an exponent without digits', '{"data": {"amount": 1e}}'],
+  ['digits that are not ASCII', '{"data": {"amount": １}}'],
+  ['True', '{"data": True}'],
+  ['a line break in a string', '{"data": "a\nb"}'],
+  ['a tab in a string', '{"data": "a\tb"}'],
+  ['NUL in a string', '{"data": "a\u0000b"}'],
+  ['NUL before the value', '\u0000{}'],
+  ['an unknown escape', '{"data": "\\x41"}'],
+  ['a form feed as a blank', '\f{}'],
+  ['a no-break space as a blank', '\u00a0{}'],
+  ['UTF-8 that is cut off', bytes('{"data": {"reference": "', [0xe2, 0x82], '"}}')],
+  ['a byte that UTF-8 has not', bytes('{"data": {"reference": "', [0xff], '"}}')],
+  ['an overlong encoding', bytes('{"data": {"reference": "', [0xc0, 0xaf], '"}}')],
+  ['an encoded surrogate', bytes('{"data": {"reference": "', [0xed, 0xa0, 0x80], '"}}')],
+  ['Latin-1', Buffer.from('{"data": {"reference": "caf\u00e9"}}', 'latin1')],
+  ['UTF-16', Buffer.from(`\ufeff${order('utf16')}`, 'utf16le')],
+  ['a byte order mark and nothing', bytes([0xef, 0xbb, 0xbf])],
+  ['a form', 'amount=1&reference=x'],
+  ['XML', '<order/>'],
+];
+
+test.each(NOT_JSON)('%s is no JSON: 400', async (_, body) => {
+  expectProblem(await post(body), 400, 'malformed_json');
+});
+
+/** JSON, but no create request. */
+const NO_REQUEST: [string, string, string[]][] = [
+  ['a list', '[]', [' invalid_type']],
+  ['a string', '"data"', [' invalid_type']],
+  ['a number', '1', [' invalid_type']],
+  ['true', 'true', [' invalid_type']],
+  ['null', 'null', [' required']],
+  ['an empty object', '{}', ['/data required']],
+  ['30,000 nested lists', '['.repeat(30_000) + ']'.repeat(30_000), [' invalid_type']],
+  [
+    '7,000 nested objects',
+    '{"data":'.repeat(7000) + '1' + '}'.repeat(7000),
+    ['/data/amount required', '/data/reference required', '/data/data unknown_field'],
+  ],
+  ['a lone surrogate', order('\\ud800'), ['/data/reference invalid_characters']],
+  ['an escaped NUL', order('a\\u0000b'), ['/data/reference invalid_characters']],
+  [
+    'a number that is too big for a float',
+    '{"data": {"amount": 1e400, "reference": "x"}}',
+    ['/data/amount invalid_type'],
+  ],
+  [
+    'meta_data 10,000 deep',
+    order('deep', `, "meta_data": {"a": ${'['.repeat(10_000)}${']'.repeat(10_000)}}`),
+    ['/data/meta_data too_deep'],
+  ],
+  ['meta_data of 20 KiB', order('large', `, "meta_data": {"a": "${'x'.repeat(20_480)}"}`), ['/data/meta_data too_big']],
+];
+
+test.each(NO_REQUEST)('%s is JSON, but no order: 422', async (_, body, errors) => {
+  expect(pointers(expectProblem(await post(body), 422, 'invalid_request'))).toEqual(errors);
+});
+
+test.each([
+  ['in the envelope', '{"data": {"amount": 0, "reference": "p"}, "__proto__": {"a": 1}}', '/__proto__ unknown_field'],
+  ['in the order', '{"data": {"amount": 0, "__proto__": {"reference": "p"}}}', '/data/__proto__ unknown_field'],
+  [
+    'in meta_data',
+    order('p', ', "amount": 0, "meta_data": {"a": [{"__proto__": {"b": 1}}]}'),
+    '/data/meta_data forbidden_key',
+  ],
+  ['in escapes', order('p', ', "amount": 0, "meta_data": {"\\u005f_proto__": 1}'), '/data/meta_data forbidden_key'],
+])('a key __proto__ is refused by its place, beside all else that is wrong: %s', async (_, body, error) => {
+  const problem = expectProblem(await post(body), 422, 'invalid_request');
+  expect(pointers(problem)).toEqual(expect.arrayContaining(['/data/amount too_small', error]));
+  expect(({} as Record<string, unknown>).amount).toBeUndefined();
+});
+
+test.each([
+  ['blanks around', ` \r\n\t${order('blanks')}\n`],
+  ['a byte order mark', bytes([0xef, 0xbb, 0xbf], order('mark'))],
+  ['escapes', order('\\u0065scaped \\uD83D\\uDE00')],
+  ['the word __proto__ as a value', order('__proto__: 1')],
+])('%s: taken', async (_, body) => {
+  expect((await post(body)).status).toBe(201);
+});
+
+test('of a key that comes twice the last one counts', async () => {
+  const { body } = await post('{"data": {"amount": 1, "reference": "twice", "amount": 2}}');
+  expect(body.data.amount).toBe(2);
+});
+
+test('a few thousand unknown fields are all reported, in one sentence of reasonable length', async () => {
+  const fields = Array.from({ length: 5000 }, (_, index) => `, "f${index}": 1`).join('');
+  const problem = expectProblem(await post(order('many', fields)), 422, 'invalid_request');
+  expect(problem.errors).toHaveLength(5000);
+  expect(problem.detail.length).toBeLessThan(1000);
+  expect(problem.detail).toMatch(/; and 4990 more, see errors\.$/);
+});
+
+describe('the content type', () => {
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'application/json5',
+    'application/problem+json',
+    'application/vnd.api+json',
+    'application',
+    'json',
+    '*/*',
+  ])('%s is refused: 415', async (type) => {
+    expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
+  });
+
+  test.each(['utf-16', 'UTF-16LE', 'iso-8859-1', '"utf-7"'])('with the charset %s is refused: 415', async (charset) => {
+    const type = `application/json; charset=${charset}`;
+    const problem = expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
+    expect(problem.detail).toMatch(/UTF-8/);
+  });
+
+  test('may not be left out', async () => {
+    const { api, seller } = stack;
+    const url = `${api.url}${BASE}/seller/${seller.id}/order/`;
+    const headers = { Authorization: `Bearer ${seller.key}` };
+    const response = await fetch(url, { method: 'POST', headers, body: Buffer.from(order('type')) });
+    expect(response.headers.get('Content-Type')).toContain('problem+json');
+    expect(response.status).toBe(415);
+  });
+
+  test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
+    '%s is taken',
+    async (type) => {
+      expect((await post(order(type.replaceAll('"', '')), { 'Content-Type': type })).status).toBe(201);
+    },
+  );
+});
+
+describe('the size', () => {
+  test.each([70_000, 10_000_000])('of %d bytes is refused: 413', async (size) => {
+    expectProblem(await post(order('x'.repeat(size))), 413, 'payload_too_large');
+  });
+
+  test('up to 64 KiB is read', async () => {
+    const body = order('large').padEnd(64 * 1024);
+    expect((await post(body)).status).toBe(201);
+    expectProblem(await post(`${body} `), 413, 'payload_too_large');
+  });
+
+  test('counts after unpacking: a gzip bomb is refused', async () => {
+    const bomb = gzipSync(order('x'.repeat(20_000_000)));
+    expect(bomb.length).toBeLessThan(64 * 1024);
+    expectProblem(await post(bomb, { 'Content-Encoding': 'gzip' }), 413, 'payload_too_large');
+  });
+});
+
+describe('the content encoding', () => {
+  const PACKED = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+
+  test.each(Object.entries(PACKED))('may be %s', async (encoding, pack) => {
+    expect((await post(pack(order(encoding)), { 'Content-Encoding': encoding })).status).toBe(201);
+  });
+
+  test('that is not what the body has is refused: 400', async () => {
+    expectProblem(await post(order('x'), { 'Content-Encoding': 'gzip' }), 400, 'bad_request');
+  });
+
+  test('that we do not know is refused: 415', async () => {
+    const answer = await post(order('x'), { 'Content-Encoding': 'zstd' });
+    const { detail } = expectProblem(answer, 415, 'unsupported_media_type');
+    for (const encoding of Object.keys(PACKED)) expect(detail).toContain(encoding);
+  });
+});
+
+test('nothing of all that was refused is an order', async () => {
+  const refused = ['type', 'x', 'p', 'deep', 'many', 'utf16'];
+  const { rows } = await stack.db.query('select reference from orders where reference = any($1)', [refused]);
+  expect(rows).toEqual([]);
+});
+
+test('the progress call reads its body by the same rules', async () => {
+  const { api } = stack;
+  const { id } = (await api.create()).body.data;
+  const call = (body: string, headers = {}) =>
+    api.call('POST', `${BASE}/order/${id}/progress/`, { key: api.checkoutKey, body, headers });
+  expectProblem(await call('{"data": '), 400, 'malformed_json');
+  expectProblem(await call('x'.repeat(70_000)), 413, 'payload_too_large');
+  expectProblem(await call('{}', { 'Content-Type': 'text/plain' }), 415, 'unsupported_media_type');
+  const problem = expectProblem(await call('{"data": {"event": "paid", "reson": "x"}}'), 422, 'invalid_request');
+  expect(pointers(problem)).toEqual(['/data/event invalid_value', '/data/reson unknown_field']);
+});

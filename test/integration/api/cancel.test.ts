@@ -1,0 +1,122 @@
+import { orderSchema } from '../../../src/contracts/order';
+import { BASE } from '../../support/api';
+import { openOrder, statusOf, timelineOf } from '../../support/orders';
+import { expectProblem } from '../../support/problems';
+import type { Receiver } from '../../support/receiver';
+import { startReceiver } from '../../support/receiver';
+import type { Stack } from '../../support/stack';
+import { startStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const NOW = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
+
+let stack: Stack;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  stack = await startStack();
+});
+afterAll(async () => {
+  await stack.stop();
+  await receiver.stop();
+});
+
+const hasEnded = (id: string) => until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'it has ended');
+
+test.each([
+  ['CREATED', []],
+  ['PENDING', ['signup_started']],
+  ['APPROVED', ['signup_started', 'approved']],
+])('a %s order becomes UNSUCCESSFUL, with the time of the cancel', async (status, events) => {
+  const id = await openOrder(stack, {}, events);
+  const before = await stack.api.get(id);
+  expect(before.body.data.status).toBe(status);
+  expect(before.body.data).not.toHaveProperty('cancelled_at');
+  const cancelled = await stack.api.cancel(id);
+  expect(cancelled.status).toBe(200);
+  expect(cancelled.body).toEqual({
+    data: { ...before.body.data, status: 'UNSUCCESSFUL', cancelled_at: expect.stringMatching(NOW) },
+  });
+  expect(Math.abs(Date.parse(cancelled.body.data.cancelled_at) - Date.now())).toBeLessThan(5000);
+  expect(orderSchema.strict().safeParse(cancelled.body.data).error).toBeUndefined();
+  expect((await stack.api.get(id)).body).toEqual(cancelled.body);
+});
+
+test('the seller is who cancelled it', async () => {
+  const id = await openOrder(stack);
+  await stack.api.cancel(id);
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+    version: 2,
+    event: 'cancel',
+    actor: 'seller',
+    reason: null,
+  });
+});
+
+test('an order that was declined, and whose workflow has ended, keeps its status, gets its cancelled_at, and sends no webhook', async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'declined']);
+  await hasEnded(id);
+  const cancelled = await stack.api.cancel(id);
+  expect(cancelled.status).toBe(200);
+  expect(cancelled.body.data).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: expect.stringMatching(NOW) });
+  expect((await stack.api.get(id)).body).toEqual(cancelled.body);
+  await hasEnded(id);
+  const statuses = receiver.deliveries
+    .filter(({ body }) => body.data.order.id === id)
+    .map(({ body }) => body.data.order.status);
+  expect(statuses).toEqual(['PENDING', 'UNSUCCESSFUL']);
+  const { rowCount } = await stack.db.query('select from webhook_event where order_id = $1', [id]);
+  expect(rowCount).toBe(2);
+});
+
+test('a repeated cancel changes nothing: the first cancelled_at stays', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const first = await stack.api.cancel(id);
+  const second = await stack.api.cancel(id);
+  await hasEnded(id);
+  const third = await stack.api.cancel(id);
+  expect([second.status, third.status]).toEqual([200, 200]);
+  expect(second.text).toBe(first.text);
+  expect(third.text).toBe(first.text);
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
+});
+
+test('twenty cancels at once are one', async () => {
+  const id = await openOrder(stack);
+  const answers = await Promise.all(Array.from({ length: 20 }, () => stack.api.cancel(id)));
+  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(answers[0]!.status).toBe(200);
+  expect(await timelineOf(stack, id)).toHaveLength(2);
+});
+
+test('a SUCCESSFUL order is not cancelled: 409, and nothing is changed', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
+  for (const path of [`/order/${id}/`, `/seller/${stack.seller.id}/order/${id}/`]) {
+    const problem = expectProblem(await stack.api.call('DELETE', BASE + path), 409, 'order_not_cancellable');
+    expect(problem.order_status).toBe('SUCCESSFUL');
+  }
+  const { data } = (await stack.api.get(id)).body;
+  expect(data.status).toBe('SUCCESSFUL');
+  expect(data).not.toHaveProperty('cancelled_at');
+});
+
+test('the seller-scoped form does the same, with and without the slash', async () => {
+  const { api, seller } = stack;
+  for (const end of ['/', '']) {
+    const id = await openOrder(stack);
+    const cancelled = await api.call('DELETE', `${BASE}/seller/${seller.id}/order/${id}${end}`);
+    expect(cancelled.status).toBe(200);
+    expect(cancelled.body.data).toMatchObject({ id, status: 'UNSUCCESSFUL' });
+  }
+});
+
+test('an order is cancelled at once after it was created, before its workflow is known to run', async () => {
+  const { id } = (await stack.api.create()).body.data;
+  const cancelled = await stack.api.cancel(id);
+  expect(cancelled.body.data).toMatchObject({ id, status: 'UNSUCCESSFUL' });
+});
+
+test('what was sent along is in the answer to a cancel too', async () => {
+  const id = await openOrder(stack, { source: 'shop', meta_data: { cart: 1 } });
+  expect((await stack.api.cancel(id)).body.data).toMatchObject({ source: 'shop', meta_data: { cart: 1 } });
+});

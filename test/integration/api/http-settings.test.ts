@@ -1,0 +1,47 @@
+import { BASE } from '../../support/api';
+import { expectProblem } from '../../support/problems';
+import { parseRaw, sendRaw } from '../../support/raw-http';
+import type { Stack } from '../../support/stack';
+import { startStack } from '../../support/stack';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({
+    worker: false,
+    env: { MAX_BODY_BYTES: '100000', MAX_HEADER_BYTES: '32768' },
+  });
+});
+afterAll(() => stack.stop());
+
+const body = (bytes: number, reference: string) =>
+  JSON.stringify({ data: { amount: 1, reference } }).padEnd(bytes, ' ');
+
+test('a body may be as large as the setting says, and the document tells it', async () => {
+  const { api } = stack;
+  expect((await api.create({}, { body: body(100_000, 'large') })).status).toBe(201);
+  const { detail } = expectProblem(await api.create({}, { body: body(100_001, 'larger') }), 413, 'payload_too_large');
+  expect(detail).toBe('The body may be at most 100000 bytes.');
+  const document = await api.call('GET', '/openapi.json', { key: null });
+  expect(document.body.info.description).toContain('at most 100000 bytes');
+});
+
+test('headers may be as large as the setting says', async () => {
+  const get = async (bytes: number) =>
+    parseRaw(await sendRaw(stack.api.url, `GET /nothing HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(bytes)}\r\n\r\n`));
+  expectProblem(await get(30_000), 404, 'not_found');
+  const { detail } = expectProblem(await get(40_000), 431, 'headers_too_large');
+  expect(detail).toContain('32768 bytes');
+});
+
+test('a request may take no longer than the setting says', async () => {
+  const hasty = await startStack({ worker: false, env: { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' } });
+  const { id, key } = hasty.seller;
+  const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 10`;
+  for (const start of [
+    'GET / HTTP/1.1\r\nX-Slow: ',
+    `POST ${BASE}/seller/${id}/order/ HTTP/1.1\r\n${headers}\r\n\r\n{`,
+  ]) {
+    expectProblem(parseRaw(await sendRaw(hasty.api.url, start)), 408, 'request_timeout');
+  }
+  await hasty.stop();
+});

@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto';
+import type { Answer } from '../../support/api';
+import { BASE } from '../../support/api';
+import { inBatches } from '../../support/in-batches';
+import type { JsonCase } from '../../support/json-test-suite';
+import { jsonTestSuite } from '../../support/json-test-suite';
+import { expectProblem } from '../../support/problems';
+import type { Stack } from '../../support/stack';
+import { startStack } from '../../support/stack';
+
+jest.setTimeout(60_000);
+
+/** What the bodies of all calls may hold. */
+const LIMIT = 64 * 1024;
+/** No answer may take longer; far above what any takes. */
+const HANG_MS = 10_000;
+
+const SUITE = jsonTestSuite();
+const kind = (prefix: string) => SUITE.filter(({ name }) => name.startsWith(prefix));
+
+let stack: Stack;
+let orderId: string;
+beforeAll(async () => {
+  stack = await startStack({ worker: false });
+  orderId = (await stack.api.create()).body.data.id;
+});
+afterAll(() => stack.stop());
+
+/** Every call that takes a body. */
+const CALLS: Record<string, () => { path: string; key: string }> = {
+  create: () => ({ path: `/seller/${stack.seller.id}/order/`, key: stack.seller.key }),
+  progress: () => ({ path: `/order/${orderId}/progress/`, key: stack.api.checkoutKey }),
+  'webhook_secret/rotate': () => ({
+    path: `/seller/${stack.seller.id}/webhook_secret/rotate/`,
+    key: stack.seller.key,
+  }),
+  webhook_test: () => ({ path: `/seller/${stack.seller.id}/webhook_test/`, key: stack.seller.key }),
+};
+
+async function send(call: string, body: Buffer | string): Promise<Answer> {
+  const { path, key } = CALLS[call]!();
+  const response = await fetch(stack.api.url + BASE + path, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
+    body,
+    signal: AbortSignal.timeout(HANG_MS),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
+}
+
+test('the suite is whole', () => {
+  expect(['y_', 'n_', 'i_'].map((prefix) => kind(prefix).length)).toEqual([95, 188, 35]);
+});
+
+describe.each(Object.keys(CALLS))('to %s', (call) => {
+  const codes = (cases: JsonCase[]) =>
+    inBatches(cases, 20, async ({ name, bytes }) => {
+      const answer = await send(call, bytes);
+      return `${name}: ${expectProblem(answer, answer.status, answer.body.code as string).code}`;
+    });
+
+  test('what is not JSON is told so: 400', async () => {
+    // No body at all is one that this call may have.
+    const optional = (name: string) => call.endsWith('rotate') && name === 'n_structure_no_data';
+    const cases = kind('n_').filter(({ name }) => !optional(name));
+    expect(await codes(cases)).toEqual(
+      cases.map(({ name, bytes }) => `${name}: ${bytes.length > LIMIT ? 'payload_too_large' : 'malformed_json'}`),
+    );
+  });
+
+  test('what is JSON, but no request, is told so: 422', async () => {
+    const cases = kind('y_');
+    expect(await codes(cases)).toEqual(cases.map(({ name }) => `${name}: invalid_request`));
+  });
+
+  test('what may be either is one or the other', async () => {
+    for (const answer of await codes(kind('i_'))) expect(answer).toMatch(/: (malformed_json|invalid_request)$/);
+  });
+});
+
+describe('within meta_data', () => {
+  const wrap = ({ bytes }: JsonCase, reference: string) =>
+    Buffer.concat([
+      Buffer.from(`{"data":{"amount":1,"reference":"${reference}","meta_data":{"value":`),
+      bytes,
+      Buffer.from('}}}'),
+    ]);
+  /** The value that came back, as JSON, or the code of the refusal. */
+  const roundTrips = (cases: JsonCase[]) =>
+    inBatches(cases, 20, async (one) => {
+      const answer = await send('create', wrap(one, randomUUID()));
+      if (answer.status !== 201) {
+        return [one.name, expectProblem(answer, answer.status, answer.body.code as string).errors[0]!.code];
+      }
+      const { body } = await stack.api.get(answer.body.data.id);
+      return [one.name, JSON.stringify(body.data.meta_data.value)];
+    });
+
+  /** What no Postgres holds, or no number of JavaScript. */
+  const REFUSED: Record<string, string> = {
+    y_object_escaped_null_in_key: 'invalid_characters',
+    y_string_null_escape: 'invalid_characters',
+  };
+  /** What a parser may take. */
+  const UNDEFINED_BEHAVIOUR: [RegExp, string][] = [
+    // As near as a number of JavaScript comes to it.
+    [/^i_number_(double_huge_neg_exp|real_underflow)$/, '[0]'],
+    [/^i_number_too_big_neg_int$/, '[-1.2312312312312312e+29]'],
+    [/^i_number_very_big_negative_int$/, '[-2.374623746732769e+47]'],
+    [/^i_number_/, 'inexact_number'],
+    [/^i_(object_key_lone|string_(1st|incomplete|inverted|lone_second|invalid_(lonely_)?surr))/, 'invalid_characters'],
+    [/^i_structure_500_nested_arrays$/, 'too_deep'],
+    [/^i_/, 'malformed_json'],
+  ];
+
+  test('what is JSON comes back as the value that it was', async () => {
+    const cases = kind('y_');
+    expect(await roundTrips(cases)).toEqual(
+      cases.map(({ name, bytes }) => [name, REFUSED[name] ?? JSON.stringify(JSON.parse(bytes.toString()))]),
+    );
+  });
+
+  test('what is not JSON is refused', async () => {
+    const cases = kind('n_');
+    expect(await roundTrips(cases)).toEqual(
+      cases.map(({ name, bytes }) => [name, bytes.length > LIMIT ? 'payload_too_large' : 'malformed_json']),
+    );
+  });
+
+  test('of the rest nothing comes back as another value', async () => {
+    const cases = kind('i_');
+    const expected = ({ name }: JsonCase) => UNDEFINED_BEHAVIOUR.find(([pattern]) => pattern.test(name))![1];
+    expect(await roundTrips(cases)).toEqual(cases.map((one) => [one.name, expected(one)]));
+  });
+});

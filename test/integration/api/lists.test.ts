@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { BASE } from '../../support/api';
+import { openOrder } from '../../support/orders';
+import { expectProblem } from '../../support/problems';
+import type { Stack, TestSeller } from '../../support/stack';
+import { createSeller, startStack } from '../../support/stack';
+
+let stack: Stack;
+let seller: TestSeller;
+beforeAll(async () => {
+  stack = await startStack();
+});
+afterAll(() => stack.stop());
+beforeEach(async () => {
+  seller = await createSeller(stack.db);
+});
+
+const list = (query: Record<string, string> | string = {}, { id, key } = seller) =>
+  stack.api.call('GET', `${BASE}/seller/${id}/order/?${new URLSearchParams(query).toString()}`, { key });
+const idsOf = async (query?: Record<string, string>): Promise<string[]> =>
+  (await list(query)).body.data.map(({ id }: { id: string }) => id);
+
+async function create(reference: string = randomUUID()): Promise<string> {
+  const body = { data: { amount: 12.5, reference, source: 'plugin', meta_data: { cart: [1, 2] } } };
+  const answer = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
+  return answer.body.data.id;
+}
+
+async function createMany(count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let index = 0; index < count; index++) ids.unshift(await create());
+  return ids;
+}
+
+test('orders are listed as retrieve gives them, and when they were created, the newest first', async () => {
+  const [newest, oldest] = await createMany(2);
+  const { status, body } = await list();
+  expect([status, body.next_cursor]).toEqual([200, null]);
+  expect(body.data).toHaveLength(2);
+  for (const [index, id] of [newest, oldest].entries()) {
+    const { created_at, ...order } = body.data[index];
+    expect(order).toEqual((await stack.api.get(id!, { key: seller.key })).body.data);
+    const { rows } = await stack.db.query('select created_at from orders where id = $1', [id]);
+    expect(created_at).toBe(rows[0].created_at.toISOString());
+  }
+  expect((await list({}, await createSeller(stack.db))).body).toEqual({ data: [], next_cursor: null });
+});
+
+test('a reader who goes from page to page sees each order once, whatever is created and changed meanwhile', async () => {
+  const ids = await createMany(5);
+  const seen: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { body } = await list({ limit: '2', ...(cursor !== '' && { cursor }) });
+    seen.push(...body.data.map(({ id }: { id: string }) => id));
+    cursor = body.next_cursor;
+    await create();
+    await stack.api.cancel(ids[4]!, { key: seller.key });
+  }
+  expect(seen).toEqual(ids);
+});
+
+test('orders created in the same moment are all listed', async () => {
+  const ids = await createMany(5);
+  await stack.db.query(`update orders set created_at = '2026-01-01' where seller_id = $1`, [seller.id]);
+  const first = (await list({ limit: '3' })).body;
+  const second = (await list({ limit: '3', cursor: first.next_cursor })).body;
+  expect([...first.data, ...second.data].map(({ id }) => id)).toEqual([...ids].sort().reverse());
+  expect(second.next_cursor).toBeNull();
+});
+
+test('status, reference and the time of creation each narrow the list', async () => {
+  const reference = 'INV 1/ü';
+  const given = await create(reference);
+  await stack.api.cancel(given, { key: seller.key });
+  const again = await create(reference);
+  const other = await create();
+  expect(await idsOf({ reference })).toEqual([again, given]);
+  expect(await idsOf({ reference: reference.toLowerCase() })).toEqual([]);
+  expect(await idsOf({ status: 'UNSUCCESSFUL' })).toEqual([given]);
+  expect(await idsOf({ status: 'CREATED', reference })).toEqual([again]);
+  await openOrder(stack, {}, ['signup_started']);
+  expect(await idsOf({ status: 'PENDING' })).toEqual([]);
+
+  await stack.db.query('update orders set created_at = $2 where id = $1', [given, '2026-01-31T23:30:00Z']);
+  await stack.db.query('update orders set created_at = $2 where id = $1', [again, '2026-02-01T00:00:00Z']);
+  expect(await idsOf({ created_from: '2026-02-01' })).toEqual([other, again]);
+  expect(await idsOf({ created_before: '2026-02-01' })).toEqual([given]);
+  expect(await idsOf({ created_from: '2026-02-01T00:30:00+01:00', created_before: '2026-02-01' })).toEqual([given]);
+  expect(await idsOf({ created_from: '2026-02-01', created_before: '2026-02-01T00:00:00.001Z' })).toEqual([again]);
+});
+
+test.each(['0001-01-01', '9999-12-31T23:59:59.999999Z', '2026-02-01T00:00:00%2B23:59', '2026-02-01T00:00:00-23:59'])(
+  'a moment may be any that a calendar has: %s',
+  async (time) => {
+    expect((await list(`created_from=${time}`)).status).toBe(200);
+  },
+);
+
+test('a cursor that leads nowhere is refused: a reader would take an empty page for the end', async () => {
+  await create();
+  const refusal = async (cursor: string) => {
+    const { detail, errors } = expectProblem(await list({ cursor }), 422, 'invalid_request');
+    return { detail, errors };
+  };
+  const unknown = await refusal(randomUUID());
+  expect(unknown.errors).toEqual([
+    { code: 'invalid_format', detail: 'must be the next_cursor of an earlier page', parameter: 'cursor' },
+  ]);
+  expect(await refusal('2')).toEqual(unknown);
+  expect(await refusal(await openOrder(stack))).toEqual(unknown);
+});
+
+test('behind a cursor there may be nothing any more: that is the end', async () => {
+  const [second, first] = await createMany(2);
+  await stack.api.cancel(first!, { key: seller.key });
+  expect((await list({ cursor: second!, status: 'CREATED' })).body).toEqual({ data: [], next_cursor: null });
+});
+
+test.each([
+  ['status=OPEN', 'status'],
+  ['reference=', 'reference'],
+  ['reference=a&reference=b', 'reference'],
+  ['reference=%00', 'reference'],
+  ['created_from=yesterday', 'created_from'],
+  ['created_before=2026-02-30', 'created_before'],
+  ['created_from=2026-02-01T00:00:00+01:00', 'created_from'],
+  ['created_from=0000-12-31', 'created_from'],
+  ['created_before=0001-01-01T00:00:00%2B00:01', 'created_before'],
+  ['created_before=9999-12-31T23:59:00-00:01', 'created_before'],
+  ['limit=0', 'limit'],
+  ['limit=101', 'limit'],
+  ['cursor=2', 'cursor'],
+  ['page=2', 'page'],
+])('?%s is refused by its name', async (query, parameter) => {
+  const problem = expectProblem(await list(query), 422, 'invalid_request');
+  expect(problem.errors).toEqual([expect.objectContaining({ parameter })]);
+});
+
+test.each([
+  ['created_from=0000-01-01', 'invalid_value'],
+  ['created_from=9999-12-31T23:59:59-01:00', 'invalid_value'],
+  ['created_from=yesterday', 'invalid_format'],
+])('?%s is refused by a code that is documented: %s', async (query, code) => {
+  expect((await list(query)).body.errors).toMatchObject([{ code, parameter: 'created_from' }]);
+});
+
+test.each(['limit=1&limit=2', 'status=CREATED&status=PENDING', 'created_from=2026-01-01&created_from=2026-01-02'])(
+  '?%s is told to be given once',
+  async (query) => {
+    const problem = expectProblem(await list(query), 422, 'invalid_request');
+    expect(problem.detail).toBe(`?${query.split('=')[0]} must be given once.`);
+  },
+);
+
+test('another seller and one that does not exist are the same', async () => {
+  const theirs = await createSeller(stack.db);
+  const other = expectProblem(await list({}, { ...seller, id: theirs.id }), 404, 'not_found');
+  const missing = expectProblem(await list({}, { ...seller, id: randomUUID() }), 404, 'not_found');
+  expect({ ...other, request_id: '', instance: '' }).toEqual({ ...missing, request_id: '', instance: '' });
+});

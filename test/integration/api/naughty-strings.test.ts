@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { loadConfig } from '../../../src/config';
+import { createCheckoutKey } from '../../../src/db/sellers';
+import { freePort } from '../../../tools/local-stack/ports';
+import { startServer } from '../../../src/server';
+import type { Answer, Api } from '../../support/api';
+import { BASE, apiOf, order } from '../../support/api';
+import type { TestDatabase } from '../../support/database';
+import { createDatabase } from '../../support/database';
+import { inBatches } from '../../support/in-batches';
+import { NAUGHTY, plainTexts } from '../../support/naughty-strings';
+import { expectProblem } from '../../support/problems';
+import { sendRaw } from '../../support/raw-http';
+import type { TestSeller } from '../../support/stack';
+import { QUICK, createSeller, log } from '../../support/stack';
+
+jest.setTimeout(120_000);
+
+const AT_ONCE = 20;
+
+let database: TestDatabase;
+let server: Awaited<ReturnType<typeof startServer>>;
+let seller: TestSeller;
+let api: Api;
+/** As in production, and without Temporal: what goes through the workflow is tried in test/e2e. */
+beforeAll(async () => {
+  database = await createDatabase();
+  const config = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
+  const env = { ...QUICK, ...config, DATABASE_URL: database.url };
+  const temporal = { connectionOptions: { address: `127.0.0.1:${await freePort()}` }, namespace: 'none' };
+  server = await startServer(loadConfig(env), temporal, log);
+  seller = await createSeller(database.db);
+  api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
+});
+afterAll(async () => {
+  await server.stop();
+  await database.drop();
+});
+
+const wellFormed = (text: string): string => Buffer.from(text).toString();
+const encode = (text: string): string => encodeURIComponent(wellFormed(text));
+
+/** The fields that a 422 names; every one of them must be among `fields`. */
+function refusedFields(answer: Answer, fields: string[]): string[] {
+  const { errors } = expectProblem(answer, 422, 'invalid_request');
+  // A key `__proto__` is refused wherever it stands.
+  const named = errors.map(({ pointer }) => (pointer === undefined ? 'meta_data' : pointer.split('/')[2]!));
+  expect(fields).toEqual(expect.arrayContaining(named));
+  return [...new Set(named)];
+}
+
+/** Creates an order of those of the fields that are not refused by name. */
+async function createOf(fields: Record<string, unknown>): Promise<{ kept: string[]; shown: any; id: string }> {
+  const first = await api.create(fields);
+  const refused = first.status === 201 ? [] : refusedFields(first, Object.keys(fields));
+  const kept = Object.keys(fields).filter((name) => !refused.includes(name));
+  const body = { data: { ...order(), ...Object.fromEntries(kept.map((name) => [name, fields[name]])) } };
+  const created = first.status === 201 ? first : await api.create({}, { body });
+  expect(created.status).toBe(201);
+  const { id, reference } = created.body.data;
+  const shown = (await api.get(id)).body.data;
+  expect(shown.reference).toBe(reference);
+  return { kept, shown, id };
+}
+
+test('most naughty strings are plain texts, the others are not', () => {
+  expect(plainTexts(255).length).toBeGreaterThan(400);
+  expect(plainTexts(255).length).toBeLessThan(NAUGHTY.length - 20);
+});
+
+test('as the text of a field they are refused by name, or come back as they were', async () => {
+  const kept = new Map<string, string[]>();
+  await inBatches(NAUGHTY, AT_ONCE, async (text) => {
+    const fields = { reference: text, source: text, meta_data: { [text]: { nested: [text] } } };
+    const made = await createOf(fields);
+    const { reference, source, meta_data } = made.shown;
+    expect({ reference, source, meta_data }).toMatchObject(
+      Object.fromEntries(made.kept.map((name) => [name, fields[name as keyof typeof fields]])),
+    );
+    for (const name of made.kept) kept.set(name, [...(kept.get(name) ?? []), text]);
+  });
+  const sorted = (texts: readonly string[] = []) => [...texts].sort();
+  expect(sorted(kept.get('reference'))).toEqual(sorted(plainTexts(255)));
+  expect(sorted(kept.get('source'))).toEqual(sorted(plainTexts(100)));
+  expect(sorted(kept.get('meta_data'))).toEqual(
+    sorted(NAUGHTY.filter((text) => text !== '__proto__' && !/\0|\p{Surrogate}/u.test(text))),
+  );
+  const { rows } = await database.db.query('select reference from orders');
+  expect(rows.map((row) => row.reference)).toEqual(expect.arrayContaining(plainTexts(255)));
+});
+
+test.each([
+  ['whole', (text: string) => text],
+  ['part', (text: string) => `https://shop.example/${text}?a=${text}#${text}`],
+])('as the %s of an address they are refused by name, or lead to the same address', async (_, urlOf) => {
+  await inBatches(NAUGHTY, AT_ONCE, async (text) => {
+    const url = urlOf(text);
+    const { kept, shown, id } = await createOf({ redirect_url: url, webhook_url: url });
+    const partsOf = ({ host, pathname, hash }: URL) => [host, pathname, hash];
+    const redirect = new URL(shown.redirect_url);
+    expect(redirect.searchParams.getAll('orderId')).toEqual([id]);
+    if (kept.includes('redirect_url')) expect(partsOf(redirect)).toEqual(partsOf(new URL(url)));
+    const { rows } = await database.db.query('select webhook_url from orders where id = $1', [id]);
+    expect(rows).toEqual([{ webhook_url: kept.includes('webhook_url') ? url : null }]);
+  });
+});
+
+test('where no such text may be, they are refused by name', async () => {
+  const { id } = (await api.create()).body.data;
+  const own = `${BASE}/seller/${seller.id}`;
+  await inBatches(NAUGHTY, AT_ONCE, async (text) => {
+    const post = (path: string, data: unknown, key = seller.key) => api.call('POST', path, { key, body: { data } });
+    const calls: [string, Promise<Answer>][] = [
+      ['url', post(`${own}/webhook_test/`, { url: text })],
+      ['overlap_seconds', post(`${own}/webhook_secret/rotate/`, { overlap_seconds: text })],
+      ['amount', post(`${own}/order/`, { ...order(), amount: text })],
+      ['event', post(`${BASE}/order/${id}/progress/`, { event: text }, api.checkoutKey)],
+    ];
+    for (const [field, answer] of calls) expect(refusedFields(await answer, [field])).toEqual([field]);
+  });
+});
+
+test('as the reason of a report they are taken, or refused by name', async () => {
+  const { id } = (await api.create()).body.data;
+  const plain = plainTexts(500);
+  await inBatches(NAUGHTY, AT_ONCE, async (text) => {
+    // An event that nobody may report, so that Temporal is not asked.
+    const answer = await api.progress(id, 'created', text);
+    expect(refusedFields(answer, ['event', 'reason'])).toEqual(plain.includes(text) ? ['event'] : ['event', 'reason']);
+  });
+});
+
+test('as search parameters and their names they are refused by name', async () => {
+  const { id } = (await api.create()).body.data;
+  const lists = [`/seller/${seller.id}/webhook_event/`, `/order/${id}/timeline/`];
+  await inBatches(NAUGHTY, AT_ONCE, async (text) => {
+    const value = encode(text);
+    for (const list of lists) {
+      const answer = await api.call('GET', `${BASE}${list}?limit=${value}&cursor=${value}&state=${value}&${value}=1`);
+      const { errors } = expectProblem(answer, 422, 'invalid_request');
+      const named = errors.map(({ parameter }) => parameter);
+      expect(named).toContain(wellFormed(text));
+      expect(['limit', 'cursor', 'state', wellFormed(text)]).toEqual(expect.arrayContaining(named));
+    }
+  });
+});
+
+test('as a part of the path they lead to nothing', async () => {
+  const paths = ['/order/?/', '/seller/?/connection_check/'];
+  // A client takes these for steps in the path.
+  const texts = NAUGHTY.filter((text) => !['', '.', '..'].includes(text));
+  await inBatches(texts, AT_ONCE, async (text) => {
+    for (const path of paths) {
+      expectProblem(await api.call('GET', BASE + path.replace('?', () => encode(text))), 404, 'not_found');
+    }
+  });
+});
+
+describe('as the bytes', () => {
+  /** The status line and the headers of the answer to a create call. */
+  async function createWith(headers: Record<string, string>): Promise<{ status: number; head: string }> {
+    const body = JSON.stringify({ data: order() });
+    const given = {
+      ...{ Host: 'x', Connection: 'close', Authorization: `Bearer ${seller.key}`, 'Content-Type': 'application/json' },
+      ...headers,
+      'Content-Length': String(Buffer.byteLength(body)),
+    };
+    const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`);
+    const raw = await sendRaw(
+      api.url,
+      `POST ${BASE}/seller/${seller.id}/order/ HTTP/1.1\r\n${lines.join('')}\r\n${body}`,
+    );
+    const [head = ''] = raw.split('\r\n\r\n');
+    return { status: Number(/^HTTP\/1\.1 (\d{3}) /.exec(head)?.[1]), head };
+  }
+
+  test.each([
+    [['Idempotency-Key'], [201, 400]],
+    [
+      ['X-Request-Id', 'traceparent', 'tracestate', 'Accept', 'User-Agent', 'X-Forwarded-For'],
+      [201, 400],
+    ],
+    [['Authorization'], [400, 401]],
+    [['Content-Type'], [400, 415]],
+  ])('of %s they do no harm', async (names, statuses) => {
+    const seen = new Set<number>();
+    await inBatches(NAUGHTY, AT_ONCE, async (text) => {
+      const { status, head } = await createWith(Object.fromEntries(names.map((name) => [name, text])));
+      seen.add(status);
+      const requestId = /^X-Request-Id: (.*)$/im.exec(head)?.[1];
+      expect(requestId).toMatch(/^[\w.:/+=-]{1,128}$/);
+      expect(head).not.toContain('X-Injected');
+    });
+    expect([...seen].sort()).toEqual(statuses);
+  });
+});
+
+test('after all that the service goes on', async () => {
+  expect((await api.create({ reference: randomUUID() })).status).toBe(201);
+});

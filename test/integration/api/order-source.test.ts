@@ -1,0 +1,96 @@
+import { openOrder } from '../../support/orders';
+import type { Stack } from '../../support/stack';
+import { startStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const BUDGET_MS = 300;
+
+describe('with a worker', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await startStack();
+  });
+  afterAll(() => stack.stop());
+
+  const sourceOf = async (id: string) => (await stack.api.get(id)).headers.get('Order-Source');
+
+  test('an open order that was started is answered by its workflow', async () => {
+    const id = await openOrder(stack);
+    await until(async () => (await sourceOf(id)) === 'workflow', 'the workflow answers');
+    await stack.api.progress(id, 'signup_started');
+    const read = await stack.api.get(id);
+    expect([read.headers.get('Order-Source'), read.body.data.status]).toEqual(['workflow', 'PENDING']);
+  });
+
+  test('a closed one is answered from the row', async () => {
+    const successful = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
+    const cancelled = await openOrder(stack);
+    await stack.api.cancel(cancelled);
+    expect([await sourceOf(successful), await sourceOf(cancelled)]).toEqual(['snapshot', 'snapshot']);
+  });
+
+  test('both say the same', async () => {
+    const id = await openOrder(stack, { meta_data: { a: 1 } }, ['signup_started']);
+    await until(async () => (await sourceOf(id)) === 'workflow', 'the workflow answers');
+    const shown = await stack.api.get(id);
+    await stack.stopWorker();
+    const stored = await stack.api.get(id);
+    await stack.startWorker();
+    expect([shown, stored].map(({ headers }) => headers.get('Order-Source'))).toEqual(['workflow', 'snapshot']);
+    expect(stored.text).toBe(shown.text);
+  });
+});
+
+describe('without a worker', () => {
+  let stack: Stack;
+  let id: string;
+  beforeAll(async () => {
+    stack = await startStack({ worker: false, env: { QUERY_BUDGET_MS: String(BUDGET_MS) } });
+    // The first worker makes the search attributes, without which nothing is started.
+    await stack.startWorker();
+    await stack.stopWorker();
+    id = await openOrder(stack);
+    await until(async () => {
+      const { rows } = await stack.db.query('select started from orders where id = $1', [id]);
+      return rows[0].started as boolean;
+    }, 'the row knows of the start');
+  });
+  afterAll(async () => {
+    await stack.stopWorker();
+    await stack.stop();
+  });
+
+  async function timedGet() {
+    const start = performance.now();
+    const { status, headers } = await stack.api.get(id);
+    return { status, source: headers.get('Order-Source'), ms: performance.now() - start };
+  }
+
+  test('an open order is answered from the row once the budget is used up', async () => {
+    const { status, source, ms } = await timedGet();
+    expect([status, source]).toEqual([200, 'snapshot']);
+    expect(ms).toBeGreaterThan(BUDGET_MS * 0.9);
+    expect(ms).toBeLessThan(BUDGET_MS + 500);
+  });
+
+  test('readers stop waiting while the answers keep missing', async () => {
+    for (let count = 0; count < 5; count++) await timedGet();
+    const answers = [];
+    for (let count = 0; count < 20; count++) answers.push(await timedGet());
+    expect(new Set(answers.map(({ status, source }) => `${status} ${source}`))).toEqual(new Set(['200 snapshot']));
+    // One may be the reader that finds out whether the answers are back.
+    const waited = answers.filter(({ ms }) => ms > BUDGET_MS * 0.9);
+    expect(waited.length).toBeLessThanOrEqual(2);
+  });
+
+  test('many readers at once all get an answer within the budget', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, timedGet));
+    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
+    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + 3000);
+  });
+
+  test('once a worker is there, the workflow answers again', async () => {
+    await stack.startWorker();
+    await until(async () => (await timedGet()).source === 'workflow', 'the workflow answers', 10_000);
+  });
+});

@@ -1,0 +1,234 @@
+import { createdOrderSchema, orderSchema } from '../../../src/contracts/order';
+import { insertSeller, createSellerKey } from '../../../src/db/sellers';
+import { BASE, apiOf } from '../../support/api';
+import { expectProblem, pointers } from '../../support/problems';
+import { startStack } from '../../support/stack';
+import type { Stack } from '../../support/stack';
+import { createSeller } from '../../support/stack';
+
+const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startStack({ worker: false });
+});
+afterAll(() => stack.stop());
+
+/** The calls of another seller of the same service. */
+async function anotherSeller(defaultRedirectUrl: string | null) {
+  const seller = await createSeller(stack.db, defaultRedirectUrl);
+  return apiOf(stack.api.url, seller, stack.api.checkoutKey);
+}
+
+describe('create', () => {
+  test('answers 201 with the fields of the specification, and no others', async () => {
+    const { status, body } = await stack.api.create({ amount: 1234.5, reference: 'order 17' });
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      data: {
+        id: expect.stringMatching(UUID_V4),
+        amount: 1234.5,
+        reference: 'order 17',
+        order_url: expect.stringMatching(/^https:\/\/checkout\.example\/pay\/[0-9a-f-]{36}\/$/),
+        status: 'CREATED',
+        allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
+      },
+    });
+    expect(createdOrderSchema.strict().safeParse(body.data).error).toBeUndefined();
+  });
+
+  test('is JSON, and names in Location where the order is found', async () => {
+    const { headers, body } = await stack.api.create();
+    expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
+    expect(headers.get('Location')).toBe(`${BASE}/order/${body.data.id}/`);
+    const read = await stack.api.call('GET', headers.get('Location')!);
+    expect(read.body.data.id).toBe(body.data.id);
+  });
+
+  test('takes the payment terms that are given', async () => {
+    const { body } = await stack.api.create({ allowed_payment_terms: ['PAY_LATER'] });
+    expect(body.data.allowed_payment_terms).toEqual(['PAY_LATER']);
+    expect((await stack.api.get(body.data.id)).body.data.allowed_payment_terms).toEqual(['PAY_LATER']);
+  });
+
+  test('takes null for what is optional as left out', async () => {
+    const nulls = { allowed_payment_terms: null, webhook_url: null, redirect_url: null, source: null, meta_data: null };
+    const { status, body } = await stack.api.create(nulls);
+    expect(status).toBe(201);
+    expect(body.data.allowed_payment_terms).toEqual(['PAY_NOW', 'PAY_LATER']);
+    const read = await stack.api.get(body.data.id);
+    expect(read.body.data.redirect_url).toBe(`https://shop.example/done?orderId=${body.data.id}`);
+    expect(read.body.data).not.toHaveProperty('meta_data');
+  });
+});
+
+describe('retrieve', () => {
+  test('answers 200 with the fields of the specification, and order_url', async () => {
+    const created = await stack.api.create({ amount: 99.99, reference: 'order 18' });
+    const { id, order_url } = created.body.data;
+    const { status, headers, body } = await stack.api.get(id);
+    expect(status).toBe(200);
+    expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
+    expect(body).toEqual({
+      data: {
+        id,
+        amount: 99.99,
+        reference: 'order 18',
+        redirect_url: `https://shop.example/done?orderId=${id}`,
+        pricing: { representative_interest: 0, promotions: [] },
+        pay_link_id: expect.stringMatching(UUID_V4),
+        seller_name: 'Test Shop Ltd',
+        status: 'CREATED',
+        allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
+        order_url,
+      },
+    });
+    expect(order_url).toBe(`https://checkout.example/pay/${body.data.pay_link_id}/`);
+    expect(orderSchema.strict().safeParse(body.data).error).toBeUndefined();
+  });
+
+  test('is served with and without the trailing slash, and in the seller-scoped form', async () => {
+    const { api, seller } = stack;
+    const { id } = (await api.create()).body.data;
+    const paths = [
+      `/order/${id}/`,
+      `/order/${id}`,
+      `/seller/${seller.id}/order/${id}/`,
+      `/seller/${seller.id}/order/${id}`,
+    ];
+    const answers = await Promise.all(paths.map((path) => api.call('GET', BASE + path)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  });
+
+  test('knows an id in capitals', async () => {
+    const { id } = (await stack.api.create()).body.data;
+    const { status, body } = await stack.api.get(id.toUpperCase());
+    expect(status).toBe(200);
+    expect(body.data.id).toBe(id);
+  });
+
+  test('shows the pricing that the seller’s account had when the order was created', async () => {
+    const { db, api } = stack;
+    const seller = { id: crypto.randomUUID(), name: 'Promoting Shop', defaultRedirectUrl: 'https://shop.example/' };
+    const promotions = [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-01-31' }];
+    await insertSeller(db, { ...seller, pricing: { representativeInterest: 9.9, promotions } });
+    const theirs = apiOf(api.url, { id: seller.id, key: await createSellerKey(db, seller.id) }, api.checkoutKey);
+    const { id } = (await theirs.create()).body.data;
+    await db.query(
+      `update seller set name = 'Renamed', pricing = '{"representativeInterest": 1, "promotions": []}'
+      where id = $1`,
+      [seller.id],
+    );
+    const { data } = (await theirs.get(id)).body;
+    expect(data.seller_name).toBe('Promoting Shop');
+    expect(data.pricing).toEqual({
+      representative_interest: 9.9,
+      promotions: [{ name: 'Spring', interest_free_days: 90, valid_until: '2027-01-31' }],
+    });
+  });
+});
+
+describe('create without the trailing slash', () => {
+  test('is the same call', async () => {
+    const { api, seller } = stack;
+    const body = { data: { amount: 1, reference: 'no slash' } };
+    const { status } = await api.call('POST', `${BASE}/seller/${seller.id}/order`, { body });
+    expect(status).toBe(201);
+  });
+});
+
+describe('the redirect address', () => {
+  test('of the order goes before the account’s, and carries the order’s id', async () => {
+    const redirect_url = 'https://other.example/thanks?cart=a%20b+c#top';
+    const { id } = (await stack.api.create({ redirect_url })).body.data;
+    const { data } = (await stack.api.get(id)).body;
+    expect(data.redirect_url).toBe(`https://other.example/thanks?cart=a%20b+c&orderId=${id}#top`);
+  });
+
+  test('is refused together with all else that is wrong, where the account has no default either', async () => {
+    const api = await anotherSeller(null);
+    expect(pointers(expectProblem(await api.create(), 422, 'invalid_request'))).toEqual([
+      '/data/redirect_url required',
+    ]);
+    const all = await api.create({ amount: -1, reference: '', webhookurl: 'https://shop.example/hooks' });
+    expect(pointers(expectProblem(all, 422, 'invalid_request'))).toEqual([
+      '/data/amount too_small',
+      '/data/reference too_small',
+      '/data/webhookurl unknown_field',
+      '/data/redirect_url required',
+    ]);
+  });
+
+  test('of the order is enough where the account has none', async () => {
+    const api = await anotherSeller(null);
+    expect((await api.create({ redirect_url: 'https://shop.example/' })).status).toBe(201);
+  });
+});
+
+describe('what plugins send along', () => {
+  test.each([
+    '{"cart":{"id":7,"items":[1,2.5,null,true]},"note":"a\\nb"}',
+    '{"10":"keys","9":"in","b":"their","a":"order"}',
+    '{"constructor":{"prototype":1},"toString":"x"}',
+    '{"big":9007199254740991,"tiny":1e-7}',
+    '{}',
+  ])('comes back as it was: %s', async (text) => {
+    const { api, seller } = stack;
+    const body = `{"data": {"amount": 1, "reference": "${crypto.randomUUID()}", "source": "shop 1.0", "meta_data": ${text}}}`;
+    const created = await api.call('POST', `${BASE}/seller/${seller.id}/order/`, { body });
+    expect(created.status).toBe(201);
+    expect(created.body.data).not.toHaveProperty('meta_data');
+    const { data } = (await api.get(created.body.data.id)).body;
+    expect(data.source).toBe('shop 1.0');
+    expect(JSON.stringify(data.meta_data)).toBe(JSON.stringify(JSON.parse(text)));
+  });
+
+  test.each(['注文 👩‍👩‍👧‍👦', "Robert'); drop table orders;--", '${7*7} {{7*7}} %s %00', '<img src=x onerror=alert(1)>'])(
+    'and references come back as they were: %s',
+    async (reference) => {
+      const created = await stack.api.create({ reference, source: reference, meta_data: { [reference]: reference } });
+      expect(created.body.data.reference).toBe(reference);
+      const { data } = (await stack.api.get(created.body.data.id)).body;
+      expect(data).toMatchObject({ reference, source: reference, meta_data: { [reference]: reference } });
+    },
+  );
+});
+
+describe('amounts on the wire', () => {
+  test.each([
+    ['0.01', '0.01'],
+    ['0.30000000000000004', '0.3'],
+    ['1e2', '100'],
+    ['1234.50', '1234.5'],
+    ['59.97', '59.97'],
+    ['4.35', '4.35'],
+    ['9999999.99', '9999999.99'],
+    ['10000000.00', '10000000'],
+  ])('%s comes back as %s, in create, retrieve and Postgres', async (sent, shown) => {
+    const { api, seller, db } = stack;
+    const body = `{"data": {"amount": ${sent}, "reference": "${crypto.randomUUID()}"}}`;
+    const created = await api.call('POST', `${BASE}/seller/${seller.id}/order/`, { body });
+    expect(created.text).toContain(`"amount":${shown},`);
+    const { id } = created.body.data;
+    expect((await api.get(id)).text).toContain(`"amount":${shown},`);
+    const { rows } = await db.query('select amount::text from orders where id = $1', [id]);
+    expect(rows[0].amount).toBe(Number(shown).toFixed(2));
+  });
+
+  test.each(['10000000.01', '0.001', '0', '-0', '1e400', '"10"', '9007199254740993'])('%s is refused', async (sent) => {
+    const { api, seller } = stack;
+    const body = `{"data": {"amount": ${sent}, "reference": "never"}}`;
+    const refused = await api.call('POST', `${BASE}/seller/${seller.id}/order/`, { body });
+    expect(expectProblem(refused, 422, 'invalid_request').errors).toMatchObject([{ pointer: '/data/amount' }]);
+  });
+});
+
+test('connection_check tells a plugin that key and seller match', async () => {
+  const { api, seller } = stack;
+  for (const path of [`/seller/${seller.id}/connection_check/`, `/seller/${seller.id}/connection_check`]) {
+    const { status, body } = await api.call('GET', BASE + path);
+    expect(status).toBe(200);
+    expect(body).toEqual({ data: { seller_id: seller.id, seller_name: 'Test Shop Ltd' } });
+  }
+});

@@ -1,0 +1,282 @@
+import { randomUUID } from 'node:crypto';
+import { loadConfig } from '../../../src/config';
+import { updateAccount } from '../../../src/db/accounts';
+import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
+import { freePort } from '../../../tools/local-stack/ports';
+import { startServer } from '../../../src/server';
+import type { Answer, Api } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
+import type { TestDatabase } from '../../support/database';
+import { createDatabase } from '../../support/database';
+import { expectProblem } from '../../support/problems';
+import type { Proxy } from '../../support/proxy';
+import { startProxy } from '../../support/proxy';
+import type { TestSeller } from '../../support/stack';
+import { QUICK, createSeller, log } from '../../support/stack';
+import { until } from '../../support/until';
+
+let database: TestDatabase;
+let seller: TestSeller;
+let checkoutKey: string;
+let running: { stop(): Promise<void> }[] = [];
+beforeEach(async () => {
+  database = await createDatabase();
+  seller = await createSeller(database.db);
+  checkoutKey = await createCheckoutKey(database.db);
+});
+afterEach(async () => {
+  await Promise.all(running.map((server) => server.stop()));
+  running = [];
+  await database.drop();
+});
+
+/** An API process on the test's database, without Temporal; no window ends within a test unless it says so. */
+async function startApi(env: Record<string, string>, databaseUrl = database.url): Promise<Api> {
+  const config = loadConfig({ ...QUICK, RATE_LIMIT_WINDOW_MS: '60000', ...env, DATABASE_URL: databaseUrl });
+  const address = `127.0.0.1:${await freePort()}`;
+  const server = await startServer(config, { connectionOptions: { address }, namespace: 'none' }, log);
+  running.push(server);
+  return apiOf(`http://127.0.0.1:${server.port}`, seller, checkoutKey);
+}
+
+/** A call that needs its key and no more. */
+const check = (api: Api, key: string | null = seller.key, headers: Record<string, string> = {}, id = seller.id) =>
+  api.call('GET', `${BASE}/seller/${id}/connection_check/`, { key, headers });
+const wrongKey = () => `sk_${randomUUID()}`;
+const forwardedFor = (addresses: string) => ({ 'X-Forwarded-For': addresses });
+
+/** The statuses of `count` calls, one after the other, each made to the next API in turn. */
+async function statuses(count: number, call: (api: Api) => Promise<Answer>, ...apis: Api[]): Promise<number[]> {
+  const seen: number[] = [];
+  for (let index = 0; index < count; index++) seen.push((await call(apis[index % apis.length]!)).status);
+  return seen;
+}
+const times = (count: number, status: number) => Array<number>(count).fill(status);
+
+function expectRateLimited(answer: Answer, limit: string): void {
+  const { detail } = expectProblem(answer, 429, 'rate_limited');
+  const wait = answer.headers.get('Retry-After')!;
+  expect(wait).toMatch(/^[1-9]\d*$/);
+  expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing was changed; come back in ${wait} s\\.$`));
+  expect(answer.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
+}
+
+describe('a key', () => {
+  test('has its limit on all API processes together', async () => {
+    const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];
+    expect(await statuses(8, check, ...apis)).toEqual([...times(6, 200), 429, 429]);
+    for (const api of apis) expectRateLimited(await check(api), 'key');
+  });
+
+  test('has no more of it for calls that are made at once', async () => {
+    const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];
+    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => check(apis[index % 2]!)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(6);
+  });
+
+  test('may get a little more where several processes serve it and the limit is large', async () => {
+    const apis = [await startApi({ RATE_LIMIT_KEY: '200' }), await startApi({ RATE_LIMIT_KEY: '200' })];
+    const served = (await statuses(220, check, ...apis)).filter((status) => status === 200).length;
+    expect(served).toBeGreaterThanOrEqual(200);
+    expect(served).toBeLessThanOrEqual(206);
+  });
+
+  test('shares its limit with no other seller and no other key', async () => {
+    const api = await startApi({ RATE_LIMIT_KEY: '2' });
+    expect(await statuses(3, check, api)).toEqual([200, 200, 429]);
+    const other = await createSeller(database.db);
+    expect((await check(api, other.key, {}, other.id)).status).toBe(200);
+    expect((await check(api, await createSellerKey(database.db, seller.id))).status).toBe(200);
+    expect((await api.progress(randomUUID(), 'approved')).status).toBe(404);
+  });
+
+  test('is known by itself, however the header spells it', async () => {
+    const api = await startApi({ RATE_LIMIT_KEY: '3' });
+    const spelt = ['Bearer ', 'bearer ', 'BEARER   ', 'Bearer  '];
+    const answers: Answer[] = [];
+    for (const scheme of spelt) answers.push(await check(api, null, { Authorization: scheme + seller.key }));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+  });
+
+  test('is served again in the next window', async () => {
+    const api = await startApi({ RATE_LIMIT_KEY: '2', RATE_LIMIT_WINDOW_MS: '1000' });
+    await until(async () => (await check(api)).status === 429, 'the limit is reached');
+    await until(async () => (await check(api)).status === 200, 'the next window has begun');
+  });
+
+  test('over its limit changes nothing', async () => {
+    const api = await startApi({ RATE_LIMIT_KEY: '1' });
+    expect((await api.create()).status).toBe(201);
+    expectRateLimited(await api.create(), 'key');
+    expect((await database.db.query('select from orders')).rowCount).toBe(1);
+  });
+});
+
+describe('a seller whose account has a limit of its own', () => {
+  test('has that many requests in a minute with all its keys together, in place of the limit of a key', async () => {
+    const env = { RATE_LIMIT_KEY: '2', RATE_LIMIT_WINDOW_MS: '30000' };
+    const apis = [await startApi(env), await startApi(env)];
+    await updateAccount(database.db, seller.id, { rateLimit: 6 });
+    const keys = [seller.key, await createSellerKey(database.db, seller.id)];
+    const seen: Answer[] = [];
+    for (let index = 0; index < 8; index++) seen.push(await check(apis[index % 2]!, keys[(index >> 1) % 2]));
+    expect(seen.map(({ status }) => status)).toEqual([...times(6, 200), 429, 429]);
+    expect(seen[0]!.headers.get('RateLimit-Policy')).toBe('"address";q=1000000;w=30, "seller";q=6;w=60');
+    for (const api of apis) expectRateLimited(await check(api), 'seller');
+
+    const other = await createSeller(database.db);
+    expect(await statuses(3, (api) => check(api, other.key, {}, other.id), apis[0]!)).toEqual([200, 200, 429]);
+  });
+
+  test('is refused the second request of a minute where it has one, though the window of the service is over', async () => {
+    const api = await startApi({ RATE_LIMIT_WINDOW_MS: '1000' });
+    await updateAccount(database.db, seller.id, { rateLimit: 1 });
+    expect((await check(api)).status).toBe(200);
+    const later = performance.now() + 1500;
+    while (performance.now() < later) expectRateLimited(await check(api), 'seller');
+  });
+});
+
+test('every answer tells the limits that apply, what is left of them and until when', async () => {
+  const api = await startApi({ RATE_LIMIT_KEY: '3', RATE_LIMIT_ADDRESS: '9', RATE_LIMIT_AUTH_FAILURES: '7' });
+  const told = ({ headers }: Answer) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
+  const t = '(60|[1-5]\\d)';
+  const expectTold = (answer: Answer, status: number, policies: string, left: string) => {
+    expect([answer.status, ...told(answer)]).toEqual([status, policies, expect.stringMatching(`^${left}$`)]);
+  };
+  const keyPolicies = '"address";q=9;w=60, "key";q=3;w=60';
+  expectTold(await check(api), 200, keyPolicies, `"address";r=8;t=${t}, "key";r=2;t=${t}`);
+  expectTold(await api.get(randomUUID()), 404, keyPolicies, `"address";r=7;t=${t}, "key";r=1;t=${t}`);
+  expectTold(await api.create({ amount: 0 }), 422, keyPolicies, `"address";r=6;t=${t}, "key";r=0;t=${t}`);
+  expectTold(await check(api), 429, keyPolicies, `"address";r=5;t=${t}, "key";r=0;t=${t}`);
+  const failurePolicies = '"address";q=9;w=60, "auth-failures";q=7;w=60';
+  expectTold(await check(api, wrongKey()), 401, failurePolicies, `"address";r=4;t=${t}, "auth-failures";r=6;t=${t}`);
+  expectTold(await api.call('GET', '/nothing'), 404, '"address";q=9;w=60', `"address";r=3;t=${t}`);
+});
+
+describe('an address', () => {
+  test('has a limit for all it sends, with whatever key or none', async () => {
+    const apis = [await startApi({ RATE_LIMIT_ADDRESS: '4' }), await startApi({ RATE_LIMIT_ADDRESS: '4' })];
+    const other = await createSeller(database.db);
+    expect((await check(apis[0]!)).status).toBe(200);
+    expect((await check(apis[1]!, other.key, {}, other.id)).status).toBe(200);
+    expect((await check(apis[0]!, null)).status).toBe(401);
+    expect((await apis[1]!.call('GET', '/nothing', { key: null })).status).toBe(404);
+    for (const api of apis) expectRateLimited(await check(api), 'address');
+  });
+
+  test('is asked for its health without limit', async () => {
+    const api = await startApi({ RATE_LIMIT_ADDRESS: '1' });
+    const health = (one: Api) => one.call('GET', '/health/ready', { key: null });
+    expect(await statuses(5, health, api)).toEqual(times(5, 200));
+    expect((await health(api)).headers.get('RateLimit')).toBeNull();
+    expect(await statuses(2, check, api)).toEqual([200, 429]);
+    expect((await health(api)).status).toBe(200);
+  });
+
+  test('is the one that the connection has: X-Forwarded-For is anybody’s word', async () => {
+    const api = await startApi({ RATE_LIMIT_ADDRESS: '3' });
+    let last = 0;
+    const spoofed = (one: Api) => check(one, seller.key, forwardedFor(`192.0.2.${++last}`));
+    expect(await statuses(4, spoofed, api)).toEqual([200, 200, 200, 429]);
+  });
+
+  test('is what the outermost of our own proxies says, not what its caller made up', async () => {
+    const api = await startApi({ RATE_LIMIT_ADDRESS: '2', TRUSTED_PROXIES: '2' });
+    let last = 0;
+    const from = (address: string) => (one: Api) =>
+      check(one, seller.key, forwardedFor(`198.51.100.${++last}, ${address}, 10.0.0.1`));
+    expect(await statuses(3, from('192.0.2.1'), api)).toEqual([200, 200, 429]);
+    expect(await statuses(3, from('192.0.2.2'), api)).toEqual([200, 200, 429]);
+    expect(await statuses(3, from('2001:db8::1'), api)).toEqual([200, 200, 429]);
+    expect(await statuses(1, from('2001:db8::ffff:2'), api)).toEqual([429]);
+    expect(await statuses(1, from('2001:db8:0:1::1'), api)).toEqual([200]);
+  });
+});
+
+describe('an address whose keys are refused', () => {
+  const LIMITED = { RATE_LIMIT_AUTH_FAILURES: '4', TRUSTED_PROXIES: '1' };
+  const guess = (api: Api, headers = {}) => check(api, wrongKey(), headers);
+
+  test('may soon try no more keys, on any API process', async () => {
+    const apis = [await startApi(LIMITED), await startApi(LIMITED)];
+    expect(await statuses(4, guess, ...apis)).toEqual(times(4, 401));
+    // A process learns by a failure of its own that others have filled the limit.
+    for (const api of apis) await guess(api);
+    for (const api of apis) {
+      expectRateLimited(await guess(api), 'auth-failures');
+    }
+  });
+
+  test('goes on with a key that was valid before, with no other', async () => {
+    const api = await startApi(LIMITED);
+    const unused = await createSellerKey(database.db, seller.id);
+    expect((await check(api)).status).toBe(200);
+    expect(await statuses(5, guess, api)).toEqual([...times(4, 401), 429]);
+    expect(await statuses(10, check, api)).toEqual(times(10, 200));
+    expectRateLimited(await check(api, unused), 'auth-failures');
+    await database.db.query('update api_key set revoked_at = now() where seller_id = $1', [seller.id]);
+    expect(await statuses(2, check, api)).toEqual([401, 429]);
+  });
+
+  test('is none for calls without a key, and is told of them by 401 as ever', async () => {
+    const api = await startApi(LIMITED);
+    const keyless = [{}, { Authorization: 'Basic c2s6' }, { Authorization: 'Bearer' }];
+    for (let count = 0; count < 4; count++) {
+      for (const headers of keyless) expect((await check(api, null, headers)).status).toBe(401);
+    }
+    expect((await check(api)).status).toBe(200);
+    expect(await statuses(5, guess, api)).toEqual([...times(4, 401), 429]);
+    expect((await check(api, null)).status).toBe(401);
+  });
+
+  test('is no other address', async () => {
+    const api = await startApi(LIMITED);
+    expect(await statuses(5, guess, api)).toEqual([...times(4, 401), 429]);
+    expect((await guess(api, forwardedFor('192.0.2.9'))).status).toBe(401);
+    expect((await check(api, seller.key, forwardedFor('192.0.2.9'))).status).toBe(200);
+  });
+
+  test('has failed with valid keys of the wrong kind too', async () => {
+    const api = await startApi(LIMITED);
+    expect(await statuses(5, (one) => check(one, checkoutKey), api)).toEqual([...times(4, 401), 429]);
+  });
+});
+
+describe('without Postgres', () => {
+  let proxy: Proxy;
+  let proxied: string;
+  beforeEach(async () => {
+    const url = new URL(database.url);
+    proxy = await startProxy(url.host);
+    url.host = proxy.address;
+    proxied = url.href;
+  });
+  afterEach(() => proxy.stop());
+
+  test('each process limits by its own count', async () => {
+    const api = await startApi({ RATE_LIMIT_ADDRESS: '5' }, proxied);
+    expect((await check(api)).status).toBe(200);
+    proxy.stop();
+    expect(await statuses(2, check, api)).toEqual([503, 503]);
+    expect(await statuses(2, (one) => check(one, null), api)).toEqual([401, 401]);
+    expectRateLimited(await check(api, null), 'address');
+  });
+
+  test('keys are refused, and guesses stopped, as before', async () => {
+    const api = await startApi({ RATE_LIMIT_KEY: '3', RATE_LIMIT_AUTH_FAILURES: '2' }, proxied);
+    expect(await statuses(2, (one) => check(one, wrongKey()), api)).toEqual([401, 401]);
+    proxy.stop();
+    expectRateLimited(await check(api, wrongKey()), 'auth-failures');
+  });
+
+  test('that is silent, no call waits long for a count', async () => {
+    const api = await startApi({ RATE_LIMIT_ADDRESS: '50' }, proxied);
+    expect((await check(api)).status).toBe(200);
+    proxy.blackHole();
+    const start = performance.now();
+    expect(await statuses(3, (one) => check(one, null), api)).toEqual(times(3, 401));
+    // The pool alone would wait 3 s for a connection and 7 s for an answer.
+    expect((performance.now() - start) / 3).toBeLessThan(2500);
+  });
+});

@@ -1,0 +1,140 @@
+import type { RequestCounter, Usage } from '../../../src/api/request-counter';
+import { createCounter } from '../../../src/api/request-counter';
+import type { Db } from '../../../src/db/pool';
+import { createPool } from '../../../src/db/pool';
+import type { TestDatabase } from '../../support/database';
+import { createDatabase } from '../../support/database';
+import type { Proxy } from '../../support/proxy';
+import { startProxy } from '../../support/proxy';
+import { log } from '../../support/stack';
+
+const WINDOW_MS = 60_000;
+
+let database: TestDatabase;
+let pools: Db[] = [];
+beforeEach(async () => {
+  database = await createDatabase();
+});
+afterEach(async () => {
+  await Promise.all(pools.map((pool) => pool.end()));
+  pools = [];
+  await database.drop();
+});
+
+/** The counter of another process on the same database. */
+function newCounter(url = database.url, shareTimeoutMs = 10_000): { counter: RequestCounter; pool: Db } {
+  const pool = createPool(url, 5, () => undefined);
+  pools.push(pool);
+  return { counter: createCounter(pool, { name: 'test', windowMs: WINDOW_MS, shareTimeoutMs }, log), pool };
+}
+const within = ({ used, limit }: Usage): boolean => used <= limit;
+
+/** How many of `requests` at once are let through, each made to the next counter in turn. */
+async function burst(counters: RequestCounter[], requests: number, limit: number, client = 'shop'): Promise<number> {
+  const usages = Array.from({ length: requests }, (_, index) => counters[index % counters.length]!.add(client, limit));
+  return (await Promise.all(usages)).filter(within).length;
+}
+
+describe('a burst', () => {
+  test.each([
+    { processes: 1, limit: 10, atMost: 10 },
+    { processes: 1, limit: 100, atMost: 100 },
+    { processes: 1, limit: 1000, atMost: 1000 },
+    { processes: 2, limit: 10, atMost: 10 },
+    { processes: 2, limit: 50, atMost: 50 },
+    { processes: 4, limit: 50, atMost: 50 },
+    { processes: 2, limit: 100, atMost: 102 },
+    { processes: 4, limit: 100, atMost: 104 },
+    { processes: 2, limit: 1000, atMost: 1038 },
+  ])(
+    'of three times the limit of $limit over $processes processes gets $atMost through at the most',
+    async ({ processes, limit, atMost }) => {
+      const counters = Array.from({ length: processes }, () => newCounter().counter);
+      const through = await burst(counters, 3 * limit, limit);
+      expect(through).toBeGreaterThanOrEqual(limit);
+      expect(through + (await burst(counters, limit, limit))).toBeLessThanOrEqual(atMost);
+    },
+  );
+
+  test('that comes in waves gets no more', async () => {
+    const counters = [newCounter().counter, newCounter().counter];
+    let through = 0;
+    for (let wave = 0; wave < 20; wave++) through += await burst(counters, 15, 100);
+    expect(through).toBeGreaterThanOrEqual(100);
+    expect(through).toBeLessThanOrEqual(102);
+  });
+
+  test('of one client is none of another', async () => {
+    const { counter } = newCounter();
+    expect(await burst([counter], 30, 10)).toBe(10);
+    expect(await burst([counter], 30, 10, 'other')).toBe(10);
+  });
+
+  test('is told to Postgres in few writes', async () => {
+    const { counter, pool } = newCounter();
+    const write = jest.spyOn(pool, 'query');
+    expect(await burst([counter], 300, 100)).toBe(100);
+    expect(write.mock.calls.length).toBeLessThan(10);
+  });
+});
+
+test('well below the limit, Postgres is written to once a step', async () => {
+  const { counter, pool } = newCounter();
+  const write = jest.spyOn(pool, 'query');
+  for (let count = 0; count < 200; count++) expect(within(await counter.add('shop', 1000))).toBe(true);
+  expect(write).toHaveBeenCalledTimes(10);
+});
+
+test('what is known to be over the limit is refused without Postgres', async () => {
+  const { counter, pool } = newCounter();
+  await burst([counter], 10, 10);
+  const write = jest.spyOn(pool, 'query');
+  expect(await counter.add('shop', 10)).toMatchObject({ limit: 10, used: 11 });
+  expect(write).not.toHaveBeenCalled();
+});
+
+describe('while Postgres', () => {
+  let proxy: Proxy;
+  let counter: RequestCounter;
+  beforeEach(async () => {
+    const url = new URL(database.url);
+    proxy = await startProxy(url.host);
+    url.host = proxy.address;
+    const made = newCounter(url.href, 500);
+    counter = made.counter;
+    await made.pool.query('select');
+    expect(within(await counter.add('shop', 10))).toBe(true);
+  });
+  afterEach(() => proxy.stop());
+
+  test('is silent, all of a burst are answered after one wait, by the own count', async () => {
+    proxy.blackHole();
+    const ended: string[] = [];
+    const early = burst([counter], 5, 10).finally(() => ended.push('early'));
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    const late = burst([counter], 20, 10).finally(() => ended.push('late'));
+    // Those who came during the wait do not wait anew: a further wait, begun when the first one ended, is longer.
+    const anew = early.then(() => new Promise((resolve) => setTimeout(resolve, 250))).then(() => ended.push('anew'));
+    expect(await Promise.all([early, late])).toEqual([5, 4]);
+    await anew;
+    expect(ended).toEqual(['early', 'late', 'anew']);
+  });
+
+  test('is away, the own count goes on', async () => {
+    proxy.stop();
+    expect(await burst([counter], 30, 10)).toBe(9);
+    expect(await burst([counter], 30, 10)).toBe(0);
+  });
+});
+
+test('what was let through while Postgres was away is told once it is back', async () => {
+  const { counter, pool } = newCounter();
+  const write = jest.spyOn(pool, 'query').mockRejectedValue(new Error('away') as never);
+  const [first] = await Promise.all([counter.add('shop', 10), counter.add('shop', 10), counter.add('shop', 10)]);
+  expect(within(first)).toBe(true);
+  write.mockRestore();
+  await counter.add('shop', 10);
+  const { used } = await newCounter().counter.add('shop', 10);
+  // The share that failed may have been counted, and is not sent again.
+  expect(used).toBeGreaterThan(3);
+});

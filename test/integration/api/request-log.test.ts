@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { pino } from 'pino';
+import { loadConfig } from '../../../src/config';
+import { startServer } from '../../../src/server';
+import { BASE, apiOf } from '../../support/api';
+import type { TestDatabase } from '../../support/database';
+import { createDatabase } from '../../support/database';
+import type { TestSeller } from '../../support/stack';
+import { QUICK, createSeller } from '../../support/stack';
+
+const lines: Record<string, unknown>[] = [];
+const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+
+let database: TestDatabase;
+let server: Awaited<ReturnType<typeof startServer>>;
+let seller: TestSeller;
+let api: ReturnType<typeof apiOf>;
+beforeAll(async () => {
+  database = await createDatabase();
+  const config = loadConfig({ ...QUICK, DATABASE_URL: database.url });
+  const temporal = { connectionOptions: { address: process.env.TEST_TEMPORAL_ADDRESS! }, namespace: 'none' };
+  server = await startServer(config, temporal, log);
+  seller = await createSeller(database.db);
+  api = apiOf(`http://127.0.0.1:${server.port}`, seller, 'ck_unknown');
+});
+afterAll(async () => {
+  await server.stop();
+  await database.drop();
+});
+
+/** The lines of the one request that `make` makes. */
+async function logged(make: (headers: Record<string, string>) => Promise<unknown>) {
+  const requestId = randomUUID();
+  await make({ 'X-Request-Id': requestId });
+  return lines.filter((line) => line.request_id === requestId);
+}
+
+test('a request leaves one line: what was asked, by whom, of which order, and how it ended', async () => {
+  let id = '';
+  const created = await logged(async (headers) => {
+    id = (await api.create({}, { headers })).body.data.id;
+  });
+  expect(created).toEqual([
+    expect.objectContaining({
+      msg: 'request',
+      method: 'POST',
+      path: `${BASE}/seller/${seller.id}/order/`,
+      status: 201,
+      duration_ms: expect.any(Number),
+      order_id: id,
+      seller_id: seller.id,
+    }),
+  ]);
+  const read = await logged((headers) => api.get(id, { headers }));
+  expect(read).toMatchObject([{ method: 'GET', status: 200, order_id: id, seller_id: seller.id }]);
+});
+
+test('a healthy answer to a load balancer is logged for those who debug only', async () => {
+  const healthy = await logged((headers) => api.call('GET', '/health/live', { headers }));
+  expect(healthy).toMatchObject([{ level: 20, path: '/health/live', status: 200 }]);
+  const unknown = await logged((headers) => api.call('GET', '/health/other', { headers }));
+  expect(unknown).toMatchObject([{ level: 30, path: '/health/other', status: 404 }]);
+});
+
+test('so does a refused one', async () => {
+  const noKey = await logged((headers) => api.create({}, { headers, key: null }));
+  expect(noKey).toMatchObject([{ status: 401 }]);
+  expect(noKey[0]).not.toHaveProperty('seller_id');
+  expect(await logged((headers) => api.create({ amount: -1 }, { headers }))).toMatchObject([{ status: 422 }]);
+  expect(await logged((headers) => api.call('GET', '/nothing', { headers }))).toMatchObject([{ status: 404 }]);
+});
+
+test('a trace that came with it is named, a broken one is not', async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const traced = (traceparent: string) =>
+    logged((headers) => api.call('GET', '/health/live', { headers: { ...headers, traceparent } }));
+  expect(await traced(`00-${trace}-00f067aa0ba902b7-01`)).toMatchObject([{ trace_id: trace }]);
+  for (const broken of [
+    `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+    `00-${trace}-${'0'.repeat(16)}-01`,
+    `00-${trace.toUpperCase()}-00f067aa0ba902b7-01`,
+    `ff-${trace}-00f067aa0ba902b7-01`,
+    'nonsense',
+  ]) {
+    expect((await traced(broken))[0]).not.toHaveProperty('trace_id');
+  }
+});
+
+test('keys, bodies, queries and Idempotency-Keys are in no line', async () => {
+  const body = { reference: 'private-reference', meta_data: { card: 'private-meta' } };
+  await api.create(body, { headers: { 'Idempotency-Key': 'private-idem', 'X-Other': 'private-header' } });
+  await api.create({ ...body, amount: 'private-amount' });
+  await api.call('GET', '/nothing?token=private-query');
+  await api.get(randomUUID(), { key: 'sk_private-key' });
+  const text = JSON.stringify(lines);
+  expect(text).not.toContain(seller.key);
+  expect(text).not.toContain(seller.webhookSecret);
+  expect(text).not.toContain('private-');
+});

@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { BASE } from '../../support/api';
+import { expectProblem } from '../../support/problems';
+import { startStack } from '../../support/stack';
+import type { Stack } from '../../support/stack';
+
+let stack: Stack;
+let id: string;
+beforeAll(async () => {
+  stack = await startStack({ worker: false });
+  id = (await stack.api.create()).body.data.id;
+});
+afterAll(() => stack.stop());
+
+describe('an address at which there is nothing', () => {
+  test.each([
+    '/',
+    '/favicon.ico',
+    '/health',
+    '/health/',
+    BASE,
+    `${BASE}/order/`,
+    `${BASE}/orders/`,
+    `${BASE}/order/${randomUUID()}/unknown/`,
+    `${BASE}//order/${randomUUID()}/`,
+    `${BASE}/order/${randomUUID()}//`,
+    `${BASE.toUpperCase()}x`,
+    '/%00',
+    '/%ff%fe',
+    '/%',
+    `/${'x'.repeat(4000)}`,
+  ])('is answered 404: %s', async (path) => {
+    const { api } = stack;
+    for (const method of ['GET', 'POST', 'DELETE', 'PUT']) {
+      const problem = expectProblem(await api.call(method, path), 404, 'not_found');
+      expect(problem.instance).toBe(path);
+    }
+  });
+
+  test('says nothing of the query in its instance', async () => {
+    const problem = expectProblem(await stack.api.call('GET', '/nothing?token=secret'), 404, 'not_found');
+    expect(problem.instance).toBe('/nothing');
+    expect(JSON.stringify(problem)).not.toContain('secret');
+  });
+});
+
+describe('a method that an address has not', () => {
+  const paths: [string, string, string[]][] = [
+    [`/order/:id/`, 'DELETE, GET, HEAD', ['POST', 'PUT', 'PATCH']],
+    [`/seller/:seller/order/:id/`, 'DELETE, GET, HEAD', ['POST', 'PUT', 'PATCH']],
+    [`/order/:id/progress/`, 'POST', ['GET', 'PUT', 'DELETE', 'PATCH']],
+    [`/seller/:seller/connection_check/`, 'GET, HEAD', ['POST', 'PUT', 'DELETE']],
+  ];
+  const toPath = (path: string) => BASE + path.replace(':id', id).replace(':seller', stack.seller.id);
+
+  test.each(paths)('%s is answered 405 with Allow: %s', async (path, allow, methods) => {
+    for (const method of methods) {
+      for (const form of [toPath(path), toPath(path).slice(0, -1)]) {
+        const answer = await stack.api.call(method, form);
+        expect(answer.headers.get('Allow')).toBe(allow);
+        expectProblem(answer, 405, 'method_not_allowed');
+      }
+    }
+  });
+
+  test('is told also to those without a key: addresses are no secret', async () => {
+    expectProblem(await stack.api.call('PUT', `${BASE}/order/${id}/`, { key: null }), 405, 'method_not_allowed');
+  });
+
+  test.each(paths)('OPTIONS of %s is answered 204 with Allow: %s', async (path, allow) => {
+    const answer = await stack.api.call('OPTIONS', toPath(path));
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('Allow')).toBe(allow);
+    expect(answer.text).toBe('');
+  });
+
+  test('OPTIONS of nothing is 404', async () => {
+    expectProblem(await stack.api.call('OPTIONS', '/nothing'), 404, 'not_found');
+  });
+
+  test('POST alone creates: the others are not served', async () => {
+    const answer = await stack.api.call('PUT', `${BASE}/seller/${stack.seller.id}/order/`);
+    expectProblem(answer, 405, 'method_not_allowed');
+    expect(answer.headers.get('Allow')!.split(', ')).toContain('POST');
+  });
+});
+
+describe('HEAD', () => {
+  const head = (path: string, key = stack.seller.key) =>
+    fetch(stack.api.url + BASE + path, { method: 'HEAD', headers: { Authorization: `Bearer ${key}` } });
+
+  test('answers as GET does, without the body', async () => {
+    const get = await stack.api.get(id);
+    const answer = await head(`/order/${id}/`);
+    expect(answer.status).toBe(200);
+    expect(await answer.text()).toBe('');
+    for (const name of ['Content-Type', 'Content-Length', 'Order-Source']) {
+      expect(answer.headers.get(name)).toBe(get.headers.get(name));
+    }
+  });
+
+  test('answers errors without the body too', async () => {
+    const missing = await head(`/order/${randomUUID()}/`);
+    expect(missing.status).toBe(404);
+    expect(missing.headers.get('Content-Type')).toContain('application/problem+json');
+    expect((await head(`/order/${id}/`, 'sk_none')).status).toBe(401);
+    const refused = await head(`/order/${id}/progress/`);
+    expect([refused.status, refused.headers.get('Allow')]).toEqual([405, 'POST']);
+  });
+});
+
+describe('X-Request-Id', () => {
+  const UUID = /^[0-9a-f-]{36}$/;
+  const idOf = async (path: string, given?: string) => {
+    const answer = await stack.api.call('GET', path, { headers: given === undefined ? {} : { 'X-Request-Id': given } });
+    return { shown: answer.headers.get('X-Request-Id'), inBody: answer.body.request_id as unknown };
+  };
+
+  test.each(['abc', '0193-a_b.c', '1-67891233-abcdef012345678912345678', 'Root=1-a/b+c==', 'x'.repeat(128)])(
+    'that is sane is taken over: %s',
+    async (given) => {
+      expect(await idOf(`${BASE}/order/${id}/`, given)).toEqual({ shown: given, inBody: undefined });
+      expect(await idOf('/nothing', given)).toEqual({ shown: given, inBody: given });
+    },
+  );
+
+  test.each(['', 'two words', 'a;b', '"quoted"', '<script>', 'a\u00e9', '{"a":1}', 'x'.repeat(129), 'a, b'])(
+    'that is not gives way to one of our own: %j',
+    async (given) => {
+      const { shown, inBody } = await idOf('/nothing', given);
+      expect(shown).toMatch(UUID);
+      expect(inBody).toBe(shown);
+    },
+  );
+
+  test('is made up where there is none, another one each time', async () => {
+    const ids = await Promise.all(Array.from({ length: 20 }, () => idOf(`${BASE}/order/${id}/`)));
+    for (const { shown } of ids) expect(shown).toMatch(UUID);
+    expect(new Set(ids.map(({ shown }) => shown)).size).toBe(20);
+  });
+});
+
+test('the health checks answer without a key', async () => {
+  const live = await stack.api.call('GET', '/health/live', { key: null });
+  expect([live.status, live.body]).toEqual([200, { status: 'ok' }]);
+  const ready = await stack.api.call('GET', '/health/ready', { key: null });
+  expect([ready.status, ready.body]).toEqual([200, { status: 'ok', database: 'ok' }]);
+});

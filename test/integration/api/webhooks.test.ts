@@ -1,0 +1,342 @@
+import { randomUUID } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import {
+  rotatedSecretSchema,
+  timelineEntrySchema,
+  webhookEventSchema,
+  webhookTestResultSchema,
+} from '../../../src/contracts/webhook-log';
+import { liveWebhookSecrets } from '../../../src/db/sellers';
+import type { Api } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
+import { openOrder } from '../../support/orders';
+import { expectProblem } from '../../support/problems';
+import type { Receiver } from '../../support/receiver';
+import { startReceiver } from '../../support/receiver';
+import type { Stack, TestSeller } from '../../support/stack';
+import { createSeller, startStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+let stack: Stack;
+let receiver: Receiver;
+let other: { seller: TestSeller; api: Api };
+beforeAll(async () => {
+  stack = await startStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2', WEBHOOK_TIMEOUT_MS: '1000' } });
+  const seller = await createSeller(stack.db);
+  other = { seller, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
+});
+afterAll(() => stack.stop());
+beforeEach(async () => {
+  receiver = await startReceiver();
+});
+afterEach(() => receiver.stop());
+
+const settled = async (id: string) =>
+  (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'pending'`, [id])).rowCount === 0;
+
+async function settledOrder(data: Record<string, unknown> = {}, events = ['failed'], status = 200): Promise<string> {
+  receiver.answerWith(status);
+  const id = await openOrder(stack, { webhook_url: receiver.url, ...data }, events);
+  await until(() => settled(id), 'all are settled');
+  return id;
+}
+
+const list = (query = '', api = stack.api, sellerId = stack.seller.id) =>
+  api.call('GET', `${BASE}/seller/${sellerId}/webhook_event/${query}`);
+const timeline = (id: string, query = '', key?: string) =>
+  stack.api.call('GET', `${BASE}/order/${id}/timeline/${query}`, key === undefined ? {} : { key });
+
+/** Every item of a list, page after page. */
+async function pages(call: (query: string) => Promise<{ status: number; body: any }>, limit: number): Promise<any[]> {
+  const items: any[] = [];
+  let cursor: string | null = null;
+  do {
+    const { status, body } = await call(`?limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`);
+    expect(status).toBe(200);
+    expect(body.data.length).toBeLessThanOrEqual(limit);
+    items.push(...body.data);
+    cursor = body.next_cursor;
+  } while (cursor !== null);
+  return items;
+}
+
+describe('the list of webhooks', () => {
+  test('shows each one with its state, the newest first, and filters by state', async () => {
+    const delivered = await settledOrder({}, ['signup_started', 'declined']);
+    const exhausted = await settledOrder({}, ['failed'], 500);
+    const disabled = await settledOrder({}, ['failed'], 410);
+    const { body } = await list('?limit=4');
+    for (const item of body.data) expect(webhookEventSchema.strict().parse(item)).toEqual(item);
+    expect(body.data.map((item: any) => [item.order_id, item.sequence, item.state, item.attempts])).toEqual([
+      [disabled, 1, 'disabled', 1],
+      [exhausted, 1, 'exhausted', 2],
+      [delivered, 2, 'delivered', 1],
+      [delivered, 1, 'delivered', 1],
+    ]);
+    const only = await list('?state=exhausted');
+    expect(only.body.data.map((item: any) => item.order_id)).toEqual([exhausted]);
+    expect(only.body.next_cursor).toBeNull();
+    expect((await list('?state=pending')).body.data).toEqual([]);
+  });
+
+  test('comes in pages that miss and repeat nothing, also while new ones are created', async () => {
+    const before = (await pages(list, 100)).map(({ id }) => id);
+    const first = await list('?limit=2');
+    await settledOrder();
+    const rest: string[] = [];
+    for (let cursor = first.body.next_cursor; cursor !== null;) {
+      const { body } = await list(`?limit=2&cursor=${cursor}`);
+      rest.push(...body.data.map(({ id }: any) => id));
+      cursor = body.next_cursor;
+    }
+    expect([...first.body.data.map(({ id }: any) => id), ...rest]).toEqual(before);
+  });
+
+  test("shows a seller's own only; another's is not found, and its cursor refused as an unknown one", async () => {
+    const mine = (await list()).body.data[0].id;
+    expect((await list('', other.api, other.seller.id)).body.data).toEqual([]);
+    expectProblem(await list('', other.api), 404, 'not_found');
+    const refusal = async (cursor: string) => {
+      const answer = await list(`?cursor=${cursor}`, other.api, other.seller.id);
+      return expectProblem(answer, 422, 'invalid_request').errors;
+    };
+    expect(await refusal(mine)).toEqual(await refusal(randomUUID()));
+    expect(await refusal(mine)).toEqual(await refusal('x'));
+    const last = (await pages(list, 100)).at(-1).id;
+    expect((await list(`?cursor=${last}`)).body).toEqual({ data: [], next_cursor: null });
+  });
+
+  test.each([
+    ['?limit=0', 'limit'],
+    ['?limit=101', 'limit'],
+    ['?limit=-1', 'limit'],
+    ['?limit=ten', 'limit'],
+    ['?limit=', 'limit'],
+    ['?limit=1&limit=2', 'limit'],
+    ['?state=lost', 'state'],
+    ['?cursor=x', 'cursor'],
+    ['?status=pending', 'status'],
+    ['?a%2Fb~=1', 'a/b~'],
+  ])('refuses %s and names the parameter', async (query, parameter) => {
+    const answer = await list(query);
+    expectProblem(answer, 422, 'invalid_request');
+    expect(answer.body.errors).toMatchObject([{ parameter }]);
+    expect(answer.body.detail).toMatch(new RegExp(`^\\?${parameter} (must|is) `));
+  });
+
+  test('tells of every wrong parameter at once', async () => {
+    const { body } = await list('?limit=0&state=lost&nonsense=1');
+    expect(body.errors.map((error: any) => error.parameter)).toEqual(['limit', 'state', 'nonsense']);
+  });
+});
+
+describe('the timeline', () => {
+  test('holds every change with its webhook, every refusal and every attempt, the oldest first', async () => {
+    const id = await settledOrder({}, ['signup_started']);
+    await stack.client.workflow.getHandle(`order-${id}`).signal('customerProgress', { event: 'completed' });
+    await until(async () => (await timeline(id)).body.data.length === 4, 'the refusal is written');
+    receiver.answerWith(500);
+    await stack.api.cancel(id);
+    await until(() => settled(id), 'all are settled');
+
+    const { body, status } = await timeline(id);
+    expect(status).toBe(200);
+    for (const entry of body.data) expect(timelineEntrySchema.parse(entry)).toEqual(entry);
+    expect(body.data).toMatchObject([
+      { type: 'change', event: 'created', from: null, to: 'CREATED', actor: 'seller', version: 1, webhook: null },
+      { type: 'change', event: 'signup_started', to: 'PENDING', webhook: { sequence: 1, state: 'delivered' } },
+      {
+        type: 'webhook_attempt',
+        sequence: 1,
+        attempt: 1,
+        status: 200,
+        error: null,
+        resend: false,
+        address: '127.0.0.1',
+      },
+      { type: 'refusal', event: 'completed', order_status: 'PENDING', actor: 'checkout' },
+      { type: 'change', event: 'cancel', from: 'PENDING', webhook: { sequence: 2, state: 'exhausted' } },
+      { type: 'webhook_attempt', sequence: 2, attempt: 1, status: 500, error: 'http_status', response_body: 'thanks' },
+      { type: 'webhook_attempt', sequence: 2, attempt: 2, status: 500, next_attempt_at: null },
+    ]);
+    const [, , attempt] = body.data;
+    expect(attempt.connected_ms).toBeLessThanOrEqual(attempt.headers_ms);
+    expect(attempt.headers_ms).toBeLessThanOrEqual(attempt.duration_ms);
+    expect(body.data[5].next_attempt_at).toMatch(/Z$/);
+    expect((await pages((query) => timeline(id, query), 2)).length).toBe(7);
+    expect(await pages((query) => timeline(id, query), 3)).toEqual(body.data);
+  });
+
+  test("of another seller's order is not found, as of one that does not exist", async () => {
+    const id = await settledOrder();
+    const [others, missing, malformed] = [
+      await timeline(id, '', other.seller.key),
+      await timeline(randomUUID(), '', other.seller.key),
+      await timeline('nonsense', '', other.seller.key),
+    ];
+    for (const answer of [others, missing, malformed]) expectProblem(answer, 404, 'not_found');
+    expectProblem(await timeline(id, '?cursor=abc'), 422, 'invalid_request');
+  });
+});
+
+describe('a resend', () => {
+  const resend = (id: string, api = stack.api) => api.call('POST', `${BASE}/webhook_event/${id}/resend/`);
+
+  test("of another seller's webhook is not found, as of one that does not exist, and sends nothing", async () => {
+    await settledOrder();
+    const { id } = (await list('?limit=1')).body.data[0];
+    for (const answer of [await resend(id, other.api), await resend(randomUUID()), await resend('nonsense')]) {
+      expectProblem(answer, 404, 'not_found');
+    }
+    expect((await list('?limit=1')).body.data[0].resend_requested_at).toBeNull();
+    expect(receiver.deliveries).toHaveLength(1);
+  });
+
+  test('by its own seller is accepted, and seen in the timeline', async () => {
+    const orderId = await settledOrder();
+    const { id } = (await list('?limit=1')).body.data[0];
+    const answer = await resend(id.toUpperCase());
+    expect(answer.status).toBe(202);
+    expect(webhookEventSchema.strict().parse(answer.body.data)).toEqual(answer.body.data);
+    expect(answer.body.data.resend_requested_at).not.toBeNull();
+    const entry = await until(async () => (await timeline(orderId)).body.data[3], 'the attempt is written');
+    expect(entry).toMatchObject({ type: 'webhook_attempt', webhook_id: id, attempt: 2, resend: true, status: 200 });
+  });
+});
+
+describe('rotating the signing secret', () => {
+  const rotate = (body?: unknown, api = other.api, sellerId = other.seller.id) =>
+    api.call('POST', `${BASE}/seller/${sellerId}/webhook_secret/rotate/`, body === undefined ? {} : { body });
+  const signedBy = (secret: string): boolean => {
+    const { text, headers } = receiver.deliveries.at(-1)!;
+    try {
+      new Webhook(secret).verify(text, headers as Record<string, string>);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const send = async () => {
+    const sent = await other.api.call('POST', `${BASE}/seller/${other.seller.id}/webhook_test/`, {
+      body: { data: { url: receiver.url } },
+    });
+    expect(sent.body.data.delivered).toBe(true);
+  };
+
+  test('gives a new one, and both sign for a day', async () => {
+    const { status, body } = await rotate();
+    expect(status).toBe(200);
+    expect(rotatedSecretSchema.strict().parse(body.data)).toEqual(body.data);
+    const hours = (Date.parse(body.data.previous_valid_until) - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(23.9);
+    expect(hours).toBeLessThan(24.1);
+    await send();
+    expect([other.seller.webhookSecret, body.data.webhook_secret].map(signedBy)).toEqual([true, true]);
+  });
+
+  test('without an overlap ends the others at once', async () => {
+    const before = (await rotate()).body.data.webhook_secret;
+    const { body } = await rotate({ data: { overlap_seconds: 0 } });
+    expect(body.data.previous_valid_until).toBeNull();
+    await send();
+    expect([before, body.data.webhook_secret].map(signedBy)).toEqual([false, true]);
+  });
+
+  test('often leaves five that sign, and lengthens no life', async () => {
+    const first = (await rotate({ data: { overlap_seconds: 60 } })).body.data;
+    for (let count = 0; count < 3; count++) await rotate();
+    const secrets = await liveWebhookSecrets(stack.db, other.seller.id);
+    expect(secrets).toHaveLength(5);
+    expect(secrets).toContain(first.webhook_secret);
+    const { rows } = await stack.db.query(
+      `select from webhook_secret where seller_id = $1 and expires_at between now() and now() + interval '1 minute'`,
+      [other.seller.id],
+    );
+    expect(rows).toHaveLength(1);
+    await rotate();
+    expect(await liveWebhookSecrets(stack.db, other.seller.id)).toHaveLength(5);
+  });
+
+  test.each([
+    { data: { overlap_seconds: -1 } },
+    { data: { overlap_seconds: 604_801 } },
+    { data: { overlap_seconds: 1.5 } },
+  ])('refuses %j', async (body) => {
+    const answer = await rotate(body);
+    expectProblem(answer, 422, 'invalid_request');
+    expect(answer.body.errors).toMatchObject([{ pointer: '/data/overlap_seconds' }]);
+  });
+
+  test("is for the seller's own key only", async () => {
+    expectProblem(await rotate(undefined, stack.api), 404, 'not_found');
+  });
+});
+
+describe('a test webhook', () => {
+  const send = (url: unknown, sellerId = stack.seller.id) =>
+    stack.api.call('POST', `${BASE}/seller/${sellerId}/webhook_test/`, { body: { data: { url } } });
+
+  test('comes signed, and the answer says how it went', async () => {
+    const { status, body } = await send(receiver.url);
+    expect(status).toBe(200);
+    expect(webhookTestResultSchema.strict().parse(body.data)).toEqual(body.data);
+    expect(body.data).toMatchObject({ delivered: true, status: 200, error: null, response_body: 'thanks' });
+    const { text, headers, body: sent } = receiver.deliveries[0]!;
+    expect(new Webhook(stack.seller.webhookSecret).verify(text, headers as Record<string, string>)).toEqual(sent);
+    expect(sent).toMatchObject({ type: 'webhook.test', data: { seller_id: stack.seller.id } });
+    expect(headers['webhook-id']).toBe(body.data.webhook_id);
+    expect(body.data.request_body).toBe(text);
+  });
+
+  test('that fails is an answer too', async () => {
+    receiver.answerWith(503);
+    expect((await send(receiver.url)).body.data).toMatchObject({ delivered: false, status: 503, error: 'http_status' });
+    expect((await send('http://127.0.0.1:9/')).body.data).toMatchObject({ delivered: false, error: 'refused' });
+  });
+
+  test('needs an address that webhooks may go to', async () => {
+    for (const url of ['nonsense', 'ftp://shop.example/', 'https://user@shop.example/', undefined, 5]) {
+      const answer = await send(url);
+      expectProblem(answer, 422, 'invalid_request');
+      expect(answer.body.errors).toMatchObject([{ pointer: '/data/url' }]);
+    }
+    expectProblem(await send(receiver.url, other.seller.id), 404, 'not_found');
+  });
+});
+
+test('an order is not created with any literal of an address that is not public', async () => {
+  const strict = await startStack({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' }, worker: false });
+  const hosts = [
+    ...['127.0.0.1', '127.1', '0', '0.0.0.0', '2130706433', '0x7f000001', '0177.0.0.1', '017700000001', '127.0.0.1.'],
+    ...['10.0.0.1', '10.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', '100.64.0.1', '100.100.100.200'],
+    ...['169.254.169.254', '169.254.170.2', '0xa9fea9fe', '2852039166', '168.63.129.16', '192.0.0.192', '192.0.2.1'],
+    ...['198.18.0.1', '198.51.100.1', '203.0.113.1', '224.0.0.1', '240.0.0.1', '255.255.255.255', '１２７.０.０.１'],
+    ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::ffff:a9fe:a9fe]', '[::7f00:1]', '[fe80::1]'],
+    ...['[fd00:ec2::254]', '[fc00::1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001::1]', '[2001:db8::1]'],
+    ...['[ff02::1]', '[4000::1]', 'localhost', 'localhost.', 'LOCALHOST', 'a.localhost', 'intranet'],
+  ];
+  expect(hosts.length).toBeGreaterThanOrEqual(40);
+  for (const host of hosts) {
+    for (const path of ['order', 'webhook_test']) {
+      const url = `https://${host}/hooks`;
+      const answer = await (path === 'order'
+        ? strict.api.create({ webhook_url: url })
+        : strict.api.call('POST', `${BASE}/seller/${strict.seller.id}/webhook_test/`, { body: { data: { url } } }));
+      expect([host, path, answer.status]).toEqual([host, path, 422]);
+      const pointer = path === 'order' ? '/data/webhook_url' : '/data/url';
+      expect(answer.body.errors).toMatchObject([{ code: 'invalid_url', pointer }]);
+    }
+  }
+  await strict.stop();
+});
+
+test('with no worker a test webhook is answered with 503, and nothing is sent later', async () => {
+  const idle = await startStack({ worker: false });
+  const answer = await idle.api.call('POST', `${BASE}/seller/${idle.seller.id}/webhook_test/`, {
+    body: { data: { url: receiver.url } },
+  });
+  expectProblem(answer, 503, 'service_unavailable');
+  expect(answer.headers.get('Retry-After')).toBe('5');
+  expect(receiver.deliveries).toHaveLength(0);
+  await idle.stop();
+}, 60_000);

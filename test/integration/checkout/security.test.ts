@@ -1,0 +1,277 @@
+import { Writable } from 'node:stream';
+import { pino } from 'pino';
+import { loadConfig } from '../../../src/config';
+import { freePort } from '../../../tools/local-stack/ports';
+import { startServer } from '../../../src/server';
+import { apiOf } from '../../support/api';
+import { BUSINESS, customerAt, startCheckout } from '../../support/checkout';
+import type { Stack } from '../../support/stack';
+import { startStack } from '../../support/stack';
+
+const EVIL = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startCheckout();
+});
+afterAll(() => stack.stop());
+
+async function newOrder(data: Record<string, unknown> = {}) {
+  const { id, order_url: url } = (await stack.api.create(data)).body.data as { id: string; order_url: string };
+  return { id, url, customer: customerAt(url) };
+}
+const statusOf = async (id: string): Promise<string> => (await stack.api.get(id)).body.data.status;
+const sha = (page: { headers: Headers }) =>
+  /style-src '(sha256-[^']+)'/.exec(page.headers.get('Content-Security-Policy')!)?.[1];
+
+test('every answer forbids scripts, frames, caching and telling where the customer came from', async () => {
+  const { url, customer } = await newOrder();
+  const answers = [
+    await customer.look(),
+    await customer.look('return/'),
+    await customer.look('logo/'),
+    await customer.look('nothing/'),
+    await customer.send('choice', { form_token: 'wrong' }),
+    await customerAt(url.replace(/pay\/.{8}/, 'pay/00000000')).look(),
+  ];
+  expect(answers.map(({ status }) => status)).toEqual([200, 303, 404, 404, 403, 404]);
+  for (const { headers } of answers) {
+    const csp = headers.get('Content-Security-Policy')!.split('; ');
+    expect(csp).toEqual([
+      "default-src 'none'",
+      expect.stringMatching(/^style-src ('none'|'sha256-[\w+/]{43}=')$/),
+      "img-src 'self' data:",
+      "form-action 'self'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ]);
+    expect(Object.fromEntries(headers)).toMatchObject({
+      'referrer-policy': 'no-referrer',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'cache-control': 'no-store',
+      'x-robots-tag': 'noindex, nofollow',
+    });
+    expect(headers.get('Strict-Transport-Security')).toBeNull();
+  }
+});
+
+test('script and HTML in every field, in the reference and in the seller are text and no more', async () => {
+  await stack.db.query('update seller set name = $2 where id = $1', [stack.seller.id, `Shop ${EVIL}`]);
+  await stack.db.query('update seller set pricing = $2 where id = $1', [
+    stack.seller.id,
+    { representativeInterest: 9.9, promotions: [{ name: EVIL, interestFreeDays: 30, validUntil: '2099-01-31' }] },
+  ]);
+  const { customer } = await newOrder({
+    reference: `ref ${EVIL}`,
+    redirect_url: `https://shop.example/?q=%22'()&x=a#'frag"`,
+  });
+  const pages = [
+    await customer.look(),
+    await customer.submit('choice', { payment_term: EVIL }),
+    await customer.submit('choice', { payment_term: 'PAY_LATER' }),
+    await customer.submit('application', {
+      business_name: EVIL,
+      company_number: EVIL,
+      email: EVIL,
+      monthly_turnover: EVIL,
+    }),
+    await customer.submit('application', { ...BUSINESS, business_name: EVIL }),
+    await customer.submit('confirmation', { agree: 'yes' }),
+    await customer.look(),
+  ];
+  expect(pages.map(({ status }) => status)).toEqual([200, 422, 200, 422, 200, 200, 200]);
+  for (const { text } of pages) {
+    expect(text).not.toMatch(/<script|<img src=x/);
+    expect(text).toContain('&lt;script&gt;');
+  }
+  // The fields that were refused come back as they were typed.
+  expect(pages[3]!.text.match(/value="&quot;&gt;&lt;script&gt;/g)).toHaveLength(4);
+  await stack.db.query(`update seller set name = 'Test Shop Ltd' where id = $1`, [stack.seller.id]);
+});
+
+test("the stylesheet is allowed by its digest, and a seller's colour changes both", async () => {
+  const { customer } = await newOrder();
+  const own = sha(await customer.look());
+  await stack.db.query("update seller set brand_colour = '#ffd400' where id = $1", [stack.seller.id]);
+  const page = await customer.look();
+  expect(page.text).toContain('--brand:#ffd400;--on-brand:#000000');
+  expect(sha(page)).not.toBe(own);
+});
+
+test("a seller's logo comes from us, by the pay link alone, as the image that it is", async () => {
+  const { url, customer } = await newOrder();
+  expect((await customer.look()).text).not.toContain('<img');
+  const png = Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  );
+  await stack.db.query("update seller set logo = $2, logo_type = 'image/png' where id = $1", [stack.seller.id, png]);
+  expect((await customer.look()).text).toContain(`<img src="${new URL(url).pathname}logo/"`);
+  const answer = await fetch(`${url}logo/`);
+  expect([answer.status, answer.headers.get('Content-Type'), answer.headers.get('X-Content-Type-Options')]).toEqual([
+    200,
+    'image/png',
+    'nosniff',
+  ]);
+  expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
+});
+
+describe('a form is refused and changes nothing', () => {
+  const choice = { payment_term: 'PAY_LATER' };
+  async function expectRefused(id: string, sent: Promise<{ status: number; heading: string }>) {
+    expect(await sent).toMatchObject({ status: 403, heading: 'We could not take this form' });
+    expect(await statusOf(id)).toBe('CREATED');
+  }
+
+  test('without a token, or with a wrong one', async () => {
+    const { id, customer } = await newOrder();
+    await customer.look();
+    for (const form_token of ['', 'wrong', 'x'.repeat(43)]) {
+      await expectRefused(id, customer.send('choice', { ...choice, form_token }));
+    }
+  });
+
+  test('with the token of another order, or of another browser', async () => {
+    const [one, other] = [await newOrder(), await newOrder()];
+    const tokenOf = async (customer: typeof one.customer, url: string) => {
+      await customer.look();
+      return /form_token" value="([^"]+)/.exec((await customerAt(url).look()).text)![1]!;
+    };
+    await expectRefused(
+      one.id,
+      one.customer.send('choice', { ...choice, form_token: await tokenOf(one.customer, one.url) }),
+    );
+    const foreign = await tokenOf(one.customer, other.url);
+    await expectRefused(one.id, one.customer.send('choice', { ...choice, form_token: foreign }));
+  });
+
+  test.each([
+    { Origin: 'https://evil.example' },
+    { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site' },
+    { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' },
+  ])('from another site: %j', async (headers) => {
+    const { id, customer } = await newOrder();
+    await customer.look();
+    await expectRefused(id, customer.send('choice', choice, headers));
+  });
+
+  test('but not from ours, as browsers tell it under no-referrer', async () => {
+    const { id, url, customer } = await newOrder();
+    await customer.look();
+    const sent = await customer.send('choice', choice, { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' });
+    expect(sent.status).toBe(303);
+    const again = await customer.send('choice', choice, { Origin: new URL(url).origin });
+    expect([again.status, await statusOf(id)]).toEqual([303, 'PENDING']);
+  });
+
+  test('where it is no form, or one that is too long or nested', async () => {
+    const { id, url, customer } = await newOrder();
+    await customer.look();
+    const post = (body: string, type: string) =>
+      fetch(`${url}choice/`, { method: 'POST', body, headers: { 'Content-Type': type } });
+    expect((await post(JSON.stringify(choice), 'application/json')).status).toBe(403);
+    expect((await post(`x=${'x'.repeat(20_000)}`, 'application/x-www-form-urlencoded')).status).toBe(413);
+    expect((await post('form_token[a]=b&__proto__[x]=y', 'application/x-www-form-urlencoded')).status).toBe(403);
+    expect(await statusOf(id)).toBe('CREATED');
+  });
+});
+
+test('over https the cookie is Secure and can be set by no other host, and the page asks for https from then on', async () => {
+  const secure = await startCheckout({ env: { CHECKOUT_BASE_URL: 'https://pay.example' }, worker: false });
+  const { pathname } = new URL((await secure.api.create()).body.data.order_url);
+  const { headers } = await fetch(secure.api.url + pathname);
+  expect(headers.get('Set-Cookie')).toMatch(
+    /^__Host-checkout-[\w-]{6}=[\w-]{24}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+  );
+  expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
+  await secure.stop();
+});
+
+test('two API processes take the forms of each other', async () => {
+  const port = String(await freePort());
+  const second = await startServer(loadConfig({ ...stack.env, PORT: port }), stack.temporal, pino({ enabled: false }));
+  const { url, id, customer } = await newOrder();
+  const page = await customer.look();
+  const answer = await fetch(`http://127.0.0.1:${second.port}${new URL(url).pathname}choice/`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: { Cookie: page.headers.get('Set-Cookie')!.split(';')[0]! },
+    body: new URLSearchParams({
+      form_token: /form_token" value="([^"]+)/.exec(page.text)![1]!,
+      payment_term: 'PAY_LATER',
+    }),
+  });
+  expect([answer.status, await statusOf(id)]).toEqual([303, 'PENDING']);
+  await second.stop();
+});
+
+test('what is no page of ours is told plainly, in the form of a page', async () => {
+  const { url, customer } = await newOrder();
+  for (const part of ['nothing/', '../', '../x/', 'choice/more/']) {
+    const page = await customer.look(part);
+    expect([part, page.status, page.headers.get('Content-Type')]).toEqual([part, 404, 'text/html; charset=utf-8']);
+  }
+  const wrong = await fetch(url, { method: 'DELETE' });
+  expect([wrong.status, wrong.headers.get('Content-Type')]).toEqual([405, 'text/html; charset=utf-8']);
+  expect(wrong.headers.get('Allow')?.split(', ').sort()).toEqual(['GET', 'HEAD']);
+  expect((await fetch(`${url}choice/`, { method: 'PUT' })).headers.get('Allow')).toMatch(/POST/);
+  expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
+});
+
+test('a link that is opened too often is told so in a page, and another one is not', async () => {
+  const limited = await startCheckout({
+    env: { RATE_LIMIT_PAY_LINK: '5', RATE_LIMIT_WINDOW_MS: '60000' },
+    worker: false,
+  });
+  const [one, other] = [
+    (await limited.api.create()).body.data.order_url,
+    (await limited.api.create()).body.data.order_url,
+  ];
+  const statuses = [];
+  for (let count = 0; count < 7; count++) statuses.push((await customerAt(one).look()).status);
+  expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  expect((await fetch(`${one}logo/`)).status).toBe(429);
+  const page = await customerAt(one).look();
+  expect(page.heading).toBe('A moment, please');
+  expect(Number(page.headers.get('Retry-After'))).toBeGreaterThan(0);
+  expect((await customerAt(other).look()).status).toBe(200);
+  const { rows } = await limited.db.query<{ key: string }>("select key from rate_limit where key like 'pay-link%'");
+  expect(rows.some(({ key }) => one.includes(key.split(':')[1]!))).toBe(false);
+  await limited.stop();
+});
+
+test('without a lender there are no pages, so that nobody completes an order that nobody decided on', async () => {
+  const bare = await startStack({ worker: false });
+  const { order_url: url } = (await bare.api.create()).body.data;
+  const answer = await fetch(bare.api.url + new URL(url).pathname);
+  expect([answer.status, answer.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
+  await bare.stop();
+});
+
+test('logs name the order, and neither the pay link nor anything of the customer', async () => {
+  const lines: string[] = [];
+  const sink = new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  });
+  const port = String(await freePort());
+  const env = { ...stack.env, PORT: port, CHECKOUT_BASE_URL: `http://127.0.0.1:${port}` };
+  const server = await startServer(loadConfig(env), stack.temporal, pino({ level: 'trace' }, sink));
+  const api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
+  const { id, order_url: url } = (await api.create()).body.data;
+  const link = new URL(url).pathname.split('/')[2]!;
+  await customerAt(url).apply({ email: 'declined@secret.example', business_name: 'Secret Ltd' });
+  await customerAt(url.replace(link, '00000000-0000-4000-8000-000000000000')).look();
+  await api.call('GET', `/api/lending/edge/ecommerce/pay_link/${link}/`, { key: api.checkoutKey });
+  await server.stop();
+  const text = lines.join('');
+  expect(text).toContain(`"path":"/pay/…/application/"`);
+  expect(text).toContain(`"order_id":"${id}"`);
+  for (const secret of [link, '00000000-0000-4000', 'secret.example', 'Secret Ltd', '01234567']) {
+    expect(text).not.toContain(secret);
+  }
+});

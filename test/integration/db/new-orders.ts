@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import type { NewOrder } from '../../../src/db/create-order';
+import { insertOrder } from '../../../src/db/create-order';
+import type { Db } from '../../../src/db/pool';
+import { insertSeller } from '../../../src/db/sellers';
+import type { ChangeRequest, Order, OrderHistory } from '../../../src/domain/order';
+import { created, decide } from '../../../src/domain/order';
+import type { OrderEvent } from '../../../src/domain/status';
+import { ORDER, minute, request } from '../../unit/domain/histories';
+
+export async function newSeller(db: Db): Promise<string> {
+  const id = randomUUID();
+  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl: null });
+  return id;
+}
+
+/** An order that is in no table yet. */
+export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Partial<NewOrder> = {}): NewOrder {
+  const own = { id: randomUUID(), payLinkId: randomUUID(), reference: randomUUID(), sellerId };
+  return {
+    ...created({ ...ORDER, ...own, ...order }, 'seller'),
+    attachments: { source: null, metaData: null },
+    sweepAfterMs: 60_000,
+    idempotency: undefined,
+    ...rest,
+  };
+}
+
+export async function insertedOrder(
+  db: Db,
+  order: Partial<Order> = {},
+  rest: Partial<NewOrder> = {},
+): Promise<OrderHistory> {
+  const fresh = newOrder(await newSeller(db), order, rest);
+  await insertOrder(db, fresh);
+  return { order: fresh.order, changes: fresh.changes };
+}
+
+/** What further events make of an order, a minute apart. */
+export function go(history: OrderHistory, ...events: (OrderEvent | ChangeRequest)[]): OrderHistory {
+  return events.reduce((before, event) => {
+    const asked = typeof event === 'string' ? request(event) : event;
+    const decision = decide(before, asked, minute(before.changes.length));
+    if (decision.kind !== 'change') throw new Error(`${asked.event} is ${decision.kind} here`);
+    return decision.next;
+  }, history);
+}

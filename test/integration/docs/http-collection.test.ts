@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { startReceiver } from '../../support/receiver';
+import { startStack } from '../../support/stack';
+
+interface HttpRequest {
+  title: string;
+  /** Under which the answer's body is known to later requests. */
+  name: string | undefined;
+  method: string;
+  url: string;
+  headers: string;
+  body: string | undefined;
+}
+
+const [preamble = '', ...sections] = readFileSync(path.join(PACKAGE_ROOT, 'docs/orders.http'), 'utf8').split(/^### /m);
+const variables = [...preamble.matchAll(/^@(\w+) = (.*)$/gm)].map(
+  ([, name = '', value = '']) => [name, value] as const,
+);
+const requests = sections.map((section): HttpRequest => {
+  const parts = /^(.+)\n\n(?:# @name (\w+)\n)?([A-Z]+) (\S+)\n((?:\S+: .*\n)*)(?:\n([^]*))?$/.exec(section);
+  if (!parts) throw new Error(`not a request: ${section}`);
+  const [, title = '', name, method = '', url = '', headers = '', body] = parts;
+  return { title, name, method, url, headers, body: body?.trim() || undefined };
+});
+
+/** What httpYac makes of `{{…}}`: an environment variable, a new UUID, a variable, or a part of an earlier answer. */
+function fill(text: string, known: Record<string, unknown>, env: Record<string, string>): string {
+  return text.replace(/\{\{(.+?)\}\}/g, (_, expression: string) => {
+    if (expression === '$guid') return randomUUID();
+    const [, variable] = /^\$processEnv (\w+)$/.exec(expression) ?? [];
+    if (variable !== undefined) return env[variable]!;
+    const value = expression
+      .split(/[.[\]]+/)
+      .filter(Boolean)
+      .reduce((at: any, key) => at[key], known);
+    if (typeof value !== 'string') throw new Error(`${expression} is not known`);
+    return value;
+  });
+}
+
+test('every request of docs/orders.http succeeds, from the first to the last', async () => {
+  const stack = await startStack();
+  const receiver = await startReceiver();
+  const env = {
+    ORDERS_URL: stack.api.url,
+    SELLER_ID: stack.seller.id,
+    SELLER_API_KEY: stack.seller.key,
+    CHECKOUT_API_KEY: stack.api.checkoutKey,
+  };
+  const known: Record<string, unknown> = {};
+  for (const [name, value] of variables) known[name] = fill(value, known, env);
+  const outcomes: string[] = [];
+  for (const { title, name, method, url, headers, body } of requests) {
+    const lines = fill(headers, known, env).trim().split('\n');
+    const response = await fetch(fill(url, known, env), {
+      method,
+      headers: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])),
+      ...(body !== undefined && { body: fill(body, known, env).replace('http://127.0.0.1:4000/', receiver.url) }),
+    });
+    const answer = (await response.json()) as Record<string, unknown>;
+    if (name !== undefined) known[name] = answer;
+    outcomes.push(`${title}: ${response.ok ? 'ok' : JSON.stringify(answer)}`);
+  }
+  expect(outcomes).toEqual(requests.map(({ title }) => `${title}: ok`));
+  await receiver.stop();
+  await stack.stop();
+});
+
+test('docs/orders.http has every call of the README', () => {
+  const readme = readFileSync(path.join(PACKAGE_ROOT, 'README.md'), 'utf8')
+    .split('\n### Calls\n')[1]!
+    .split('\n## ')[0]!;
+  const pattern = (text: string): string => text.replace(/<\w+>|\{\{.*?\}\}/g, '*').replace(/\?.*/, '');
+  // A row has one address, and one method or more.
+  const calls = [...readme.matchAll(/^\| (`[A-Z]+`, )?`([A-Z]+) (\S+)` \|/gm)].flatMap(([, first, last, url = '']) =>
+    [first?.replace(/\W/g, ''), last].filter(Boolean).map((method) => `${method} ${pattern(url)}`),
+  );
+  const inCollection = requests.map(({ method, url }) => `${method} ${pattern(url.replace('{{api}}', ''))}`);
+  expect([...new Set(inCollection)].sort()).toEqual([...new Set(calls)].sort());
+});

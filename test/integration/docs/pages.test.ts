@@ -1,0 +1,233 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
+import ts from 'typescript';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { BASE } from '../../support/api';
+import { openOrder } from '../../support/orders';
+import type { Receiver } from '../../support/receiver';
+import { startReceiver } from '../../support/receiver';
+import type { Stack } from '../../support/stack';
+import { startStack } from '../../support/stack';
+import type { CodeBlock } from './code-blocks';
+import { codeBlocks } from './code-blocks';
+import { documented, steady } from './resembles';
+
+/** Pages whose lines are run here, one shell each; webhooks.md has a test of its own. */
+const PAGES: [page: string, section?: string][] = [
+  ['README.md', 'From clone to a delivered webhook'],
+  ['docs/quickstart.md'],
+  ['docs/orders.md'],
+  ['docs/idempotency.md'],
+  ['docs/going-live.md'],
+];
+/** Started by the reader in a terminal of its own; here the test's receiver stands in for it. */
+const ELSEWHERE = ['npm run receiver\n'];
+
+let stack: Stack;
+let receiver: Receiver;
+let folder: string;
+let env: Record<string, string | undefined>;
+beforeAll(async () => {
+  stack = await startStack({
+    env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', RESPONSE_HMAC_HEADER: 'X-Shop-Signature' },
+  });
+  await stack.db.query(`update seller set name = 'Demo Shop Ltd'`);
+  receiver = await startReceiver();
+  folder = mkdtempSync(path.join(tmpdir(), 'order-service-docs-'));
+  mkdirSync(path.join(folder, '.data'));
+  for (const name of ['package.json', 'dist', 'node_modules']) {
+    symlinkSync(path.join(PACKAGE_ROOT, name), path.join(folder, name));
+  }
+  const demo = {
+    ORDERS_URL: stack.api.url,
+    SELLER_ID: stack.seller.id,
+    SELLER_API_KEY: stack.seller.key,
+    CHECKOUT_API_KEY: stack.api.checkoutKey,
+    WEBHOOK_SECRET: stack.seller.webhookSecret,
+    DATABASE_URL: stack.databaseUrl,
+    TEMPORAL_ADDRESS: stack.temporal.connectionOptions.address!,
+    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
+  };
+  const lines = Object.entries(demo).map(([name, value]) => `${name}='${value}'\n`);
+  writeFileSync(path.join(folder, '.data/demo.env'), lines.join(''));
+  const { PATH, HOME } = process.env;
+  env = { PATH, HOME, ...demo, API: stack.api.url + BASE };
+});
+afterAll(async () => {
+  await receiver.stop();
+  await stack.stop();
+  rmSync(folder, { recursive: true });
+});
+
+test('every page is run by a test', () => {
+  const pages = readdirSync(path.join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+  const elsewhere = ['webhooks.md', 'client.md', 'errors.md', 'hosted-checkout.md'];
+  const here = PAGES.map(([page]) => page).filter((page) => page.startsWith('docs/'));
+  expect(pages.sort()).toEqual([...elsewhere, ...here.map((page) => path.basename(page))].sort());
+});
+
+describe.each(PAGES)('%s', (page, section) => {
+  const blocks = codeBlocks(page, section).filter(({ code }) => !ELSEWHERE.includes(code));
+  const commands = blocks.flatMap(({ language, code }, index) => (language === 'sh' ? [{ code, index }] : []));
+  let outputs: string[];
+  beforeAll(async () => {
+    const script = commands.map(({ code }) => `printf '\\f'\n${code}`).join('\n');
+    outputs = await runShell(script.replaceAll('http://127.0.0.1:4000/', receiver.url));
+  });
+
+  test.each(commands)('works as it stands: $code', ({ index }) => {
+    const output = outputs[commands.findIndex((command) => command.index === index)]!;
+    expectDocumented(output, blocks.slice(index + 1));
+  });
+});
+
+test('no page leaves a key or a secret in the work tree', () => {
+  const left = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const secret = left.filter(({ name }) => /\b([sc]k|whsec)_/.test(readFileSync(path.join(folder, name), 'utf8')));
+  expect(secret.map(({ name }) => name)).toEqual([]);
+});
+
+/** Runs the lines in one shell that ends at the first that fails, and splits what they print at each form feed. */
+async function runShell(script: string): Promise<string[]> {
+  const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { env, cwd: folder });
+  return stdout.split('\f').slice(1);
+}
+
+/** The blocks that follow a command's are what it prints: lines of text, then JSON. */
+function expectDocumented(output: string, following: readonly CodeBlock[]): void {
+  const end = following.findIndex(({ language }) => language === 'sh');
+  let rest = output;
+  for (const { language, code } of end === -1 ? following : following.slice(0, end)) {
+    if (language === 'json') {
+      expect(steady(JSON.parse(rest))).toEqual(documented(JSON.parse(code)));
+    } else if (language === 'text') {
+      const count = linesOf(code).length;
+      expect(linesOf(rest).slice(0, count).map(steady)).toEqual(linesOf(code).map(documented));
+      rest = linesOf(rest).slice(count).join('\n');
+    }
+  }
+}
+
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((line) => (steady(line) as string).replace(/\s+/g, ' ').trim())
+    .filter((line) => line !== '');
+
+describe('docs/client.md', () => {
+  const [orders, webhooks] = codeBlocks('docs/client.md')
+    .filter(({ language }) => language === 'ts')
+    .map(({ code }) => code);
+  const start = (name: string, code: string) => {
+    mkdirSync(path.join(folder, 'shop/node_modules'), { recursive: true });
+    const self = path.join(folder, 'shop/node_modules/order-service');
+    symlinkSync(PACKAGE_ROOT, self);
+    const { outputText } = ts.transpileModule(code, {
+      compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 },
+    });
+    writeFileSync(path.join(folder, 'shop', `${name}.mjs`), outputText);
+    return spawn(process.execPath, [`${name}.mjs`], { cwd: path.join(folder, 'shop'), env });
+  };
+  afterEach(() => rmSync(path.join(folder, 'shop'), { recursive: true }));
+
+  test('the lines about orders do what they say', async () => {
+    const child = start('orders', orders!);
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr.pipe(process.stderr);
+    expect(await once(child, 'close')).toEqual([0, null]);
+    const [url, statuses, ...listed] = output.trim().split('\n');
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:3000\/pay\/[0-9a-f-]{36}\/$/);
+    expect(statuses).toBe('CREATED UNSUCCESSFUL');
+    expect(listed[0]).toMatch(/^INV-7001 \d{4}-/);
+  });
+
+  test('a customer is never sent to an order that is dead, paid, or for another amount', async () => {
+    const then = `
+const report = (id: string, event: string) => fetch(\`\${process.env.API}/order/\${id}/progress/\`, {
+  method: 'POST',
+  headers: { Authorization: \`Bearer \${process.env.CHECKOUT_API_KEY}\`, 'Content-Type': 'application/json' },
+  body: JSON.stringify({ data: { event } }),
+});
+const cart: Cart = { id: 'INV-7003', pence: 30, paymentKey: randomUUID() };
+const seen: unknown[] = [];
+const visit = async () => {
+  const url = await checkOut(cart);
+  const [newest] = (await orders.list({ reference: cart.id, limit: 1 })).data;
+  seen.push([url === newest.order_url ? newest.amount : url, newest.status]);
+  return newest.id;
+};
+const first = await visit();
+seen.push(first === (await visit()));
+await orders.cancel(first);
+const second = await visit();
+seen.push(second !== first);
+Object.assign(cart, { pence: 45, paymentKey: randomUUID() });
+const third = await visit();
+seen.push((await orders.retrieve(second)).status);
+cart.paymentKey = randomUUID();
+seen.push(third === (await visit()));
+for (const event of ['signup_started', 'approved', 'completed']) await report(third, event);
+await visit();
+cart.paymentKey = randomUUID();
+await visit();
+console.log(JSON.stringify(seen));`;
+    const child = start('carts', orders! + then);
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    child.stderr.pipe(process.stderr);
+    expect(await once(child, 'close')).toEqual([0, null]);
+    const [, , ...rest] = output.trim().split('\n');
+    const paid = 'https://shop.example/paid/INV-7003';
+    expect(JSON.parse(rest.at(-1)!)).toEqual([
+      // Made, and asked for again.
+      ...[[0.3, 'CREATED'], [0.3, 'CREATED'], true],
+      // Cancelled.
+      ...[[0.3, 'CREATED'], true],
+      // The cart has changed: the order for the old one is cancelled.
+      ...[[0.45, 'CREATED'], 'UNSUCCESSFUL'],
+      // The key was lost.
+      ...[[0.45, 'CREATED'], true],
+      // Paid, whatever the key.
+      ...[
+        [paid, 'SUCCESSFUL'],
+        [paid, 'SUCCESSFUL'],
+      ],
+    ]);
+  });
+
+  test('the receiver takes webhooks that are ours, and no others', async () => {
+    const child = start('receiver', `${webhooks!}\nreceiver.listen(0, () => console.log(receiver.address().port));`);
+    child.stderr.pipe(process.stderr);
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const next = async () => (await lines.next()).value as string;
+    try {
+      const url = `http://127.0.0.1:${await next()}/`;
+      expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
+      await openOrder(stack, { webhook_url: url, reference: 'INV-7002' }, ['signup_started']);
+      expect(await next()).toMatch(/^[0-9a-f-]{36} INV-7002 CREATED PENDING$/);
+    } finally {
+      child.kill();
+      await once(child, 'close');
+    }
+  });
+
+  test('all of it has the right types', () => {
+    const shop = path.join(folder, 'shop');
+    mkdirSync(path.join(shop, 'node_modules'), { recursive: true });
+    for (const [name, target] of Object.entries({ 'order-service': '.', '@types': 'node_modules/@types' })) {
+      symlinkSync(path.join(PACKAGE_ROOT, target), path.join(shop, 'node_modules', name));
+    }
+    writeFileSync(path.join(shop, 'orders.mts'), orders!);
+    writeFileSync(path.join(shop, 'webhooks.mts'), webhooks!);
+    const tsc = path.join(PACKAGE_ROOT, 'node_modules/typescript/bin/tsc');
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'node20', '--target', 'es2022'];
+    const args = [tsc, ...options, '--types', 'node', 'orders.mts', 'webhooks.mts'];
+    expect(spawnSync(process.execPath, args, { cwd: shop, encoding: 'utf8' }).stdout).toBe('');
+  });
+});

@@ -1,0 +1,106 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import Koa from 'koa';
+import { listen } from '../../../src/api/http-server';
+import { loadConfig } from '../../../src/config';
+import type { ProblemCode } from '../../../src/contracts/problem';
+import { freePort } from '../../../tools/local-stack/ports';
+import { startServer } from '../../../src/server';
+import type { Answer, Api } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
+import { HTTP } from '../../support/http-settings';
+import { openOrder } from '../../support/orders';
+import { parseRaw, sendRaw } from '../../support/raw-http';
+import type { Stack } from '../../support/stack';
+import { log } from '../../support/stack';
+
+const ORDER = { amount: 1234.5, reference: '10042' };
+const ids = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
+
+/** How a caller meets each error: all real answers, over HTTP. The examples of docs/errors.md. */
+export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<Answer>> = {
+  malformed_json: ({ api }) => api.create({}, { body: ' ' }),
+  bad_request: ({ api }) => api.create({}, { headers: { 'Content-Encoding': 'gzip' } }),
+  invalid_idempotency_key: ({ api }) => api.create(ORDER, { headers: { 'Idempotency-Key': 'order 10042' } }),
+  unauthorized: ({ api }) => api.call('GET', BASE + ids, { key: 'sk_revoked' }),
+  not_found: ({ api }) => api.call('GET', BASE + ids),
+  method_not_allowed: ({ api }) => api.call('PATCH', BASE + ids),
+  request_timeout: () => slowRequest(),
+  async duplicate_reference({ api }) {
+    await api.create({ ...ORDER, reference: 'taken' });
+    return api.create({ ...ORDER, reference: 'taken' });
+  },
+  async idempotency_key_in_progress({ api, db, seller }) {
+    const { id } = (await api.create()).body.data;
+    const first = await db.connect();
+    await first.query('begin');
+    const claim = [seller.id, 'under-way', Buffer.alloc(32), id, '{}'];
+    await first.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', claim);
+    try {
+      return await api.create({}, { headers: { 'Idempotency-Key': 'under-way' } });
+    } finally {
+      await first.query('rollback');
+      first.release();
+    }
+  },
+  async order_not_cancellable(stack) {
+    const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
+    return stack.api.cancel(id);
+  },
+  async transition_not_allowed(stack) {
+    return stack.api.progress(await openOrder(stack), 'completed');
+  },
+  payload_too_large: ({ api }) => api.create({ reference: 'x'.repeat(100_000) }),
+  unsupported_media_type: ({ api }) => api.create(ORDER, { headers: { 'Content-Type': 'text/plain' } }),
+  invalid_request: ({ api }) => api.create({ amount: 12.345, reference: '', webhookUrl: 'https://shop.example/hooks' }),
+  async idempotency_key_reused({ api }) {
+    const headers = { 'Idempotency-Key': 'order-10043' };
+    await api.create({ ...ORDER, reference: '10043' }, { headers });
+    return api.create({ ...ORDER, reference: '10044' }, { headers });
+  },
+  rate_limited: (stack) =>
+    withApi(stack, { RATE_LIMIT_KEY: '1', RATE_LIMIT_WINDOW_MS: '10000' }, async (api) => {
+      await api.call('GET', BASE + ids);
+      return api.call('GET', BASE + ids);
+    }),
+  headers_too_large: async ({ api }) =>
+    parseRaw(await sendRaw(api.url, `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`)),
+  async internal_error({ api, db }) {
+    await db.query('alter table orders rename to orders_away');
+    try {
+      return await api.call('GET', BASE + ids);
+    } finally {
+      await db.query('alter table orders_away rename to orders');
+    }
+  },
+  async service_unavailable(stack) {
+    const DATABASE_URL = `postgres://orders@127.0.0.1:${await freePort()}/orders`;
+    return withApi(stack, { DATABASE_URL }, (api) => api.create(ORDER));
+  },
+};
+
+/** A further API, with settings of its own. */
+async function withApi(
+  stack: Stack,
+  env: Record<string, string>,
+  call: (api: Api) => Promise<Answer>,
+): Promise<Answer> {
+  const server = await startServer(loadConfig({ ...stack.env, ...env }), stack.temporal, log);
+  try {
+    return await call(apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey));
+  } finally {
+    await server.stop();
+  }
+}
+
+/** To the server of the API, but with less patience. */
+async function slowRequest(): Promise<Answer> {
+  const settings = { ...HTTP, headersTimeoutMs: 100, requestTimeoutMs: 100 };
+  const server = await listen(new Koa(), 0, '127.0.0.1', settings);
+  let raw = '';
+  const socket = connect(server.port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: '));
+  socket.on('data', (data) => (raw += data.toString()));
+  await once(socket, 'close');
+  await server.close(0);
+  return parseRaw(raw);
+}

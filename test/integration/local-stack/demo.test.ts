@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { revokeKey } from '../../../src/db/keys';
+import { liveWebhookSecrets, rotateWebhookSecret } from '../../../src/db/sellers';
+import { demoSeller, writeEnv } from '../../../tools/local-stack/demo';
+import { generateWebhookSecret } from '../../../src/webhooks/sign';
+import type { TestDatabase } from '../../support/database';
+import { createDatabase } from '../../support/database';
+
+let database: TestDatabase;
+let folder: string;
+let envFile: string;
+beforeAll(async () => {
+  database = await createDatabase();
+  folder = mkdtempSync(path.join(tmpdir(), 'order-service-demo-'));
+  envFile = path.join(folder, 'demo.env');
+});
+afterAll(async () => {
+  await database.drop();
+  rmSync(folder, { recursive: true });
+});
+
+/** What a start of `npm start` finds, and leaves behind. */
+async function start() {
+  const access = await demoSeller(database.db, envFile);
+  await writeEnv(envFile, { ORDERS_URL: 'http://127.0.0.1:3000', ...access });
+  return access;
+}
+
+test('the demo seller is the same at each start', async () => {
+  expect(await start()).toEqual(await start());
+});
+
+test('a webhook secret that was rotated away is replaced by the one that signs', async () => {
+  const { db } = database;
+  const { SELLER_ID: seller, ...before } = await start();
+  for (const overlapMs of [86_400_000, 0]) {
+    const secret = generateWebhookSecret();
+    await rotateWebhookSecret(db, seller, secret, overlapMs);
+    expect(await start()).toEqual({ SELLER_ID: seller, ...before, WEBHOOK_SECRET: secret });
+    expect((await liveWebhookSecrets(db, seller))[0]).toBe(secret);
+  }
+});
+
+test('where a key was revoked there is a new seller', async () => {
+  const { db } = database;
+  const before = await start();
+  const { rows } = await db.query<{ id: string }>('select id from api_key where seller_id = $1', [before.SELLER_ID]);
+  await revokeKey(db, Number(rows[0]!.id), 'seller');
+  const { SELLER_ID, WEBHOOK_SECRET } = await start();
+  expect(SELLER_ID).not.toBe(before.SELLER_ID);
+  expect(await liveWebhookSecrets(db, SELLER_ID)).toEqual([WEBHOOK_SECRET]);
+});

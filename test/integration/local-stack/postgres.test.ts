@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { freePort } from '../../../tools/local-stack/ports';
+import { startPostgres, type Postgres } from '../../../tools/local-stack/postgres';
+import { identify, isAlive } from '../../../tools/local-stack/process-table';
+
+let home: string;
+let dataDir: string;
+let port: number;
+let running: Postgres | undefined;
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'orders-postgres-'));
+  dataDir = join(home, 'postgres');
+  port = await freePort();
+});
+
+afterEach(async () => {
+  await running?.stop();
+  running = undefined;
+  rmSync(home, { recursive: true, force: true });
+});
+
+const start = async (durable = false) =>
+  (running = await startPostgres({ dataDir, port, durable, log: () => undefined }));
+
+async function query(sql: string): Promise<any[]> {
+  const client = new Client({ connectionString: running!.url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test('new data hold a UTF-8 database "orders" that listens on 127.0.0.1 alone and asks for a password', async () => {
+  const { url } = await start();
+  expect(
+    await query(
+      'select current_database() as name, pg_encoding_to_char(encoding) as encoding from pg_database where datname = current_database()',
+    ),
+  ).toEqual([{ name: 'orders', encoding: 'UTF8' }]);
+  expect(
+    await query(
+      "select name, setting from pg_settings where name in ('listen_addresses', 'max_connections', 'fsync') order by name",
+    ),
+  ).toEqual([
+    { name: 'fsync', setting: 'off' },
+    { name: 'listen_addresses', setting: '127.0.0.1' },
+    { name: 'max_connections', setting: '200' },
+  ]);
+  const stranger = new Client({ connectionString: url.replace(/:[0-9a-f]{48}@/, ':guess@') });
+  await expect(stranger.connect()).rejects.toThrow('password authentication failed');
+});
+
+test('data survive a stop and a start, with everything flushed to disk unless a test says otherwise', async () => {
+  await start(true);
+  await query("create table kept as select 'Zoë £' as word");
+  await running!.stop();
+  await start(true);
+  expect(await query('select word from kept')).toEqual([{ word: 'Zoë £' }]);
+  expect(await query('show fsync')).toEqual([{ fsync: 'on' }]);
+  expect(await query('show synchronous_commit')).toEqual([{ synchronous_commit: 'on' }]);
+});
+
+test('data survive a SIGKILL of Postgres, and the next start is at once', async () => {
+  await start();
+  await query('create table kept as select 1 as n');
+  process.kill(running!.pid, 'SIGKILL');
+  expect(await running!.exited).toBe('ended by SIGKILL');
+  await start();
+  expect(await query('select n from kept')).toEqual([{ n: 1 }]);
+});
+
+test('a Postgres that a killed run left behind is ended, and its data taken over on the same port', async () => {
+  await start();
+  await query('create table kept as select 1 as n');
+  const orphan = identify(running!.pid)!;
+  // The run that owned it is gone: no such process was ever started then.
+  const pidFile = `${dataDir}.pid`;
+  writeFileSync(
+    pidFile,
+    JSON.stringify({ ...JSON.parse(readFileSync(pidFile, 'utf8')), owner: { pid: 1, started: 'long ago' } }),
+  );
+  await start();
+  expect(isAlive(orphan)).toBe(false);
+  expect(await query('select n from kept')).toEqual([{ n: 1 }]);
+});
+
+test('an orphan is found by its lock file when the note of its pid was lost', async () => {
+  await start();
+  const orphan = identify(running!.pid)!;
+  rmSync(`${dataDir}.pid`);
+  await start();
+  expect(isAlive(orphan)).toBe(false);
+});
+
+test('a port that is taken is left to its holder', async () => {
+  const holder = createServer();
+  await new Promise<void>((resolve) => holder.listen(port, '127.0.0.1', resolve));
+  await start();
+  expect(new URL(running!.url).port).not.toBe(String(port));
+  expect(await query('select 1 as n')).toEqual([{ n: 1 }]);
+  holder.close();
+});
+
+test('several that start at once on the same port all come up', async () => {
+  const started = await Promise.all(
+    [1, 2, 3].map((number) =>
+      startPostgres({ dataDir: `${dataDir}-${number}`, port, log: () => undefined, durable: false }),
+    ),
+  );
+  expect(new Set(started.map(({ url }) => new URL(url).port)).size).toBe(3);
+  await Promise.all(started.map((one) => one.stop()));
+});
+
+test('data that a living run uses are left alone, and the message says whose they are', async () => {
+  await start();
+  const other = spawn('sleep', ['60']);
+  const pidFile = `${dataDir}.pid`;
+  writeFileSync(pidFile, JSON.stringify({ ...JSON.parse(readFileSync(pidFile, 'utf8')), owner: identify(other.pid!) }));
+  try {
+    await expect(startPostgres({ dataDir, port, log: () => undefined })).rejects.toThrow(
+      `Postgres is already running for process ${other.pid}`,
+    );
+    expect(await query('select 1 as n')).toEqual([{ n: 1 }]);
+  } finally {
+    other.kill();
+    await once(other, 'exit');
+  }
+});
+
+test('a lock file whose pid belongs to another process by now neither stops the start nor that process', async () => {
+  await start();
+  const lock = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8');
+  await running!.stop();
+  // Of the same user, which Postgres would take for a postmaster.
+  const foreign = spawn('sleep', ['60'], { uid: statSync(dataDir).uid });
+  writeFileSync(join(dataDir, 'postmaster.pid'), lock.replace(/^\d+/, String(foreign.pid)));
+  try {
+    await start();
+    expect(await query('select 1 as n')).toEqual([{ n: 1 }]);
+    expect(foreign.exitCode).toBeNull();
+  } finally {
+    foreign.kill();
+    await once(foreign, 'exit');
+  }
+});
+
+test('a cluster that cannot start is said in one line', async () => {
+  await (await start()).stop();
+  writeFileSync(join(dataDir, 'postgresql.conf'), 'no_such_setting = 1\n');
+  await expect(start()).rejects.toThrow(/^Postgres did not start: FATAL: .*\(log: .*\)$/);
+});

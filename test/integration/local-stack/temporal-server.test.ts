@@ -1,0 +1,172 @@
+import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { freePort, isPortFree } from '../../../tools/local-stack/ports';
+import { identify, isAlive } from '../../../tools/local-stack/process-table';
+import { prepareTemporal, startTemporal, type TemporalServer } from '../../../tools/local-stack/temporal-server';
+
+/** IndexedValueType of the API, which the client does not export. */
+const KEYWORD = 2;
+const STATUS = defineSearchAttributeKey('OrderStatus', SearchAttributeType.KEYWORD);
+const NAMESPACE = 'shop';
+
+let dataDir: string;
+let port: number;
+let uiPort: number;
+let server: TemporalServer | undefined;
+let connections: Connection[];
+
+// On a machine that has neither CLI nor cache this is where the server is built.
+beforeAll(() => prepareTemporal(() => undefined), 15 * 60_000);
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'orders-temporal-'));
+  [port, uiPort] = [await freePort(), await freePort()];
+  connections = [];
+});
+
+afterEach(async () => {
+  await Promise.all(connections.map((connection) => connection.close()));
+  await server?.stop();
+  server = undefined;
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+const start = async (ui = false) =>
+  (server = await startTemporal({
+    dataDir,
+    port,
+    uiPort,
+    ui,
+    namespace: NAMESPACE,
+    durable: false,
+    log: () => undefined,
+  }));
+
+async function connect(): Promise<Connection> {
+  const connection = await Connection.connect({ address: server!.address });
+  connections.push(connection);
+  return connection;
+}
+
+/** A namespace with a search attribute, and a workflow that waits under it; without a single retry. */
+async function populate(): Promise<void> {
+  const connection = await connect();
+  const workflowExecutionRetentionPeriod = { seconds: 86_400 as never };
+  await connection.workflowService.registerNamespace({ namespace: NAMESPACE, workflowExecutionRetentionPeriod });
+  await connection.operatorService.addSearchAttributes({
+    namespace: NAMESPACE,
+    searchAttributes: { [STATUS.name]: KEYWORD as never },
+  });
+  const client = new Client({ connection, namespace: NAMESPACE });
+  const options = { workflowId: 'order-1', taskQueue: 'orders' };
+  await client.workflow.start('order', { ...options, typedSearchAttributes: [{ key: STATUS, value: 'CREATED' }] });
+}
+
+async function expectPopulated(): Promise<void> {
+  const connection = await connect();
+  const client = new Client({ connection, namespace: NAMESPACE });
+  const description = await client.workflow.getHandle('order-1').describe();
+  expect(description.status.name).toBe('RUNNING');
+  expect(description.typedSearchAttributes.get(STATUS)).toBe('CREATED');
+  // Tasks are handed out too, which a restart can delay by most of a minute.
+  const poll = { namespace: NAMESPACE, taskQueue: { name: 'orders' } };
+  const task = await connection.withDeadline(Date.now() + 5000, () =>
+    connection.workflowService.pollWorkflowTaskQueue(poll),
+  );
+  expect(task.workflowExecution?.workflowId).toBe('order-1');
+}
+
+test('a namespace and a search attribute are usable at once, and are kept over a stop and a start', async () => {
+  await start();
+  await populate();
+  const before = Date.now();
+  await server!.stop();
+  // Well below the limit at which it would be killed.
+  expect(Date.now() - before).toBeLessThan(8000);
+  await start();
+  await expectPopulated();
+});
+
+test('a SIGKILL loses nothing, and the next start takes the same port at once', async () => {
+  await start();
+  await populate();
+  await server!.kill('SIGKILL');
+  expect(await server!.exited).toBe('ended by SIGKILL');
+  const before = Date.now();
+  await start();
+  expect(Date.now() - before).toBeLessThan(10_000);
+  await expectPopulated();
+});
+
+test('a server that a killed run left behind is ended, and its data and port are taken over', async () => {
+  await start();
+  await populate();
+  const orphan = identify(server!.pid)!;
+  const pidFile = join(dataDir, 'temporal-server.pid');
+  writeFileSync(
+    pidFile,
+    JSON.stringify({ ...JSON.parse(readFileSync(pidFile, 'utf8')), owner: { pid: 1, started: 'long ago' } }),
+  );
+  await start();
+  expect(isAlive(orphan)).toBe(false);
+  await expectPopulated();
+});
+
+test('the Web UI answers and sees the namespaces of the server, and ends with it', async () => {
+  const { uiUrl } = await start(true);
+  await populate();
+  const page = await fetch(uiUrl!);
+  expect([page.status, await page.text()]).toEqual([200, expect.stringContaining('_app/immutable')]);
+  const { namespaces } = (await (await fetch(`${uiUrl!}/api/v1/namespaces`)).json()) as any;
+  expect(namespaces.map((each: any) => each.namespaceInfo.name)).toContain(NAMESPACE);
+  await server!.stop();
+  expect(await isPortFree(uiPort)).toBe(true);
+});
+
+test('it listens on loopback alone, in a process group of its own', async () => {
+  if (process.platform !== 'linux') return;
+  const { pid } = await start();
+  // proc(5): the fifth field is the process group; our terminal's Ctrl-C must not reach the server before our drain.
+  expect(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[2]).toBe(String(pid));
+  expect(listeningOn(pid).length).toBeGreaterThan(0);
+  // 127.0.0.1, as the kernel writes it.
+  expect(listeningOn(pid).filter((address) => address !== '0100007F')).toEqual([]);
+});
+
+/** The addresses of a process' listening sockets: /proc/net/tcp has them by inode, the process its inodes. */
+function listeningOn(pid: number): string[] {
+  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+  const rows = ['tcp', 'tcp6'].flatMap((table) =>
+    readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trim().split('\n').slice(1),
+  );
+  const sockets = rows.map((row) => row.trim().split(/\s+/));
+  return sockets.filter((s) => s[3] === '0A' && links.includes(`socket:[${s[9]}]`)).map((s) => s[1]!.split(':')[0]!);
+}
+
+test('data that were never whole are made anew', async () => {
+  await start();
+  await server!.stop();
+  const [kind] = readdirSync(dataDir).filter((name) => ['cli', 'server'].includes(name));
+  rmSync(join(dataDir, kind!, 'complete'));
+  for (const file of ['temporal.db-wal', 'temporal.db-shm']) rmSync(join(dataDir, kind!, file), { force: true });
+  writeFileSync(join(dataDir, kind!, 'temporal.db'), 'cut off');
+  await start();
+  await populate();
+});
+
+test('a port that is taken is left to its holder, and another one is used', async () => {
+  const squatter = createServer().listen(port, '127.0.0.1');
+  await once(squatter, 'listening');
+  try {
+    await start();
+    expect(server!.address).not.toBe(`127.0.0.1:${port}`);
+    expect(squatter.listening).toBe(true);
+  } finally {
+    squatter.close();
+  }
+});

@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import type { Router } from '@koa/router';
+import { createApp } from '../../../src/api/app';
+import type { OrderDependencies } from '../../../src/orders/dependencies';
+import { createRateLimits } from '../../../src/api/rate-limit';
+import type { Answer } from '../../support/api';
+import { order } from '../../support/api';
+import type { DocumentedOperation } from '../../support/contract';
+import { document, misfits, operations } from '../../support/contract';
+import { openOrder } from '../../support/orders';
+import type { Receiver } from '../../support/receiver';
+import { startReceiver } from '../../support/receiver';
+import { sendRaw } from '../../support/raw-http';
+import type { Stack } from '../../support/stack';
+import { log, startStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+/** Every answer that `api.call` gets is held to the document; here each operation is called, and each error met. */
+let stack: Stack;
+let receiver: Receiver;
+beforeAll(async () => {
+  [stack, receiver] = await Promise.all([startStack(), startReceiver()]);
+});
+afterAll(() => Promise.all([stack.stop(), receiver.stop()]));
+
+test('the document has every route of the service, and the service every operation of the document', () => {
+  const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
+  const app = createApp({
+    deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
+    limits: createRateLimits(stack.db, { windowMs: 1000, address: 1, authFailures: 1, key: 1, payLink: 1 }, log),
+    trustedProxies: 0,
+    maxBodyBytes: 65_536,
+    responseHmacHeader: undefined,
+    log,
+    isServing: () => true,
+    checkout: undefined,
+  });
+  const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));
+  const served = routers
+    .flatMap(({ stack: layers }) => layers)
+    .flatMap(({ methods, path }) =>
+      methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(path)}`),
+    )
+    // A page for people, and what it loads.
+    .filter((route) => !route.startsWith('GET /docs'))
+    .map((route) => route.replace(/:\w+/g, '{}'));
+  const documented = operations.map(
+    ({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}').replace(/\/$/, '')}`,
+  );
+  expect(documented.sort()).toEqual(served.sort());
+});
+
+test('what /openapi.json serves is the document', async () => {
+  const { body } = await stack.api.call('GET', '/openapi.json', { key: null });
+  expect(body).toEqual(JSON.parse(JSON.stringify(document)));
+});
+
+/** Where a placeholder leads. */
+interface Ids {
+  order_id: string;
+  pay_link_id: string;
+  webhook_id: string;
+}
+const NOBODY: Ids = { order_id: randomUUID(), pay_link_id: randomUUID(), webhook_id: randomUUID() };
+
+function pathOf({ path }: DocumentedOperation, ids: Ids): string {
+  const values: Record<string, string> = { supplier_uuid: stack.seller.id, ...ids };
+  return path.replace(/\{(\w+)\}/g, (_whole, name: string) => values[name]!);
+}
+
+function keyOf({ operation }: DocumentedOperation): string | null {
+  const [scheme] = operation.security.flatMap((one: object) => Object.keys(one));
+  return scheme === undefined ? null : scheme === 'checkoutKey' ? stack.api.checkoutKey : stack.seller.key;
+}
+
+const call = (
+  one: DocumentedOperation,
+  ids: Ids,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> => stack.api.call(one.method, pathOf(one, ids), { key: keyOf(one), headers, body });
+
+/** The examples of an operation's body; one that is none where it takes none. */
+function bodiesOf({ operation }: DocumentedOperation): unknown[] {
+  const content = operation.requestBody?.content['application/json'];
+  return content ? Object.values<any>(content.examples).map(({ value }) => value) : [undefined];
+}
+
+/** An order in CREATED, and a webhook of another one. */
+async function madeIds(): Promise<Ids> {
+  const [order_id, other] = [
+    await openOrder(stack),
+    await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']),
+  ];
+  const events = `/api/lending/edge/ecommerce/seller/${stack.seller.id}/webhook_event/`;
+  const { body } = await stack.api.call('GET', events);
+  const { pay_link_id } = (await stack.api.get(order_id)).body.data;
+  return { order_id, pay_link_id, webhook_id: body.data.find((event: any) => event.order_id === other).id };
+}
+
+const successes = operations.flatMap((one) => bodiesOf(one).map((body, place) => ({ one, body, place })));
+const named = successes.map(
+  ({ one, body, place }) => [`${one.operation.operationId} ${place + 1}`, one, body] as const,
+);
+
+test.each(named)('%s: the example of the document works', async (_name, one, body) => {
+  const answer = await call(one, await madeIds(), body);
+  expect([answer.status, answer.text]).toEqual([expect.any(Number), expect.stringContaining('{')]);
+  expect(answer.status).toBeLessThan(300);
+});
+
+const keyed = operations.filter(({ operation }) => operation.security.length > 0);
+const byId = keyed.map((one) => [one.operation.operationId as string, one] as const);
+
+test.each(byId)('%s answers 401 and 404 as documented', async (_name, one) => {
+  const path = pathOf(one, NOBODY);
+  const [body] = bodiesOf(one);
+  for (const key of [null, 'sk_unknown']) {
+    expect((await stack.api.call(one.method, path, { key, body })).status).toBe(401);
+  }
+  const stranger = path.replace(stack.seller.id, randomUUID());
+  expect((await stack.api.call(one.method, stranger, { key: keyOf(one), body })).status).toBe(404);
+});
+
+const withBody = byId.filter(([, { operation }]) => operation.requestBody);
+
+test.each(withBody)('%s answers 400, 413, 415 and 422 as documented', async (_name, one) => {
+  const ids = await madeIds();
+  const status = async (body: string, headers = {}) => (await call(one, ids, body, headers)).status;
+  expect(await status('{')).toBe(400);
+  expect(await status(JSON.stringify({ data: 'x'.repeat(70_000) }))).toBe(413);
+  expect(await status('a=1', { 'Content-Type': 'text/plain' })).toBe(415);
+  expect(await status('{"data":{"amont":1}}')).toBe(422);
+});
+
+const withQuery = byId.filter(([, { operation }]) => operation.parameters.some((one: any) => one.in === 'query'));
+
+test.each(withQuery)('%s answers 422 to a query that is not as documented', async (_name, one) => {
+  const path = pathOf(one, await madeIds());
+  for (const query of ['limit=0', 'limit=101', 'cursor=x', 'unknown=1', 'limit=1&limit=2']) {
+    expect([query, (await stack.api.call('GET', `${path}?${query}`)).status]).toEqual([query, 422]);
+  }
+});
+
+test('creating answers its own errors as documented, and a replay with its header', async () => {
+  const { api } = stack;
+  const data = order();
+  const headers = { 'Idempotency-Key': randomUUID() };
+  await api.create(data, { headers });
+  const replay = await api.create(data, { headers });
+  expect([replay.status, replay.headers.get('Idempotency-Replayed')]).toEqual([201, 'true']);
+  expect((await api.create(order(), { headers })).body.code).toBe('idempotency_key_reused');
+  expect((await api.create(data)).body.code).toBe('duplicate_reference');
+  expect((await api.create({}, { headers: { 'Idempotency-Key': 'two words' } })).body.code).toBe(
+    'invalid_idempotency_key',
+  );
+});
+
+test('refused changes are answered as documented', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
+  expect((await stack.api.cancel(id)).body.code).toBe('order_not_cancellable');
+  expect((await stack.api.progress(id, 'declined')).body.code).toBe('transition_not_allowed');
+});
+
+test('what Node’s parser refuses is answered as documented', async () => {
+  for (const [head, code] of [
+    ['GET /health/live HTTP/1.1\r\nHost : x\r\n\r\n', 'BadRequest'],
+    [`GET /health/live HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 'HeadersTooLarge'],
+  ] as const) {
+    const [headers = '', body = ''] = (await sendRaw(stack.api.url, head)).split('\r\n\r\n');
+    const schema = ['components', 'responses', code, 'content', 'application/problem+json', 'schema'];
+    expect(misfits(schema, JSON.parse(body))).toEqual([]);
+    expect(headers).toMatch(/^X-Request-Id: .+^Cache-Control: no-store/ims);
+  }
+});
+
+test('the webhooks that are sent are as the document has them', async () => {
+  await openOrder(stack, { webhook_url: receiver.url, source: 'plugin', meta_data: { a: [1] } }, [
+    'signup_started',
+    'failed',
+  ]);
+  await stack.api.call('POST', `/api/lending/edge/ecommerce/seller/${stack.seller.id}/webhook_test/`, {
+    body: { data: { url: receiver.url } },
+  });
+  const ofType = (type: string) => receiver.deliveries.filter(({ body }) => body.type === type);
+  await until(
+    () => ofType('order.status_changed').some(({ body }) => body.data.order.status === 'UNSUCCESSFUL'),
+    'it is told',
+  );
+  expect(ofType('webhook.test')).not.toHaveLength(0);
+  for (const { body, headers } of receiver.deliveries) {
+    const place = ['webhooks', body.type as string, 'post'];
+    expect(misfits([...place, 'requestBody', 'content', 'application/json', 'schema'], body)).toEqual([]);
+    const { parameters } = document.webhooks![body.type as string]!.post as any;
+    for (const [index, { name }] of parameters.entries()) {
+      const schema = [...place, 'parameters', String(index), 'schema'];
+      expect([name, misfits(schema, headers[name.toLowerCase()])]).toEqual([name, []]);
+    }
+  }
+});

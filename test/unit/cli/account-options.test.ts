@@ -1,0 +1,123 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { AccountOptions } from '../../../src/cli/account-options';
+import { toAccountSettings } from '../../../src/cli/account-options';
+import { UsageError } from '../../../src/cli/errors';
+
+const STARTS = {
+  'image/png': '89504e470d0a1a0a',
+  'image/jpeg': 'ffd8ff',
+  'image/webp': '524946461234567857454250',
+};
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'order-service-options-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(content: string | Buffer): string {
+  const name = path.join(folder, 'file');
+  writeFileSync(name, content);
+  return name;
+}
+
+/** What is told of options that are wrong. */
+function complaint(options: AccountOptions, httpsOnly = false): string {
+  try {
+    toAccountSettings(options, httpsOnly);
+    return '';
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    return error.message;
+  }
+}
+
+test('options that are not given are not set', () => {
+  expect(toAccountSettings({}, true)).toEqual({});
+});
+
+test('options are turned into what the account holds', () => {
+  const pricing = '{"promotions":[{"name":"Spring","interest_free_days":90,"valid_until":"2027-05-31"}]}';
+  const options = {
+    name: 'Shop',
+    redirectUrl: 'https://shop.example',
+    pricing,
+    maxOrderAmount: '0.3',
+    rateLimit: '60',
+  };
+  expect(toAccountSettings({ ...options, brandColour: '#ABCDEF' }, true)).toEqual({
+    name: 'Shop',
+    defaultRedirectUrl: 'https://shop.example',
+    pricing: {
+      representativeInterest: 0,
+      promotions: [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-05-31' }],
+    },
+    brandColour: '#abcdef',
+    maxAmountPence: 30,
+    rateLimit: 60,
+  });
+});
+
+test('pricing may stand in a file', () => {
+  const pricing = `@${file('{"representative_interest":9.9}')}`;
+  expect(toAccountSettings({ pricing }, true)).toEqual({ pricing: { representativeInterest: 9.9, promotions: [] } });
+});
+
+test.each(Object.entries(STARTS))('a logo is known as %s by how it starts', (type, start) => {
+  const bytes = Buffer.concat([Buffer.from(start, 'hex'), Buffer.alloc(20)]);
+  expect(toAccountSettings({ logo: file(bytes) }, true)).toEqual({ logo: { type, bytes } });
+});
+
+test('a logo may be 32 KiB and no more', () => {
+  const ofSize = (size: number) =>
+    file(Buffer.concat([Buffer.from(STARTS['image/png'], 'hex'), Buffer.alloc(size - 8)]));
+  expect(complaint({ logo: ofSize(32_768) })).toBe('');
+  expect(complaint({ logo: ofSize(32_769) })).toBe('--logo must be at most 32 KiB');
+});
+
+test.each(['<svg xmlns="http://www.w3.org/2000/svg"/>', 'GIF89a', 'RIFF1234WAVE', '\x89PNG', ''])(
+  'a logo may not start with %j',
+  (content) => {
+    expect(complaint({ logo: file(content) })).toBe('--logo must be a PNG, JPEG or WebP image');
+  },
+);
+
+test.each<[AccountOptions, RegExp]>([
+  [{ name: '' }, /^--name must not be empty$/],
+  [{ name: 'a\u0000b' }, /^--name must be printable/],
+  [{ redirectUrl: 'shop.example' }, /^--redirect-url must be an absolute http\(s\) URL$/],
+  [{ redirectUrl: 'https://me:secret@shop.example' }, /^--redirect-url must not hold a user name or password$/],
+  [{ pricing: '{' }, /^--pricing is not valid JSON$/],
+  [{ pricing: '@/nonexistent' }, /^--pricing cannot be read: ENOENT/],
+  [{ pricing: '[]' }, /^--pricing must be an object$/],
+  [{ pricing: '{"representative_interest":"9"}' }, /^--pricing \/representative_interest must be a number$/],
+  [{ pricing: '{"representative_interest":-1}' }, /^--pricing \/representative_interest must not be negative$/],
+  [{ pricing: '{"interest":9}' }, /^--pricing \/interest is unknown$/],
+  [
+    { pricing: '{"promotions":[{"name":"x","interest_free_days":1.5,"valid_until":"2027-02-30"}]}' },
+    /\/promotions\/0\/interest_free_days must be a whole number; .*\/valid_until must be a date such as 2027-01-31$/,
+  ],
+  [{ brandColour: '#abc' }, /^--brand-colour must be a colour such as #1a2b3c$/],
+  [{ logo: '/nonexistent' }, /^--logo cannot be read: ENOENT/],
+  [{ maxOrderAmount: '0' }, /^--max-order-amount must be in pounds, more than 0/],
+  [{ maxOrderAmount: '0.001' }, /^--max-order-amount must be in pounds/],
+  [{ maxOrderAmount: '1e12' }, /^--max-order-amount must be in pounds/],
+  [{ maxOrderAmount: 'much' }, /^--max-order-amount must be a number$/],
+  [{ rateLimit: '0' }, /^--rate-limit must be at least 1$/],
+  [{ rateLimit: '1.5' }, /^--rate-limit must be a whole number$/],
+  [{ rateLimit: '' }, /^--rate-limit must be at least 1$/],
+  [{ brandColour: 'red', rateLimit: '-1' }, /^--brand-colour .*; --rate-limit /],
+  [
+    { pricing: '{', logo: '/nonexistent', brandColour: 'red', rateLimit: '-1' },
+    /^--logo cannot be read: .*; --pricing is not valid JSON; --brand-colour .*; --rate-limit /,
+  ],
+])('%j is refused, with what is wrong', (options, expected) => {
+  expect(complaint(options)).toMatch(expected);
+});
+
+test('a redirect address must be https where only that is let in', () => {
+  expect(complaint({ redirectUrl: 'http://shop.example' }, true)).toBe('--redirect-url must use https');
+  expect(complaint({ redirectUrl: 'http://shop.example' }, false)).toBe('');
+});

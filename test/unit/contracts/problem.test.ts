@@ -1,0 +1,42 @@
+import { PROBLEMS, Problem, problemSchema } from '../../../src/contracts/problem';
+
+const strict = problemSchema.strict();
+
+test.each(Object.entries(PROBLEMS))('%s is answered in the one form of all errors', (code, { status, title }) => {
+  const problem = new Problem(code as keyof typeof PROBLEMS, 'What happened.');
+  expect(problem.status).toBe(status);
+  const body = problem.toBody('/order/1/', 'request-1');
+  expect(body).toEqual({
+    type: `urn:order-service:problem:${code}`,
+    title,
+    status,
+    detail: 'What happened.',
+    instance: '/order/1/',
+    code,
+    request_id: 'request-1',
+    errors: [{ code, detail: 'What happened.' }],
+  });
+  expect(strict.safeParse(body).error).toBeUndefined();
+});
+
+test('codes are snake_case, statuses those of errors', () => {
+  for (const [code, { status }] of Object.entries(PROBLEMS)) {
+    expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(600);
+  }
+});
+
+test('its own errors and members are shown in place of the default', () => {
+  const errors = [{ code: 'too_small' as const, detail: 'must be more than 0', pointer: '/data/amount' }];
+  const problem = new Problem('duplicate_reference', 'Taken.', { errors, members: { order_id: 'x', order_url: 'y' } });
+  const body = problem.toBody('/', 'r');
+  expect(body).toMatchObject({ errors, order_id: 'x', order_url: 'y' });
+  expect(strict.safeParse(body).error).toBeUndefined();
+});
+
+test('what caused it is kept for the log and never shown', () => {
+  const problem = new Problem('internal_error', 'Oh.', { cause: new Error('password=hunter2') });
+  expect(problem.cause).toBeInstanceOf(Error);
+  expect(JSON.stringify(problem.toBody('/', 'r'))).not.toContain('hunter2');
+});

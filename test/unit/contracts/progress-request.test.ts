@@ -1,0 +1,56 @@
+import { fieldErrors } from '../../../src/contracts/field-errors';
+import { progressRequestSchema } from '../../../src/contracts/requests';
+
+function refuse(body: unknown): string[] {
+  const { error } = progressRequestSchema.safeParse(body, { reportInput: true });
+  return error ? fieldErrors(error, progressRequestSchema).map((one) => `${one.pointer ?? '-'} ${one.code}`) : [];
+}
+
+test.each(['signup_started', 'approved', 'declined', 'completed', 'failed'])('a checkout may report %s', (event) => {
+  expect(progressRequestSchema.parse({ data: { event } })).toEqual({ data: { event } });
+});
+
+test.each([
+  ['cancel', 'invalid_value'],
+  ['expired', 'invalid_value'],
+  ['created', 'invalid_value'],
+  ['APPROVED', 'invalid_value'],
+  ['approved ', 'invalid_value'],
+  ['constructor', 'invalid_value'],
+  ['', 'invalid_value'],
+  [1, 'invalid_value'],
+  [['approved'], 'invalid_value'],
+  [null, 'required'],
+  [undefined, 'required'],
+])('%j is no event of a checkout’s: %s', (event, code) => {
+  expect(refuse({ data: { event } })).toEqual([`/data/event ${code}`]);
+});
+
+test('an unknown event is told the known ones', () => {
+  const { error } = progressRequestSchema.safeParse({ data: { event: 'paid' } }, { reportInput: true });
+  expect(fieldErrors(error!, progressRequestSchema)).toEqual([
+    {
+      code: 'invalid_value',
+      detail: 'must be one of signup_started, approved, declined, completed, failed',
+      pointer: '/data/event',
+    },
+  ]);
+});
+
+test('a reason is text of up to 500 characters, and optional', () => {
+  expect(refuse({ data: { event: 'failed', reason: 'x'.repeat(500) } })).toEqual([]);
+  expect(refuse({ data: { event: 'failed', reason: null } })).toEqual([]);
+  expect(refuse({ data: { event: 'failed', reason: 'x'.repeat(501) } })).toEqual(['/data/reason too_big']);
+  expect(refuse({ data: { event: 'failed', reason: '' } })).toEqual(['/data/reason too_small']);
+  expect(refuse({ data: { event: 'failed', reason: 'a\u0000' } })).toEqual(['/data/reason invalid_characters']);
+  expect(refuse({ data: { event: 'failed', reason: 7 } })).toEqual(['/data/reason invalid_type']);
+});
+
+test('unknown fields are refused beside what else is wrong', () => {
+  expect(refuse({ data: { evnt: 'approved', status: 'APPROVED' }, reason: 'x' })).toEqual([
+    '/data/event required',
+    '/data/evnt unknown_field',
+    '/data/status unknown_field',
+    '/reason unknown_field',
+  ]);
+});

@@ -1,0 +1,54 @@
+import { toOrderBody } from '../../../src/contracts/order';
+import { orderStatusChangedSchema, toOrderStatusChanged } from '../../../src/contracts/webhook';
+import { orderAt } from '../../../src/domain/order';
+import { IN_STATUS, after, minute } from '../domain/histories';
+
+const bodyOf = (history: ReturnType<typeof after>, index: number, sequence: number) => {
+  const change = history.changes[index]!;
+  const order = toOrderBody(orderAt(history, change), { source: null, metaData: null }, 'https://checkout.example');
+  return toOrderStatusChanged(change, order, sequence);
+};
+
+test('a webhook tells the order as the change left it, where it came from, who changed it and why', () => {
+  const history = IN_STATUS.SUCCESSFUL;
+  const { order } = history;
+  expect(bodyOf(history, 2, 2)).toEqual({
+    type: 'order.status_changed',
+    timestamp: minute(2),
+    data: {
+      order: {
+        id: order.id,
+        amount: 1234.5,
+        reference: 'order 17',
+        redirect_url: order.redirectUrl,
+        pricing: { representative_interest: 0, promotions: [] },
+        pay_link_id: order.payLinkId,
+        seller_name: 'Test Shop Ltd',
+        status: 'APPROVED',
+        allowed_payment_terms: ['PAY_NOW', 'PAY_LATER'],
+        order_url: `https://checkout.example/pay/${order.payLinkId}/`,
+      },
+      previous_status: 'PENDING',
+      sequence: 2,
+      actor: 'checkout',
+      reason: null,
+    },
+  });
+});
+
+test('the webhook of a cancel carries cancelled_at', () => {
+  const body = bodyOf(after('signup_started', 'cancel'), 2, 2);
+  expect(body.data).toMatchObject({ previous_status: 'PENDING', actor: 'seller' });
+  expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: minute(2) });
+});
+
+test('a later cancel does not show in the webhook of an earlier change', () => {
+  expect(bodyOf(after('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty('cancelled_at');
+});
+
+test('every webhook keeps to its schema', () => {
+  const history = after('signup_started', 'approved', 'cancel');
+  for (const index of [1, 2, 3]) {
+    expect(orderStatusChangedSchema.strict().safeParse(bodyOf(history, index, index)).error).toBeUndefined();
+  }
+});

@@ -1,0 +1,71 @@
+import pg from 'pg';
+import { isDatabaseUnavailable, isLockTimeout, violatedConstraint } from '../../../src/db/errors';
+
+function databaseError(code: string, constraint?: string): Error {
+  return Object.assign(new pg.DatabaseError('message', 7, 'error'), { code, constraint });
+}
+
+test.each([
+  ['08006', 'connection failure'],
+  ['28P01', 'wrong password'],
+  ['3D000', 'no such database'],
+  ['40001', 'serialization failure'],
+  ['40P01', 'deadlock'],
+  ['53100', 'disk full'],
+  ['53300', 'too many connections'],
+  ['55000', 'database not accepting connections'],
+  ['55P03', 'lock timeout'],
+  ['57014', 'statement timeout'],
+  ['57P01', 'shut down by an administrator'],
+  ['57P03', 'starting up'],
+  ['58030', 'disk trouble'],
+  ['25006', 'a standby'],
+  ['25P03', 'idle in a transaction for too long'],
+])('%s, %s, is an outage', (code) => {
+  expect(isDatabaseUnavailable(databaseError(code))).toBe(true);
+});
+
+test.each([
+  ['23505', 'unique violation'],
+  ['22P02', 'text that is no uuid'],
+  ['42601', 'syntax error'],
+  ['42P01', 'no such table'],
+  ['22021', 'text that is no UTF-8'],
+])('%s, %s, is a fault of ours', (code) => {
+  expect(isDatabaseUnavailable(databaseError(code))).toBe(false);
+});
+
+test.each([
+  [
+    'a refused connection',
+    Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }),
+  ],
+  ['a refused connection to several addresses', new AggregateError([new Error('x')])],
+  ['a connection cut by the server', new Error('Connection terminated unexpectedly')],
+  ['a connection that was not had in time', new Error('timeout exceeded when trying to connect')],
+  ['an answer that did not come', new Error('Query read timeout')],
+])('%s is an outage', (_, error) => {
+  expect(isDatabaseUnavailable(error)).toBe(true);
+});
+
+test.each([[new TypeError('x is not a function')], ['timeout'], [undefined], [null], [{ syscall: 'connect' }]])(
+  '%p is none',
+  (error) => {
+    expect(isDatabaseUnavailable(error)).toBe(false);
+  },
+);
+
+test('a violated constraint is told by its name, and only where it is one', () => {
+  expect(violatedConstraint(databaseError('23505', 'orders_reference'))).toBe('orders_reference');
+  expect(violatedConstraint(databaseError('23503', 'orders_seller_id_fkey'))).toBeUndefined();
+  expect(violatedConstraint(new Error('orders_reference'))).toBeUndefined();
+});
+
+test('a lock that was not had in time is told from other trouble, and by its table or index', () => {
+  const where = 'while inserting index tuple (0,1) in relation "orders_reference"';
+  const timeout = Object.assign(databaseError('55P03'), { where });
+  expect(isLockTimeout(timeout, 'orders_reference')).toBe(true);
+  expect(isLockTimeout(timeout, 'orders')).toBe(false);
+  expect(isLockTimeout(databaseError('55P03'), 'orders_reference')).toBe(false);
+  expect(isLockTimeout(Object.assign(databaseError('57014'), { where }), 'orders_reference')).toBe(false);
+});

@@ -1,0 +1,53 @@
+import type { ChangeRequest, Order, OrderHistory } from '../../../src/domain/order';
+import { created, decide } from '../../../src/domain/order';
+import type { OrderEvent, OrderStatus } from '../../../src/domain/status';
+
+export const CREATED_AT = '2026-03-01T10:00:00.000Z';
+
+export const ORDER: Order = {
+  id: '6f0c2a52-8a3e-4e63-9d0a-52f1f6f0a111',
+  sellerId: '0d7f5c3e-3f0e-4f43-8f6c-0a9b3f4c2222',
+  sellerName: 'Test Shop Ltd',
+  amountPence: 123_450,
+  reference: 'order 17',
+  allowedPaymentTerms: ['PAY_NOW', 'PAY_LATER'],
+  redirectUrl: 'https://shop.example/done?orderId=6f0c2a52-8a3e-4e63-9d0a-52f1f6f0a111',
+  webhookUrl: 'https://shop.example/hooks',
+  payLinkId: '7a1d3b63-9b4f-4f74-8e1b-63a2a7a1b333',
+  pricing: { representativeInterest: 0, promotions: [] },
+  createdAt: CREATED_AT,
+  expiresAt: null,
+  version: 1,
+  status: 'CREATED',
+  cancelledAt: null,
+};
+
+/** The time of the n-th minute after the order was created. */
+export function minute(n: number): string {
+  return new Date(Date.parse(CREATED_AT) + n * 60_000).toISOString();
+}
+
+export function request(event: OrderEvent, rest: Partial<ChangeRequest> = {}): ChangeRequest {
+  return { event, actor: event === 'cancel' ? 'seller' : 'checkout', reason: null, ...rest };
+}
+
+/** The order after these events, a minute apart. */
+export function after(...events: OrderEvent[]): OrderHistory {
+  return events.reduce(
+    (history, event, index) => {
+      const decision = decide(history, request(event), minute(index + 1));
+      if (decision.kind !== 'change') throw new Error(`${event} is ${decision.kind} here`);
+      return decision.next;
+    },
+    created(ORDER, 'seller'),
+  );
+}
+
+/** The shortest way to each status. */
+export const IN_STATUS: Record<OrderStatus, OrderHistory> = {
+  CREATED: after(),
+  PENDING: after('signup_started'),
+  APPROVED: after('signup_started', 'approved'),
+  SUCCESSFUL: after('signup_started', 'approved', 'completed'),
+  UNSUCCESSFUL: after('signup_started', 'declined'),
+};

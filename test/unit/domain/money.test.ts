@@ -1,0 +1,108 @@
+import { formatPence, penceToPounds, poundsToPence } from '../../../src/domain/money';
+
+describe('pounds to pence', () => {
+  test.each([
+    [0.01, 1],
+    [0.29, 29],
+    [1, 100],
+    [1.1, 110],
+    [1.15, 115],
+    [4.35, 435],
+    [1e2, 10_000],
+    [1234.5, 123_450],
+    [8.2 + 0.1 + 0.1, 840],
+    [0.1 + 0.2, 30],
+    [1.1 + 2.2, 330],
+    [3 * 19.99, 5997],
+    [0.7 * 3, 210],
+    [10_000_000, 1_000_000_000],
+    [99_999_999_999.99, 9_999_999_999_999],
+    [-1.5, -150],
+    [0, 0],
+  ])('%d is %d', (pounds, pence) => {
+    expect(poundsToPence(pounds)).toBe(pence);
+  });
+
+  test('-0 is no positive amount', () => {
+    expect(poundsToPence(-0)).toBeCloseTo(0);
+  });
+
+  test.each([
+    0.001,
+    0.005,
+    0.019,
+    1.234,
+    1.999,
+    1e-9,
+    9_999_999.999,
+    10_000_000.001,
+    1_000_000_000.001,
+    99_999_999_999.995,
+    999_999_999_999.125,
+    JSON.parse('1e400') as number,
+    -Infinity,
+    NaN,
+    2 ** 53,
+    2 ** 53 + 2,
+    1e15,
+    1e21,
+    Number.MAX_VALUE,
+  ])('%d is no amount', (pounds) => {
+    expect(poundsToPence(pounds)).toBeUndefined();
+  });
+
+  test('a sum of a thousand floats is the amount that was meant', () => {
+    const wrong: string[] = [];
+    for (const price of [0.01, 0.07, 0.1, 1.1, 19.99, 999.95, 9_999.99, 999_999.33, 10_000_000.01]) {
+      let sum = 0;
+      for (let count = 1; count <= 1000; count++) {
+        sum += price;
+        if (poundsToPence(sum) !== Math.round(price * 100) * count) wrong.push(`${count} x ${price}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  test('every amount up to 10,000 pounds survives the way there and back', () => {
+    const lost: number[] = [];
+    for (let pence = 0; pence <= 1_000_000; pence++) {
+      if (poundsToPence(penceToPounds(pence)) !== pence) lost.push(pence);
+    }
+    expect(lost).toEqual([]);
+  });
+});
+
+test('a whole number of pence prints as JSON with at most two decimals', () => {
+  const printed = [1, 10, 29, 30, 99, 100, 110, 435, 123_450, 999_999_999, 1_000_000_000, 9_999_999_999_999].map(
+    (pence) => JSON.stringify(penceToPounds(pence)),
+  );
+  expect(printed).toEqual([
+    '0.01',
+    '0.1',
+    '0.29',
+    '0.3',
+    '0.99',
+    '1',
+    '1.1',
+    '4.35',
+    '1234.5',
+    '9999999.99',
+    '10000000',
+    '99999999999.99',
+  ]);
+});
+
+test.each([
+  [1, '£0.01'],
+  [10, '£0.10'],
+  [99, '£0.99'],
+  [100, '£1.00'],
+  [99_999, '£999.99'],
+  [100_000, '£1,000.00'],
+  [123_450, '£1,234.50'],
+  [100_000_000, '£1,000,000.00'],
+  [1_000_000_000, '£10,000,000.00'],
+  [99_999_999_999_999, '£999,999,999,999.99'],
+])('%d pence are written %s', (pence, text) => {
+  expect(formatPence(pence)).toBe(text);
+});

@@ -1,0 +1,168 @@
+import type { OrderHistory } from '../../../src/domain/order';
+import { created, decide, isStatusChange, classifyEvent, orderAt, sequenceOf } from '../../../src/domain/order';
+import { ORDER_STATUSES } from '../../../src/domain/status';
+import { CREATED_AT, IN_STATUS, ORDER, after, minute, request } from './histories';
+
+/** What `decide` makes of it, where it makes a change. */
+function changed(...[history, asked, now]: Parameters<typeof decide>): OrderHistory {
+  const decision = decide(history, asked, now);
+  if (decision.kind !== 'change') throw new Error(`expected a change, not ${decision.kind}`);
+  return decision.next;
+}
+
+describe('a new order', () => {
+  test('has one line of history: who created it, when, from no status', () => {
+    expect(created(ORDER, 'seller')).toEqual({
+      order: ORDER,
+      changes: [
+        { version: 1, event: 'created', from: null, to: 'CREATED', actor: 'seller', reason: null, at: CREATED_AT },
+      ],
+    });
+  });
+});
+
+describe('a change', () => {
+  test('moves the status, adds one version and one line, and leaves all else as it was', () => {
+    const before = IN_STATUS.PENDING;
+    const next = changed(before, request('approved', { actor: 'checkout', reason: 'score 720' }), minute(9));
+    expect(next.order).toEqual({ ...before.order, status: 'APPROVED', version: 3 });
+    expect(next.changes).toEqual([
+      ...before.changes,
+      {
+        version: 3,
+        event: 'approved',
+        from: 'PENDING',
+        to: 'APPROVED',
+        actor: 'checkout',
+        reason: 'score 720',
+        at: minute(9),
+      },
+    ]);
+  });
+
+  test('touches neither the history it was given nor anything in it', () => {
+    const before = after('signup_started');
+    const copy = structuredClone(before);
+    decide(before, request('cancel'), minute(5));
+    expect(before).toEqual(copy);
+  });
+
+  test('numbers the versions without a gap', () => {
+    expect(IN_STATUS.SUCCESSFUL.changes.map((change) => change.version)).toEqual([1, 2, 3, 4]);
+    expect(IN_STATUS.SUCCESSFUL.order.version).toBe(4);
+  });
+
+  test('by a clock that is behind is dated as the change before it', () => {
+    const before = after('signup_started', 'approved');
+    const next = changed(before, request('cancel'), minute(-60));
+    expect(next.changes.at(-1)?.at).toBe(minute(2));
+    expect(next.order.cancelledAt).toBe(minute(2));
+  });
+
+  test('by a clock that is behind the creation is dated as the creation', () => {
+    expect(changed(after(), request('failed'), minute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
+  });
+});
+
+describe('an event that the history holds', () => {
+  test.each([
+    ['signup_started', after('signup_started')],
+    ['signup_started', IN_STATUS.SUCCESSFUL],
+    ['approved', IN_STATUS.SUCCESSFUL],
+    ['completed', IN_STATUS.SUCCESSFUL],
+    ['declined', after('signup_started', 'declined')],
+    ['failed', after('failed')],
+    ['expired', after('expired')],
+    ['cancel', after('cancel')],
+    ['signup_started', after('signup_started', 'cancel')],
+  ] as const)('is a repeat that changes nothing: %s', (event, history) => {
+    expect(classifyEvent(history, event)).toBe('repeat');
+    expect(decide(history, request(event), minute(90))).toEqual({ kind: 'repeat' });
+  });
+});
+
+describe('an event that the table lacks', () => {
+  test.each([
+    ['approved', IN_STATUS.CREATED],
+    ['completed', IN_STATUS.PENDING],
+    ['declined', IN_STATUS.APPROVED],
+    ['failed', IN_STATUS.SUCCESSFUL],
+    ['expired', IN_STATUS.SUCCESSFUL],
+    ['cancel', IN_STATUS.SUCCESSFUL],
+    ['failed', IN_STATUS.UNSUCCESSFUL],
+    ['completed', after('signup_started', 'approved', 'cancel')],
+  ] as const)('is refused: %s', (event, history) => {
+    expect(classifyEvent(history, event)).toBe('refused');
+    expect(decide(history, request(event), minute(90))).toEqual({ kind: 'refused' });
+  });
+});
+
+describe('a cancel', () => {
+  test.each(['CREATED', 'PENDING', 'APPROVED'] as const)(
+    'of a %s order makes it UNSUCCESSFUL and dates it',
+    (status) => {
+      const { order } = changed(IN_STATUS[status], request('cancel'), minute(30));
+      expect(order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: minute(30) });
+    },
+  );
+
+  test('of an UNSUCCESSFUL order dates it and leaves its status', () => {
+    const next = changed(IN_STATUS.UNSUCCESSFUL, request('cancel'), minute(30));
+    expect(next.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: minute(30), version: 4 });
+    expect(next.changes.at(-1)).toMatchObject({ event: 'cancel', from: 'UNSUCCESSFUL', to: 'UNSUCCESSFUL' });
+  });
+
+  test('that comes again leaves the first date', () => {
+    const cancelled = after('cancel');
+    expect(decide(cancelled, request('cancel'), minute(30)).kind).toBe('repeat');
+    expect(cancelled.order.cancelledAt).toBe(minute(1));
+  });
+
+  test('of a SUCCESSFUL order is refused', () => {
+    expect(decide(IN_STATUS.SUCCESSFUL, request('cancel'), minute(30)).kind).toBe('refused');
+  });
+});
+
+test('only a cancel dates the cancellation', () => {
+  for (const status of ORDER_STATUSES) expect(IN_STATUS[status].order.cancelledAt).toBeNull();
+  expect(after('failed').order.cancelledAt).toBeNull();
+  expect(after('expired').order.cancelledAt).toBeNull();
+});
+
+describe('what sellers hear of', () => {
+  const declinedThenCancelled = after('signup_started', 'declined', 'cancel');
+
+  test('is a change to another status: neither the creation nor the cancel of what was UNSUCCESSFUL', () => {
+    expect(declinedThenCancelled.changes.map(isStatusChange)).toEqual([false, true, true, false]);
+  });
+
+  test('is numbered from 1 without a gap', () => {
+    const { changes } = IN_STATUS.SUCCESSFUL;
+    expect(changes.slice(1).map((change) => sequenceOf(changes, change))).toEqual([1, 2, 3]);
+  });
+
+  test('keeps its number when later changes are known', () => {
+    const { changes } = declinedThenCancelled;
+    expect(sequenceOf(changes, changes[1]!)).toBe(1);
+    expect(sequenceOf(changes, changes[2]!)).toBe(2);
+  });
+});
+
+describe('the order as a change left it', () => {
+  const history = after('signup_started', 'declined', 'cancel');
+
+  test('has the status and the version of that change', () => {
+    expect(history.changes.map((change) => orderAt(history, change))).toEqual([
+      { ...history.order, version: 1, status: 'CREATED', cancelledAt: null },
+      { ...history.order, version: 2, status: 'PENDING', cancelledAt: null },
+      { ...history.order, version: 3, status: 'UNSUCCESSFUL', cancelledAt: null },
+      { ...history.order, version: 4, status: 'UNSUCCESSFUL', cancelledAt: minute(3) },
+    ]);
+  });
+
+  test('is the order itself for its last change', () => {
+    for (const one of [history, ...Object.values(IN_STATUS)]) {
+      expect(orderAt(one, one.changes.at(-1)!)).toEqual(one.order);
+    }
+  });
+});

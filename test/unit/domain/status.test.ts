@@ -1,0 +1,79 @@
+import type { OrderEvent, OrderStatus } from '../../../src/domain/status';
+import { ORDER_STATUSES, isFinal, isProgressEvent, transition } from '../../../src/domain/status';
+
+/** The table of DESIGN.md and of section 3 of the specification, written out once more: event, status met, status after. */
+const REFUSED = undefined;
+const TABLE: [OrderEvent, OrderStatus, OrderStatus | undefined][] = [
+  ['signup_started', 'CREATED', 'PENDING'],
+  ['signup_started', 'PENDING', REFUSED],
+  ['signup_started', 'APPROVED', REFUSED],
+  ['signup_started', 'SUCCESSFUL', REFUSED],
+  ['signup_started', 'UNSUCCESSFUL', REFUSED],
+  ['approved', 'CREATED', REFUSED],
+  ['approved', 'PENDING', 'APPROVED'],
+  ['approved', 'APPROVED', REFUSED],
+  ['approved', 'SUCCESSFUL', REFUSED],
+  ['approved', 'UNSUCCESSFUL', REFUSED],
+  ['declined', 'CREATED', REFUSED],
+  ['declined', 'PENDING', 'UNSUCCESSFUL'],
+  ['declined', 'APPROVED', REFUSED],
+  ['declined', 'SUCCESSFUL', REFUSED],
+  ['declined', 'UNSUCCESSFUL', REFUSED],
+  ['completed', 'CREATED', REFUSED],
+  ['completed', 'PENDING', REFUSED],
+  ['completed', 'APPROVED', 'SUCCESSFUL'],
+  ['completed', 'SUCCESSFUL', REFUSED],
+  ['completed', 'UNSUCCESSFUL', REFUSED],
+  ['failed', 'CREATED', 'UNSUCCESSFUL'],
+  ['failed', 'PENDING', 'UNSUCCESSFUL'],
+  ['failed', 'APPROVED', 'UNSUCCESSFUL'],
+  ['failed', 'SUCCESSFUL', REFUSED],
+  ['failed', 'UNSUCCESSFUL', REFUSED],
+  ['expired', 'CREATED', 'UNSUCCESSFUL'],
+  ['expired', 'PENDING', 'UNSUCCESSFUL'],
+  ['expired', 'APPROVED', 'UNSUCCESSFUL'],
+  ['expired', 'SUCCESSFUL', REFUSED],
+  ['expired', 'UNSUCCESSFUL', REFUSED],
+  ['cancel', 'CREATED', 'UNSUCCESSFUL'],
+  ['cancel', 'PENDING', 'UNSUCCESSFUL'],
+  ['cancel', 'APPROVED', 'UNSUCCESSFUL'],
+  ['cancel', 'SUCCESSFUL', REFUSED],
+  ['cancel', 'UNSUCCESSFUL', 'UNSUCCESSFUL'],
+];
+
+test.each(TABLE)('%s meets %s: %s', (event, from, to) => {
+  expect(transition(from, event)).toBe(to);
+});
+
+test('the table above names every one of the 5 × 7 cells once', () => {
+  const cells = new Set(TABLE.map(([event, from]) => `${event} ${from}`));
+  expect(cells.size).toBe(35);
+  expect(TABLE).toHaveLength(35);
+});
+
+test('the statuses are those of the specification', () => {
+  expect(ORDER_STATUSES).toEqual(['CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL']);
+});
+
+test('SUCCESSFUL and UNSUCCESSFUL are final, the others are not', () => {
+  expect(ORDER_STATUSES.filter(isFinal)).toEqual(['SUCCESSFUL', 'UNSUCCESSFUL']);
+});
+
+test.each([
+  ['signup_started', true],
+  ['approved', true],
+  ['declined', true],
+  ['completed', true],
+  ['failed', true],
+  ['expired', false],
+  ['cancel', false],
+  ['created', false],
+  ['APPROVED', false],
+  ['constructor', false],
+  ['', false],
+  [undefined, false],
+  [null, false],
+  [1, false],
+])('a checkout may report %j: %j', (event, may) => {
+  expect(isProgressEvent(event)).toBe(may);
+});

@@ -1,0 +1,58 @@
+import { monthsAfter } from '../../../src/domain/calendar';
+import { monthlyInstalments } from '../../../src/lender/instalments';
+
+const FREE = { representativeInterest: 0, promotions: [] };
+const promotion = (interestFreeDays: number, validUntil: string) => ({ name: 'Offer', interestFreeDays, validUntil });
+
+test('an amount comes in equal monthly parts, and the pence that do not divide with the first', () => {
+  expect(monthlyInstalments(10_000, 3, '2027-01-15', FREE)).toEqual({
+    interestPence: 0,
+    instalments: [
+      { dueInMonths: 1, amountPence: 3334 },
+      { dueInMonths: 2, amountPence: 3333 },
+      { dueInMonths: 3, amountPence: 3333 },
+    ],
+  });
+});
+
+test.each([1, 2, 3, 99, 100, 123_456, 1_000_000_000])(
+  'the parts of %d pence and the interest add up to the penny',
+  (pence) => {
+    for (const representativeInterest of [0, 0.1, 12.9, 49.99]) {
+      const pricing = { representativeInterest, promotions: [] };
+      const { instalments, interestPence } = monthlyInstalments(pence, 3, '2027-01-31', pricing);
+      const sum = instalments.reduce((total, { amountPence }) => total + amountPence, 0);
+      expect(sum).toBe(pence + interestPence);
+      expect(instalments.every(({ amountPence }) => Number.isSafeInteger(amountPence) && amountPence > 0)).toBe(true);
+    }
+  },
+);
+
+test('no part is without any pence: of 2 there are two', () => {
+  const parts = (pence: number) => monthlyInstalments(pence, 3, '2027-01-15', FREE).instalments;
+  expect(parts(1)).toEqual([{ dueInMonths: 1, amountPence: 1 }]);
+  expect(parts(2).map(({ amountPence }) => amountPence)).toEqual([1, 1]);
+});
+
+test('what would be due on a day that a month lacks is due on its last one', () => {
+  const dues = (start: string) => [1, 2, 3].map((months) => monthsAfter(start, months));
+  expect(dues('2026-11-30')).toEqual(['2026-12-30', '2027-01-30', '2027-02-28']);
+  expect(dues('2027-12-31')).toEqual(['2028-01-31', '2028-02-29', '2028-03-31']);
+});
+
+test('interest accrues by the day on what is still owed, and comes with the last part', () => {
+  // 300.00 for 31 days, 200.00 for 28 and 100.00 for 31, at 36.5 %: 9.30 + 5.60 + 3.10.
+  const pricing = { representativeInterest: 36.5, promotions: [] };
+  const { instalments, interestPence } = monthlyInstalments(30_000, 3, '2027-01-15', pricing);
+  expect(interestPence).toBe(1800);
+  expect(instalments.map(({ amountPence }) => amountPence)).toEqual([10_000, 10_000, 11_800]);
+});
+
+test('a promotion that still runs makes its first days free, and of several the best one counts', () => {
+  const interest = (...promotions: ReturnType<typeof promotion>[]) =>
+    monthlyInstalments(30_000, 3, '2027-01-15', { representativeInterest: 36.5, promotions }).interestPence;
+  expect(interest(promotion(31, '2027-01-15'))).toBe(870);
+  expect(interest(promotion(31, '2027-01-14'))).toBe(1800);
+  expect(interest(promotion(10, '2027-12-31'), promotion(59, '2027-12-31'))).toBe(310);
+  expect(interest(promotion(365, '2027-12-31'))).toBe(0);
+});

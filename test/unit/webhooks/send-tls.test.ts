@@ -1,0 +1,66 @@
+import { createWebhookSender } from '../../../src/webhooks/send';
+import { answering, startReceiver, startTcpReceiver, startTlsReceiver, stopReceivers } from './receivers';
+import { selfSigned } from './self-signed';
+
+const policy = { allowPrivate: true, allowHttp: false };
+const trusted = selfSigned('hook.example');
+
+afterEach(stopReceivers);
+
+async function sendTo(origin: string, ca?: string) {
+  const sender = createWebhookSender({
+    ...{ policy, timeoutMs: 500, lookup: answering(['127.0.0.1']) },
+    ...(ca !== undefined && { ca }),
+  });
+  const request = { id: 'evt_1', timestamp: 1_750_000_000, signature: 'v1,c2lnbmF0dXJl', body: '{}' };
+  const attempts = [
+    await sender.send({ url: `${origin}/`, ...request }),
+    await sender.send({ url: `${origin}/`, ...request }),
+  ];
+  await sender.close();
+  return attempts;
+}
+
+describe('a webhook over TLS', () => {
+  test('is delivered under the host name that was asked for, also over a resumed session', async () => {
+    const names: unknown[] = [];
+    const resumed: boolean[] = [];
+    const receiver = await startTlsReceiver(trusted, (request, response) => {
+      const socket: any = request.socket;
+      names.push(socket.servername);
+      resumed.push(socket.isSessionReused());
+      response.end('thanks');
+    });
+    for (const attempt of await sendTo(`https://hook.example:${receiver.port}`, trusted.cert)) {
+      expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null, peerAddress: '127.0.0.1' });
+    }
+    expect(names).toEqual(['hook.example', 'hook.example']);
+    expect(resumed).toEqual([false, true]);
+  });
+
+  test.each([
+    ['is self-signed', selfSigned('hook.example'), undefined, 'self-signed certificate'],
+    ['has expired', selfSigned('hook.example', { expired: true }), 'own', 'certificate has expired'],
+    ['is for another name', selfSigned('other.example'), 'own', "does not match certificate's altnames"],
+  ])('is not delivered when the certificate %s', async (_what, pair, trust, detail) => {
+    const receiver = await startTlsReceiver(pair, (_request, response) => response.end());
+    for (const attempt of await sendTo(`https://hook.example:${receiver.port}`, trust && pair.cert)) {
+      expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'tls' });
+      expect(attempt.errorDetail).toContain(detail);
+    }
+    expect(receiver.received).toHaveLength(0);
+  });
+
+  test('is not delivered to a receiver that speaks plain HTTP', async () => {
+    const receiver = await startReceiver((_request, response) => response.end());
+    const [attempt] = await sendTo(`https://hook.example:${receiver.port}`);
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'tls' });
+  });
+
+  test('fails at the deadline when the handshake does not come', async () => {
+    const receiver = await startTcpReceiver(() => undefined);
+    const [attempt] = await sendTo(`https://hook.example:${receiver.port}`);
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', peerAddress: null });
+    expect(attempt!.durationMs).toBeLessThan(1500);
+  });
+});

@@ -1,0 +1,133 @@
+import { Webhook } from 'standardwebhooks';
+import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
+import { answering, closedBySender, startReceiver } from './receivers';
+import { sender, sendTo, slackMs, stopAll, timeoutMs, webhook } from './sending';
+
+afterEach(stopAll);
+
+describe('a webhook that is delivered', () => {
+  test('reaches the receiver byte for byte, with headers that it can verify', async () => {
+    const receiver = await startReceiver((_request, response) => response.end('thanks'));
+    const secret = generateWebhookSecret();
+    const timestamp = Math.floor(Date.now() / 1000);
+    const body = '{"name":"Zoë 🛒",  "amount":10.10}';
+    const signature = signWebhook([secret], 'evt_7', timestamp, body);
+    const url = `http://127.0.0.1:${receiver.port}/hook/?shop=1&q=%20#part`;
+    const attempt = await sender().send({ url, id: 'evt_7', timestamp, signature, body });
+
+    expect(attempt).toEqual({
+      status: 200,
+      outcome: 'delivered',
+      error: null,
+      errorDetail: null,
+      durationMs: expect.any(Number),
+      phases: { connectedMs: expect.any(Number), headersMs: expect.any(Number) },
+      peerAddress: '127.0.0.1',
+      responseBody: 'thanks',
+      retryAfterMs: null,
+    });
+    const { connectedMs, headersMs } = attempt.phases;
+    expect(connectedMs).toBeLessThanOrEqual(headersMs!);
+    expect(headersMs).toBeLessThanOrEqual(attempt.durationMs);
+    expect(receiver.received).toHaveLength(1);
+    const [{ method, url: path, headers, body: got }] = receiver.received as [any];
+    expect([method, path, got]).toEqual(['POST', '/hook/?shop=1&q=%20', body]);
+    expect(headers).toEqual({
+      host: `127.0.0.1:${receiver.port}`,
+      connection: 'close',
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+      'user-agent': 'order-service-webhooks/1',
+      'webhook-id': 'evt_7',
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signature,
+    });
+    expect(new Webhook(secret).verify(got, headers)).toEqual(JSON.parse(body));
+  });
+
+  test.each([200, 201, 202, 204, 299])('is so by status %i', async (status) => {
+    const { attempt } = await sendTo((response) => response.writeHead(status).end());
+    expect(attempt).toMatchObject({ status, outcome: 'delivered', error: null });
+  });
+
+  test('resolves the name anew for each attempt', async () => {
+    const receiver = await startReceiver((_request, response) => response.end());
+    const lookup = answering(['127.0.0.1']);
+    const { send } = sender({ lookup });
+    await send(webhook(`http://hook.example:${receiver.port}/`));
+    await send(webhook(`http://hook.example:${receiver.port}/`));
+    expect([lookup.calls, receiver.received.length]).toEqual([2, 2]);
+  });
+
+  test('is so by its status line, though the body trickles on past the deadline', async () => {
+    const { attempt, receiver } = await sendTo((response) => {
+      response.write('a');
+      const drip = setInterval(() => response.write('a'), 50);
+      response.on('close', () => clearInterval(drip));
+    });
+    expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null });
+    expect(attempt.responseBody).toMatch(/^a{2,}$/);
+    expect(attempt.durationMs).toBeGreaterThanOrEqual(timeoutMs - 10);
+    expect(attempt.durationMs).toBeLessThan(timeoutMs + slackMs);
+    expect(await closedBySender(receiver.sockets[0])).toBe(true);
+  });
+
+  test('is so by its status line, though the body breaks off', async () => {
+    const { attempt } = await sendTo((response) => {
+      response.writeHead(200, { 'content-length': '1000' }).write('half');
+      setTimeout(() => response.socket?.resetAndDestroy(), 50);
+    });
+    expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null, responseBody: 'half' });
+  });
+});
+
+describe('a sender', () => {
+  test.each<[string, string, RegExp]>([
+    ['ftp://example.com/', 'invalid_url', /must use https/],
+    ['https://user@example.com/', 'invalid_url', /user name/],
+    ['nonsense', 'invalid_url', /absolute URL/],
+    ['http://example.com/', 'invalid_url', /must use https/],
+    ['https://127.0.0.1/', 'address_refused', /private or reserved/],
+    ['https://localhost:8443/', 'address_refused', /localhost/],
+    ['https://example.com:22/', 'address_refused', /port/],
+  ])('in production does not send to %s', async (url, error, detail) => {
+    const attempt = await sender({ policy: { allowPrivate: false, allowHttp: false } }).send(webhook(url));
+    expect(attempt).toMatchObject({
+      status: null,
+      outcome: 'failed',
+      error,
+      errorDetail: expect.stringMatching(detail),
+    });
+  });
+
+  test('does not send to a name that leads inwards, and does not tell where it led', async () => {
+    const receiver = await startReceiver((_request, response) => response.end());
+    const { send } = sender({ policy: { allowPrivate: false, allowHttp: true }, lookup: answering(['127.0.0.1']) });
+    const attempt = await send(webhook(`http://inwards.example:${receiver.port}/`));
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'address_refused', peerAddress: null });
+    expect(attempt.errorDetail).toBe('the host name leads to an address that is not public');
+    expect(receiver.sockets).toHaveLength(0);
+  });
+
+  test('is not held up at one receiver by another', async () => {
+    const slow = await startReceiver(() => undefined);
+    const quick = await startReceiver((_request, response) => response.end());
+    const { send } = sender({ timeoutMs: 1000 });
+    const stuck = Array.from({ length: 50 }, () => send(webhook(`http://127.0.0.1:${slow.port}/`)));
+    const attempt = await send(webhook(`http://127.0.0.1:${quick.port}/`));
+    expect(attempt).toMatchObject({ outcome: 'delivered' });
+    expect(attempt.durationMs).toBeLessThan(900);
+    expect((await Promise.all(stuck)).map(({ error }) => error)).toEqual(Array(50).fill('timeout'));
+  });
+
+  test('once closed has let the attempts under way end, and takes no more', async () => {
+    const receiver = await startReceiver((_request, response) => void setTimeout(() => response.end(), 100));
+    const closing = sender();
+    let ended = false;
+    const sending = closing.send(webhook(`http://127.0.0.1:${receiver.port}/`)).finally(() => (ended = true));
+    await closing.close();
+    expect(ended).toBe(true);
+    expect(await sending).toMatchObject({ outcome: 'delivered' });
+    await expect(closing.send(webhook(`http://127.0.0.1:${receiver.port}/`))).rejects.toThrow('closed');
+  });
+});

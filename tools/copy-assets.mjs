@@ -1,0 +1,5 @@
+// Copies what the compiled code reads at run time and tsc leaves behind: SQL and CSS files, to the same place in dist/.
+import { cpSync, statSync } from 'node:fs';
+
+const isAsset = (path) => statSync(path).isDirectory() || /\.(sql|css)$/.test(path);
+cpSync('src', 'dist/src', { recursive: true, filter: isAsset });
