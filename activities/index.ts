@@ -1,10 +1,10 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import type { Attachments } from '../src/contracts/order';
+import type { Attachments, OrderChange, OrderHistory } from '../src/domain/order';
 import { toOrderBody } from '../src/contracts/order';
 import type { WebhookTestInput } from '../src/contracts/webhook';
 import { toOrderStatusChanged, toWebhookTest } from '../src/contracts/webhook';
-import type { WebhookState } from '../src/contracts/webhook-log';
+import type { WebhookState } from '../src/domain/webhook';
 import { applicationWaits } from '../src/db/applications';
 import { findOrder } from '../src/db/orders';
 import type { Db } from '../src/db/pool';
@@ -21,7 +21,6 @@ import {
   findWebhookEvent,
   recordAttempt,
 } from '../src/db/webhooks';
-import type { OrderChange, OrderHistory } from '../src/domain/order';
 import { orderAt } from '../src/domain/order';
 import type { RetrySchedule } from '../src/domain/retry-schedule';
 import { yieldsToNext, retryDelay } from '../src/domain/retry-schedule';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { WebhookState } from '../contracts/webhook-log';
-import { WEBHOOK_STATES } from '../contracts/webhook-log';
+import type { WebhookState } from '../domain/webhook';
+import { WEBHOOK_STATES } from '../domain/webhook';
 import type { Db } from '../db/pool';
 import { rotateWebhookSecret } from '../db/sellers';
 import type { WebhookFilter } from '../db/webhook-log';

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
 import type { CreatedOrderBody, ListedOrderBody, OrderBody } from '../contracts/order';
 import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/requests';
+import type { WebhookState } from '../domain/webhook';
 import type {
   RotatedSecretBody,
   TimelineEntryBody,
   WebhookEventBody,
-  WebhookState,
   WebhookTestResult,
 } from '../contracts/webhook-log';
 import type { Answer, Transport } from './transport';

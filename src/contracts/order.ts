@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { penceToPounds } from '../domain/money';
-import type { Order, Pricing } from '../domain/order';
+import type { Attachments, Order, Pricing } from '../domain/order';
 import { PAYMENT_TERMS } from '../domain/order';
 import { ACTORS, ORDER_STATUSES } from '../domain/status';
 
@@ -102,12 +102,6 @@ export const listedOrderSchema = orderSchema
   .extend({ created_at: timestamp.meta({ description: 'When it was created' }) })
   .meta({ id: 'ListedOrder', description: 'An order in a list' });
 export type ListedOrderBody = z.infer<typeof listedOrderSchema>;
-
-/** What a shop plugin sent along and gets back; it stays in Postgres. */
-export interface Attachments {
-  source: string | null;
-  metaData: Record<string, unknown> | null;
-}
 
 export function orderUrl(order: Pick<Order, 'payLinkId'>, checkoutBaseUrl: string): string {
   return `${checkoutBaseUrl}/pay/${order.payLinkId}/`;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { WEBHOOK_STATES } from '../domain/webhook';
 import { actor, orderId, orderReference, orderStatus, timestamp } from './order';
 import { CURSOR, NO_CURSOR, pageQuery, uuidCursor } from './page';
 import type { OrderRules } from './fields';
@@ -16,9 +17,6 @@ const sequence = z
 const nextAttempt = timestamp.nullable().meta({ description: 'When it is tried next; null where it is not' });
 const reason = z.string().nullable().meta({ description: 'Why, where that was said' });
 const event = z.string().meta({ description: 'What happened', examples: ['signup_started'] });
-
-export const WEBHOOK_STATES = ['pending', 'delivered', 'exhausted', 'disabled'] as const;
-export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
 const state = z.enum(WEBHOOK_STATES).meta({
   description:

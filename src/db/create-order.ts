@@ -1,6 +1,6 @@
-import type { Attachments, CreatedOrderBody } from '../contracts/order';
+import type { Attachments, OrderHistory } from '../domain/order';
+import type { CreatedOrderBody } from '../contracts/order';
 import { penceToPounds } from '../domain/money';
-import type { OrderHistory } from '../domain/order';
 import type { Db } from './pool';
 
 /** A claim on an Idempotency-Key: what it stands for and what it answers from now on. */

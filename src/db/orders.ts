@@ -1,5 +1,4 @@
-import type { Attachments } from '../contracts/order';
-import type { Order, OrderChange, OrderHistory, PaymentTerm, Pricing } from '../domain/order';
+import type { Attachments, Order, OrderChange, OrderHistory, PaymentTerm, Pricing } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 

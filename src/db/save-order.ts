@@ -1,5 +1,4 @@
-import type { Attachments } from '../contracts/order';
-import type { OrderChange, OrderHistory } from '../domain/order';
+import type { Attachments, OrderChange, OrderHistory } from '../domain/order';
 import { isStatusChange, sequenceOf } from '../domain/order';
 import { isFinal } from '../domain/status';
 import { findOrder } from './orders';

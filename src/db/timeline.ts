@@ -1,4 +1,4 @@
-import type { WebhookState } from '../contracts/webhook-log';
+import type { WebhookState } from '../domain/webhook';
 import type { Actor, OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 

@@ -1,4 +1,4 @@
-import type { WebhookState } from '../contracts/webhook-log';
+import type { WebhookState } from '../domain/webhook';
 import type { DbClient } from './pool';
 
 /** A webhook as the log shows it. */

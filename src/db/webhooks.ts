@@ -1,4 +1,4 @@
-import type { WebhookState } from '../contracts/webhook-log';
+import type { WebhookState } from '../domain/webhook';
 import type { Db, DbClient } from './pool';
 import { inTransaction } from './pool';
 

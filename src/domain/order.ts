@@ -38,6 +38,12 @@ export interface Order {
   cancelledAt: string | null;
 }
 
+/** What a shop sent along with its order, to be returned as it was. */
+export interface Attachments {
+  source: string | null;
+  metaData: Record<string, unknown> | null;
+}
+
 /** One line of an order's history: the change that made `version`. */
 export interface OrderChange {
   version: number;

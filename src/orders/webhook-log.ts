@@ -1,4 +1,5 @@
-import type { TimelineEntryBody, WebhookEventBody, WebhookState } from '../contracts/webhook-log';
+import type { WebhookState } from '../domain/webhook';
+import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log';
 import type { TimelineEntry } from '../db/timeline';
 import { readTimeline } from '../db/timeline';
 import type { LoggedWebhook } from '../db/webhook-log';
