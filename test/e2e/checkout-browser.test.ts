@@ -6,7 +6,7 @@ import { renderPage } from '../../src/checkout/page';
 import { endedPage, paidPage } from '../../src/checkout/pages/ended';
 import { TOO_MANY, UNAVAILABLE, troublePage } from '../../src/checkout/pages/trouble';
 import { waitingPage } from '../../src/checkout/pages/waiting';
-import { findOrder } from '../../src/db/orders';
+import { findOrder } from '../../src/db/find-orders';
 import { BUSINESS, startCheckout } from '../support/checkout';
 import { CHROMIUM, launchChromium } from '../support/chromium';
 import type { Shot } from '../support/inspect-page';
