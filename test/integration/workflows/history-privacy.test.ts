@@ -1,0 +1,66 @@
+import type { Receiver } from '../../support/receiver';
+import { startReceiver } from '../../support/receiver';
+import { openOrder, runsOf } from '../../support/orders';
+import type { Stack } from '../../support/stack';
+import { startStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+let stack: Stack;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  stack = await startStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1' } });
+});
+afterAll(async () => {
+  await stack.stop();
+  await receiver.stop();
+});
+
+/** Everything that Temporal stores of an order, as text: all runs, with every payload decoded. */
+async function storedText(id: string): Promise<string> {
+  const runs = await runsOf(stack, id);
+  const texts = await Promise.all(
+    runs.map(async (runId) => {
+      const handle = stack.client.workflow.getHandle(`order-${id}`, runId);
+      const [history, description] = await Promise.all([handle.fetchHistory(), handle.describe()]);
+      return JSON.stringify([history, description.raw], (_, value: unknown) => {
+        const isBuffer = typeof value === 'object' && value !== null && (value as { type?: string }).type === 'Buffer';
+        if (isBuffer) return Buffer.from((value as { data: number[] }).data).toString();
+        return value instanceof Uint8Array ? Buffer.from(value).toString() : value;
+      });
+    }),
+  );
+  return texts.join('\n');
+}
+
+test('the history of an order holds its state, and no pay link, URL, metadata, key or secret', async () => {
+  receiver.answerWith(() => (receiver.deliveries.length < 2 ? 500 : 200));
+  const id = await openOrder(
+    stack,
+    {
+      webhook_url: receiver.url,
+      redirect_url: 'https://shop.example/private-return',
+      source: 'private-source',
+      meta_data: { basket: 'private-basket' },
+    },
+    ['signup_started', 'approved'],
+  );
+  await until(() => receiver.deliveries.length >= 3, 'both webhooks are delivered, the first one after a retry');
+  // A run that reads the row carries as little as the first one.
+  await stack.client.workflow.getHandle(`order-${id}`).terminate('a test');
+  await stack.api.cancel(id);
+  await stack.client.workflow.getHandle(`order-${id}`).result();
+  const { pay_link_id: payLinkId, reference, seller_name: sellerName } = (await stack.api.get(id)).body.data;
+
+  const text = await storedText(id);
+  for (const shown of [id, reference, sellerName, 'signup_started', 'UNSUCCESSFUL']) expect(text).toContain(shown);
+  const secrets = [
+    payLinkId,
+    'http',
+    'private-',
+    stack.seller.key,
+    stack.seller.webhookSecret.slice('whsec_'.length),
+    stack.api.checkoutKey,
+  ];
+  expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
+});
