@@ -29,7 +29,7 @@ describe('README.md', () => {
   });
 
   test('has every error code in its table', () => {
-    const codes = matches(read('src/contracts/problem.ts'), /^ {2}(\w+): \{ status: /gm);
+    const codes = matches(read('src/contracts/problem-schema.ts'), /^ {2}(\w+): \{ status: /gm);
     expect(matches(section('Errors'), /`([a-z_]+)`/g)).toEqual(expect.arrayContaining(codes));
   });
 
