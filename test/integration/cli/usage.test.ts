@@ -41,9 +41,9 @@ describe('help', () => {
     expect(text).toContain('--json');
   });
 
-  test('of the README names every command', () => {
-    const readme = readFileSync(path.join(PACKAGE_ROOT, 'README.md'), 'utf8');
-    const rows = readme.split('\n## The CLI\n')[1]!.split('\n\n- ')[0]!;
+  test('of docs/operations.md names every command', () => {
+    const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operations.md'), 'utf8');
+    const rows = page.split('\n## Command line\n')[1]!.split('\n## ')[0]!;
     for (const leaf of [...LEAVES, 'reconcile']) expect(rows).toMatch(new RegExp(`\`${leaf}[ \`]`));
   });
 
