@@ -38,7 +38,7 @@ export const webhookSettings = {
     maxRetryAfterWithSuccessorMs: setting(
       'WEBHOOK_RETRY_AFTER_LIMIT_WITH_SUCCESSOR_MS',
       milliseconds(0, DAY).default(STANDARD_SCHEDULE.maxRetryAfterWithSuccessorMs),
-      'Longest wait before the next attempt while a later event of the same order waits.',
+      'Longest wait that a receiver can request while a later event of the same order waits.',
     ),
   }),
   webhookTimeoutMs: setting(
