@@ -4,6 +4,8 @@ import { DAY, SECOND, flag, integer, milliseconds, setting } from './setting';
 
 const STANDARD_DELAYS = STANDARD_SCHEDULE.delaysMs.map((ms) => ms / SECOND).join(',');
 
+const JITTER_RULE = 'must be a number from 0 to 0.5';
+
 export const webhookSettings = {
   webhookSchedule: z.object({
     delaysMs: setting(
@@ -18,11 +20,7 @@ export const webhookSettings = {
     ),
     jitter: setting(
       'WEBHOOK_RETRY_JITTER',
-      z.coerce
-        .number('must be a number from 0 to 0.5')
-        .min(0, 'must be a number from 0 to 0.5')
-        .max(0.5, 'must be a number from 0 to 0.5')
-        .default(STANDARD_SCHEDULE.jitter),
+      z.coerce.number(JITTER_RULE).min(0, JITTER_RULE).max(0.5, JITTER_RULE).default(STANDARD_SCHEDULE.jitter),
       'Random spread of each delay, as a share of it: 0.1 is ±10 %.',
     ),
     attemptsWithSuccessor: setting(
