@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities, WebhookTestAttempt } from '../activities';
-import type { WebhookTestInput } from '../src/contracts/webhook';
+import type { WebhookTestInput } from '../src/domain/webhook';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** Sends one test webhook from the workers that send all webhooks, so that the same addresses and rules apply. */

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { loadCheckoutBaseUrl, loadWorkflowConfig } from '../config';
-import { toOrderBody } from '../contracts/order';
-import type { TimelineEntryBody } from '../contracts/webhook-log';
+import { toOrderBody } from '../contracts/order-mapper';
+import type { TimelineEntryBody } from '../contracts/webhook-log-schemas';
 import { listOrders } from '../db/list-orders';
 import type { StoredOrder } from '../db/find-orders';
 import { findOrder } from '../db/find-orders';

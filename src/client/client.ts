@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import type { CreatedOrderBody, ListedOrderBody, OrderBody } from '../contracts/order';
-import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/requests';
-import type { WebhookState } from '../domain/webhook';
+import type { CreatedOrderBody, ListedOrderBody, OrderBody } from '../contracts/order-schemas';
+import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/request-schemas';
 import type {
   RotatedSecretBody,
   TimelineEntryBody,
   WebhookEventBody,
   WebhookTestResult,
-} from '../contracts/webhook-log';
+} from '../contracts/webhook-log-schemas';
+import type { WebhookState } from '../domain/webhook';
 import type { Answer, Transport } from './transport';
 import { createTransport } from './transport';
 

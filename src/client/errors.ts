@@ -1,4 +1,4 @@
-import type { FieldError, ProblemBody, ProblemCode } from '../contracts/problem';
+import type { FieldError, ProblemBody, ProblemCode } from '../contracts/problem-schema';
 
 /** An answer that is no success. `code` is stable: decide by it. */
 export class OrderServiceError extends Error {

@@ -1,7 +1,7 @@
 import type { Attachments, Order, WorkflowHistory } from '../domain/order';
 import { isStatusChange, sequenceOf, stateAfter, withState } from '../domain/order';
-import { toOrderBody } from './order';
-import { toOrderStatusChanged } from './webhook';
+import { toOrderBody } from './order-mapper';
+import { toOrderStatusChanged } from './webhook-mapper';
 
 /** The webhook for one status change: its body is fixed here and never built again. */
 export interface StatusWebhook {

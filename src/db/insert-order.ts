@@ -1,5 +1,5 @@
 import type { Attachments, OrderHistory } from '../domain/order';
-import type { CreatedOrderBody } from '../contracts/order';
+import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { addNewOrders } from './order-work';
 import type { Db } from './pool';
 

@@ -1,10 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { invalidRequest } from '../contracts/field-errors';
-import type { CreatedOrderBody } from '../contracts/order';
-import { orderUrl, toCreatedOrderBody } from '../contracts/order';
-import type { FieldError } from '../contracts/problem';
-import { Problem } from '../contracts/problem';
-import type { CreateOrderRequest } from '../contracts/requests';
+import { invalidRequest, Problem } from '../contracts/problem';
+import type { CreatedOrderBody } from '../contracts/order-schemas';
+import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
+import type { FieldError } from '../contracts/problem-schema';
+import type { CreateOrderRequest } from '../contracts/request-schemas';
 import { insertOrder } from '../db/insert-order';
 import { isLockTimeout, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';

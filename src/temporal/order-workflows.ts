@@ -20,7 +20,7 @@ import {
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
-import type { WebhookTestInput } from '../contracts/webhook';
+import type { WebhookTestInput } from '../domain/webhook';
 import type { ChangeRequest, Order, OrderHistory, OrderState, VersionedRequest } from '../domain/order';
 import { toWorkflowHistory } from '../domain/order';
 import type { OrderStatus } from '../domain/status';

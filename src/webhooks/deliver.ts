@@ -1,5 +1,5 @@
-import { toWebhookTest } from '../contracts/webhook';
-import type { WebhookTestInput } from '../contracts/webhook';
+import { toWebhookTest } from '../contracts/webhook-mapper';
+import type { WebhookTestInput } from '../domain/webhook';
 import { leaseDelivery } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { findSeller, liveWebhookSecrets } from '../db/sellers';

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { apiOf } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { startStack } from '../../support/stack';
+import { startStack, createSeller } from '../../support/stack';
 import type { Stack } from '../../support/stack';
-import { createSeller } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {

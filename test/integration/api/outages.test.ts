@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { loadConfig } from '../../../src/config';
-import type { ProblemBody } from '../../../src/contracts/problem';
+import type { ProblemBody } from '../../../src/contracts/problem-schema';
 import { findOrder } from '../../../src/db/find-orders';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
@@ -15,8 +15,7 @@ import type { TestDatabase } from '../../support/database';
 import { createDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import type { TestSeller } from '../../support/stack';
-import { startStack } from '../../support/stack';
-import { QUICK, createSeller, log } from '../../support/stack';
+import { startStack, QUICK, createSeller, log } from '../../support/stack';
 
 const NOTHING_DONE = /Nothing was changed/;
 const UNKNOWN = /outcome is unknown/;
