@@ -1,9 +1,6 @@
-import { missingThings, MALFORMED, pathOf, thingsOf } from '../support/accounts';
-import type { Things } from '../support/accounts';
-import { MATRIX, parametersOf } from '../support/authorization-matrix';
-import type { Whose } from '../support/authorization-matrix';
-import type { Stack } from '../support/stack';
-import { createSeller, startStack } from '../support/stack';
+import { MALFORMED, missingThings, pathOf, type Things, thingsOf } from '../support/accounts';
+import { MATRIX, parametersOf, type Whose } from '../support/authorization-matrix';
+import { createSeller, type Stack, startStack } from '../support/stack';
 
 /** `npm run timing` makes 2,000 for each. */
 const CALLS = Number(process.env.TIMING_CALLS ?? 200);

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { updateAccount } from '../../../src/db/accounts';
 import { BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import type { Stack } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {

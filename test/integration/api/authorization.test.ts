@@ -1,12 +1,9 @@
-import { missingThings, MALFORMED, keysOf, pathOf, thingsOf } from '../../support/accounts';
-import type { Things } from '../../support/accounts';
+import { keysOf, MALFORMED, missingThings, pathOf, type Things, thingsOf } from '../../support/accounts';
 import type { Answer } from '../../support/api';
-import { MATRIX, OPEN, WHOSE, parametersOf } from '../../support/authorization-matrix';
-import type { Whose } from '../../support/authorization-matrix';
+import { MATRIX, OPEN, parametersOf, WHOSE, type Whose } from '../../support/authorization-matrix';
 import { expectProblem } from '../../support/problems';
 import { apiRoutes } from '../../support/routes';
-import type { Stack } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 let things: Record<Whose, Things>;

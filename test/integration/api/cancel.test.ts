@@ -2,10 +2,8 @@ import { orderSchema } from '../../../src/contracts/order-schemas';
 import { BASE } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const NOW = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;

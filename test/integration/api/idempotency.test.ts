@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { apiOf } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { startStack } from '../../support/stack';
-import type { Stack } from '../../support/stack';
-import { createSeller } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {

@@ -1,12 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '../../support/api';
-import { BASE } from '../../support/api';
+import { type Answer, BASE } from '../../support/api';
 import { inBatches } from '../../support/in-batches';
-import type { JsonCase } from '../../support/json-test-suite';
-import { jsonTestSuite } from '../../support/json-test-suite';
+import { type JsonCase, jsonTestSuite } from '../../support/json-test-suite';
 import { expectProblem } from '../../support/problems';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 jest.setTimeout(60_000);
 

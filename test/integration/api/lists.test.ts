@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import type { Stack, TestSeller } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { createSeller, type Stack, startStack, type TestSeller } from '../../support/stack';
 
 let stack: Stack;
 let seller: TestSeller;

@@ -3,16 +3,13 @@ import { loadConfig } from '../../../src/config';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
-import type { Answer, Api } from '../../support/api';
-import { BASE, apiOf, order } from '../../support/api';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type Answer, type Api, apiOf, BASE, order } from '../../support/api';
+import { createDatabase, type TestDatabase } from '../../support/database';
 import { inBatches } from '../../support/in-batches';
 import { NAUGHTY, plainTexts } from '../../support/naughty-strings';
 import { expectProblem } from '../../support/problems';
 import { sendRaw } from '../../support/raw-http';
-import type { TestSeller } from '../../support/stack';
-import { QUICK, createSeller, log } from '../../support/stack';
+import { createSeller, log, QUICK, type TestSeller } from '../../support/stack';
 
 jest.setTimeout(120_000);
 

@@ -1,6 +1,5 @@
 import { openOrder } from '../../support/orders';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const BUDGET_MS = 300;

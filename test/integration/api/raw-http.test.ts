@@ -1,8 +1,7 @@
 import { BASE } from '../../support/api';
 import { parseRaw, sendRaw } from '../../support/raw-http';
 import { expectProblem } from '../../support/problems';
-import { startStack } from '../../support/stack';
-import type { Stack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {

@@ -1,8 +1,7 @@
 import { apiOf } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import type { Stack } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {

@@ -1,11 +1,7 @@
-import type { RequestCounter, Usage } from '../../../src/api/request-counter';
-import { createCounter } from '../../../src/api/request-counter';
-import type { Db } from '../../../src/db/pool';
-import { createPool } from '../../../src/db/pool';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
-import type { Proxy } from '../../support/proxy';
-import { startProxy } from '../../support/proxy';
+import { createCounter, type RequestCounter, type Usage } from '../../../src/api/request-counter';
+import { createPool, type Db } from '../../../src/db/pool';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { type Proxy, startProxy } from '../../support/proxy';
 import { log } from '../../support/stack';
 
 const WINDOW_MS = 60_000;
@@ -22,16 +18,18 @@ afterEach(async () => {
 });
 
 /** The counter of another process on the same database. */
-function newCounter(url = database.url, shareTimeoutMs = 10_000): { counter: RequestCounter; pool: Db } {
+function newCounter(url = database.url, syncTimeoutMs = 10_000): { counter: RequestCounter; pool: Db } {
   const pool = createPool(url, 5, () => undefined);
   pools.push(pool);
-  return { counter: createCounter(pool, { name: 'test', windowMs: WINDOW_MS, shareTimeoutMs }, log), pool };
+  return { counter: createCounter(pool, { name: 'test', windowMs: WINDOW_MS, syncTimeoutMs }, log), pool };
 }
 const within = ({ used, limit }: Usage): boolean => used <= limit;
 
 /** How many of `requests` at once are let through, each made to the next counter in turn. */
 async function burst(counters: RequestCounter[], requests: number, limit: number, client = 'shop'): Promise<number> {
-  const usages = Array.from({ length: requests }, (_, index) => counters[index % counters.length]!.add(client, limit));
+  const usages = Array.from({ length: requests }, (_, index) =>
+    counters[index % counters.length]!.increment(client, limit),
+  );
   return (await Promise.all(usages)).filter(within).length;
 }
 
@@ -81,7 +79,7 @@ describe('a burst', () => {
 test('well below the limit, Postgres is written to once a step', async () => {
   const { counter, pool } = newCounter();
   const write = jest.spyOn(pool, 'query');
-  for (let count = 0; count < 200; count++) expect(within(await counter.add('shop', 1000))).toBe(true);
+  for (let count = 0; count < 200; count++) expect(within(await counter.increment('shop', 1000))).toBe(true);
   expect(write).toHaveBeenCalledTimes(10);
 });
 
@@ -89,7 +87,7 @@ test('what is known to be over the limit is refused without Postgres', async () 
   const { counter, pool } = newCounter();
   await burst([counter], 10, 10);
   const write = jest.spyOn(pool, 'query');
-  expect(await counter.add('shop', 10)).toMatchObject({ limit: 10, used: 11 });
+  expect(await counter.increment('shop', 10)).toMatchObject({ limit: 10, used: 11 });
   expect(write).not.toHaveBeenCalled();
 });
 
@@ -103,7 +101,7 @@ describe('while Postgres', () => {
     const made = newCounter(url.href, 500);
     counter = made.counter;
     await made.pool.query('select');
-    expect(within(await counter.add('shop', 10))).toBe(true);
+    expect(within(await counter.increment('shop', 10))).toBe(true);
   });
   afterEach(() => proxy.stop());
 
@@ -130,11 +128,11 @@ describe('while Postgres', () => {
 test('what was let through while Postgres was away is told once it is back', async () => {
   const { counter, pool } = newCounter();
   const write = jest.spyOn(pool, 'query').mockRejectedValue(new Error('away') as never);
-  const [first] = await Promise.all([counter.add('shop', 10), counter.add('shop', 10), counter.add('shop', 10)]);
+  const [first] = await Promise.all([counter.increment('shop', 10), counter.increment('shop', 10), counter.increment('shop', 10)]);
   expect(within(first)).toBe(true);
   write.mockRestore();
-  await counter.add('shop', 10);
-  const { used } = await newCounter().counter.add('shop', 10);
+  await counter.increment('shop', 10);
+  const { used } = await newCounter().counter.increment('shop', 10);
   // The share that failed may have been counted, and is not sent again.
   expect(used).toBeGreaterThan(3);
 });

@@ -3,10 +3,8 @@ import { pino } from 'pino';
 import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
 import { BASE, apiOf } from '../../support/api';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
-import type { TestSeller } from '../../support/stack';
-import { QUICK, createSeller } from '../../support/stack';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { createSeller, QUICK, type TestSeller } from '../../support/stack';
 
 const lines: Record<string, unknown>[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line)) });

@@ -1,8 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import type { Answer } from '../../support/api';
-import { BASE } from '../../support/api';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Answer, BASE } from '../../support/api';
+import { type Stack, startStack } from '../../support/stack';
 
 const HEADER = 'X-Shop-Signature';
 let stack: Stack;

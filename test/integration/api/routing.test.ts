@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { startStack } from '../../support/stack';
-import type { Stack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 let id: string;

@@ -1,13 +1,10 @@
 import { once } from 'node:events';
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import Koa from 'koa';
-import type { HttpServer } from '../../../src/api/http-server';
-import { listen } from '../../../src/api/http-server';
+import { type HttpServer, listen } from '../../../src/api/http-server';
 import { BASE } from '../../support/api';
 import { HTTP } from '../../support/http-settings';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 const SLOW_OF_EACH = 50;
 const CALLS = 600;

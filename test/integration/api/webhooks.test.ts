@@ -7,14 +7,11 @@ import {
   webhookTestResultSchema,
 } from '../../../src/contracts/webhook-log-schemas';
 import { liveWebhookSecrets } from '../../../src/db/sellers';
-import type { Api } from '../../support/api';
-import { BASE, apiOf } from '../../support/api';
+import { type Api, apiOf, BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
-import type { Stack, TestSeller } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import { createSeller, type Stack, startStack, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 let stack: Stack;

@@ -1,12 +1,9 @@
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import Koa from 'koa';
 import { pino } from 'pino';
 import { createBodyReaders } from '../../../src/api/body';
 import type { State } from '../../../src/api/context';
-import type { HttpServer } from '../../../src/api/http-server';
-import type { HttpSettings } from '../../../src/api/http-server';
-import { listen } from '../../../src/api/http-server';
+import { type HttpServer, type HttpSettings, listen } from '../../../src/api/http-server';
 import { renderProblems } from '../../../src/api/problems';
 import { requestLog } from '../../../src/api/request-log';
 import { HTTP } from '../../support/http-settings';
