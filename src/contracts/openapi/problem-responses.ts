@@ -12,12 +12,12 @@ interface Example {
 
 const PROBLEM_TYPE = 'application/problem+json';
 
-/** What each error says, as an example. */
+/** An example for each error. */
 const EXAMPLES: Record<ProblemCode, Example> = {
   malformed_json: { detail: 'The body is empty.' },
   bad_request: { detail: 'The request could not be read as HTTP.' },
   invalid_idempotency_key: {
-    detail: 'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.',
+    detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
   },
   unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a live seller key.' },
   not_found: { detail: 'There is nothing at this address for your key.' },
@@ -60,9 +60,9 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   payload_too_large: { detail: 'The body may be at most 65536 bytes.' },
   unsupported_media_type: { detail: 'Send the body as application/json.' },
   invalid_request: {
-    detail: '/data/amount must be more than 0; /data/webhookurl is unknown; did you mean webhook_url?',
+    detail: '/data/amount must be greater than 0; /data/webhookurl is unknown; did you mean webhook_url?',
     errors: [
-      { code: 'too_small', detail: 'must be more than 0', pointer: '/data/amount' },
+      { code: 'too_small', detail: 'must be greater than 0', pointer: '/data/amount' },
       { code: 'unknown_field', detail: 'is unknown; did you mean webhook_url?', pointer: '/data/webhookurl' },
     ],
   },
@@ -77,7 +77,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   },
 };
 
-/** Headers that come with some errors only. */
+/** Headers that only some errors have. */
 const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   unauthorized: { 'WWW-Authenticate': HEADERS.wwwAuthenticate },
   method_not_allowed: { Allow: HEADERS.allow },
@@ -86,10 +86,10 @@ const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   service_unavailable: { 'Retry-After': HEADERS.retryAfter },
 };
 
-/** Errors of what never got as far as the limits. */
+/** Errors that occur before rate limits are applied. */
 const BEFORE_LIMITS: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'headers_too_large'];
 
-/** The answers to errors, by status: each says which codes it can have, with an example of each. */
+/** The responses for these errors, by status. Each lists its codes, with an example of each. */
 export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
   return Object.fromEntries(
@@ -102,10 +102,10 @@ export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiRespo
 
 const responses = new Map<string, ZodOpenApiResponseObject>();
 
-/** Of no operation: it answers the methods that have none. */
+/** Returned for methods that have no operation. */
 export const methodNotAllowedResponse = createResponse('MethodNotAllowed', ['method_not_allowed']);
 
-/** The same object for the same codes, so that the document holds it once. */
+/** Returns the same object for the same codes, so that the document contains it once. */
 function problemResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
   const id = codes.map(toPascalCase).join('Or');
   const response = responses.get(id) ?? createResponse(id, codes);
@@ -128,7 +128,7 @@ function createResponse(id: string, codes: readonly ProblemCode[]): ZodOpenApiRe
   };
 }
 
-/** What comes with some of the codes only is optional. */
+/** A header that only some of the codes have is optional. */
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
     ...(BEFORE_LIMITS.includes(code) ? { 'X-Request-Id': HEADERS.requestId } : STANDARD_HEADERS),
