@@ -39,18 +39,19 @@ export function createApp(options: AppOptions): Koa<State> {
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems());
-  serve(app, healthRoutes(deps.db, isServing));
+  mount(app, healthRoutes(deps.db, isServing));
   app.use(limits.countAddress);
   const authenticate = createAuthentication(deps.db, limits);
   const document = createOpenApiDocument({ basePath: BASE_PATH, rules: deps.rules, maxBodyBytes, version: VERSION });
   const bodies = createBodyReaders(maxBodyBytes);
-  serve(app, orderRoutes(deps, authenticate, bodies));
-  serve(app, webhookRoutes(deps, authenticate, bodies));
-  serve(app, docsRoutes(document));
+  mount(app, orderRoutes(deps, authenticate, bodies));
+  mount(app, webhookRoutes(deps, authenticate, bodies));
+  mount(app, docsRoutes(document));
   return app;
 }
 
-function serve(app: Koa<State>, router: Router<State>): void {
+/** Adds the router. An unsupported method on one of its paths gets a 405, and OPTIONS a 204, both with `Allow`. */
+function mount(app: Koa<State>, router: Router<State>): void {
   app.use(router.routes());
   app.use(async (ctx, next) => {
     const matched = router.match(ctx.path, ctx.method);

@@ -50,7 +50,7 @@ test('the suite is complete', () => {
   expect(['y_', 'n_', 'i_'].map((prefix) => kind(prefix).length)).toEqual([95, 188, 35]);
 });
 
-describe.each(Object.keys(CALLS))('to %s', (call) => {
+describe.each(Object.keys(CALLS))('for %s,', (call) => {
   const codes = (cases: JsonCase[]) =>
     inBatches(cases, 20, async ({ name, bytes }) => {
       const answer = await send(call, bytes);
@@ -76,7 +76,7 @@ describe.each(Object.keys(CALLS))('to %s', (call) => {
   });
 });
 
-describe('within meta_data', () => {
+describe('in meta_data,', () => {
   const wrap = ({ bytes }: JsonCase, reference: string) =>
     Buffer.concat([
       Buffer.from(`{"data":{"amount":1,"reference":"${reference}","meta_data":{"value":`),

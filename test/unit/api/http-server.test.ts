@@ -145,7 +145,7 @@ describe('closing the server', () => {
     expect(performance.now() - start).toBeLessThan(5000);
   });
 
-  test('tells a client on an open connection that its next request is the last', async () => {
+  test('adds Connection: close to the response to a later request on an open connection', async () => {
     const { started, finish } = await startWaiting();
     const { socket, answer } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await started;
