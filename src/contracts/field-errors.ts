@@ -2,7 +2,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { FIELD_ERROR_CODES, type FieldError, type FieldErrorCode } from './problem-schema';
 
-/** A zod error as the `errors` of a problem: one for each failing or unknown field. */
+/** Converts a zod error to the `errors` of a problem: one entry for each invalid or unknown field. */
 export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] {
   return error.issues.flatMap((issue) => {
     if (issue.code === 'unrecognized_keys') {
@@ -12,17 +12,15 @@ export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] 
   });
 }
 
-/** What is wrong with one field; an unknown one is told apart. */
-type FieldIssue = Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKeys>;
+type InvalidFieldIssue = Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKeys>;
 
-/** Our own code for each that zod has. */
-const CODES: Record<Exclude<FieldIssue['code'], 'custom'>, FieldErrorCode> = {
+const CODES: Record<Exclude<InvalidFieldIssue['code'], 'custom'>, FieldErrorCode> = {
   invalid_type: 'invalid_type',
   invalid_value: 'invalid_value',
   too_small: 'too_small',
   too_big: 'too_big',
   invalid_format: 'invalid_format',
-  // Of formats, as a moment is: a time or a date.
+  // The only unions in our schemas are unions of string formats, such as time or date.
   invalid_union: 'invalid_format',
   not_multiple_of: 'invalid_value',
   invalid_key: 'invalid_value',
@@ -36,33 +34,39 @@ const TYPES: Record<string, string> = {
   int: 'a whole number',
 };
 
-/** In words that follow the name of a field, as the rules' own messages do: "must be a number". */
-function codeAndDetail(issue: FieldIssue): Pick<FieldError, 'code' | 'detail'> {
+/** The detail completes a sentence that starts with the field: "must be a number". */
+function codeAndDetail(issue: InvalidFieldIssue): Pick<FieldError, 'code' | 'detail'> {
   const { code, message } = issue;
-  if (code === 'custom') return { code: ownCode(issue.params?.code), detail: message };
+  if (code === 'custom') return { code: customCode(issue.params?.code), detail: message };
   if (code !== 'invalid_type' && code !== 'invalid_value') return { code: CODES[code], detail: message };
-  // `null` means that a field was left out.
+  // `null` is the same as an omitted field.
   if (issue.input === undefined || issue.input === null) return { code: 'required', detail: 'is required' };
   if (code === 'invalid_value') return { code, detail: `must be one of ${issue.values.map(String).join(', ')}` };
   return { code, detail: `must be ${TYPES[issue.expected] ?? `a ${issue.expected}`}` };
 }
 
-/** What a rule says by `refuse`; one that says nothing is still told by a documented code. */
-function ownCode(given: unknown): FieldErrorCode {
+/** The code that a schema passed to `refuse`; `invalid_value` if it passed none or an undocumented one. */
+function customCode(given: unknown): FieldErrorCode {
   return FIELD_ERROR_CODES.find((code) => code === given) ?? 'invalid_value';
 }
 
 function unknownField(key: string, path: readonly PropertyKey[], known: readonly string[]): FieldError {
-  const meant = known.length > 0 ? closest(normalise(key), known.map(normalise)) : undefined;
-  const name = known.find((candidate) => normalise(candidate) === meant);
-  const near = name && distance(normalise(key), normalise(name)) <= 2;
+  const suggestion = similarField(key, known);
   return {
     code: 'unknown_field',
-    detail: near ? `is unknown; did you mean ${name}?` : 'is unknown',
+    detail: suggestion === undefined ? 'is unknown' : `is unknown; did you mean ${suggestion}?`,
     pointer: toPointer(path),
   };
 }
 
+function similarField(key: string, known: readonly string[]): string | undefined {
+  if (known.length === 0) return undefined;
+  const wanted = normalise(key);
+  const nearest = closest(wanted, known.map(normalise));
+  return distance(wanted, nearest) <= 2 ? known.find((name) => normalise(name) === nearest) : undefined;
+}
+
+/** Truncated, because the edit distance of a very long key is expensive. */
 const normalise = (name: string): string =>
   name
     .slice(0, 64)
@@ -79,12 +83,12 @@ function shapeOf(schema: unknown): Record<string, unknown> | undefined {
   return (schema as { shape?: Record<string, unknown> } | undefined)?.shape;
 }
 
-/** The name that a pointer of one step leads to. */
+/** The name in a JSON pointer of one segment. */
 export function fromPointer(pointer: string): string {
   return pointer.slice(1).replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** RFC 6901. */
+/** A JSON pointer (RFC 6901). */
 export function toPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }

@@ -1,8 +1,5 @@
 import { type FieldError, PROBLEMS, type ProblemBody, type ProblemCode, type ProblemMembers } from './problem-schema';
 
-/** A sentence names this many; the `errors` beside it hold them all. */
-const MAX_ERRORS_TOLD = 10;
-
 interface ProblemOptions {
   errors?: readonly FieldError[];
   headers?: Readonly<Record<string, string>>;
@@ -10,7 +7,7 @@ interface ProblemOptions {
   cause?: unknown;
 }
 
-/** What a use case or a middleware throws to answer with an error; one middleware renders it. */
+/** An error response. Use cases and middleware throw it; one middleware renders it. */
 export class Problem extends Error {
   readonly errors: readonly FieldError[];
   readonly headers: Readonly<Record<string, string>>;
@@ -47,13 +44,16 @@ export class Problem extends Error {
   }
 }
 
-/** The problem of a request with these errors, each told by where it is: a pointer, or `?` and a search parameter. */
+/** `detail` lists at most this many errors; `errors` contains all of them. */
+const MAX_ERRORS_IN_DETAIL = 10;
+
+/** A problem whose `detail` names each invalid field (`/data/amount`) or query parameter (`?limit`). */
 export function invalidRequest(errors: readonly FieldError[]): Problem {
-  const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, pointer, parameter }) => {
+  const listed = errors.slice(0, MAX_ERRORS_IN_DETAIL).map(({ detail, pointer, parameter }) => {
     const place = parameter === undefined ? pointer : `?${parameter}`;
     return `${place || 'The body'} ${detail}`;
   });
-  const more = errors.length - told.length;
-  const text = `${told.join('; ')}${more > 0 ? `; and ${more} more, see errors` : ''}`;
+  const more = errors.length - listed.length;
+  const text = `${listed.join('; ')}${more > 0 ? `; and ${more} more, see errors` : ''}`;
   return new Problem('invalid_request', text.endsWith('?') ? text : `${text}.`, { errors });
 }

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { poundsToPence } from '../domain/money';
-import { toPricing } from './order-mapper';
 import { redirectUrl, refuse, text } from './fields';
+import { toPricing } from './order-mapper';
 
-/** So that a checkout page with its logo stays under 50 KB. */
+/** Keeps a checkout page with its logo under 50 KB. */
 const MAX_LOGO_BYTES = 32 * 1024;
-/** The amounts of orders are `numeric(14, 2)`. */
+/** Keeps every amount an exact number of pence. */
 const MAX_POUNDS = 1e12;
 
-/** By how a file starts, as latin1. */
+/** Recognises an image by the first bytes of the file, as latin1. */
 const LOGO_TYPES = {
   'image/png': (start: string) => start.startsWith('\x89PNG\r\n\x1a\n'),
   'image/jpeg': (start: string) => start.startsWith('\xff\xd8\xff'),
@@ -36,7 +36,7 @@ const promotion = z.strictObject({
 const pricing = z
   .strictObject({
     representative_interest: z.number().min(0, 'must not be negative').default(0),
-    promotions: z.array(promotion).max(20, 'must be at most 20').default([]),
+    promotions: z.array(promotion).max(20, 'must contain at most 20 promotions').default([]),
   })
   .transform(toPricing);
 
@@ -44,10 +44,10 @@ const maxOrderAmount = z.coerce.number().transform((pounds, context) => {
   const pence = poundsToPence(pounds) ?? 0;
   return pence > 0 && pounds < MAX_POUNDS
     ? pence
-    : refuse(context, 'invalid_amount', 'must be in pounds, more than 0, with at most 2 decimals');
+    : refuse(context, 'invalid_amount', 'must be in pounds, greater than 0, with at most 2 decimal places');
 });
 
-/** What operators set in an account. What is left out stays as it is, `null` takes it away. */
+/** A seller's account settings. An omitted field does not change; `null` removes the setting. */
 export function accountSchema(httpsOnly: boolean) {
   return z.strictObject({
     name: text(255).optional(),

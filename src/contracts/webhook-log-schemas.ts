@@ -5,22 +5,24 @@ import { actor, orderId, orderReference, orderStatus, timestamp } from './order-
 const milliseconds = z
   .number()
   .int()
-  .meta({ description: 'Milliseconds', examples: [84] });
-const webhookId = z.uuid().meta({ description: 'As in the header `webhook-id`' });
+  .meta({ description: 'Duration in milliseconds', examples: [84] });
+const webhookId = z.uuid().meta({ description: 'ID of the webhook, as in its header `webhook-id`' });
 const sequence = z
   .number()
   .int()
-  .meta({ description: "Place among the order's changes of status", examples: [1] });
-const nextAttempt = timestamp.nullable().meta({ description: 'When it is tried next; null where it is not' });
-const reason = z.string().nullable().meta({ description: 'Why, where that was said' });
-const event = z.string().meta({ description: 'What happened', examples: ['signup_started'] });
+  .meta({ description: "Number of the change among the order's status changes, from 1", examples: [1] });
+const nextAttempt = timestamp
+  .nullable()
+  .meta({ description: 'When the next attempt is due; null if none is scheduled' });
+const reason = z.string().nullable().meta({ description: 'Human-readable reason, if given' });
+const event = z.string().meta({ description: 'The event that was requested', examples: ['signup_started'] });
 
 export const webhookState = z.enum(WEBHOOK_STATES).meta({
   description:
-    'pending: still to be delivered; delivered; exhausted: given up after its last attempt; disabled: a 410 ended it',
+    'pending: delivery is still due. delivered: the endpoint accepted it. exhausted: the last attempt failed. ' +
+    'disabled: the endpoint returned 410.',
 });
 
-/** A webhook as the log shows it. */
 export const webhookEventSchema = z
   .object({
     id: webhookId,
@@ -32,10 +34,12 @@ export const webhookEventSchema = z
     attempts: z
       .number()
       .int()
-      .meta({ description: 'How often it was sent, resends counted too', examples: [1] }),
+      .meta({ description: 'Number of attempts so far, including resends', examples: [1] }),
     created_at: timestamp.meta({ description: 'When the status changed' }),
     next_attempt_at: nextAttempt,
-    resend_requested_at: timestamp.nullable().meta({ description: 'Set while a resend is still to be made' }),
+    resend_requested_at: timestamp
+      .nullable()
+      .meta({ description: 'When a resend that has not been made yet was requested; otherwise null' }),
   })
   .meta({ id: 'WebhookEvent', description: "A webhook in the seller's log" });
 export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
@@ -45,33 +49,35 @@ const attemptFields = {
     .number()
     .int()
     .nullable()
-    .meta({ description: 'HTTP status; null where no answer came', examples: [200] }),
-  error: z.string().nullable().meta({ description: 'Class of the failure: http_status, timeout, dns, tls, …' }),
-  error_detail: z.string().nullable().meta({ description: 'The failure in words' }),
-  address: z.string().nullable().meta({ description: 'IP address connected to' }),
+    .meta({ description: 'HTTP status; null if no response was received', examples: [200] }),
+  error: z
+    .string()
+    .nullable()
+    .meta({ description: 'Kind of failure: `http_status`, `timeout`, `dns`, `tls`, …; null if the attempt succeeded' }),
+  error_detail: z.string().nullable().meta({ description: 'Human-readable explanation of the failure' }),
+  address: z.string().nullable().meta({ description: 'IP address of the endpoint' }),
   duration_ms: milliseconds,
-  connected_ms: milliseconds.nullable().meta({ description: 'Until name, connection and TLS were done' }),
-  headers_ms: milliseconds.nullable().meta({ description: 'Until the headers of the answer were in' }),
-  response_body: z.string().meta({ description: 'The first KiB of the answer' }),
+  connected_ms: milliseconds.nullable().meta({ description: 'Milliseconds until DNS, TCP and TLS were complete' }),
+  headers_ms: milliseconds.nullable().meta({ description: 'Milliseconds until the response headers were received' }),
+  response_body: z.string().meta({ description: 'The first KiB of the response body' }),
 };
 
-/** A change, as the timeline shows it, and the webhook that tells of it. */
 const changeEntrySchema = z.object({
   type: z.literal('change'),
   at: timestamp,
-  event,
-  from: orderStatus.nullable().meta({ description: 'The status before; null where the order was created' }),
+  event: event.meta({ description: 'The event that caused the change' }),
+  from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
   to: orderStatus,
   actor,
   reason,
-  version: z.number().int().meta({ description: 'Counts the changes of the order, from 1' }),
+  version: z.number().int().meta({ description: 'Number of the change, from 1' }),
   webhook: z
     .object({ id: webhookId, sequence, state: webhookState, next_attempt_at: nextAttempt })
     .nullable()
-    .meta({ description: 'The webhook that tells of it, if one does' }),
+    .meta({ description: 'The webhook for the change; null if there is none' }),
 });
 
-/** Something that was asked for by a signal and refused. */
+/** A refused signal to the workflow. */
 const refusalEntrySchema = z.object({
   type: z.literal('refusal'),
   at: timestamp,
@@ -86,33 +92,33 @@ const attemptEntrySchema = z.object({
   at: timestamp,
   webhook_id: webhookId,
   sequence,
-  attempt: z.number().int().meta({ description: 'From 1, resends counted too' }),
-  resend: z.boolean().meta({ description: 'Asked for by hand, beside the schedule' }),
+  attempt: z.number().int().meta({ description: 'Number of the attempt, from 1, including resends' }),
+  resend: z.boolean().meta({ description: 'True for a requested resend, which is not part of the retry schedule' }),
   ...attemptFields,
   next_attempt_at: nextAttempt,
 });
 
 export const timelineEntrySchema = z
   .discriminatedUnion('type', [changeEntrySchema, refusalEntrySchema, attemptEntrySchema])
-  .meta({ id: 'TimelineEntry', description: 'A change, a refused change or an attempt to send a webhook' });
+  .meta({ id: 'TimelineEntry', description: 'A change, a refused change or an attempt to deliver a webhook' });
 export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;
 
-/** What a test webhook met. */
 export const webhookTestResultSchema = z
   .object({
     webhook_id: webhookId,
-    delivered: z.boolean().meta({ description: 'Whether the answer was 2xx' }),
+    delivered: z.boolean().meta({ description: 'True if the endpoint returned a 2xx status' }),
     ...attemptFields,
-    request_body: z.string().meta({ description: 'The exact text that was signed and sent' }),
+    request_body: z.string().meta({ description: 'The exact body that was signed and sent' }),
   })
-  .meta({ id: 'WebhookTestResult', description: 'What a test webhook met' });
+  .meta({ id: 'WebhookTestResult', description: 'The result of a test of a webhook endpoint' });
 export type WebhookTestResult = z.infer<typeof webhookTestResultSchema>;
 
-/** A secret, shown this once. */
 export const rotatedSecretSchema = z
   .object({
-    webhook_secret: z.string().meta({ description: 'Shown this once', examples: ['whsec_…'] }),
-    previous_valid_until: timestamp.nullable().meta({ description: 'Until then older secrets sign too' }),
+    webhook_secret: z.string().meta({ description: 'The new secret. It is shown only once.', examples: ['whsec_…'] }),
+    previous_valid_until: timestamp
+      .nullable()
+      .meta({ description: 'Until when older secrets also sign webhooks; null if there are none' }),
   })
   .meta({ id: 'RotatedWebhookSecret', description: 'A new signing secret' });
 export type RotatedSecretBody = z.infer<typeof rotatedSecretSchema>;

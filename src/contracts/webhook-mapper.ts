@@ -2,7 +2,7 @@ import type { OrderChange } from '../domain/order';
 import type { OrderBody } from './order-schemas';
 import type { OrderStatusChanged, WebhookTest } from './webhook-schemas';
 
-/** @param change a change of status: its `from` is not null */
+/** @param change a status change, so its `from` is not null */
 export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequence: number): OrderStatusChanged {
   return {
     type: 'order.status_changed',

@@ -4,8 +4,9 @@ import { CURSOR, NO_CURSOR, pageQuery, uuidCursor } from './page-query';
 import { webhookState } from './webhook-log-schemas';
 
 const DAY_SECONDS = 86_400;
+export const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS;
 
-/** The body of the rotate call; none at all will do. */
+/** The body of a rotate request. The whole body is optional. */
 export const rotateSecretRequestSchema = z.strictObject({
   data: z.strictObject({
     overlap_seconds: optional(
@@ -14,21 +15,19 @@ export const rotateSecretRequestSchema = z.strictObject({
         .int('must be a whole number')
         .min(0, 'must be 0 or more')
         .max(7 * DAY_SECONDS, `must be at most ${7 * DAY_SECONDS} (7 days)`),
-    ).meta({ description: 'How long older secrets sign too; 86400 (24 hours) unless said' }),
+    ).meta({ description: 'How long older secrets also sign webhooks. Default: 86400 (24 hours).' }),
   }),
 });
-export const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS;
 
-/** The body of the call that sends a test webhook. */
 export function webhookTestRequestSchema(rules: OrderRules) {
-  const url = webhookUrl(rules).meta({ description: 'Where to send it', examples: ['https://shop.example/hooks'] });
+  const url = webhookUrl(rules).meta({ description: 'Endpoint to test', examples: ['https://shop.example/hooks'] });
   return z.strictObject({ data: z.strictObject({ url }) });
 }
 
 export const webhookListQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: uuidCursor,
-  state: webhookState.optional().meta({ description: 'Those in this state only', examples: ['exhausted'] }),
+  state: webhookState.optional().meta({ description: 'Only webhooks in this state', examples: ['exhausted'] }),
 });
 
 export const timelineQuerySchema = z.strictObject({

@@ -1,35 +1,33 @@
 import { z } from 'zod';
 import { actor, orderSchema, orderStatus, timestamp } from './order-schemas';
 
-/** The body of an `order.status_changed` webhook. */
 export const orderStatusChangedSchema = z
   .object({
     type: z.literal('order.status_changed'),
     timestamp: timestamp.meta({ description: 'When the status changed' }),
     data: z.object({
-      order: orderSchema.meta({ description: 'The order as that change left it' }),
+      order: orderSchema.meta({ description: 'The order immediately after the change' }),
       previous_status: orderStatus,
       sequence: z
         .number()
         .int()
         .min(1)
-        .meta({ description: 'Place among the changes of status of this order: 1, 2, 3 without a gap', examples: [2] }),
+        .meta({ description: "Number of this change among the order's status changes: 1, 2, 3, …", examples: [2] }),
       actor,
-      reason: z.string().nullable().meta({ description: 'Why, where that was said' }),
+      reason: z.string().nullable().meta({ description: 'Human-readable reason for the change, if given' }),
     }),
   })
-  .meta({ id: 'OrderStatusChanged', description: 'An order has changed its status' });
+  .meta({ id: 'OrderStatusChanged', description: 'The status of an order changed' });
 export type OrderStatusChanged = z.infer<typeof orderStatusChangedSchema>;
 
-/** The body of a `webhook.test` webhook. */
 export const webhookTestSchema = z
   .object({
     type: z.literal('webhook.test'),
-    timestamp: timestamp.meta({ description: 'When it was made' }),
+    timestamp: timestamp.meta({ description: 'When the webhook was sent' }),
     data: z.object({
-      seller_id: z.uuid().meta({ description: 'Whose endpoint is tried' }),
-      seller_name: z.string().meta({ examples: ['My shop'] }),
+      seller_id: z.uuid().meta({ description: 'ID of the seller' }),
+      seller_name: z.string().meta({ description: 'Name of the seller', examples: ['My shop'] }),
     }),
   })
-  .meta({ id: 'WebhookTest', description: 'A seller tries an endpoint' });
+  .meta({ id: 'WebhookTest', description: 'A test of a webhook endpoint' });
 export type WebhookTest = z.infer<typeof webhookTestSchema>;

@@ -2,7 +2,7 @@
 export const WEBHOOK_STATES = ['pending', 'delivered', 'exhausted', 'disabled'] as const;
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
-/** What a worker is to send, and where. */
+/** A test webhook to send. */
 export interface WebhookTestInput {
   sellerId: string;
   webhookId: string;

@@ -1,11 +1,11 @@
+import type { OrderRules } from '../fields';
 import { createdOrderSchema } from '../order-schemas';
 import { createOrderRequestSchema, idempotencyKeySchema } from '../request-schemas';
-import type { OrderRules } from '../fields';
 import { createdOrder } from './examples';
 import { HEADERS, sometimes } from './headers';
 import { PATH_IDS, inData, operation } from './operation';
 
-/** Where a new order can be passed on to. */
+/** Operations that take the ID of the new order. */
 const ORDER_ID = { order_id: '$response.body#/data/id' };
 const CREATED_LINKS = {
   retrieveOrder: { operationId: 'retrieveOrder', parameters: ORDER_ID },
@@ -20,12 +20,13 @@ export function createOrder(rules: OrderRules) {
     tag: 'Orders',
     summary: 'Create an order',
     description:
-      'A shop creates an order and sends its customer to `order_url`. An order is never edited: a change of price is a ' +
-      'new order, which may have the same reference once the first one is cancelled.\n\n' +
-      '`null` for an optional field means that it was left out. Unknown fields are refused, with the name that was ' +
-      'probably meant.\n\n' +
-      'With an `Idempotency-Key` the call can be repeated safely: the same key and body get the first answer again. ' +
-      'Without one, a repeat meets `duplicate_reference`, which tells where the first order is.',
+      'Creates an order. Send the customer to its `order_url`. Orders cannot be edited: to change the amount, cancel ' +
+      'the order and create a new one, which can have the same reference.\n\n' +
+      '`null` is the same as an omitted optional field. A request with an unknown field fails, and the error suggests ' +
+      'the closest known name.\n\n' +
+      'With an `Idempotency-Key`, the request is safe to repeat: the same key and body return the first response ' +
+      'again. Without a key, a repeated request fails with `duplicate_reference`, and the error contains the ID and ' +
+      'URL of the first order.',
     key: 'seller',
     path: PATH_IDS.supplier,
     headers: { 'Idempotency-Key': idempotencyKeySchema },
@@ -34,11 +35,11 @@ export function createOrder(rules: OrderRules) {
       required: true,
       examples: {
         smallest: {
-          summary: 'The smallest, where the account has a default redirect address',
+          summary: 'Required fields only, for an account with a default redirect URL',
           value: { data: { amount: 1234.5, reference: 'web-100042' } },
         },
         everything: {
-          summary: 'With everything',
+          summary: 'All fields',
           value: {
             data: {
               amount: 249.99,
@@ -53,9 +54,9 @@ export function createOrder(rules: OrderRules) {
         },
       },
     },
-    answer: {
+    response: {
       status: 201,
-      description: 'The order, or the one that the first call with this Idempotency-Key made',
+      description: 'The new order, or the order from the first request with this Idempotency-Key',
       schema: inData(createdOrderSchema),
       examples: { created: { summary: 'A new order', value: { data: createdOrder } } },
       headers: { Location: HEADERS.location, 'Idempotency-Replayed': sometimes(HEADERS.idempotencyReplayed) },

@@ -1,7 +1,6 @@
-import type { ZodOpenApiObject, ZodOpenApiOverride } from 'zod-openapi';
-import { createDocument } from 'zod-openapi';
-import { problemSchema } from '../problem-schema';
+import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from 'zod-openapi';
 import type { OrderRules } from '../fields';
+import { problemSchema } from '../problem-schema';
 import { TAGS } from './operation';
 import { orderPaths } from './order-operations';
 import { WEBHOOKS } from './outgoing-webhooks';
@@ -13,21 +12,22 @@ export type OpenApiDocument = ReturnType<typeof createDocument>;
 
 const describe = (maxBodyBytes: number): string =>
   `
-Sellers create orders, send their customers to \`order_url\`, and hear by webhook how it goes.
+Create orders, send customers to \`order_url\`, and receive webhooks when the status of an order changes.
 
-- **Keys**: \`Authorization: Bearer <key>\`. A seller's key (\`sk_…\`) reaches that seller's orders alone: what is another
-  seller's is answered 404, as what does not exist.
-- **Bodies** are \`{"data": …}\` as \`application/json\`, at most ${maxBodyBytes} bytes. Unknown fields of a request are refused; take unknown
-  fields of an answer in your stride.
-- **Paths** end with a slash; the form without it is served alike. Where GET is served, so is HEAD. Another method is answered
-  405, with \`Allow\`.
-- **Errors** are \`application/problem+json\` (RFC 9457): go by \`code\`, which is stable. Further codes may be added, to
-  problems and to their \`errors\`: take one that you do not know by its HTTP status.
-- **Repeating** a call is safe after a timeout, a 429 or a 503; give \`createOrder\` an \`Idempotency-Key\`.
-- **Rate limits** count requests by key or seller, and by address; \`RateLimit\` and \`RateLimit-Policy\` tell of them
-  (draft-ietf-httpapi-ratelimit-headers-11), and a 429 says in \`Retry-After\` when to come back.
-- **Signed answers**: an operator can set a header for the HMAC-SHA256 of each answer's body, by the key that was presented.
-- **Times** are ISO 8601 in UTC, **amounts** JSON numbers in pounds.
+- **Authentication**: send \`Authorization: Bearer <key>\`. A seller key (\`sk_…\`) can access only that seller's orders.
+  Another seller's order returns 404, like an order that does not exist.
+- **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes. A request with an
+  unknown field fails. Ignore unknown fields in responses: new ones may be added.
+- **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. Any other method
+  returns 405 with the header \`Allow\`.
+- **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
+  handle an unknown code by its HTTP status.
+- **Retries** are safe after a timeout, a 429 or a 503. Send an \`Idempotency-Key\` with \`createOrder\`.
+- **Rate limits** apply to each key or seller, and to each IP address. \`RateLimit\` and \`RateLimit-Policy\` report them
+  (draft-ietf-httpapi-ratelimit-headers-11). After a 429, wait for the number of seconds in \`Retry-After\`.
+- **Signed responses**: if the operator configures a header for it, every authenticated response contains the base64
+  HMAC-SHA256 of its body, with the API key of the request as the secret.
+- **Times** are ISO 8601 in UTC. **Amounts** are JSON numbers in pounds (GBP).
 `.trim();
 
 interface DocumentOptions {
@@ -49,7 +49,7 @@ export function createOpenApiDocument({ basePath, rules, maxBodyBytes, version }
       description: describe(maxBodyBytes),
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'Where this document is' }],
+    servers: [{ url: '/', description: 'The server of this document' }],
     tags: [...TAGS],
     paths: { ...orderPaths(basePath, rules), ...webhookPaths(basePath, rules), ...SERVICE_PATHS },
     webhooks: WEBHOOKS,
@@ -57,15 +57,15 @@ export function createOpenApiDocument({ basePath, rules, maxBodyBytes, version }
       schemas: { Problem: problemSchema },
       responses: { MethodNotAllowed: methodNotAllowedResponse },
       securitySchemes: {
-        sellerKey: { type: 'http', scheme: 'bearer', description: 'Key of a seller: `sk_…`' },
-        checkoutKey: { type: 'http', scheme: 'bearer', description: 'Key of the checkout flow: `ck_…`' },
+        sellerKey: { type: 'http', scheme: 'bearer', description: 'API key of a seller: `sk_…`' },
+        checkoutKey: { type: 'http', scheme: 'bearer', description: 'API key of the checkout: `ck_…`' },
       },
     },
   };
   return createDocument(document, { override: leaveOpen });
 }
 
-/** An answer may get further fields without a new version; only requests are strict. */
+/** Only requests are strict. A response may get new fields without a new version. */
 const leaveOpen: ZodOpenApiOverride = ({ jsonSchema, zodSchema: { _zod: zod } }) => {
   if (zod.def.type === 'object' && zod.def.catchall === undefined) delete jsonSchema.additionalProperties;
 };

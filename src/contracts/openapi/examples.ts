@@ -1,7 +1,7 @@
 import type { CreatedOrderBody, OrderBody } from '../order-schemas';
 import type { TimelineEntryBody, WebhookEventBody, WebhookTestResult } from '../webhook-log-schemas';
 
-/** Examples of the document, all of the same order. */
+/** Examples of the document. All show the same order. */
 export const createdOrder: CreatedOrderBody = {
   id: '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34',
   amount: 1234.5,

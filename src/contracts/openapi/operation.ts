@@ -5,15 +5,15 @@ import { REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
 import { problemResponses } from './problem-responses';
 
 export const TAGS = [
-  { name: 'Orders', description: 'What a shop does: create an order, retrieve it, cancel it.' },
-  { name: 'Checkout', description: 'What the checkout flow reports of its customer.' },
-  { name: 'Webhooks', description: 'What was sent, sending it again, trying an endpoint, changing the secret.' },
-  { name: 'Service', description: 'Health checks and this document; without a key.' },
+  { name: 'Orders', description: 'Create, retrieve, list and cancel orders.' },
+  { name: 'Checkout', description: "Report the customer's progress. Requires a checkout key." },
+  { name: 'Webhooks', description: 'Inspect and resend webhooks, test an endpoint, rotate the signing secret.' },
+  { name: 'Service', description: 'Health checks and this document. No key is required.' },
 ] as const;
 
 type Examples = Record<string, { summary: string; value: unknown }>;
 
-/** A call with a key, less what all of them share. */
+/** An operation that requires a key, without the parts that all operations share. */
 interface Operation {
   operationId: string;
   tag: (typeof TAGS)[number]['name'];
@@ -24,7 +24,7 @@ interface Operation {
   query?: z.ZodObject;
   headers?: z.ZodRawShape;
   body?: { schema: z.ZodType; required: boolean; examples: Examples };
-  answer: {
+  response: {
     status: 200 | 201 | 202;
     description: string;
     schema: z.ZodType;
@@ -32,11 +32,11 @@ interface Operation {
     headers?: z.ZodRawShape;
     links?: ZodOpenApiLinksObject;
   };
-  /** Errors of its own. */
+  /** Errors beyond the common ones. */
   errors?: readonly ProblemCode[];
 }
 
-/** Errors that any call with a key can meet. */
+/** Errors of every operation that requires a key. */
 const COMMON_ERRORS: readonly ProblemCode[] = [
   'bad_request',
   'unauthorized',
@@ -54,9 +54,9 @@ const BODY_ERRORS: readonly ProblemCode[] = [
   'invalid_request',
 ];
 
-/** An operation as the document has it: its own, with the headers and errors that all share. */
+/** Adds the common headers and errors to an operation. */
 export function operation(own: Operation): ZodOpenApiOperationObject {
-  const { operationId, summary, description, body, query, answer } = own;
+  const { operationId, summary, description, body, query, response } = own;
   const errors = [
     ...COMMON_ERRORS,
     ...(body ? BODY_ERRORS : []),
@@ -76,11 +76,11 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
     },
     ...(body && { requestBody: { required: body.required, content: json(body) } }),
     responses: {
-      [String(answer.status)]: {
-        description: answer.description,
-        headers: z.object({ ...STANDARD_HEADERS, ...answer.headers }),
-        content: json(answer),
-        ...(answer.links && { links: answer.links }),
+      [String(response.status)]: {
+        description: response.description,
+        headers: z.object({ ...STANDARD_HEADERS, ...response.headers }),
+        content: json(response),
+        ...(response.links && { links: response.links }),
       },
       ...problemResponses(errors),
     },
@@ -91,7 +91,7 @@ function json({ schema, examples }: { schema: z.ZodType; examples: Examples }) {
   return { 'application/json': { schema, examples } };
 }
 
-/** `{"data": …}`, as every body is. */
+/** The envelope of every body: `{"data": …}`. */
 export const inData = <T extends z.ZodType>(schema: T) => z.object({ data: schema });
 
 /** One page of a list. */
@@ -102,7 +102,7 @@ export function page<T extends z.ZodType>(item: T, cursorExample: string) {
       .string()
       .nullable()
       .meta({
-        description: 'Pass it as `cursor` to get the next page; null on the last one',
+        description: 'Value of `cursor` for the next page; null on the last page',
         examples: [cursorExample],
       }),
   });
@@ -112,7 +112,7 @@ const pathId = (name: string, description: string) =>
   z.string().meta({ description, format: 'uuid', param: { id: name } });
 
 export const PATH_IDS = {
-  supplier: { supplier_uuid: pathId('supplier_uuid', 'Your id as a seller. Another one is answered 404.') },
-  order: { order_id: pathId('order_id', 'Id of the order') },
-  webhook: { webhook_id: pathId('webhook_id', 'Id of the webhook, as in its header `webhook-id`') },
+  supplier: { supplier_uuid: pathId('supplier_uuid', 'Your seller ID. Any other ID returns 404.') },
+  order: { order_id: pathId('order_id', 'ID of the order') },
+  webhook: { webhook_id: pathId('webhook_id', 'ID of the webhook, as in its header `webhook-id`') },
 };

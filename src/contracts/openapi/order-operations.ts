@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
+import type { OrderRules } from '../fields';
 import { listedOrderSchema, orderSchema } from '../order-schemas';
 import { orderListQuerySchema, progressRequestSchema } from '../request-schemas';
-import type { OrderRules } from '../fields';
 import { createOrder } from './create-order-operation';
 import { approvedOrder, cancelledOrder, order } from './examples';
 import { HEADERS } from './headers';
@@ -10,19 +10,19 @@ import { PATH_IDS, inData, operation, page } from './operation';
 
 const { supplier, order: orderIds } = PATH_IDS;
 const RETRIEVED = { pending: { summary: 'The customer has started the signup', value: { data: order } } };
-const CANCELLED = { cancelled: { summary: 'Cancelled', value: { data: cancelledOrder } } };
+const CANCELLED = { cancelled: { summary: 'A cancelled order', value: { data: cancelledOrder } } };
 
 const listOrders = operation({
   operationId: 'listOrders',
   tag: 'Orders',
   summary: "List a seller's orders",
-  description: 'The newest first, one page at a time, each as it was when it last changed.',
+  description: 'Lists orders, newest first, as of their last saved change.',
   key: 'seller',
   path: supplier,
   query: orderListQuerySchema,
-  answer: {
+  response: {
     status: 200,
-    description: 'One page',
+    description: 'One page of orders',
     schema: page(listedOrderSchema, order.id),
     examples: {
       onePage: {
@@ -38,10 +38,12 @@ const retrieve = (operationId: string, path: z.ZodRawShape, scope: string) =>
     operationId,
     tag: 'Orders',
     summary: `Retrieve an order${scope}`,
-    description: 'The order as it is now. `Order-Source` says whether its workflow or the last snapshot answered.',
+    description:
+      'Returns the current state of an order. `Order-Source` shows whether the state comes from the workflow or from the ' +
+      'last saved snapshot.',
     key: 'seller',
     path,
-    answer: {
+    response: {
       status: 200,
       description: 'The order',
       schema: inData(orderSchema),
@@ -56,33 +58,33 @@ const cancel = (operationId: string, path: z.ZodRawShape, scope: string) =>
     tag: 'Orders',
     summary: `Cancel an order${scope}`,
     description:
-      'The order becomes UNSUCCESSFUL and gets `cancelled_at`. Cancelling it again changes nothing and is answered ' +
-      'alike; a SUCCESSFUL order is refused. A cancelled order can still be retrieved.',
+      'The order becomes UNSUCCESSFUL and gets a `cancelled_at`. If the order is already cancelled, nothing changes and ' +
+      'the response is the same. A SUCCESSFUL order cannot be cancelled. A cancelled order can still be retrieved.',
     key: 'seller',
     path,
-    answer: { status: 200, description: 'The cancelled order', schema: inData(orderSchema), examples: CANCELLED },
+    response: { status: 200, description: 'The cancelled order', schema: inData(orderSchema), examples: CANCELLED },
     errors: ['order_not_cancellable'],
   });
 
 const checkConnection = operation({
   operationId: 'checkConnection',
   tag: 'Orders',
-  summary: 'Check key and seller id',
-  description: 'For the settings page of a plugin: 200 where the key is live and belongs to the seller.',
+  summary: 'Check an API key and seller ID',
+  description: 'Returns 200 if the key is valid and belongs to the seller. Useful on the settings page of a plugin.',
   key: 'seller',
   path: supplier,
-  answer: {
+  response: {
     status: 200,
-    description: 'Key and seller id fit',
+    description: 'The key is valid and belongs to the seller',
     schema: inData(
       z.object({
-        seller_id: z.uuid().meta({ description: 'Your id as a seller' }),
-        seller_name: z.string().meta({ examples: ['My shop'] }),
+        seller_id: z.uuid().meta({ description: 'Your seller ID' }),
+        seller_name: z.string().meta({ description: 'Your name as a seller', examples: ['My shop'] }),
       }),
     ),
     examples: {
       fits: {
-        summary: 'They fit',
+        summary: 'A valid key',
         value: { data: { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' } },
       },
     },
@@ -94,25 +96,28 @@ const reportProgress = operation({
   tag: 'Checkout',
   summary: "Report the customer's progress",
   description:
-    'The checkout flow, with its own key, tells what the customer has come to: `signup_started` (CREATED to PENDING), ' +
-    '`approved` (PENDING to APPROVED), `declined` (PENDING to UNSUCCESSFUL), `completed` (APPROVED to SUCCESSFUL), ' +
-    '`failed` (any that is not final, to UNSUCCESSFUL). One that the order has had already changes nothing and is ' +
-    'answered 200; any other is refused.',
+    'Events and the status changes they cause: `signup_started` (CREATED to PENDING), `approved` (PENDING to APPROVED), ' +
+    '`declined` (PENDING to UNSUCCESSFUL), `completed` (APPROVED to SUCCESSFUL), `failed` (CREATED, PENDING or APPROVED ' +
+    'to UNSUCCESSFUL). If the event was already reported for the order, nothing changes and the response is 200. Any ' +
+    'other event returns `transition_not_allowed`.',
   key: 'checkout',
   path: orderIds,
   body: {
     schema: progressRequestSchema,
     required: true,
     examples: {
-      signupStarted: { summary: 'The signup has begun', value: { data: { event: 'signup_started' } } },
-      failed: { summary: 'With a reason', value: { data: { event: 'failed', reason: 'Identity check failed' } } },
+      signupStarted: { summary: 'The customer has started the signup', value: { data: { event: 'signup_started' } } },
+      failed: {
+        summary: 'An event with a reason',
+        value: { data: { event: 'failed', reason: 'Identity check failed' } },
+      },
     },
   },
-  answer: {
+  response: {
     status: 200,
-    description: 'The order after it',
+    description: 'The order after the event',
     schema: inData(orderSchema),
-    examples: { approved: { summary: 'Approved', value: { data: approvedOrder } } },
+    examples: { approved: { summary: 'An approved order', value: { data: approvedOrder } } },
   },
   errors: ['transition_not_allowed'],
 });
@@ -122,11 +127,11 @@ const retrieveByPayLink = operation({
   tag: 'Checkout',
   summary: 'Retrieve the order of a pay link',
   description:
-    'For a checkout of your own: customers come to `<CHECKOUT_BASE_URL>/pay/<pay_link_id>/`, and progress is reported by ' +
-    'the id of the order.',
+    'For a custom checkout. Customers open `<CHECKOUT_BASE_URL>/pay/<pay_link_id>/`; the order returned here has the ' +
+    'ID that `reportProgress` requires.',
   key: 'checkout',
   path: { pay_link_id: z.uuid().meta({ description: 'The `pay_link_id` of the order' }) },
-  answer: {
+  response: {
     status: 200,
     description: 'The order',
     schema: inData(orderSchema),

@@ -3,28 +3,30 @@ import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-opena
 import { orderStatusChangedSchema, webhookTestSchema } from '../webhook-schemas';
 import { approvedOrder, webhookEvent } from './examples';
 
-/** Standard Webhooks 1.0. */
+/** Headers of Standard Webhooks 1.0. */
 const webhookHeaders = z.object({
-  'webhook-id': z
-    .uuid()
-    .meta({ description: 'The webhook; the same however often it is sent: dedupe by it', examples: [webhookEvent.id] }),
+  'webhook-id': z.uuid().meta({
+    description: 'ID of the webhook, the same for every attempt. Use it to detect duplicates.',
+    examples: [webhookEvent.id],
+  }),
   'webhook-timestamp': z.string().meta({
-    description: 'Unix seconds of this attempt; refuse one more than five minutes off',
+    description: 'Time of this attempt in Unix seconds. Reject a difference of more than five minutes.',
     examples: ['1795251600'],
     pattern: String.raw`^\d+$`,
   }),
   'webhook-signature': z.string().meta({
     description:
-      'HMAC-SHA256 over `<webhook-id>.<webhook-timestamp>.<body>`, one `v1,<base64>` for each live secret, with blanks between',
+      'HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`: one `v1,<base64>` for each valid secret, separated by ' +
+      'spaces',
     examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
     pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$',
   }),
-  'User-Agent': z.string().meta({ description: 'Who sends it', examples: ['order-service-webhooks/1'] }),
+  'User-Agent': z.string().meta({ description: 'The sender', examples: ['order-service-webhooks/1'] }),
 });
 
 const RETRY_AFTER = {
   'Retry-After': {
-    description: 'Seconds or a date: the next attempt comes no sooner',
+    description: 'Earliest time of the next attempt, in seconds or as an HTTP date',
     schema: { type: 'string' as const },
   },
 };
@@ -41,16 +43,16 @@ function webhook(
     tags: ['Webhooks'],
     summary,
     description,
-    // Not by a key: by its signature.
+    // Webhooks are authenticated by their signature.
     security: [],
     requestParams: { header: webhookHeaders },
     requestBody: { required: true, content: { 'application/json': { schema, example } } },
     responses: {
-      '2XX': { description: 'Taken. Answer within 15 seconds; do the work afterwards' },
-      '410': { description: 'Nothing more is to be sent for this order' },
-      '429': { description: 'Come back later', headers: RETRY_AFTER },
-      '503': { description: 'Come back later', headers: RETRY_AFTER },
-      default: { description: 'A failure, redirects too: tried again, ten times over three days' },
+      '2XX': { description: 'Accepted. Respond within 15 seconds and process the webhook afterwards.' },
+      '410': { description: 'Disables the endpoint for this order: no further webhooks are sent.' },
+      '429': { description: 'A failure; retried, not before `Retry-After`', headers: RETRY_AFTER },
+      '503': { description: 'A failure; retried, not before `Retry-After`', headers: RETRY_AFTER },
+      default: { description: 'A failure, including redirects; retried up to ten attempts over about three days' },
     },
   };
 }
@@ -59,9 +61,10 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
   'order.status_changed': {
     post: webhook(
       'orderStatusChanged',
-      'The status of an order has changed',
-      'Sent to the `webhook_url` of the order for each change after CREATED: in order, one at a time, at least once, the ' +
-        'same bytes each time. A gap in `sequence` means that one was given up; it can be resent.',
+      'The status of an order changed',
+      'Sent to the `webhook_url` of the order for each status change after CREATED. Webhooks of one order are sent in ' +
+        'order, one at a time, at least once. Every attempt has the same body. A gap in `sequence` means that a webhook ' +
+        'was not delivered; you can resend it.',
       orderStatusChangedSchema,
       {
         type: 'order.status_changed',
@@ -73,8 +76,8 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
   'webhook.test': {
     post: webhook(
       'webhookTest',
-      'A seller tries an endpoint',
-      'Sent once, when `testWebhook` is called.',
+      'A test of a webhook endpoint',
+      'Sent once for each `testWebhook` request.',
       webhookTestSchema,
       {
         type: 'webhook.test',

@@ -12,16 +12,16 @@ interface Example {
 
 const PROBLEM_TYPE = 'application/problem+json';
 
-/** What each error says, as an example. */
+/** An example for each error. */
 const EXAMPLES: Record<ProblemCode, Example> = {
   malformed_json: { detail: 'The body is empty.' },
-  bad_request: { detail: 'The request could not be read as HTTP.' },
+  bad_request: { detail: 'The request is not valid HTTP.' },
   invalid_idempotency_key: {
-    detail: 'An Idempotency-Key is 1 to 255 printable ASCII characters without blanks.',
+    detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
   },
   unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a live seller key.' },
   not_found: { detail: 'There is nothing at this address for your key.' },
-  method_not_allowed: { detail: 'PUT is not served here.' },
+  method_not_allowed: { detail: 'This path does not support PUT.' },
   request_timeout: { detail: 'The request did not arrive in time. Nothing was changed.' },
   duplicate_reference: {
     detail: 'Another order of yours that is not UNSUCCESSFUL has this reference.',
@@ -60,24 +60,24 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   payload_too_large: { detail: 'The body may be at most 65536 bytes.' },
   unsupported_media_type: { detail: 'Send the body as application/json.' },
   invalid_request: {
-    detail: '/data/amount must be more than 0; /data/webhookurl is unknown; did you mean webhook_url?',
+    detail: '/data/amount must be greater than 0; /data/webhookurl is unknown; did you mean webhook_url?',
     errors: [
-      { code: 'too_small', detail: 'must be more than 0', pointer: '/data/amount' },
+      { code: 'too_small', detail: 'must be greater than 0', pointer: '/data/amount' },
       { code: 'unknown_field', detail: 'is unknown; did you mean webhook_url?', pointer: '/data/webhookurl' },
     ],
   },
   idempotency_key_reused: { detail: 'This Idempotency-Key was used for an order with another body.' },
   rate_limited: {
-    detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing was changed; come back in 7 s.',
+    detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing was changed. Retry in 7 s.',
   },
-  headers_too_large: { detail: 'Request line and headers may be 16384 bytes together.' },
-  internal_error: { detail: 'Something went wrong on our side. Quote the request_id when you ask about it.' },
+  headers_too_large: { detail: 'The request line and headers exceed the limit of 16384 bytes.' },
+  internal_error: { detail: 'Something went wrong on our side. Quote the request_id when you contact support.' },
   service_unavailable: {
-    detail: 'The database cannot be reached, and the outcome is unknown. Repeating the same call is safe.',
+    detail: 'The database is unavailable, and the outcome is unknown. Repeating the same call is safe.',
   },
 };
 
-/** Headers that come with some errors only. */
+/** Headers that only some errors have. */
 const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   unauthorized: { 'WWW-Authenticate': HEADERS.wwwAuthenticate },
   method_not_allowed: { Allow: HEADERS.allow },
@@ -86,10 +86,10 @@ const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   service_unavailable: { 'Retry-After': HEADERS.retryAfter },
 };
 
-/** Errors of what never got as far as the limits. */
+/** Errors that occur before rate limits are applied. */
 const BEFORE_LIMITS: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'headers_too_large'];
 
-/** The answers to errors, by status: each says which codes it can have, with an example of each. */
+/** The responses for these errors, by status. Each lists its codes, with an example of each. */
 export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
   const statuses = new Set(codes.map((code) => PROBLEMS[code].status));
   return Object.fromEntries(
@@ -102,10 +102,10 @@ export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiRespo
 
 const responses = new Map<string, ZodOpenApiResponseObject>();
 
-/** Of no operation: it answers the methods that have none. */
+/** Returned for methods that have no operation. */
 export const methodNotAllowedResponse = createResponse('MethodNotAllowed', ['method_not_allowed']);
 
-/** The same object for the same codes, so that the document holds it once. */
+/** Returns the same object for the same codes, so that the document contains it once. */
 function problemResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
   const id = codes.map(toPascalCase).join('Or');
   const response = responses.get(id) ?? createResponse(id, codes);
@@ -128,7 +128,7 @@ function createResponse(id: string, codes: readonly ProblemCode[]): ZodOpenApiRe
   };
 }
 
-/** What comes with some of the codes only is optional. */
+/** A header that only some of the codes have is optional. */
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
     ...(BEFORE_LIMITS.includes(code) ? { 'X-Request-Id': HEADERS.requestId } : STANDARD_HEADERS),

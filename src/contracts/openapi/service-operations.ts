@@ -5,21 +5,22 @@ import { HEADERS, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
 import { problemResponses } from './problem-responses';
 
 const healthSchema = z.object({
-  status: z.string().meta({ description: '`ok`, or what is the matter', examples: ['ok'] }),
-  database: z.enum(['ok', 'unavailable']).optional(),
+  status: z.string().meta({ description: '`ok`, or why the process cannot serve requests', examples: ['ok'] }),
+  database: z.enum(['ok', 'unavailable']).optional().meta({ description: 'Status of Postgres' }),
+  version: z.string().optional().meta({ description: 'Version of the service' }),
 });
 const FILE_HEADERS = z.object({
   ...STANDARD_HEADERS,
   'Cache-Control': HEADERS.publicCache,
   ETag: HEADERS.etag,
-  Vary: z.string().meta({ description: 'It comes plain or gzipped', examples: ['Accept-Encoding'] }),
-  'X-Content-Type-Options': z.literal('nosniff').meta({ description: 'The type is what it says' }),
+  Vary: z.string().meta({ description: 'The response depends on this request header', examples: ['Accept-Encoding'] }),
+  'X-Content-Type-Options': z.literal('nosniff').meta({ description: 'Disables content type sniffing' }),
 });
 
-/** Errors of what cannot be read at all. */
+/** Errors of requests that cannot be read. */
 const UNREADABLE: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'headers_too_large'];
 
-function healthAnswer(description: string, value: z.infer<typeof healthSchema>) {
+function healthResponse(description: string, value: z.infer<typeof healthSchema>) {
   return {
     description,
     headers: z.object({ 'X-Request-Id': HEADERS.requestId }),
@@ -27,7 +28,7 @@ function healthAnswer(description: string, value: z.infer<typeof healthSchema>) 
   };
 }
 
-function open(
+function publicOperation(
   operationId: string,
   summary: string,
   description: string,
@@ -37,31 +38,36 @@ function open(
   return { operationId, tags: ['Service'], summary, description, security: [], requestParams, responses };
 }
 
-const document = open('retrieveOpenApi', 'Retrieve this document', 'OpenAPI 3.1, as JSON.', {
-  '200': {
-    description: 'The document',
-    headers: FILE_HEADERS,
-    content: { 'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }) } },
+const document = publicOperation(
+  'retrieveOpenApi',
+  'Retrieve this document',
+  'Returns the OpenAPI 3.1 document as JSON.',
+  {
+    '200': {
+      description: 'The document',
+      headers: FILE_HEADERS,
+      content: { 'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }) } },
+    },
+    '304': {
+      description: 'Not changed since the version in If-None-Match',
+      headers: FILE_HEADERS,
+    },
+    ...problemResponses([...UNREADABLE, 'rate_limited', 'internal_error']),
   },
-  '304': {
-    description: 'Not changed since the If-None-Match that was sent',
-    headers: FILE_HEADERS,
-  },
-  ...problemResponses([...UNREADABLE, 'rate_limited', 'internal_error']),
-});
+);
 
-const live = open('checkLiveness', 'Is the process there?', '200 while the process answers.', {
-  '200': healthAnswer('It is', { status: 'ok' }),
+const live = publicOperation('checkLiveness', 'Check liveness', 'Returns 200 while the process runs.', {
+  '200': healthResponse('The process is running', { status: 'ok', version: '1.0.0' }),
   ...problemResponses(UNREADABLE),
 });
 
-const ready = open(
+const ready = publicOperation(
   'checkReadiness',
-  'Can it serve?',
-  '200 where Postgres answers and the process is neither starting nor draining. Temporal is no part of it.',
+  'Check readiness',
+  'Returns 200 if Postgres is available and the process is neither starting nor draining. Temporal is not checked.',
   {
-    '200': healthAnswer('It can', { status: 'ok', database: 'ok' }),
-    '503': healthAnswer('Not now', { status: 'not serving', database: 'ok' }),
+    '200': healthResponse('The process can serve requests', { status: 'ok', database: 'ok' }),
+    '503': healthResponse('The process cannot serve requests now', { status: 'not serving', database: 'ok' }),
     ...problemResponses(UNREADABLE),
   },
 );

@@ -21,13 +21,13 @@ const listWebhooks = operation({
   operationId: 'listWebhooks',
   tag: 'Webhooks',
   summary: "List a seller's webhooks",
-  description: 'The newest first, one page at a time; `state=exhausted` shows what was given up.',
+  description: 'Lists webhooks, newest first. `state=exhausted` lists the webhooks whose last attempt failed.',
   key: 'seller',
   path: supplier,
   query: webhookListQuerySchema,
-  answer: {
+  response: {
     status: 200,
-    description: 'One page',
+    description: 'One page of webhooks',
     schema: page(webhookEventSchema, webhookEvent.id),
     examples: { onePage: { summary: 'The last page', value: { data: [webhookEvent], next_cursor: null } } },
   },
@@ -37,17 +37,17 @@ const retrieveTimeline = operation({
   operationId: 'retrieveTimeline',
   tag: 'Webhooks',
   summary: 'Retrieve the timeline of an order',
-  description: 'Every change, every refused one and every attempt to send a webhook, the oldest first, in pages.',
+  description: 'Lists every change, every refused change and every attempt to deliver a webhook, oldest first.',
   key: 'seller',
   path: order,
   query: timelineQuerySchema,
-  answer: {
+  response: {
     status: 200,
-    description: 'One page',
+    description: 'One page of the timeline',
     schema: page(timelineEntrySchema, '1042'),
     examples: {
       onePage: {
-        summary: 'A change and the first attempt to tell of it',
+        summary: 'A change and the first attempt to deliver its webhook',
         value: { data: timeline, next_cursor: '1042' },
       },
     },
@@ -57,19 +57,19 @@ const retrieveTimeline = operation({
 const resendWebhook = operation({
   operationId: 'resendWebhook',
   tag: 'Webhooks',
-  summary: 'Send a webhook once more',
+  summary: 'Resend a webhook',
   description:
-    'Sends it now, with the same id and body, whatever its state. If it succeeds the webhook is delivered; if it fails ' +
-    'everything stays as it was. The timeline of the order shows how it went.',
+    'Sends the webhook again now, in any state, with the same ID and body. If the attempt succeeds, the webhook becomes ' +
+    "`delivered`. If it fails, the webhook's state and schedule do not change. The order's timeline shows the result.",
   key: 'seller',
   path: webhook,
-  answer: {
+  response: {
     status: 202,
-    description: 'It will be sent; the webhook as it is before that',
+    description: 'The resend is scheduled. The body is the webhook before the resend.',
     schema: inData(webhookEventSchema),
     examples: {
       exhausted: {
-        summary: 'One that was given up',
+        summary: 'An exhausted webhook',
         value: { data: { ...webhookEvent, resend_requested_at: '2026-11-24T10:00:00.000Z' } },
       },
     },
@@ -79,20 +79,22 @@ const resendWebhook = operation({
 const rotateWebhookSecret = operation({
   operationId: 'rotateWebhookSecret',
   tag: 'Webhooks',
-  summary: 'Make a new signing secret',
+  summary: 'Rotate the signing secret',
   description:
-    'The older ones go on signing beside it for a while, so that the receiver can change over. Should the answer be ' +
-    'lost, rotate again; five secrets can be live.',
+    'Creates a new signing secret. Older secrets also sign webhooks for `overlap_seconds`, so that you can update your ' +
+    'endpoint. If the response is lost, rotate again. At most five secrets are valid at a time.',
   key: 'seller',
   path: supplier,
   body: {
     schema: rotateSecretRequestSchema.meta({ id: 'RotateWebhookSecretRequest' }),
     required: false,
-    examples: { oneHour: { summary: 'Older ones for one more hour', value: { data: { overlap_seconds: 3600 } } } },
+    examples: {
+      oneHour: { summary: 'Older secrets stay valid for one hour', value: { data: { overlap_seconds: 3600 } } },
+    },
   },
-  answer: {
+  response: {
     status: 200,
-    description: 'The new secret, shown this once',
+    description: 'The new secret. It is shown only once.',
     schema: inData(rotatedSecretSchema),
     examples: {
       rotated: {
@@ -112,22 +114,24 @@ function testWebhook(rules: OrderRules) {
   return operation({
     operationId: 'testWebhook',
     tag: 'Webhooks',
-    summary: 'Try an endpoint',
+    summary: 'Test an endpoint',
     description:
-      'Sends a signed `webhook.test` there, from the same machines and by the same rules as every other, and tells what ' +
-      'it met. An endpoint that fails is told in a 200.',
+      'Sends a signed `webhook.test` from the same machines and with the same rules as every other webhook, and returns ' +
+      'the result. The status is 200 even if the endpoint fails.',
     key: 'seller',
     path: supplier,
     body: {
       schema: webhookTestRequestSchema(rules).meta({ id: 'TestWebhookRequest' }),
       required: true,
-      examples: { endpoint: { summary: 'An endpoint', value: { data: { url: 'https://shop.example/hooks' } } } },
+      examples: {
+        endpoint: { summary: 'An endpoint to test', value: { data: { url: 'https://shop.example/hooks' } } },
+      },
     },
-    answer: {
+    response: {
       status: 200,
-      description: 'What it met',
+      description: 'The result of the test',
       schema: inData(webhookTestResultSchema),
-      examples: { refused: { summary: 'The endpoint answered 503', value: { data: webhookTestResult } } },
+      examples: { refused: { summary: 'The endpoint returned 503', value: { data: webhookTestResult } } },
     },
   });
 }

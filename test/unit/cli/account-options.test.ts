@@ -86,9 +86,9 @@ test.each(['<svg xmlns="http://www.w3.org/2000/svg"/>', 'GIF89a', 'RIFF1234WAVE'
 
 test.each<[AccountOptions, RegExp]>([
   [{ name: '' }, /^--name must not be empty$/],
-  [{ name: 'a\u0000b' }, /^--name must be printable/],
+  [{ name: 'a\u0000b' }, /^--name must contain only printable characters$/],
   [{ redirectUrl: 'shop.example' }, /^--redirect-url must be an absolute http\(s\) URL$/],
-  [{ redirectUrl: 'https://me:secret@shop.example' }, /^--redirect-url must not hold a user name or password$/],
+  [{ redirectUrl: 'https://me:secret@shop.example' }, /^--redirect-url must not contain a user name or password$/],
   [{ pricing: '{' }, /^--pricing is not valid JSON$/],
   [{ pricing: '@/nonexistent' }, /^--pricing cannot be read: ENOENT/],
   [{ pricing: '[]' }, /^--pricing must be an object$/],
@@ -101,7 +101,7 @@ test.each<[AccountOptions, RegExp]>([
   ],
   [{ brandColour: '#abc' }, /^--brand-colour must be a colour such as #1a2b3c$/],
   [{ logo: '/nonexistent' }, /^--logo cannot be read: ENOENT/],
-  [{ maxOrderAmount: '0' }, /^--max-order-amount must be in pounds, more than 0/],
+  [{ maxOrderAmount: '0' }, /^--max-order-amount must be in pounds, greater than 0/],
   [{ maxOrderAmount: '0.001' }, /^--max-order-amount must be in pounds/],
   [{ maxOrderAmount: '1e12' }, /^--max-order-amount must be in pounds/],
   [{ maxOrderAmount: 'much' }, /^--max-order-amount must be a number$/],

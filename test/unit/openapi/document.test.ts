@@ -93,7 +93,7 @@ test.each([0.01, 0.07, 1.1, 4.35, 19.99, 33.33, 1234.5, 8_192_000.29, 0.1 + 0.2]
 test('where redirect_url is required is told in words: it depends on the account', () => {
   const { data } = (document.components?.schemas?.CreateOrderRequest as any).properties;
   expect(data.required).toEqual(['amount', 'reference']);
-  expect(data.properties.redirect_url.description).toContain('Required where your account has no default');
+  expect(data.properties.redirect_url.description).toContain('Required if your account has no default');
 });
 
 test('every error code is documented where it can come', () => {
