@@ -34,7 +34,7 @@ let memory: ReturnType<typeof watchMemory>;
 let slowestLiveMs: number;
 const trials = new Map<string, Trial>();
 
-/** Every kind of receiver side by side, each with a seller and an order of its own, and a live one among them. */
+/** Runs every kind of failing receiver at the same time, each with its own seller and order, beside a working receiver. */
 beforeAll(async () => {
   dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-receivers-'));
   writeFileSync(path.join(dataDir, 'other-host.pem'), otherHost.cert);
@@ -74,28 +74,28 @@ async function openTrial(kind: Kind): Promise<Trial> {
   return { ...receiver, kind, orderId: await openOrder({ ...stack, api }, { webhook_url: receiver.url }) };
 }
 
-/** Gives each order two webhooks, the second as a rule while the first is being tried, and waits until all are settled. */
-async function runTrials(those: Trial[]): Promise<void> {
-  await change(those, 'signup_started');
-  const disabled = those.filter(({ kind }) => kind.state === 'disabled');
-  // What is saved just when a 410 comes may be sent once.
+/** Causes two webhooks per order, usually the second during the first one's attempts, and waits until none is pending. */
+async function runTrials(group: Trial[]): Promise<void> {
+  await change(group, 'signup_started');
+  const disabled = group.filter(({ kind }) => kind.state === 'disabled');
+  // A webhook that is saved while a 410 arrives may still be sent once.
   await settled(disabled);
-  await change(those, 'failed');
-  await settled(those);
+  await change(group, 'failed');
+  await settled(group);
 }
 
-async function change(those: Trial[], event: string): Promise<void> {
-  const answers = await Promise.all(those.map(({ orderId }) => stack.api.progress(orderId, event)));
-  expect(answers.map(({ status }) => status)).toEqual(those.map(() => 200));
+async function change(group: Trial[], event: string): Promise<void> {
+  const answers = await Promise.all(group.map(({ orderId }) => stack.api.progress(orderId, event)));
+  expect(answers.map(({ status }) => status)).toEqual(group.map(() => 200));
 }
 
-async function settled(those: Trial[]): Promise<void> {
+async function settled(group: Trial[]): Promise<void> {
   const query = `select from webhook_event where state = 'pending' and order_id = any($1)`;
-  const ids = those.map(({ orderId }) => orderId);
-  await until(async () => (await stack.db.query(query, [ids])).rowCount === 0, 'all is settled', 60_000);
+  const ids = group.map(({ orderId }) => orderId);
+  await until(async () => (await stack.db.query(query, [ids])).rowCount === 0, 'no webhook is pending', 60_000);
 }
 
-/** While the work goes on the live seller gets one webhook after the other; the longest that one took, in ms. */
+/** Sends webhooks to the working receiver, one after the other, until `work` ends. Returns the slowest one's time in ms. */
 async function besideLiveWebhooks(what: string, work: () => Promise<void>): Promise<number> {
   let working = true;
   const tookMs: number[] = [];
@@ -104,17 +104,19 @@ async function besideLiveWebhooks(what: string, work: () => Promise<void>): Prom
   };
   await Promise.all([work().finally(() => (working = false)), sendLive()]);
   const slowest = Math.max(...tookMs);
-  process.stdout.write(`beside ${what} ${tookMs.length} live webhooks came, the slowest after ${slowest} ms\n`);
+  process.stdout.write(
+    `${tookMs.length} webhooks to a working receiver beside ${what}: the slowest took ${slowest} ms\n`,
+  );
   return slowest;
 }
 
-/** Milliseconds from the change of the order to its webhook. */
+/** Returns the ms from an order's change to the arrival of its webhook. */
 async function sendLiveWebhook(): Promise<number> {
   const id = await openOrder({ ...stack, api: live.api }, { webhook_url: live.receiver.url });
   const changedAt = Date.now();
   await live.api.progress(id, 'failed');
   const came = () => live.receiver.deliveries.find(({ body }) => body.data.order.id === id);
-  return (await until(came, "the live seller's webhook came")).at - changedAt;
+  return (await until(came, 'the working receiver has got its webhook')).at - changedAt;
 }
 
 describe.each(Object.entries(KINDS))('a receiver that %s', (name, kind) => {
@@ -123,7 +125,7 @@ describe.each(Object.entries(KINDS))('a receiver that %s', (name, kind) => {
   const state = kind.state ?? 'exhausted';
   const count = kind.state ? 1 : DELAYS.length;
 
-  test(`has its webhook ${state}, and each attempt on record: ${count}`, async () => {
+  test(`leaves its webhook ${state} after ${count} recorded ${count === 1 ? 'attempt' : 'attempts'}`, async () => {
     const [head] = await webhooks();
     expect(head!.event).toMatchObject({ state, attempts: count, next_attempt_at: null });
     expect(head!.attempts.map(({ attempt }) => attempt)).toEqual(
@@ -132,24 +134,24 @@ describe.each(Object.entries(KINDS))('a receiver that %s', (name, kind) => {
     for (const attempt of head!.attempts) expectKind(attempt, kind);
   });
 
-  test('is tried by the schedule, and not before it asked to be', async () => {
+  test('gets its attempts on schedule and never before its Retry-After', async () => {
     const [head] = await webhooks();
     expectOnSchedule(head!.event, head!.attempts, trial().notBefore ?? []);
   });
 
-  test('hears of the next webhook only after that, if it still wants any', async () => {
+  test('gets the next webhook only after the last attempt, and none after a 410', async () => {
     const [head, next] = await webhooks();
     if (kind.state === 'disabled') {
       expect(next).toMatchObject({ event: { state: 'disabled', attempts: 0 }, attempts: [] });
       return;
     }
-    const fate = kind.unconnected ? { state, attempts: count } : { state: 'delivered', attempts: 1 };
-    expect(next!.event).toMatchObject({ sequence: 2, ...fate, next_attempt_at: null });
-    expect(next!.attempts).toHaveLength(fate.attempts);
+    const outcome = kind.unconnected ? { state, attempts: count } : { state: 'delivered', attempts: 1 };
+    expect(next!.event).toMatchObject({ sequence: 2, ...outcome, next_attempt_at: null });
+    expect(next!.attempts).toHaveLength(outcome.attempts);
     expect(next!.attempts[0]!.at.getTime()).toBeGreaterThanOrEqual(endOf(head!.attempts.at(-1)!) - ROUNDING_MS);
   });
 
-  test('has seen what is recorded, one connection an attempt, and no more', async () => {
+  test('sees one connection per recorded attempt and no other', async () => {
     const { receiver, bystander } = trial();
     expect(bystander?.connectedAt ?? []).toEqual([]);
     if (!receiver) return;
@@ -164,29 +166,29 @@ describe.each(Object.entries(KINDS))('a receiver that %s', (name, kind) => {
     expect(receiver.received.map(({ headers }) => [headers['webhook-id'], headers['webhook-timestamp']])).toEqual(
       kind.unconnected ? [] : sent.map(({ event, at }) => [event.id, String(Math.floor(at.getTime() / 1000))]),
     );
-    await until(() => receiver.sockets.every(({ destroyed }) => destroyed), 'the worker has hung up');
-    // What it did not read is in the kernel's buffers.
+    await until(() => receiver.sockets.every(({ destroyed }) => destroyed), 'the worker has closed its connections');
+    // Bytes that the worker did not read are in the kernel's buffers.
     for (const { bytesWritten } of receiver.sockets) expect(bytesWritten).toBeLessThan(16 * 1024 * 1024);
   });
 });
 
-test('a live webhook among them all comes promptly', () => {
+test('failing receivers do not hold up the webhooks of a working one', () => {
   expect(slowestLiveMs).toBeLessThan(LATE_MS);
 });
 
-test('twenty receivers that send as much as they can take little memory of the worker, and hold up no one', async () => {
+test('twenty endless responses use little memory of the worker and hold up no other webhook', async () => {
   const kinds = Object.values(KINDS).filter(({ floods }) => floods);
   const floods = await Promise.all(Array.from({ length: 20 }, (_, index) => openTrial(kinds[index % kinds.length]!)));
   expect(await besideLiveWebhooks('twenty floods', () => runTrials(floods))).toBeLessThan(LATE_MS);
   const sent = (await Promise.all(floods.map(({ orderId }) => webhooksOf(stack.db, orderId)))).flat();
-  // Of four kinds three fail all attempts at the first webhook; all else gets through at once.
+  // Three of the four kinds fail all attempts at the first webhook. Every other webhook takes one attempt.
   expect(sent.flatMap(({ attempts }) => attempts)).toHaveLength(15 * DELAYS.length + 5 + 20);
   const { before, peak } = memory.read();
   process.stdout.write(`the worker had ${before} MB resident, and ${peak} MB at its peak\n`);
   expect(peak - before).toBeLessThan(200);
 });
 
-test('after all that the worker has nothing to complain of, and leaves when it is asked to', async () => {
+test('the worker has logged no error and exits with code 0 on SIGTERM', async () => {
   await worker.signal('SIGTERM');
   expect(worker.exitCode()).toBe(0);
   expect(worker.lines.filter((line) => /"level":"(error|fatal)"/.test(line))).toEqual([]);

@@ -3,7 +3,7 @@ import { getOrderQuery } from '../../workflows/messages';
 import type { Stack } from './stack';
 import { until } from './until';
 
-/** Creates an order whose workflow runs, and takes it through `events`. */
+/** Creates an order, waits until its workflow runs, and reports `events`. Returns the order's id. */
 export async function openOrder(
   { api, client }: Stack,
   data: Record<string, unknown> = {},
@@ -24,7 +24,7 @@ export async function isRunning(client: Stack['client'], id: string): Promise<bo
   return (await statusOf(client, id)) === 'RUNNING';
 }
 
-/** The state of the newest run of an order's workflow; undefined where there is none. */
+/** Returns the status of the latest run of an order's workflow, or undefined if it has none. */
 export async function statusOf(client: Stack['client'], id: string): Promise<string | undefined> {
   return client.workflow
     .getHandle(`order-${id}`)
@@ -35,6 +35,7 @@ export async function statusOf(client: Stack['client'], id: string): Promise<str
     );
 }
 
+/** Returns the order as its workflow's query shows it. */
 export function shownBy(client: Stack['client'], id: string): Promise<Order | null> {
   return client.workflow.getHandle(`order-${id}`).query(getOrderQuery);
 }
@@ -56,7 +57,7 @@ export async function timelineOf({ db }: Pick<Stack, 'db'>, id: string): Promise
   return rows;
 }
 
-/** Every run that an order's workflow ever had. */
+/** Lists the run ids of an order's workflow. Visibility lags behind by up to a second. */
 export async function runsOf({ client }: Pick<Stack, 'client'>, id: string): Promise<string[]> {
   const runs: string[] = [];
   for await (const { runId } of client.workflow.list({ query: `WorkflowId = "order-${id}"` })) runs.push(runId);

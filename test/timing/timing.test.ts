@@ -2,21 +2,19 @@ import { missingThings, MALFORMED, pathOf, thingsOf } from '../support/accounts'
 import type { Things } from '../support/accounts';
 import { MATRIX, parametersOf } from '../support/authorization-matrix';
 import type { Whose } from '../support/authorization-matrix';
-import type { Stack } from '../support/stack';
-import { createSeller, startStack } from '../support/stack';
+import { createSeller, useStack } from '../support/stack';
 
-/** `npm run timing` makes 2,000 for each. */
+/** Calls per route and parameter. */
 const CALLS = Number(process.env.TIMING_CALLS ?? 200);
-/** Chance alone goes beyond this once in 1.7 million times. */
-const SURE = 5;
+/** A z-score that chance alone exceeds once in 1.7 million samples. */
+const SIGNIFICANT_Z = 5;
 const SETS = 5;
 
 jest.setTimeout(300_000);
 
-let stack: Stack;
+const stack = useStack();
 let sets: Record<Whose, Things>[];
 beforeAll(async () => {
-  stack = await startStack();
   const own = await thingsOf(stack, stack.seller);
   sets = [];
   for (let count = 0; count < SETS; count++) {
@@ -24,12 +22,11 @@ beforeAll(async () => {
     sets.push({ own, "another's": others, missing: missingThings(), malformed: MALFORMED });
   }
 });
-afterAll(() => stack.stop());
 
-/** Durations in ms of calls of two kinds. */
+/** Durations in ms of two kinds of calls. */
 type Samples = [number[], number[]];
 
-/** How long one call takes, in ms. */
+/** Returns the duration of one call in ms. */
 async function time(route: string, parameter: string, whose: Whose, index: number): Promise<number> {
   const body = MATRIX[route]!.body?.();
   const path = pathOf(route, sets[index % SETS]!, whose, parameter);
@@ -40,10 +37,7 @@ async function time(route: string, parameter: string, whose: Whose, index: numbe
   return duration;
 }
 
-/**
- * Times calls of two kinds in an order drawn by lot, one at a time. The lot makes the test fair whatever else the machine
- * does: both kinds meet the same load.
- */
+/** Times two kinds of calls one at a time. Their order is random, so load on the machine affects both kinds alike. */
 async function sample(
   samples: Samples,
   route: string,
@@ -51,16 +45,16 @@ async function sample(
   kinds: [Whose, Whose],
   calls: number,
 ): Promise<void> {
-  const drawn = Array.from({ length: calls }, (_, index) => ({ index, lot: Math.random() })).sort(
-    (a, b) => a.lot - b.lot,
+  const shuffled = Array.from({ length: calls }, (_, index) => ({ index, rank: Math.random() })).sort(
+    (a, b) => a.rank - b.rank,
   );
-  for (const { index } of drawn) {
+  for (const { index } of shuffled) {
     const side = (index % 2) as 0 | 1;
     samples[side].push(await time(route, parameter, kinds[side], Math.floor(index / 2)));
   }
 }
 
-/** By how many standard deviations the ranks of `a` lie above what they are where `a` and `b` are alike (Mann-Whitney U). */
+/** Mann-Whitney U test: the z-score of the ranks of `a` if `a` and `b` have the same distribution. */
 function mannWhitneyZ(a: number[], b: number[]): number {
   const sorted = [...a.map((value) => ({ value, own: true })), ...b.map((value) => ({ value, own: false }))].sort(
     (x, y) => x.value - y.value,
@@ -72,25 +66,25 @@ function mannWhitneyZ(a: number[], b: number[]): number {
   return (u - mean) / Math.sqrt((a.length * b.length * (a.length + b.length + 1)) / 12);
 }
 
-const rows = Object.entries(MATRIX)
+const ROUTES = Object.entries(MATRIX)
   .filter(([, { kind }]) => kind === 'seller')
   .flatMap(([route]) => parametersOf(route).map((parameter): [string, string] => [route, parameter]));
 
-const GET_ORDER = rows.find(([route]) => /^GET .*edge\/ecommerce\/order\/:orderId$/.test(route))!;
+const GET_ORDER = ROUTES.find(([route]) => /^GET .*edge\/ecommerce\/order\/:orderId$/.test(route))!;
 
-test('a call that makes one query less is told by its time', async () => {
-  // A busy machine hides it behind its noise, but not for ever: as many calls as it takes.
+test('the measurement detects a call that makes one query less', async () => {
+  // On a noisy machine the difference needs more calls to show.
   const samples: Samples = [[], []];
-  for (let calls = 0; calls < 8000 && mannWhitneyZ(...samples) <= SURE; calls += 500) {
+  for (let calls = 0; calls < 8000 && mannWhitneyZ(...samples) <= SIGNIFICANT_Z; calls += 500) {
     await sample(samples, ...GET_ORDER, ['missing', 'malformed'], 500);
   }
-  expect(mannWhitneyZ(...samples)).toBeGreaterThan(SURE);
+  expect(mannWhitneyZ(...samples)).toBeGreaterThan(SIGNIFICANT_Z);
 });
 
-test.each(rows)('%s: another’s :%s takes as long as a missing one', async (route, parameter) => {
+test.each(ROUTES)('%s takes the same time for another seller’s :%s as for a missing one', async (route, parameter) => {
   const samples: Samples = [[], []];
   await sample(samples, route, parameter, ["another's", 'missing'], CALLS);
   const z = mannWhitneyZ(...samples);
   if (CALLS >= 2000) console.log(`${route} :${parameter}, ${CALLS} calls: z = ${z.toFixed(2)}`);
-  expect(Math.abs(z)).toBeLessThan(SURE);
+  expect(Math.abs(z)).toBeLessThan(SIGNIFICANT_Z);
 });
