@@ -126,11 +126,7 @@ export async function createScene(plan: Plan): Promise<Scene> {
 }
 
 function startWorker(stack: Stack, address: string): Promise<ServiceProcess> {
-  return startProcess('worker', {
-    ...stack.env,
-    TEMPORAL_ADDRESS: address,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
-  });
+  return startProcess('worker', { ...stack.env, TEMPORAL_ADDRESS: address });
 }
 
 /** Repeats a report that gets a 503, like the checkout. */

@@ -4,32 +4,36 @@ import path from 'node:path';
 import type { Api } from '../support/api';
 import { apiOf } from '../support/api';
 import { LATE_MS, ROUNDING_MS, SLACK_MS, endOf, expectKind, expectOnSchedule, webhooksOf } from '../support/attempts';
-import type { FailingReceiver } from '../support/failing-answers';
-import { DELAYS, TIMEOUT_MS } from '../support/failing-answers';
+import type { FailingReceiver } from '../support/failing-responses';
+import { DELAYS, TIMEOUT_MS } from '../support/failing-responses';
 import type { Kind } from '../support/failing-receivers';
 import { KINDS, otherHost } from '../support/failing-receivers';
 import { watchMemory } from '../support/memory';
 import { openOrder } from '../support/orders';
 import type { ServiceProcess } from '../support/processes';
 import { killProcesses, startProcess } from '../support/processes';
-import type { Receiver } from '../support/receiver';
-import { startReceiver } from '../support/receiver';
-import type { Stack } from '../support/stack';
-import { createSeller, startStack } from '../support/stack';
+import { useReceiver } from '../support/receiver';
+import { createSeller, useStack } from '../support/stack';
 import { until } from '../support/until';
 import { stopReceivers } from '../unit/webhooks/receivers';
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 interface Trial extends FailingReceiver {
   kind: Kind;
   orderId: string;
 }
 
+// The worker ends before the stack drops its database.
+afterAll(killProcesses);
+const stack = useStack({
+  worker: false,
+  env: { WEBHOOK_RETRY_DELAYS: DELAYS.join(','), WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS) },
+});
+const receiver = useReceiver();
 let dataDir: string;
-let stack: Stack;
 let worker: ServiceProcess;
-let live: { api: Api; receiver: Receiver };
+let liveApi: Api;
 let memory: ReturnType<typeof watchMemory>;
 let slowestLiveMs: number;
 const trials = new Map<string, Trial>();
@@ -38,17 +42,11 @@ const trials = new Map<string, Trial>();
 beforeAll(async () => {
   dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-receivers-'));
   writeFileSync(path.join(dataDir, 'other-host.pem'), otherHost.cert);
-  stack = await startStack({
-    worker: false,
-    env: { WEBHOOK_RETRY_DELAYS: DELAYS.join(','), WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS) },
-  });
   worker = await startProcess('worker', {
     ...stack.env,
-    TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS!,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
     NODE_EXTRA_CA_CERTS: path.join(dataDir, 'other-host.pem'),
   });
-  live = { api: await apiOfNewSeller(), receiver: await startReceiver() };
+  liveApi = await apiOfNewSeller();
   await sendLiveWebhook();
   memory = watchMemory(worker.pid);
   for (const [name, kind] of Object.entries(KINDS)) trials.set(name, await openTrial(kind));
@@ -57,9 +55,6 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await killProcesses();
-  await stack.stop();
-  await live.receiver.stop();
   await stopReceivers();
   rmSync(dataDir, { recursive: true, force: true });
 });
@@ -112,10 +107,10 @@ async function besideLiveWebhooks(what: string, work: () => Promise<void>): Prom
 
 /** Returns the ms from an order's change to the arrival of its webhook. */
 async function sendLiveWebhook(): Promise<number> {
-  const id = await openOrder({ ...stack, api: live.api }, { webhook_url: live.receiver.url });
+  const id = await openOrder({ ...stack, api: liveApi }, { webhook_url: receiver.url });
   const changedAt = Date.now();
-  await live.api.progress(id, 'failed');
-  const came = () => live.receiver.deliveries.find(({ body }) => body.data.order.id === id);
+  await liveApi.progress(id, 'failed');
+  const came = () => receiver.deliveries.find(({ body }) => body.data.order.id === id);
   return (await until(came, 'the working receiver has got its webhook')).at - changedAt;
 }
 
@@ -152,23 +147,23 @@ describe.each(Object.entries(KINDS))('a receiver that %s', (name, kind) => {
   });
 
   test('sees one connection per recorded attempt and no other', async () => {
-    const { receiver, bystander } = trial();
+    const { receiver: failing, bystander } = trial();
     expect(bystander?.connectedAt ?? []).toEqual([]);
-    if (!receiver) return;
+    if (!failing) return;
     const sent = (await webhooks()).flatMap(({ event, attempts }) =>
       attempts.map((attempt) => ({ event, ...attempt })),
     );
-    expect(receiver.connectedAt).toHaveLength(sent.length);
+    expect(failing.connectedAt).toHaveLength(sent.length);
     for (const [index, attempt] of sent.entries()) {
-      expect(receiver.connectedAt[index]).toBeGreaterThanOrEqual(attempt.at.getTime() - ROUNDING_MS);
-      expect(receiver.connectedAt[index]).toBeLessThan(endOf(attempt) + SLACK_MS);
+      expect(failing.connectedAt[index]).toBeGreaterThanOrEqual(attempt.at.getTime() - ROUNDING_MS);
+      expect(failing.connectedAt[index]).toBeLessThan(endOf(attempt) + SLACK_MS);
     }
-    expect(receiver.received.map(({ headers }) => [headers['webhook-id'], headers['webhook-timestamp']])).toEqual(
+    expect(failing.received.map(({ headers }) => [headers['webhook-id'], headers['webhook-timestamp']])).toEqual(
       kind.unconnected ? [] : sent.map(({ event, at }) => [event.id, String(Math.floor(at.getTime() / 1000))]),
     );
-    await until(() => receiver.sockets.every(({ destroyed }) => destroyed), 'the worker has closed its connections');
+    await until(() => failing.sockets.every(({ destroyed }) => destroyed), 'the worker has closed its connections');
     // Bytes that the worker did not read are in the kernel's buffers.
-    for (const { bytesWritten } of receiver.sockets) expect(bytesWritten).toBeLessThan(16 * 1024 * 1024);
+    for (const { bytesWritten } of failing.sockets) expect(bytesWritten).toBeLessThan(16 * 1024 * 1024);
   });
 });
 

@@ -15,7 +15,7 @@ import type { Stack } from '../support/stack';
 import { startStack } from '../support/stack';
 import { until } from '../support/until';
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 let dataDir: string;
 let temporal: TemporalServer;
@@ -38,11 +38,7 @@ afterAll(async () => {
 });
 
 function startWorkerProcess(address = temporal.address): Promise<ServiceProcess> {
-  return startProcess('worker', {
-    ...stack.env,
-    TEMPORAL_ADDRESS: address,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
-  });
+  return startProcess('worker', { ...stack.env, TEMPORAL_ADDRESS: address });
 }
 
 test('orders created while Temporal is down all run once Temporal is up, each in one workflow run', async () => {
@@ -70,11 +66,7 @@ test('the sweep starts the workflow of an order whose API process was killed bef
   // The API's calls to Temporal never return, so the kill always comes before the start of the workflow.
   const proxy = await startProxy(temporal.address);
   proxy.blackHole();
-  const server = await startProcess('server', {
-    ...stack.env,
-    TEMPORAL_ADDRESS: proxy.address,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
-  });
+  const server = await startProcess('server', { ...stack.env, TEMPORAL_ADDRESS: proxy.address });
   const doomed = apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey);
   const created = await doomed.create();
   await server.signal('SIGKILL');
@@ -181,9 +173,8 @@ async function saveWaits(): Promise<boolean> {
 }
 
 test('two API processes and two workers share the load, and the log of the API that served a request has its id', async () => {
-  const env = { ...stack.env, TEMPORAL_ADDRESS: temporal.address, TEMPORAL_NAMESPACE: stack.temporal.namespace! };
   const workers = await Promise.all([startWorkerProcess(), startWorkerProcess()]);
-  const servers = await Promise.all([startProcess('server', env), startProcess('server', env)]);
+  const servers = await Promise.all([startProcess('server', stack.env), startProcess('server', stack.env)]);
   const apis = servers.map(({ port }) => apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey));
   const same = order();
   const answers = await Promise.all(

@@ -8,22 +8,19 @@ import { killProcesses, startProcess } from '../support/processes';
 import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
+// The processes end before the stack drops their database.
+afterAll(killProcesses);
 const stack = useStack();
 /** Two API processes on one database. */
 let apis: Api[];
 beforeAll(async () => {
   apis = (await Promise.all([startApi(), startApi()])).map(({ api }) => api);
 });
-afterAll(killProcesses);
 
 async function startApi(): Promise<{ process: ServiceProcess; api: Api }> {
-  const server = await startProcess('server', {
-    ...stack.env,
-    TEMPORAL_ADDRESS: process.env.TEST_TEMPORAL_ADDRESS!,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
-  });
+  const server = await startProcess('server', stack.env);
   return {
     process: server,
     api: apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey),
@@ -36,10 +33,14 @@ const atOnce = (count: number, call: (api: Api, index: number) => Promise<Answer
   Promise.all(Array.from({ length: count }, (_, index) => call(apis[index % 2]!, index)));
 /** Repeats a call that got a 503: on a busy machine some calls wait too long for a connection to Postgres. */
 const settled = (call: () => Promise<Answer>): Promise<Answer> =>
-  until(async () => {
-    const answer = await call();
-    return answer.status === 503 ? undefined : answer;
-  }, 'the call gets another status than 503');
+  until(
+    async () => {
+      const answer = await call();
+      return answer.status === 503 ? undefined : answer;
+    },
+    'the call gets another status than 503',
+    60_000,
+  );
 const isReplay = ({ headers }: Answer): boolean => headers.get('Idempotency-Replayed') === 'true';
 
 /** Returns the orders with a reference, oldest first. */

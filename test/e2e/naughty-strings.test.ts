@@ -6,7 +6,7 @@ import { useReceiver } from '../support/receiver';
 import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
 const stack = useStack();
 const receiver = useReceiver();

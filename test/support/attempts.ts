@@ -1,5 +1,5 @@
 import type { Db } from '../../src/db/pool';
-import { DELAYS, TIMEOUT_MS } from './failing-answers';
+import { DELAYS, TIMEOUT_MS } from './failing-responses';
 import type { Kind } from './failing-receivers';
 
 /** Allowed difference between two clocks that are read one after the other and rounded. */

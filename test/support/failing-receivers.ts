@@ -1,22 +1,22 @@
 import type { AttemptError } from '../../src/webhooks/attempt';
 import { selfSigned } from '../unit/webhooks/self-signed';
-import type { Start } from './failing-answers';
+import type { Start } from './failing-responses';
 import {
-  answering,
-  asking,
+  failingWith,
+  failingWithRetryAfter,
   bomb,
   drip,
   endless,
   hugeHeaders,
-  inSeconds,
-  late,
+  retryInSeconds,
+  afterTimeout,
   overTls,
-  plainWhereTls,
-  redirectingInwards,
-  refusing,
+  plainAtHttps,
+  redirectingToPrivate,
+  refusingConnections,
   unknownHost,
-  untilDate,
-} from './failing-answers';
+  retryAtDate,
+} from './failing-responses';
 
 /** A certificate that the worker trusts, for a host name that no receiver has. */
 export const otherHost = selfSigned('other.example');
@@ -39,46 +39,50 @@ export interface Kind {
 
 /** The ways in which a receiver can fail, as the end of a sentence: "a receiver that …". */
 export const KINDS: Record<string, Kind> = {
-  'responds with 200 after the timeout': { start: answering(late), error: 'timeout', slow: true },
-  'responds with 500': { start: answering((to) => to.writeHead(500).end()), status: 500, error: 'http_status' },
+  'responds with 200 after the timeout': { start: failingWith(afterTimeout), error: 'timeout', slow: true },
+  'responds with 500': { start: failingWith((to) => to.writeHead(500).end()), status: 500, error: 'http_status' },
   'responds with 429 and a Retry-After in seconds': {
-    start: asking(429, inSeconds),
+    start: failingWithRetryAfter(429, retryInSeconds),
     status: 429,
     error: 'http_status',
   },
-  'responds with 429 and a Retry-After date': { start: asking(429, untilDate), status: 429, error: 'http_status' },
+  'responds with 429 and a Retry-After date': {
+    start: failingWithRetryAfter(429, retryAtDate),
+    status: 429,
+    error: 'http_status',
+  },
   'responds with 503 and a Retry-After in seconds': {
-    start: asking(503, inSeconds),
+    start: failingWithRetryAfter(503, retryInSeconds),
     status: 503,
     error: 'http_status',
   },
   'responds with 410': {
-    start: answering((to) => to.writeHead(410).end()),
+    start: failingWith((to) => to.writeHead(410).end()),
     ...{ status: 410, error: 'http_status', state: 'disabled' },
   },
-  'redirects to a private address': { start: redirectingInwards, status: 302, error: 'redirect' },
+  'redirects to a private address': { start: redirectingToPrivate, status: 302, error: 'redirect' },
   'redirects to the metadata service': {
-    start: answering((to) => to.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end()),
+    start: failingWith((to) => to.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end()),
     ...{ status: 302, error: 'redirect' },
   },
   'responds with 500 and an endless body': {
-    start: answering(endless(500)),
+    start: failingWith(endless(500)),
     ...{ status: 500, error: 'http_status', floods: true },
   },
   'responds with 200 and an endless body': {
-    start: answering(endless(200)),
+    start: failingWith(endless(200)),
     ...{ status: 200, state: 'delivered', floods: true },
   },
   'responds with 500 and a body of one byte per second': {
-    start: answering((to) => drip(to, to.writeHead(500), 'oh no')),
+    start: failingWith((to) => drip(to, to.writeHead(500), 'oh no')),
     ...{ status: 500, error: 'http_status', slow: true },
   },
   'responds with 200 and a body of one byte per second': {
-    start: answering((to) => drip(to, to.writeHead(200), 'thanks')),
+    start: failingWith((to) => drip(to, to.writeHead(200), 'thanks')),
     ...{ status: 200, state: 'delivered', slow: true },
   },
   'sends headers of one byte per second': {
-    start: answering((to) => drip(to, to.socket!, 'HTTP/1.1 200 OK\r\n')),
+    start: failingWith((to) => drip(to, to.socket!, 'HTTP/1.1 200 OK\r\n')),
     ...{ error: 'timeout', slow: true },
   },
   'has a self-signed certificate': {
@@ -89,18 +93,18 @@ export const KINDS: Record<string, Kind> = {
     start: overTls(otherHost),
     ...{ error: 'tls', detail: /does not match certificate's altnames/, unconnected: true },
   },
-  'responds without TLS at an https URL': { start: plainWhereTls, error: 'tls', unconnected: true },
+  'responds without TLS at an https URL': { start: plainAtHttps, error: 'tls', unconnected: true },
   'has an unknown host name': { start: unknownHost, error: 'dns', unconnected: true },
-  'refuses the connection': { start: refusing, error: 'refused', unconnected: true },
+  'refuses the connection': { start: refusingConnections, error: 'refused', unconnected: true },
   'resets the connection after the request': {
-    start: answering((to) => void to.socket?.resetAndDestroy()),
+    start: failingWith((to) => void to.socket?.resetAndDestroy()),
     error: 'reset',
   },
-  'never responds': { start: answering(() => undefined), error: 'timeout', slow: true },
+  'never responds': { start: failingWith(() => undefined), error: 'timeout', slow: true },
   'responds with another protocol': {
-    start: answering((to) => void to.socket?.end('SSH-2.0-OpenSSH_9.0\r\n')),
+    start: failingWith((to) => void to.socket?.end('SSH-2.0-OpenSSH_9.0\r\n')),
     error: 'invalid_response',
   },
-  'responds with 1 MB of headers': { start: answering(hugeHeaders), error: 'invalid_response', floods: true },
-  'responds with a gzip bomb': { start: answering(bomb), status: 500, error: 'http_status', floods: true },
+  'responds with 1 MB of headers': { start: failingWith(hugeHeaders), error: 'invalid_response', floods: true },
+  'responds with a gzip bomb': { start: failingWith(bomb), status: 500, error: 'http_status', floods: true },
 };

@@ -1,18 +1,22 @@
+import { findOrder } from '../../src/db/orders';
 import type { Order } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
 import type { Stack } from './stack';
 import { until } from './until';
 
-/** Creates an order, waits until its workflow runs, and reports `events`. Returns the order's id. */
+/**
+ * Creates an order, waits until its workflow is started and the row says so, and reports `events`. Without the second wait
+ * the row would change during the test. Returns the order's id.
+ */
 export async function openOrder(
-  { api, client }: Stack,
+  { api, db }: Pick<Stack, 'api' | 'db'>,
   data: Record<string, unknown> = {},
   events: readonly string[] = [],
 ): Promise<string> {
   const { body, status, text } = await api.create(data);
   if (status !== 201) throw new Error(text);
   const { id } = body.data;
-  await until(() => isRunning(client, id), 'the workflow runs');
+  await until(async () => (await findOrder(db, id))?.started, 'the row says that the workflow is started');
   for (const event of events) {
     const answer = await api.progress(id, event);
     if (answer.status !== 200) throw new Error(answer.text);

@@ -50,6 +50,7 @@ export interface Stack {
   client: Client;
   temporal: ClientConnectConfig;
   seller: TestSeller;
+  /** The settings of this service, also for processes that join it. */
   env: Record<string, string>;
   startWorker(): Promise<void>;
   stopWorker(): Promise<void>;
@@ -73,7 +74,13 @@ export async function startStack({
   const temporal = { connectionOptions: { address }, namespace: `test-${randomBytes(6).toString('hex')}` };
   const client = createTemporalClient(temporal);
   await ensureNamespace(client);
-  const allEnv = { ...QUICK, DATABASE_URL: database.url, ...env };
+  const allEnv = {
+    ...QUICK,
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    ...env,
+  };
   const config = loadConfig(allEnv);
   const server = await startServer(config, temporal, log);
   const seller = await createSeller(database.db);

@@ -21,7 +21,7 @@ export interface FailingReceiver {
 export type Start = () => Promise<FailingReceiver>;
 
 /** Fails all attempts at an order's first webhook, then responds 200. */
-export function answering(fail: (to: ServerResponse) => void): Start {
+export function failingWith(fail: (response: ServerResponse) => void): Start {
   return async () => {
     const receiver: Receiver = await startReceiver((_request, response) => {
       if (receiver.received.length > DELAYS.length) response.end();
@@ -32,31 +32,31 @@ export function answering(fail: (to: ServerResponse) => void): Start {
 }
 
 /** Responds 429 or 503 with a Retry-After header. */
-export function asking(status: number, when: () => { header: string; notBefore: number }): Start {
+export function failingWithRetryAfter(status: number, when: () => { header: string; notBefore: number }): Start {
   return async () => {
     const notBefore: number[] = [];
-    const start = answering((to) => {
+    const start = failingWith((response) => {
       const retryAfter = when();
       notBefore.push(retryAfter.notBefore);
-      to.writeHead(status, { 'retry-after': retryAfter.header }).end();
+      response.writeHead(status, { 'retry-after': retryAfter.header }).end();
     });
     return { ...(await start()), notBefore };
   };
 }
 
-export function inSeconds() {
+export function retryInSeconds() {
   return { header: '1', notBefore: Date.now() + 1000 };
 }
 
-export function untilDate() {
+export function retryAtDate() {
   const notBefore = Math.ceil(Date.now() / 1000) * 1000 + 1000;
   return { header: new Date(notBefore).toUTCString(), notBefore };
 }
 
-export async function redirectingInwards(): Promise<FailingReceiver> {
+export async function redirectingToPrivate(): Promise<FailingReceiver> {
   const bystander = await startReceiver((_request, response) => response.end());
   const location = `http://127.0.0.1:${bystander.port}/latest/meta-data/`;
-  return { ...(await answering((to) => to.writeHead(302, { location }).end())()), bystander };
+  return { ...(await failingWith((response) => response.writeHead(302, { location }).end())()), bystander };
 }
 
 export function overTls(certificate: { key: string; cert: string }): Start {
@@ -66,12 +66,12 @@ export function overTls(certificate: { key: string; cert: string }): Start {
   };
 }
 
-export async function plainWhereTls(): Promise<FailingReceiver> {
+export async function plainAtHttps(): Promise<FailingReceiver> {
   const receiver = await startReceiver((_request, response) => response.end());
   return { url: `https://127.0.0.1:${receiver.port}/`, receiver };
 }
 
-export async function refusing(): Promise<FailingReceiver> {
+export async function refusingConnections(): Promise<FailingReceiver> {
   return { url: `http://127.0.0.1:${await closedPort()}/` };
 }
 
@@ -79,7 +79,7 @@ export function unknownHost(): Promise<FailingReceiver> {
   return Promise.resolve({ url: 'http://receiver.invalid/' });
 }
 
-export function late(response: ServerResponse): void {
+export function afterTimeout(response: ServerResponse): void {
   const timer = setTimeout(() => response.end(), TIMEOUT_MS + 500);
   response.on('close', () => clearTimeout(timer));
 }
