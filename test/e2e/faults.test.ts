@@ -6,6 +6,7 @@ import { freePort } from '../../tools/local-stack/ports';
 import type { TemporalServer } from '../../tools/local-stack/temporal-server';
 import { startTemporal } from '../../tools/local-stack/temporal-server';
 import { isRunning, openOrder, runsOf, shownBy, timelineOf } from '../support/orders';
+import type { Answer } from '../support/api';
 import { apiOf, order } from '../support/api';
 import { statementsWaiting } from '../support/database';
 import type { ServiceProcess } from '../support/processes';
@@ -29,7 +30,8 @@ beforeAll(async () => {
   dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-faults-'));
   options = { dataDir, port: await freePort(), uiPort: 0, log: () => undefined, ui: false };
   temporal = await startTemporal(options);
-  stack = await startStack({ worker: false, address: temporal.address });
+  // A call whose worker is killed waits for the update timeout.
+  stack = await startStack({ worker: false, address: temporal.address, env: { UPDATE_TIMEOUT_MS: '5000' } });
 });
 afterAll(async () => {
   await stack.stop();
@@ -74,7 +76,7 @@ test('the sweep starts the workflow of an order whose API process was killed bef
   expect(created.status).toBe(201);
   const { id } = created.body.data;
   await until(() => isRunning(stack.client, id), 'the sweep has started the workflow');
-  expect((await stack.api.progress(id, 'signup_started')).body.data.status).toBe('PENDING');
+  expect((await reported(id)).body.data.status).toBe('PENDING');
   await worker.signal('SIGTERM');
 });
 
@@ -132,15 +134,7 @@ async function recover(id: string, answer: { status: number }): Promise<void> {
 async function agree(id: string, status: number): Promise<void> {
   // A 503 lets the caller repeat the call safely.
   expect([200, 503]).toContain(status);
-  const repeated = await until(
-    async () => {
-      const again = await stack.api.progress(id, 'signup_started');
-      return again.status === 200 ? again : undefined;
-    },
-    'the repeated call succeeds',
-    30_000,
-  );
-  expect(repeated.body.data.status).toBe('PENDING');
+  expect((await reported(id)).body.data.status).toBe('PENDING');
   expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual(['created', 'signup_started']);
   const shown = await until(
     () =>
@@ -148,12 +142,24 @@ async function agree(id: string, status: number): Promise<void> {
         (order) => (order?.version === 1 ? null : order),
         () => null,
       ),
-    'the workflow has caught up with the row',
-    30_000,
+    'the workflow has read the row',
+    60_000,
   );
   expect([shown.version, shown.status]).toEqual([2, 'PENDING']);
   expect(await timelineOf(stack, id)).toHaveLength(2);
   expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
+}
+
+/** Reports `signup_started`, again after each 503. */
+function reported(id: string): Promise<Answer> {
+  return until(
+    async () => {
+      const answer = await stack.api.progress(id, 'signup_started');
+      return answer.status === 200 ? answer : undefined;
+    },
+    'the report succeeds',
+    60_000,
+  );
 }
 
 async function lockRow(id: string): Promise<{ release(): Promise<void> }> {

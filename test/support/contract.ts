@@ -71,9 +71,9 @@ export function misfits(place: readonly string[], value: unknown): string[] {
 /** Finds the operation of a call. Returns `no method` if the path exists with other methods only. */
 export function operationAt(method: string, path: string): DocumentedOperation | 'no method' | undefined {
   const [pathname = ''] = path.split('?');
-  const there = operations.filter((one) => pattern(one.path).test(pathname));
-  if (there.length === 0) return undefined;
-  return there.find((one) => one.method === (method === 'HEAD' ? 'GET' : method)) ?? 'no method';
+  const candidates = operations.filter((one) => pattern(one.path).test(pathname));
+  if (candidates.length === 0) return undefined;
+  return candidates.find((one) => one.method === (method === 'HEAD' ? 'GET' : method)) ?? 'no method';
 }
 
 function pattern(path: string): RegExp {
@@ -86,8 +86,7 @@ export function expectDocumented(method: string, path: string, answer: Answer): 
   if (found === undefined || (found === 'no method' && method === 'OPTIONS')) return;
   const place = found === 'no method' ? ['components', 'responses', 'MethodNotAllowed'] : answerPlace(found, answer);
   const wrong = [...wrongHeaders(place, answer), ...(method === 'HEAD' ? [] : wrongBody(place, answer))];
-  if (found === 'no method' && answer.status !== 405)
-    wrong.push('the service accepts a method that the document does not list');
+  if (found === 'no method' && answer.status !== 405) wrong.push('the document does not list the method');
   if (wrong.length > 0) {
     throw new Error(
       [`${method} ${path} ${answer.status} does not match the document:`, ...wrong, answer.text].join('\n  '),
