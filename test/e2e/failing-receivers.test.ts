@@ -93,15 +93,14 @@ async function settled(group: Trial[]): Promise<void> {
 /** Sends webhooks to the working receiver, one after the other, until `work` ends. Returns how many arrived before that. */
 async function besideLiveWebhooks(what: string, work: () => Promise<void>): Promise<number> {
   let working = true;
-  let arrived = 0;
   let slowestMs = 0;
-  const sendLive = async (): Promise<void> => {
-    while (working) {
+  const sendLive = async (): Promise<number> => {
+    for (let sent = 0; ; sent++) {
       slowestMs = Math.max(slowestMs, await sendLiveWebhook());
-      if (working) arrived++;
+      if (!working) return sent;
     }
   };
-  await Promise.all([work().finally(() => (working = false)), sendLive()]);
+  const [, arrived] = await Promise.all([work().finally(() => (working = false)), sendLive()]);
   process.stdout.write(
     `${arrived} webhooks to a working receiver arrived beside ${what}; the slowest took ${slowestMs} ms\n`,
   );

@@ -8,7 +8,8 @@ import { startTemporal } from '../../tools/local-stack/temporal-server';
 import { isRunning, openOrder, runsOf, shownBy, timelineOf } from '../support/orders';
 import type { Answer } from '../support/api';
 import { apiOf, order } from '../support/api';
-import { statementsWaiting } from '../support/database';
+import type { HeldTransaction } from '../support/database';
+import { holdTransaction, statementsWaiting } from '../support/database';
 import type { ServiceProcess } from '../support/processes';
 import { killProcesses, startProcess } from '../support/processes';
 import { startProxy } from '../support/proxy';
@@ -87,7 +88,7 @@ test('row, history and response agree after worker and Temporal were killed befo
   const answer = stack.api.progress(id, 'signup_started');
   await until(() => saveWaits(), 'the save waits for the row lock');
   await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
-  await lock.release();
+  await lock.commit();
   await recover(id, await answer);
 });
 
@@ -99,7 +100,7 @@ test('row, history and response agree after worker and Temporal were killed betw
   const answer = stack.api.progress(id, 'signup_started');
   await until(() => saveWaits(), 'the save waits for the row lock');
   proxy.blackHole();
-  await lock.release();
+  await lock.commit();
   await until(async () => (await timelineOf(stack, id)).length === 2, 'the save is committed');
   await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
   proxy.stop();
@@ -162,16 +163,8 @@ function reported(id: string): Promise<Answer> {
   );
 }
 
-async function lockRow(id: string): Promise<{ release(): Promise<void> }> {
-  const client = await stack.db.connect();
-  await client.query('begin');
-  await client.query('select from orders where id = $1 for update', [id]);
-  return {
-    async release() {
-      await client.query('commit');
-      client.release();
-    },
-  };
+function lockRow(id: string): Promise<HeldTransaction> {
+  return holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
 }
 
 async function saveWaits(): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Answer, Api } from '../support/api';
 import { apiOf } from '../support/api';
-import { statementsWaiting } from '../support/database';
+import { holdTransaction, statementsWaiting } from '../support/database';
 import { openOrder } from '../support/orders';
 import { expectProblem } from '../support/problems';
 import type { ServiceProcess } from '../support/processes';
@@ -113,9 +113,7 @@ describe('an API process that is killed between the insert of a key and the comm
   /** Makes a create call wait, after it has inserted its key, for the seller's row; starts a second call; kills the first. */
   async function killed(key: string): Promise<Killed> {
     const doomed = await startApi();
-    const lock = await stack.db.connect();
-    await lock.query('begin');
-    await lock.query('select from seller where id = $1 for update', [stack.seller.id]);
+    const lock = await holdTransaction(stack.db, 'select from seller where id = $1 for update', [stack.seller.id]);
     const body = { body: { data: { amount: 10, reference: key } }, headers: { 'Idempotency-Key': key } };
     const first = doomed.api.create({}, body).catch(() => 'cut off');
     await waiting(1);
@@ -126,14 +124,7 @@ describe('an API process that is killed between the insert of a key and the comm
     await waiting(2);
     await doomed.process.signal('SIGKILL');
     expect(await first).toBe('cut off');
-    return {
-      second,
-      backend: rows[0]!.pid,
-      async release() {
-        await lock.query('rollback');
-        lock.release();
-      },
-    };
+    return { second, backend: rows[0]!.pid, release: lock.rollback };
   }
 
   test('leaves a complete order if Postgres commits, and the waiting call replays the response', async () => {

@@ -42,6 +42,23 @@ export async function statementsWaiting(db: Db, part: string): Promise<number> {
   return rowCount ?? 0;
 }
 
+export interface HeldTransaction {
+  commit: () => Promise<void>;
+  rollback: () => Promise<void>;
+}
+
+/** Runs a statement in a transaction that keeps its locks until `commit` or `rollback`. */
+export async function holdTransaction(db: Db, sql: string, values: unknown[] = []): Promise<HeldTransaction> {
+  const client = await db.connect();
+  const end = async (statement: string): Promise<void> => {
+    await client.query(statement);
+    client.release();
+  };
+  await client.query('begin');
+  await client.query(sql, values);
+  return { commit: () => end('commit'), rollback: () => end('rollback') };
+}
+
 async function administer(sql: string): Promise<void> {
   const url = new URL(process.env.TEST_DATABASE_URL!);
   url.pathname = '/postgres';
