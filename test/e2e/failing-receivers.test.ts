@@ -9,7 +9,7 @@ import { DELAYS, TIMEOUT_MS } from '../support/failing-responses';
 import type { Kind } from '../support/failing-receivers';
 import { KINDS, otherHost } from '../support/failing-receivers';
 import { watchMemory } from '../support/memory';
-import { openOrder } from '../support/orders';
+import { noWebhookPending, openOrder } from '../support/orders';
 import type { ServiceProcess } from '../support/processes';
 import { killProcesses, startProcess } from '../support/processes';
 import { useReceiver } from '../support/receiver';
@@ -85,9 +85,8 @@ async function change(group: Trial[], event: string): Promise<void> {
 }
 
 async function settled(group: Trial[]): Promise<void> {
-  const query = `select from webhook_event where state = 'pending' and order_id = any($1)`;
   const ids = group.map(({ orderId }) => orderId);
-  await until(async () => (await stack.db.query(query, [ids])).rowCount === 0, 'no webhook is pending', 120_000);
+  await until(() => noWebhookPending(stack, ids), 'no webhook is pending', 120_000);
 }
 
 /** Sends webhooks to the working receiver, one after the other, until `work` ends. Returns how many arrived before that. */

@@ -61,6 +61,12 @@ export async function timelineOf({ db }: Pick<Stack, 'db'>, id: string): Promise
   return rows;
 }
 
+/** Returns true if none of the orders has a webhook event in state `pending`. */
+export async function noWebhookPending({ db }: Pick<Stack, 'db'>, orderIds: readonly string[]): Promise<boolean> {
+  const query = `select from webhook_event where state = 'pending' and order_id = any($1)`;
+  return (await db.query(query, [orderIds])).rowCount === 0;
+}
+
 /** Lists the run ids of an order's workflow. Visibility lags behind by up to a second. */
 export async function runsOf({ client }: Pick<Stack, 'client'>, id: string): Promise<string[]> {
   const runs: string[] = [];
