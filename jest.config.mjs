@@ -18,12 +18,13 @@ const project = (name, setup = {}) => ({
       { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
     ],
   },
-  testTimeout: 30_000,
   ...setup,
 });
 
 /** @type {import('jest').Config} */
 export default {
   maxWorkers: 2,
+  // Jest ignores this setting in a project.
+  testTimeout: 30_000,
   projects: [project('unit'), ...['integration', 'e2e', 'chaos', 'timing'].map((name) => project(name, STACK))],
 };

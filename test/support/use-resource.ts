@@ -9,14 +9,15 @@ export function useResource<T extends object>(
 ): T {
   const resource = {} as T;
   const [before, after] = scope === 'file' ? [beforeAll, afterAll] : [beforeEach, afterEach];
-  let started: T | undefined;
+  let starting: Promise<T> | undefined;
   before(async () => {
-    started = await start();
-    Object.assign(resource, started);
+    starting = start();
+    Object.assign(resource, await starting);
   });
   after(async () => {
+    // If the start has timed out, this waits for it, so that nothing outlives the tests.
+    const started = await starting?.catch(() => undefined);
     if (started) await stop(started);
-    started = undefined;
   });
   return resource;
 }
