@@ -1,7 +1,7 @@
 import eslint from '@eslint/js';
 import tseslint from 'typescript-eslint';
 
-/** What a replay of a workflow would find changed, or a sandbox not find at all. */
+/** Globals that differ between a workflow's run and its replay, or that the workflow sandbox does not have. */
 const NOT_IN_WORKFLOWS = ['process', 'Buffer', 'fetch', 'performance', 'crypto', 'require', 'setInterval', 'Intl'];
 
 export default tseslint.config(
@@ -22,7 +22,7 @@ export default tseslint.config(
     },
   },
   {
-    // What runs in production speaks through its logger.
+    // Production code writes through its logger.
     files: ['src/{api,checkout,contracts,db,domain,lender,orders,webhooks}/**', 'workflows/**', 'activities/**'],
     rules: { 'no-console': 'error' },
   },
@@ -34,13 +34,13 @@ export default tseslint.config(
         'error',
         ...['toLocaleString', 'toLocaleDateString', 'toLocaleTimeString', 'localeCompare'].map((property) => ({
           property,
-          message: 'It depends on the machine; workflow code may not.',
+          message: 'The result depends on the machine, and workflow code must be deterministic.',
         })),
       ],
     },
   },
   {
-    // Answers of the service under test are JSON of the contract: the tests look at them as they came.
+    // Tests read the service's JSON responses without types.
     files: ['test/**/*.ts'],
     rules: {
       '@typescript-eslint/no-explicit-any': 'off',
@@ -54,7 +54,7 @@ export default tseslint.config(
         'error',
         {
           selector: 'MemberExpression[object.name=/^(describe|it|test)$/][property.name="only"]',
-          message: 'A forgotten one leaves all other tests of the file out.',
+          message: '`only` skips all other tests of the file.',
         },
       ],
     },

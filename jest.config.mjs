@@ -1,9 +1,16 @@
-/** @type {import('jest').Config} */
-export default {
+/**
+ * The tiers of `npm test` (unit, integration, e2e) and the tests that have their own commands (chaos, timing). Jest runs
+ * a setup file once per run, so all projects that need Postgres and Temporal share one of each.
+ */
+const STACK = {
+  globalSetup: '<rootDir>/test/support/global-setup.ts',
+  globalTeardown: '<rootDir>/test/support/global-teardown.ts',
+};
+
+const project = (name, setup = {}) => ({
+  displayName: name,
   testEnvironment: 'node',
-  roots: ['<rootDir>/test'],
-  globalSetup: './test/support/global-setup.ts',
-  globalTeardown: './test/support/global-teardown.ts',
+  roots: [`<rootDir>/test/${name}`],
   testMatch: ['**/*.test.ts'],
   transform: {
     '^.+\\.ts$': [
@@ -11,6 +18,13 @@ export default {
       { jsc: { target: 'es2022', parser: { syntax: 'typescript' } }, module: { type: 'commonjs' } },
     ],
   },
-  testTimeout: 30_000,
+  ...setup,
+});
+
+/** @type {import('jest').Config} */
+export default {
   maxWorkers: 2,
+  // Jest ignores this setting in a project.
+  testTimeout: 30_000,
+  projects: [project('unit'), ...['integration', 'e2e', 'chaos', 'timing'].map((name) => project(name, STACK))],
 };

@@ -4,11 +4,11 @@ import { STEPS } from './moments';
 import type { Plan } from './plan';
 import { planOf } from './plan';
 import type { Scene } from './scene';
-import { setScene } from './scene';
+import { createScene } from './scene';
 
 /**
- * The worker is killed in the middle of deliveries, at each of their steps. By default each step once; `CHAOS_SEEDS=50`
- * for the full run, `CHAOS_SEED=17` to repeat one.
+ * Kills the worker during deliveries, at each of their steps. Default: one kill at each step. `CHAOS_SEEDS=50`
+ * makes 50 kills; `CHAOS_SEED=17` repeats one of them.
  */
 jest.setTimeout(300_000);
 
@@ -21,7 +21,7 @@ interface AttemptRow {
 }
 interface Kill {
   moment: string;
-  healedMs: number;
+  recoveredMs: number;
   duplicates: number;
 }
 const kills: Kill[] = [];
@@ -29,47 +29,50 @@ const kills: Kill[] = [];
 afterAll(async () => {
   await killProcesses();
   const lines = STEPS.flat().flatMap(({ name }) => {
-    const there = kills.filter(({ moment }) => moment === name);
-    if (there.length === 0) return [];
-    const duplicates = there.reduce((sum, kill) => sum + kill.duplicates, 0);
-    const longest = Math.max(...there.map(({ healedMs }) => healedMs));
-    return [`${there.length} when ${name}: ${duplicates} duplicates, healed in ${Math.round(longest / 1000)} s`];
+    const here = kills.filter(({ moment }) => moment === name);
+    if (here.length === 0) return [];
+    const duplicates = here.reduce((sum, kill) => sum + kill.duplicates, 0);
+    const longest = Math.max(...here.map(({ recoveredMs }) => recoveredMs));
+    return [`${here.length} when ${name}: ${duplicates} duplicates, recovered in ${Math.round(longest / 1000)} s`];
   });
   process.stdout.write(`${[`${kills.length} kills`, ...lines].join('\n  ')}\n`);
 });
 
-// Five at a time: most of a run is waiting.
+// Jest runs five of these at a time. A run mostly waits.
 test.concurrent.each(seeds.map(planOf))(
-  'seed $seed: killed when $moment.name, all webhooks come through',
+  'all webhooks arrive although the worker is killed when $moment.name (seed $seed)',
   async (plan) => {
-    const scene = await setScene(plan);
+    const scene = await createScene(plan);
     try {
       await scene.begin();
       await plan.moment.strike(scene);
-      const healedMs = await scene.heal();
+      const recoveredMs = await scene.recover();
       let duplicates = 0;
-      for (const order of scene.orders) duplicates += await expectThrough(scene, order, plan);
-      kills.push({ moment: plan.moment.name, healedMs, duplicates });
+      for (const order of scene.orders) duplicates += await expectDelivered(scene, order, plan);
+      kills.push({ moment: plan.moment.name, recoveredMs, duplicates });
     } finally {
       await scene.close();
     }
   },
 );
 
-/** @returns how many calls the receiver got beside the attempts that are written down */
-async function expectThrough(scene: Scene, order: string, plan: Plan): Promise<number> {
+/**
+ * Checks that every webhook of an order arrived and that nothing is left pending.
+ * @returns how many calls the receiver got in addition to the recorded attempts
+ */
+async function expectDelivered(scene: Scene, order: string, plan: Plan): Promise<number> {
   const { stack, receiver, victim, target } = scene;
   const events = await scene.eventsOf(order);
   const calls = receiver.calls.filter((call) => call.order === order);
-  const isGivenUp = (sequence: number): boolean =>
-    plan.moment.needs === 'to give way' && order === victim && sequence === target.sequence;
+  const isExhausted = (sequence: number): boolean =>
+    plan.moment.needs === 'a successor' && order === victim && sequence === target.sequence;
 
-  // Each change was made once, and is told by one webhook under one id with the same bytes.
+  // Each change happened once. All calls for its webhook have the same id and the same bytes.
   expect((await timelineOf(stack, order)).map(({ event }) => event)).toEqual(['created', ...plan.events]);
   expect(events.map(({ sequence, state }) => ({ sequence, state }))).toEqual(
     plan.events.map((_, index) => ({
       sequence: index + 1,
-      state: isGivenUp(index + 1) ? 'exhausted' : 'delivered',
+      state: isExhausted(index + 1) ? 'exhausted' : 'delivered',
     })),
   );
   for (const { id, sequence } of events) {
@@ -78,12 +81,12 @@ async function expectThrough(scene: Scene, order: string, plan: Plan): Promise<n
     expect(new Set(copies.map(({ text }) => text)).size).toBe(1);
   }
 
-  // In order, also the repeated ones, and one at a time.
+  // All calls, including repeated ones, arrive in order and never overlap.
   const sequences = calls.map(({ sequence }) => sequence);
   expect(sequences).toEqual(sequences.toSorted((a, b) => a - b));
   calls.slice(1).forEach((call, index) => expect(call.startedAt).toBeGreaterThanOrEqual(calls[index]!.endedAt));
 
-  // The attempts are numbered without a gap, and the last one says what became of the event.
+  // Attempt numbers have no gap, and the last attempt's status matches the event's state.
   for (const { id, state, attempts } of events) {
     const ends = state === 'delivered' ? 200 : 500;
     expect(await attemptsAt(scene, id)).toEqual(

@@ -1,32 +1,32 @@
 import type { Scene } from './scene';
 import * as strikes from './strikes';
 
-/** A moment of a delivery at which the worker is killed. */
+/** A moment during a delivery at which the worker is killed. */
 export interface Moment {
   name: string;
-  /** Calls for the victim's webhooks that are no attempt of their own; undefined where that is up to chance. */
+  /** How many calls for the victim's webhooks repeat an attempt. Undefined if that depends on timing. */
   duplicates?: number;
-  /** What the plan must provide. */
-  needs?: 'failures' | 'a load' | 'to give way';
+  /** What the plan must provide: failed attempts, several busy orders, or a later webhook to yield to. */
+  needs?: 'failures' | 'a load' | 'a successor';
   env?: Record<string, string>;
-  /** Brings the victim there, keeps it there, and kills the worker. */
+  /** Brings the victim to this moment, holds it there, and kills the worker. */
   strike: (scene: Scene) => Promise<void>;
 }
 
-/** Each step of a delivery with the moments to be killed at it; those that take longest to heal come first. */
+/** The steps of a delivery, each with the moments at which a kill can hit it. Slow recoveries come first. */
 export const STEPS: Moment[][] = [
   [
-    { name: 'an attempt is about to claim the lane', duplicates: 0, strike: strikes.claimWaits },
-    { name: 'an attempt has claimed the lane and sent nothing', duplicates: 0, strike: strikes.claimed },
+    { name: 'an attempt is about to take the delivery lease', duplicates: 0, strike: strikes.leaseWaits },
+    { name: 'an attempt has the delivery lease and has sent nothing', duplicates: 0, strike: strikes.leased },
   ],
-  [{ name: 'the receiver has not answered', duplicates: 1, strike: strikes.asked }],
-  [{ name: 'the receiver has answered and nobody has written it down', duplicates: 1, strike: strikes.answered }],
-  [{ name: 'the result is in Postgres and Temporal does not know', duplicates: 0, strike: strikes.recorded }],
+  [{ name: 'the receiver has not responded yet', duplicates: 1, strike: strikes.requested }],
+  [{ name: 'the receiver has responded and the result is not recorded', duplicates: 1, strike: strikes.responded }],
+  [{ name: 'the result is in Postgres and not in Temporal', duplicates: 0, strike: strikes.recorded }],
   [{ name: 'several orders are being delivered', needs: 'a load', strike: strikes.underLoad }],
   [
-    { name: 'the change is saved and Temporal does not know', duplicates: 0, strike: strikes.savedUntold },
+    { name: 'the change is in Postgres and not in Temporal', duplicates: 0, strike: strikes.savedOnly },
     {
-      name: 'the change is saved and its attempt waits for a slot',
+      name: 'the change is saved and its attempt waits for a worker slot',
       duplicates: 0,
       env: { WEBHOOK_CONCURRENCY: '1' },
       strike: strikes.unstarted,
@@ -34,7 +34,7 @@ export const STEPS: Moment[][] = [
   ],
   [
     {
-      name: 'the next attempt waits for its time',
+      name: 'the next attempt waits for its backoff',
       duplicates: 0,
       needs: 'failures',
       env: { WEBHOOK_RETRY_DELAYS: '0,4,4,4' },
@@ -43,22 +43,22 @@ export const STEPS: Moment[][] = [
   ],
   [
     {
-      name: 'a webhook is about to give way to a later one',
+      name: 'a webhook is about to yield to the next one',
       duplicates: 0,
-      needs: 'to give way',
-      strike: strikes.givingWay,
+      needs: 'a successor',
+      strike: strikes.yielding,
     },
     {
-      name: 'a webhook has given way to a later one and Temporal does not know',
+      name: 'a webhook has yielded to the next one in Postgres and not in Temporal',
       duplicates: 0,
-      needs: 'to give way',
-      strike: strikes.gaveWay,
+      needs: 'a successor',
+      strike: strikes.yielded,
     },
     {
-      name: 'a webhook is at its last attempt before it gives way',
+      name: 'a webhook makes its last attempt before it yields',
       duplicates: 1,
-      needs: 'to give way',
-      strike: strikes.asked,
+      needs: 'a successor',
+      strike: strikes.requested,
     },
   ],
 ];

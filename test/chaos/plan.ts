@@ -2,46 +2,46 @@ import { STANDARD_SCHEDULE } from '../../src/domain/retry-schedule';
 import type { Moment } from './moments';
 import { STEPS } from './moments';
 
-/** The lives of orders with one, two and three webhooks; each ends, and its workflow with it. */
-const LIVES = [['failed'], ['signup_started', 'declined'], ['signup_started', 'approved', 'completed']];
+/** Events of orders with one, two and three webhooks. The last event closes the order and completes its workflow. */
+const EVENT_SEQUENCES = [['failed'], ['signup_started', 'declined'], ['signup_started', 'approved', 'completed']];
 
-/** All that a seed decides about a run. Times in ms. */
+/** Everything that a seed decides about a run. */
 export interface Plan {
   seed: number;
   moment: Moment;
-  /** What each order goes through: one webhook an event. */
+  /** The events of each order. Each causes one webhook. */
   events: string[];
-  /** The webhook, and the attempt at it, under which the worker is killed. */
+  /** The worker is killed at this attempt of the victim's webhook with this sequence. */
   sequence: number;
   attempt: number;
-  /** The receiver fails the first calls for each webhook, this many. */
+  /** How many calls for each webhook the receiver fails first. */
   failures: number;
-  /** How long the receiver takes for an answer. */
+  /** The receiver's response time in ms. */
   answerMs: number;
-  /** From the moment until the kill. */
+  /** Time between reaching the moment and the kill. */
   killAfterMs: number;
-  /** Orders beside the victim, at whatever they happen to be. */
+  /** How many other orders are being delivered. */
   bystanders: number;
 }
 
-/** Consecutive seeds take the steps in turn, and each step the ways there are to it. */
+/** Consecutive seeds cycle through the steps, and through the moments of each step. */
 export function planOf(seed: number): Plan {
-  const ways = STEPS[seed % STEPS.length]!;
-  const moment = ways[Math.floor(seed / STEPS.length) % ways.length]!;
+  const moments = STEPS[seed % STEPS.length]!;
+  const moment = moments[Math.floor(seed / STEPS.length) % moments.length]!;
   const random = mulberry32(seed);
   const between = (min: number, max: number): number => min + Math.floor(random() * (max - min + 1));
-  const givesWay = moment.needs === 'to give way';
+  const yields = moment.needs === 'a successor';
   const isLoad = moment.needs === 'a load';
-  const later = givesWay || isLoad ? 1 : 0;
+  const later = yields || isLoad ? 1 : 0;
   const failing = moment.needs === 'failures' ? 1 : 0;
-  const events = LIVES[between(later, 2)]!;
+  const events = EVENT_SEQUENCES[between(later, 2)]!;
   const failures = between(isLoad ? 2 : failing, 2);
   return {
     seed,
     moment,
     events,
     sequence: between(1, events.length - later),
-    attempt: givesWay ? STANDARD_SCHEDULE.attemptsWithSuccessor : between(1, failures + 1 - failing),
+    attempt: yields ? STANDARD_SCHEDULE.attemptsWithSuccessor : between(1, failures + 1 - failing),
     failures,
     answerMs: between(0, 200),
     killAfterMs: between(0, 1000),
@@ -49,7 +49,7 @@ export function planOf(seed: number): Plan {
   };
 }
 
-/** A small generator of numbers in [0, 1): the same ones for the same seed. */
+/** Mulberry32: a seeded generator of numbers in [0, 1). */
 function mulberry32(seed: number): () => number {
   let state = seed;
   return () => {

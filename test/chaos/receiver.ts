@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { startTestServer } from '../support/http-server';
 
-/** One request as the receiver saw it; times in ms on one clock. */
+/** One request as the receiver saw it. Times are in ms of `performance.now()`. */
 export interface Call {
   order: string;
   sequence: number;
@@ -9,34 +9,31 @@ export interface Call {
   id: string;
   text: string;
   startedAt: number;
-  /** When it was answered, or its connection broke; infinite until then. */
+  /** When the receiver responded or the connection broke. Infinity until then. */
   endedAt: number;
 }
 
-/** Which webhook of which order, and the how manieth call for it, from 1. */
+/** The `nth` call, from 1, for one webhook of an order. */
 export type CallKey = Pick<Call, 'order' | 'sequence'> & { nth: number };
 
 export interface HoldingReceiver {
   url: string;
   calls: Call[];
-  /** Keeps that call waiting; once it has come, resolves with what answers it. */
+  /** Holds the response to a call. Once the call arrives, resolves with a function that sends the response. */
   hold(key: CallKey): Promise<() => void>;
   stop(): Promise<void>;
 }
 
-/** A seller's end that takes its time for each answer, and as much as it is told for some. */
+/** Starts a webhook endpoint that responds after `answerMs`, or for calls on hold when told to. */
 export async function startHoldingReceiver(
   answerMs: number,
   statusFor: (key: CallKey) => number,
 ): Promise<HoldingReceiver> {
   const calls: Call[] = [];
   const holds = new Map<string, (answer: () => void) => void>();
-  const server = createServer((request, response) => {
+  const server = await startTestServer((request, response) => {
     const startedAt = performance.now();
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const text = Buffer.concat(chunks).toString();
+    const onText = (text: string): void => {
       const { order, sequence } = JSON.parse(text).data;
       const id = String(request.headers['webhook-id']);
       const call: Call = { order: order.id, sequence, id, text, startedAt, endedAt: Infinity };
@@ -52,18 +49,14 @@ export async function startHoldingReceiver(
       const held = holds.get(name(key));
       if (held) held(answer);
       else setTimeout(answer, answerMs);
-    });
+    };
+    void readText(request).then(onText, () => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    url: `${server.url}/hooks`,
     calls,
     hold: (key) => new Promise((resolve) => holds.set(name(key), resolve)),
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: () => server.close(),
   };
 }
 

@@ -11,10 +11,10 @@ import type { Plan } from './plan';
 import type { CallKey, HoldingReceiver } from './receiver';
 import { startHoldingReceiver } from './receiver';
 
-/** Seconds before each attempt; after five a webhook can only give way. */
+/** Seconds before each attempt. After five attempts a webhook with a successor yields. */
 const DELAYS = '0,0.4,0.4,0.4,0.4,60';
-/** Longer than the slowest way to heal: a lost attempt is made again after 40 s. */
-const HEALED_WITHIN_MS = 150_000;
+/** Longer than the slowest recovery: a lost attempt is repeated after 40 s. */
+const RECOVERED_WITHIN_MS = 150_000;
 
 export interface EventRow {
   id: string;
@@ -23,38 +23,38 @@ export interface EventRow {
   attempts: number;
 }
 
-/** A stack of a run's own with its orders, its receiver, and a worker process that is to be killed. */
+/** A stack for one run, with its orders, its receiver and the worker process that is killed. */
 export interface Scene {
   stack: Stack;
   receiver: HoldingReceiver;
-  /** Between the worker and Temporal. */
+  /** The connection between the worker and Temporal. */
   proxy: Proxy;
   orders: string[];
   victim: string;
-  /** The call for the victim's webhook at which the worker is killed. */
+  /** The call for the victim's webhook during which the worker is killed. */
   target: CallKey;
-  /** Reports the order's next events behind the caller's back, up to that of webhook `sequence` or all. */
+  /** Reports the order's next events in the background: all, or up to the one of webhook `sequence`. */
   report: (order: string, sequence?: number) => void;
   eventsOf: (order: string) => Promise<EventRow[]>;
-  /** The victim's. */
+  /** Returns one of the victim's events. */
   eventOf: (sequence: number) => Promise<EventRow | undefined>;
-  /** Brings the victim before its webhook `sequence`, and the others on their way. */
+  /** Delivers the victim's webhooks before `sequence`, and starts the events of all other orders. */
   begin: () => Promise<void>;
   kill: () => Promise<void>;
   /**
-   * Starts a new worker and waits until every order is through.
+   * Starts a new worker and waits until every workflow has completed.
    * @returns ms since the kill
    */
-  heal: () => Promise<number>;
+  recover: () => Promise<number>;
   close: () => Promise<void>;
 }
 
-export async function setScene(plan: Plan): Promise<Scene> {
+export async function createScene(plan: Plan): Promise<Scene> {
   const { moment, events, sequence, failures } = plan;
-  const givesWay = moment.needs === 'to give way';
+  const yields = moment.needs === 'a successor';
   const stack = await startStack({ worker: false, env: { WEBHOOK_RETRY_DELAYS: DELAYS, ...moment.env } });
   const statusFor = ({ order, ...key }: CallKey): number =>
-    key.nth <= failures || (givesWay && order === victim && key.sequence === sequence) ? 500 : 200;
+    key.nth <= failures || (yields && order === victim && key.sequence === sequence) ? 500 : 200;
   const receiver = await startHoldingReceiver(plan.answerMs, statusFor);
   const proxy = await startProxy(process.env.TEST_TEMPORAL_ADDRESS!);
   const workers: ServiceProcess[] = [await startWorker(stack, proxy.address)];
@@ -76,7 +76,7 @@ export async function setScene(plan: Plan): Promise<Scene> {
         for (const event of events.slice(from, upTo)) await reportEvent(stack, order, event);
         return upTo;
       });
-      // Told to whoever waits for the orders to be through.
+      // `recover` awaits the reports and gets the error.
       report.catch(() => undefined);
       reports.set(order, report);
     },
@@ -94,7 +94,7 @@ export async function setScene(plan: Plan): Promise<Scene> {
       await until(async () => {
         const rows = await scene.eventsOf(victim);
         return rows.length === before && rows.every(({ state }) => state === 'delivered');
-      }, 'the webhooks before the one that is struck are delivered');
+      }, 'the webhooks before the target are delivered');
       for (const order of orders) if (order !== victim) scene.report(order);
     },
     async kill() {
@@ -103,15 +103,15 @@ export async function setScene(plan: Plan): Promise<Scene> {
       killedAt = performance.now();
       await workers[0]!.signal('SIGKILL');
       proxy.stop();
-      // Else it would have come too late to be in the middle of anything.
+      // If the workflow had completed, the kill would have come too late.
       expect(await statusOf(stack.client, victim)).toBe('RUNNING');
     },
-    async heal() {
+    async recover() {
       workers.push(await startWorker(stack, process.env.TEST_TEMPORAL_ADDRESS!));
       await Promise.all(reports.values());
       for (const order of orders) {
-        const isThrough = async (): Promise<boolean> => (await statusOf(stack.client, order)) === 'COMPLETED';
-        await until(isThrough, `order ${order} is through`, HEALED_WITHIN_MS);
+        const isCompleted = async (): Promise<boolean> => (await statusOf(stack.client, order)) === 'COMPLETED';
+        await until(isCompleted, `the workflow of order ${order} is completed`, RECOVERED_WITHIN_MS);
       }
       return performance.now() - killedAt;
     },
@@ -126,19 +126,15 @@ export async function setScene(plan: Plan): Promise<Scene> {
 }
 
 function startWorker(stack: Stack, address: string): Promise<ServiceProcess> {
-  return startProcess('worker', {
-    ...stack.env,
-    TEMPORAL_ADDRESS: address,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
-  });
+  return startProcess('worker', { ...stack.env, TEMPORAL_ADDRESS: address });
 }
 
-/** As the checkout would: a call that was not answered is repeated. */
+/** Repeats a report that gets a 503, like the checkout. */
 async function reportEvent({ api }: Stack, order: string, event: string): Promise<void> {
   const isReported = async (): Promise<boolean> => {
     const { status, text } = await api.progress(order, event);
     if (status !== 200 && status !== 503) throw new Error(text);
     return status === 200;
   };
-  await until(isReported, `${event} of order ${order} is reported`, HEALED_WITHIN_MS);
+  await until(isReported, `${event} of order ${order} is reported`, RECOVERED_WITHIN_MS);
 }

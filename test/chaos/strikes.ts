@@ -11,25 +11,25 @@ const LOCK_ORDER = 'select from orders where id = $1 for update';
 const LOCK_WORK = 'select from order_work where order_id = $1 for update';
 const LOCK_EVENT = 'select from webhook_event where order_id = $1 and sequence = $2 for update';
 
-export async function claimWaits({ stack: { db }, victim, report, kill }: Scene): Promise<void> {
-  const { claiming } = await inTransaction(db, async (client) => {
+export async function leaseWaits({ stack: { db }, victim, report, kill }: Scene): Promise<void> {
+  const { killing } = await inTransaction(db, async (client) => {
     await client.query(LOCK_ORDER, [victim]);
     report(victim);
     await waiting(db, 'for update', 1);
-    // In the queue behind the save, so that it has the row before the claim comes for it.
-    const claiming = inTransaction(db, async (next) => {
+    // This lock queues behind the save's, so it gets the row before the attempt that takes the lease.
+    const killing = inTransaction(db, async (next) => {
       await next.query(LOCK_ORDER, [victim]);
       await next.query(LOCK_WORK, [victim]);
       await waiting(db, 'delivery_lease_until', 1);
       await kill();
     });
     await waiting(db, 'for update', 2);
-    return { claiming };
+    return { killing };
   });
-  await claiming;
+  await killing;
 }
 
-export async function claimed({ stack: { db }, victim, report, kill }: Scene): Promise<void> {
+export async function leased({ stack: { db }, victim, report, kill }: Scene): Promise<void> {
   await inTransaction(db, async (client) => {
     await client.query('lock table webhook_secret');
     report(victim);
@@ -39,44 +39,36 @@ export async function claimed({ stack: { db }, victim, report, kill }: Scene): P
         [victim],
       );
       return rowCount === 1;
-    }, 'the lane is claimed');
+    }, 'the delivery lease is taken');
     await kill();
   });
 }
 
-export async function asked({ receiver, target, victim, report, kill }: Scene): Promise<void> {
+export async function requested({ receiver, target, victim, report, kill }: Scene): Promise<void> {
   const held = receiver.hold(target);
   report(victim);
   await held;
   await kill();
 }
 
-export async function answered(scene: Scene): Promise<void> {
+export async function responded(scene: Scene): Promise<void> {
   await whileRecordWaits(scene, () => scene.kill());
 }
 
 export async function recorded(scene: Scene): Promise<void> {
   const { proxy, target, eventOf, kill } = scene;
   await whileRecordWaits(scene, () => proxy.blackHole());
-  await until(async () => (await eventOf(target.sequence))?.attempts === target.nth, 'it is written down');
+  await until(async () => (await eventOf(target.sequence))?.attempts === target.nth, 'the attempt is recorded');
   await kill();
 }
 
 export async function underLoad({ receiver, victim, report, kill }: Scene): Promise<void> {
   report(victim);
-  await until(() => receiver.calls.some(({ order }) => order !== victim), 'the first calls have come');
+  await until(() => receiver.calls.some(({ order }) => order !== victim), 'the first calls have arrived');
   await kill();
 }
 
-export async function savedUntold({
-  stack: { db },
-  proxy,
-  target,
-  victim,
-  eventOf,
-  report,
-  kill,
-}: Scene): Promise<void> {
+export async function savedOnly({ stack: { db }, proxy, target, victim, eventOf, report, kill }: Scene): Promise<void> {
   await inTransaction(db, async (client) => {
     await client.query(LOCK_ORDER, [victim]);
     report(victim);
@@ -99,7 +91,7 @@ export async function unstarted({ stack, receiver, orders, victim, report, kill 
     return raw.pendingActivities?.some(
       ({ activityType, state }) => activityType?.name === 'sendWebhook' && state === SCHEDULED,
     );
-  }, 'its attempt waits');
+  }, 'the attempt waits for a worker slot');
   await kill();
 }
 
@@ -109,14 +101,14 @@ export async function backingOff({ target, victim, eventOf, report, kill }: Scen
   await kill();
 }
 
-export async function givingWay(scene: Scene): Promise<void> {
-  await whileGivingWay(scene, () => scene.kill());
+export async function yielding(scene: Scene): Promise<void> {
+  await whileYielding(scene, () => scene.kill());
 }
 
-export async function gaveWay(scene: Scene): Promise<void> {
+export async function yielded(scene: Scene): Promise<void> {
   const { proxy, target, eventOf, kill } = scene;
-  await whileGivingWay(scene, () => proxy.blackHole());
-  await until(async () => (await eventOf(target.sequence))?.state === 'exhausted', 'it has given way');
+  await whileYielding(scene, () => proxy.blackHole());
+  await until(async () => (await eventOf(target.sequence))?.state === 'exhausted', 'the webhook has yielded');
   await kill();
 }
 
@@ -133,10 +125,13 @@ async function whileRecordWaits(scene: Scene, work: () => Promise<void> | void):
   });
 }
 
-async function whileGivingWay(scene: Scene, work: () => Promise<void> | void): Promise<void> {
+async function whileYielding(scene: Scene, work: () => Promise<void> | void): Promise<void> {
   const { stack, target, victim, eventOf, report } = scene;
   report(victim, target.sequence);
-  await until(async () => (await eventOf(target.sequence))?.attempts === target.nth, 'its attempts have failed');
+  await until(
+    async () => (await eventOf(target.sequence))?.attempts === target.nth,
+    'the attempts before the yield have failed',
+  );
   await inTransaction(stack.db, async (client) => {
     await client.query(LOCK_EVENT, [victim, target.sequence]);
     report(victim);

@@ -2,26 +2,16 @@ import { BASE } from '../support/api';
 import { inBatches } from '../support/in-batches';
 import { plainTexts } from '../support/naughty-strings';
 import { openOrder } from '../support/orders';
-import type { Receiver } from '../support/receiver';
-import { startReceiver } from '../support/receiver';
-import type { Stack } from '../support/stack';
-import { startStack } from '../support/stack';
+import { useReceiver } from '../support/receiver';
+import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
-jest.setTimeout(90_000);
+jest.setTimeout(180_000);
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  stack = await startStack();
-});
-afterAll(async () => {
-  await stack.stop();
-  await receiver.stop();
-});
+const stack = useStack();
+const receiver = useReceiver();
 
-/** The texts, one behind the other, in pieces that are filled as far as `max` characters allow. */
+/** Joins the texts, in order, into as few pieces of at most `max` characters as possible. */
 function packed(texts: readonly string[], max: number): string[] {
   const pieces: string[] = [];
   for (const text of texts) {
@@ -32,7 +22,7 @@ function packed(texts: readonly string[], max: number): string[] {
   return pieces;
 }
 
-test('naughty strings come through the workflow as they are, into the timeline and every webhook', async () => {
+test('naughty strings reach the timeline and every webhook unchanged', async () => {
   const references = packed(plainTexts(255), 255);
   const reasons = packed(plainTexts(500), 500);
   expect(references.some((text) => Buffer.byteLength(text) > 1000)).toBe(true);
@@ -43,7 +33,7 @@ test('naughty strings come through the workflow as they are, into the timeline a
     expect((await stack.api.progress(id, 'failed', reason)).status).toBe(200);
     const delivery = await until(
       () => receiver.deliveries.find(({ body }) => body.data.order.id === id),
-      'the webhook has come',
+      'the webhook has arrived',
       30_000,
     );
     expect(delivery.body.data).toMatchObject({ reason, order: { reference } });

@@ -1,22 +1,12 @@
 import { Webhook } from 'standardwebhooks';
-import type { Receiver } from '../support/receiver';
-import { startReceiver } from '../support/receiver';
-import type { Stack } from '../support/stack';
-import { startStack } from '../support/stack';
+import { useReceiver } from '../support/receiver';
+import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  stack = await startStack();
-});
-afterAll(async () => {
-  await stack.stop();
-  await receiver.stop();
-});
+const stack = useStack();
+const receiver = useReceiver();
 
-test('an order goes from CREATED to SUCCESSFUL, and each change reaches the seller, signed and in order', async () => {
+test('an order goes from CREATED to SUCCESSFUL, and the seller receives every change signed and in order', async () => {
   const { api, seller } = stack;
   const created = await api.create({ webhook_url: receiver.url, amount: 1234.5, reference: 'first' });
   expect(created.status).toBe(201);
@@ -28,7 +18,7 @@ test('an order goes from CREATED to SUCCESSFUL, and each change reaches the sell
   }
   const read = await api.get(id);
   expect(read.body.data.status).toBe('SUCCESSFUL');
-  await until(() => receiver.deliveries.length === 3, 'three webhooks came');
+  await until(() => receiver.deliveries.length === 3, 'three webhooks have arrived');
   const { data } = read.body;
   expect(receiver.deliveries.map((delivery) => delivery.body.data.order.status)).toEqual([
     'PENDING',

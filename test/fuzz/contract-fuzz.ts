@@ -13,16 +13,21 @@ import { openOrder } from '../support/orders';
 import { startReceiver } from '../support/receiver';
 import type { Stack } from '../support/stack';
 import { createSeller, startStack } from '../support/stack';
-import { stayHome } from './stay-home';
+import { blockExternalConnections } from './block-external-connections';
 
 /**
- * `npm run contract-fuzz -- [cases] [further arguments of schemathesis run]`: Schemathesis reads /openapi.json of a
- * service of its own and makes up calls, so many an operation, valid and invalid, with keys and without, one by one and
- * along the document's links. Any answer that the document does not allow fails, as does any 5xx.
+ * `npm run contract-fuzz -- [cases] [further arguments of schemathesis run]`: starts the service and lets Schemathesis
+ * generate calls from /openapi.json, `cases` per operation: valid and invalid, with and without keys, alone and along the
+ * document's links. A response that the document does not allow fails, and so does any 5xx.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/fuzz');
-const ORDERS_EACH = 15;
-const LIVES = [[], ['signup_started'], ['signup_started', 'approved'], ['signup_started', 'approved', 'completed']];
+const ORDERS_PER_SEQUENCE = 15;
+const EVENT_SEQUENCES = [
+  [],
+  ['signup_started'],
+  ['signup_started', 'approved'],
+  ['signup_started', 'approved', 'completed'],
+];
 
 async function run(
   command: string,
@@ -35,7 +40,7 @@ async function run(
   return code ?? 1;
 }
 
-/** Schemathesis in a venv of its own, kept by version in the user's cache folder. */
+/** Returns the path of Schemathesis. Installs it into its own venv in the user's cache folder if needed. */
 async function schemathesis(): Promise<string> {
   const requirements = path.join(FOLDER, 'requirements.txt');
   const version = (await readFile(requirements, 'utf8')).trim().replace('==', '-');
@@ -43,17 +48,18 @@ async function schemathesis(): Promise<string> {
   const venv = path.join(cache, 'order-service', version);
   const command = path.join(venv, 'bin/schemathesis');
   if (existsSync(command)) return command;
-  console.log(`Schemathesis: installing it into ${venv}`);
+  console.log(`installing Schemathesis into ${venv}`);
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
-  if ((await run('python3', ['-m', 'venv', '--clear', venv])) !== 0) throw new Error('no python3 with venv');
-  if ((await run(path.join(venv, 'bin/python'), pip)) !== 0) throw new Error('Schemathesis could not be installed');
+  if ((await run('python3', ['-m', 'venv', '--clear', venv])) !== 0)
+    throw new Error('python3 with the venv module is required');
+  if ((await run(path.join(venv, 'bin/python'), pip)) !== 0) throw new Error('installing Schemathesis failed');
   return command;
 }
 
-/** Makes orders in each status and their webhooks, some delivered and some not, and lists them for Schemathesis. */
-async function furnish(stack: Stack, webhookUrl: string, folder: string): Promise<void> {
-  for (let made = 0; made < ORDERS_EACH * LIVES.length; made++) {
-    await openOrder(stack, { webhook_url: webhookUrl }, LIVES[made % LIVES.length]);
+/** Creates orders in each status, with delivered and failed webhooks, and lists their ids for Schemathesis. */
+async function createOrders(stack: Stack, webhookUrl: string, folder: string): Promise<void> {
+  for (let made = 0; made < ORDERS_PER_SEQUENCE * EVENT_SEQUENCES.length; made++) {
+    await openOrder(stack, { webhook_url: webhookUrl }, EVENT_SEQUENCES[made % EVENT_SEQUENCES.length]);
   }
   const all = async (list: string): Promise<Record<string, string>[]> =>
     (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/${list}/?limit=100`)).body.data;
@@ -71,8 +77,11 @@ async function furnish(stack: Stack, webhookUrl: string, folder: string): Promis
     await copyFile(path.join(FOLDER, name), path.join(folder, name));
 }
 
-/** Lists who may call, in the form of Web Fuzzing Commons. */
-async function identify(keys: Record<'SELLER_API_KEY' | 'STRANGER_API_KEY', string>, folder: string): Promise<void> {
+/** Writes the callers' keys in the format of Web Fuzzing Commons. */
+async function writeIdentities(
+  keys: Record<'SELLER_API_KEY' | 'STRANGER_API_KEY', string>,
+  folder: string,
+): Promise<void> {
   const identity = (name: string, key: string) => ({
     name,
     fixedHeaders: [{ name: 'Authorization', value: `Bearer ${key}` }],
@@ -81,21 +90,21 @@ async function identify(keys: Record<'SELLER_API_KEY' | 'STRANGER_API_KEY', stri
   await writeFile(path.join(folder, 'identities.json'), JSON.stringify({ auth }));
 }
 
-/** @returns the operations that were called fewer times than they should have been */
-async function countCalls(folder: string, least: number): Promise<string[]> {
+/** Returns the operations that got fewer than `minimum` calls. */
+async function rarelyCalled(folder: string, minimum: number): Promise<string[]> {
   const calls = JSON.parse(await readFile(path.join(folder, 'calls.json'), 'utf8')) as Record<string, number>;
   console.log(calls);
-  // Schemathesis leaves out the document that it has read.
-  const tried = operations.filter((one) => one.path !== '/openapi.json');
-  return tried.map(({ method, path: place }) => `${method} ${place}`).filter((one) => (calls[one] ?? 0) < least);
+  // Schemathesis does not call the document itself.
+  const expected = operations.filter((one) => one.path !== '/openapi.json');
+  return expected.map(({ method, path: place }) => `${method} ${place}`).filter((one) => (calls[one] ?? 0) < minimum);
 }
 
 async function fuzz(cases: string, further: string[]): Promise<number> {
   const command = await schemathesis();
-  stayHome();
+  blockExternalConnections();
   await globalSetup();
   const folder = await mkdtemp(path.join(tmpdir(), 'contract-fuzz-'));
-  // What is busy is no fault of the contract: nothing may be answered 503 for being slow.
+  // Slow calls must not get a 503, because a 5xx fails the run.
   const stack = await startStack({ env: { UPDATE_TIMEOUT_MS: '60000', DATABASE_POOL_SIZE: '10' } });
   const receiver = await startReceiver();
   receiver.answerWith(({ body }) => (body.data.sequence === 2 ? 503 : 200));
@@ -105,19 +114,19 @@ async function fuzz(cases: string, further: string[]): Promise<number> {
       STRANGER_API_KEY: (await createSeller(stack.db)).key,
       CHECKOUT_API_KEY: stack.api.checkoutKey,
     };
-    await furnish(stack, receiver.url, folder);
-    await identify(keys, folder);
+    await createOrders(stack, receiver.url, folder);
+    await writeIdentities(keys, folder);
     const env = { ...keys, PYTHONPATH: FOLDER, PYTHONDONTWRITEBYTECODE: '1' };
-    const tryAll = (config: string, ...more: string[]): Promise<number> =>
+    const runSchemathesis = (config: string, ...more: string[]): Promise<number> =>
       run(command, ['--config-file', config, 'run', `${stack.api.url}/openapi.json`, ...more], env, folder);
-    const contract = await tryAll('schemathesis.toml', `--max-examples=${cases}`, ...further);
-    const few = await countCalls(folder, Number(cases));
+    const contract = await runSchemathesis('schemathesis.toml', `--max-examples=${cases}`, ...further);
+    const rare = await rarelyCalled(folder, Number(cases));
     const isSelection = further.some((argument) => /^--(in|ex)clude/.test(argument));
-    if (contract !== 0 || (few.length > 0 && !isSelection)) {
-      console.log(`fewer than ${cases} cases: ${few.join(', ') || 'none'}`);
+    if (contract !== 0 || (rare.length > 0 && !isSelection)) {
+      console.log(`operations with fewer than ${cases} cases: ${rare.join(', ') || 'none'}`);
       return 1;
     }
-    return await tryAll('objects.toml', '--max-examples=50');
+    return await runSchemathesis('objects.toml', '--max-examples=50');
   } finally {
     await receiver.stop();
     await stack.stop();

@@ -1,4 +1,4 @@
-"""A check of our own, and what the document says in words only."""
+"""Schemathesis hooks: rules that the document states in prose only, and a check of access between sellers."""
 
 import atexit
 import functools
@@ -18,7 +18,7 @@ from schemathesis.core.failures import Failure
 STRANGER = os.environ["STRANGER_API_KEY"]
 SELLER = os.environ["SELLER_API_KEY"]
 
-# Addresses by the rules for redirects and webhooks: JSON Schema has no word for a host.
+# URLs that are valid for redirects and webhooks. JSON Schema cannot express the rules for their host.
 schemathesis.openapi.format(
     "url",
     st.builds(
@@ -31,22 +31,22 @@ schemathesis.openapi.format(
 
 
 def printable(value):
-    """`value` with a letter for what a pattern cannot exclude in every dialect; control characters stay."""
+    """Replace characters that a pattern cannot exclude in every regex dialect. Control characters stay."""
     if isinstance(value, str):
         return "".join("x" if unicodedata.category(c) in ("Cf", "Cn", "Co", "Cs") else c for c in value)
     return value
 
 
-def kept(value):
-    """`value` without what `meta_data` refuses: numbers that a double would change, which become text, and one key."""
+def storable(value):
+    """Remove what `meta_data` rejects: the key `__proto__`, and numbers that a double cannot hold, which become text."""
     if isinstance(value, dict):
-        return {key: kept(child) for key, child in value.items() if key != "__proto__"}
+        return {key: storable(child) for key, child in value.items() if key != "__proto__"}
     if isinstance(value, list):
-        return [kept(child) for child in value]
+        return [storable(child) for child in value]
     return str(value) if isinstance(value, (int, float)) and abs(value) > 2**53 - 1 else value
 
 
-MAPPINGS = {"reference": printable, "source": printable, "reason": printable, "meta_data": kept}
+MAPPINGS = {"reference": printable, "source": printable, "reason": printable, "meta_data": storable}
 
 
 @schemathesis.hook
@@ -63,7 +63,7 @@ def map_query(context, query):
 
 
 def pence(pounds):
-    """Whole pence, rounded up: what is above 0 stays so, and what is above the limit, too."""
+    """Round up to whole pence, so that amounts above 0 or above the limit stay above it."""
     return math.ceil(pounds * 100) / 100
 
 
@@ -82,16 +82,16 @@ CURSORS = {"listOrders": "orders", "listWebhooks": "webhooks"}
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """What the document says in words only, for each phase: the coverage phase asks no `map_body`."""
+    """Apply the rules in every phase: the coverage phase does not call `map_body`."""
     data = case.body.get("data") if isinstance(case.body, dict) else None
     amount = data.get("amount") if isinstance(data, dict) else None
     if isinstance(amount, float) and 0 < amount < 1e12:
         case.body = {**case.body, "data": {**data, "amount": pence(amount)}}
-    # A good Idempotency-Key for each call: the second body under one is refused, as it should be.
+    # A unique Idempotency-Key per call, because a second body with the same key is rejected.
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):
         case.headers["Idempotency-Key"] = key[:200] + uuid.uuid4().hex
-    # And a cursor that there is: any other is refused.
+    # An existing cursor, because any other is rejected.
     cursor = (case.query or {}).get("cursor")
     known = CURSORS.get(case.operation.definition.raw.get("operationId"))
     if known and is_uuid(cursor):
@@ -107,16 +107,16 @@ def after_call(context, case, response):
 
 
 @atexit.register
-def keep_count():
+def write_call_counts():
     with open("calls.json", "w") as file:
         json.dump(calls, file)
 
 
 @schemathesis.check
-def strangers_get_nothing(ctx, response, case):
-    """What a seller's key gets, another seller's must not: neither a look nor a change."""
+def other_sellers_have_no_access(ctx, response, case):
+    """Every call that succeeds with a seller's key must return 404 with another seller's key."""
     sent = response.request
-    if sent.method == "OPTIONS":  # It tells methods, of any path: addresses are no secret.
+    if sent.method == "OPTIONS":  # OPTIONS lists the methods of any path to anyone.
         return
     if not 200 <= response.status_code < 300 or sent.headers.get("Authorization") != f"Bearer {SELLER}":
         return
@@ -125,6 +125,6 @@ def strangers_get_nothing(ctx, response, case):
     if theirs.status_code != 404:
         raise Failure(
             operation=case.operation.label,
-            title="Another seller's key is not refused",
-            message=f"{sent.method} {sent.url} is answered {theirs.status_code} to a stranger: {theirs.text}",
+            title="Another seller's key has access",
+            message=f"{sent.method} {sent.url} returns {theirs.status_code} to another seller: {theirs.text}",
         )

@@ -8,7 +8,7 @@ import { openOrder } from './orders';
 import { until } from './until';
 import { apiOf } from './api';
 
-/** What the parameters of a path name. */
+/** The ids that a path's parameters can refer to. */
 export interface Things {
   sellerId: string;
   orderId: string;
@@ -16,7 +16,7 @@ export interface Things {
   eventId: string;
 }
 
-/** Keys, by what they are; all but the first two are refused everywhere. */
+/** API keys by kind. Every route rejects all kinds except `seller` and `checkout`. */
 export async function keysOf({ db, api, seller }: Stack): Promise<Record<string, string | null>> {
   const revoked = { seller: await createSellerKey(db, seller.id), checkout: await createCheckoutKey(db) };
   for (const key of Object.values(revoked)) {
@@ -38,7 +38,7 @@ export async function keysOf({ db, api, seller }: Stack): Promise<Record<string,
   };
 }
 
-/** A seller's order with a webhook that was given up. */
+/** Creates an order of a seller, with a webhook event whose receiver refuses connections. */
 export async function thingsOf(stack: Stack, { id, key }: TestSeller): Promise<Things> {
   const api = apiOf(stack.api.url, { id, key }, stack.api.checkoutKey);
   const orderId = await openOrder({ ...stack, api }, { webhook_url: 'http://127.0.0.1:9/' }, ['failed']);
@@ -47,7 +47,7 @@ export async function thingsOf(stack: Stack, { id, key }: TestSeller): Promise<T
       orderId,
     ]);
     return rows[0]?.id;
-  }, 'it has a webhook');
+  }, 'the order has a webhook event');
   const { pay_link_id: payLinkId } = (await api.get(orderId)).body.data;
   return { sellerId: id, orderId, payLinkId, eventId };
 }
@@ -59,7 +59,7 @@ export function missingThings(): Things {
 const NO_ID = 'not-an-id';
 export const MALFORMED: Things = { sellerId: NO_ID, orderId: NO_ID, payLinkId: NO_ID, eventId: NO_ID };
 
-/** The path of a route, all its parameters the caller's own but `parameter`. */
+/** Fills in a route's path: `parameter` with an id of kind `whose`, all others with the caller's own ids. */
 export function pathOf(route: string, things: Record<Whose, Things>, whose: Whose, parameter: string): string {
   const [, path = ''] = route.split(' ');
   const fill = (name: string): string => things[name === parameter ? whose : 'own'][name as keyof Things];

@@ -4,7 +4,7 @@ import { expectDocumented } from './contract';
 export interface Answer {
   status: number;
   headers: Headers;
-  /** The JSON body as it came. */
+  /** The parsed JSON body. */
   body: any;
   text: string;
 }
@@ -12,7 +12,7 @@ export interface Answer {
 export interface CallOptions {
   key?: string | null;
   headers?: Record<string, string>;
-  /** Sent as it is where it is a string, else as JSON. */
+  /** A string is sent unchanged; any other value is sent as JSON. */
   body?: unknown;
 }
 
@@ -20,7 +20,7 @@ export const BASE = '/api/lending/edge/ecommerce';
 
 export type Api = ReturnType<typeof apiOf>;
 
-/** The calls of the contract, made over HTTP; each answer is held to the OpenAPI document. */
+/** A client for tests. It checks every response against the OpenAPI document. */
 export function apiOf(url: string, seller: { id: string; key: string }, checkoutKey: string) {
   async function call(
     method: string,
@@ -38,8 +38,8 @@ export function apiOf(url: string, seller: { id: string; key: string }, checkout
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const { status, headers: answered } = response;
-    const answer = { status, headers: answered, text, body: isJson(response) && text ? JSON.parse(text) : undefined };
+    const json = isJson(response) && text ? JSON.parse(text) : undefined;
+    const answer = { status: response.status, headers: response.headers, text, body: json };
     expectDocumented(method, path, answer);
     return answer;
   }
@@ -57,7 +57,7 @@ export function apiOf(url: string, seller: { id: string; key: string }, checkout
   };
 }
 
-/** The smallest valid create request, with a reference of its own. */
+/** The smallest valid create request, with a unique reference. */
 export function order(): Record<string, unknown> {
   return { amount: 1234.5, reference: `ref-${randomUUID()}` };
 }

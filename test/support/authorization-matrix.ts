@@ -1,32 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { BASE } from './api';
 
-/** Whose a thing is that a path names. */
+/** Who owns the object that a path refers to. */
 export type Whose = 'own' | "another's" | 'missing' | 'malformed';
 export const WHOSE: readonly Whose[] = ['own', "another's", 'missing', 'malformed'];
 
-/** What a route needs, and what it answers to its caller's own. */
+/** The kind of key that a route needs, and its status for the caller's own objects. */
 export interface Row {
   kind: 'seller' | 'checkout';
   ok: number;
   body?: () => unknown;
 }
 
-/** Routes that need no key, each with why. */
+/** Routes that need no key, with the reason. */
 export const OPEN: Record<string, string> = {
   'GET /health/live': 'for load balancers',
   'GET /health/ready': 'for load balancers',
   'GET /openapi.json': 'the contract',
-  'GET /docs': 'the contract, to read',
-  'GET /docs/page.css': 'the contract, to read',
-  'GET /docs/page.js': 'the contract, to read',
-  'GET /docs/swagger-ui-bundle.js': 'the contract, to read',
-  'GET /docs/swagger-ui.css': 'the contract, to read',
+  'GET /docs': 'documentation of the contract',
+  'GET /docs/page.css': 'documentation of the contract',
+  'GET /docs/page.js': 'documentation of the contract',
+  'GET /docs/swagger-ui-bundle.js': 'documentation of the contract',
+  'GET /docs/swagger-ui.css': 'documentation of the contract',
 };
 
 const RECEIVER = 'http://127.0.0.1:9/';
 
-/** Every route that needs a key. A new one gets a row here, and with it all the tests of test/api/authorization.test.ts. */
+/** Every route that needs a key. A row for a new route adds all tests of test/integration/api/authorization.test.ts. */
 export const MATRIX: Record<string, Row> = {
   [`POST ${BASE}/seller/:sellerId/order`]: {
     kind: 'seller',
@@ -56,7 +56,7 @@ export const MATRIX: Record<string, Row> = {
   },
 };
 
-/** The parameters of a route. */
+/** Returns the names of a route's path parameters. */
 export function parametersOf(route: string): string[] {
   return [...route.matchAll(/:(\w+)/g)].map(([, name]) => name!);
 }

@@ -16,9 +16,9 @@ export const document: OpenApiDocument = createOpenApiDocument({
 });
 
 const ROOT = 'openapi.json';
-/** What HTTP itself puts into an answer. */
+/** Headers that HTTP itself adds. */
 const HTTP_HEADERS = ['connection', 'content-encoding', 'content-length', 'content-type', 'date', 'keep-alive'];
-/** Named by a setting, so not by the document: what the tests of signed answers name it. */
+/** A setting gives this header its name, so the document cannot list it. */
 const SIGNATURE_HEADER = 'x-shop-signature';
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 
@@ -27,7 +27,7 @@ addFormats(ajv);
 ajv.addSchema(closed(document), ROOT);
 const validators = new Map<string, ValidateFunction>();
 
-/** The same with every object closed: an answer may grow, but not unseen. */
+/** Returns the schema with every object closed, so that an undocumented property fails the test. */
 function closed(node: any): any {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== 'object' || node === null) return node;
@@ -39,7 +39,7 @@ function closed(node: any): any {
 export interface DocumentedOperation {
   method: string;
   path: string;
-  /** Tells its place in the document: keys from the root. */
+  /** The operation's location in the document: the keys from the root. */
   place: string[];
   operation: any;
 }
@@ -53,7 +53,7 @@ export const operations: DocumentedOperation[] = Object.entries(document.paths ?
   })),
 );
 
-/** What `place` holds, and where it really stands: a reference leads on to its component. */
+/** Returns the value at `place` and its location, after following references. */
 export function resolve(place: readonly string[]): { place: string[]; value: any } {
   const value = place.reduce<any>((node, key) => node?.[key], document);
   if (typeof value?.$ref !== 'string' || 'properties' in value) return { place: [...place], value };
@@ -62,7 +62,7 @@ export function resolve(place: readonly string[]): { place: string[]; value: any
 const unescape = (key: string): string => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~');
 const escape = (key: string): string => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1'));
 
-/** Why a value does not fit the schema at a place in the document; nothing where it does. */
+/** Validates a value against the schema at a location in the document. Returns the errors. */
 export function misfits(place: readonly string[], value: unknown): string[] {
   const $ref = `${ROOT}#/${place.map(escape).join('/')}`;
   const validate = validators.get($ref) ?? ajv.compile({ $ref });
@@ -73,27 +73,29 @@ export function misfits(place: readonly string[], value: unknown): string[] {
   );
 }
 
-/** The operation that a call meets, or what is said of its path where the method has none. */
+/** Finds the operation of a call. Returns `no method` if the path exists with other methods only. */
 export function operationAt(method: string, path: string): DocumentedOperation | 'no method' | undefined {
   const [pathname = ''] = path.split('?');
-  const there = operations.filter((one) => pattern(one.path).test(pathname));
-  if (there.length === 0) return undefined;
-  return there.find((one) => one.method === (method === 'HEAD' ? 'GET' : method)) ?? 'no method';
+  const candidates = operations.filter((one) => pattern(one.path).test(pathname));
+  if (candidates.length === 0) return undefined;
+  return candidates.find((one) => one.method === (method === 'HEAD' ? 'GET' : method)) ?? 'no method';
 }
 
 function pattern(path: string): RegExp {
   return new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+').replace(/\/$/, '/?')}$`, 'i');
 }
 
-/** @throws Error where an answer is not as the document has it */
+/** @throws Error if a response does not match the document */
 export function expectDocumented(method: string, path: string, answer: Answer): void {
   const found = operationAt(method, path);
   if (found === undefined || (found === 'no method' && method === 'OPTIONS')) return;
   const place = found === 'no method' ? ['components', 'responses', 'MethodNotAllowed'] : answerPlace(found, answer);
   const wrong = [...wrongHeaders(place, answer), ...(method === 'HEAD' ? [] : wrongBody(place, answer))];
-  if (found === 'no method' && answer.status !== 405) wrong.push('a method without an operation is served');
+  if (found === 'no method' && answer.status !== 405) wrong.push('the document does not list the method');
   if (wrong.length > 0) {
-    throw new Error([`${method} ${path} ${answer.status} is not as documented:`, ...wrong, answer.text].join('\n  '));
+    throw new Error(
+      [`${method} ${path} ${answer.status} does not match the document:`, ...wrong, answer.text].join('\n  '),
+    );
   }
 }
 

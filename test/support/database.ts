@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import type { Db } from '../../src/db/pool';
 import { createPool } from '../../src/db/pool';
+import { useResource } from './use-resource';
 
 export interface TestDatabase {
   url: string;
@@ -9,7 +10,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** A database of the caller's own on the run's Postgres, with all migrations. */
+/** Creates a migrated database on the test run's Postgres. */
 export async function createDatabase(): Promise<TestDatabase> {
   const template = new URL(process.env.TEST_DATABASE_URL!);
   const url = new URL(template);
@@ -26,7 +27,12 @@ export async function createDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** How many statements with `part` in them wait for a lock in the database. */
+/** A migrated database for the tests of a file. */
+export function useDatabase(): TestDatabase {
+  return useResource(createDatabase, (database) => database.drop());
+}
+
+/** Returns how many statements that contain `part` wait for a lock in the database. */
 export async function statementsWaiting(db: Db, part: string): Promise<number> {
   const { rowCount } = await db.query(
     `select from pg_stat_activity
@@ -36,13 +42,30 @@ export async function statementsWaiting(db: Db, part: string): Promise<number> {
   return rowCount ?? 0;
 }
 
+export interface HeldTransaction {
+  commit: () => Promise<void>;
+  rollback: () => Promise<void>;
+}
+
+/** Runs a statement in a transaction that keeps its locks until `commit` or `rollback`. */
+export async function holdTransaction(db: Db, sql: string, values: unknown[] = []): Promise<HeldTransaction> {
+  const client = await db.connect();
+  const end = async (statement: string): Promise<void> => {
+    await client.query(statement);
+    client.release();
+  };
+  await client.query('begin');
+  await client.query(sql, values);
+  return { commit: () => end('commit'), rollback: () => end('rollback') };
+}
+
 async function administer(sql: string): Promise<void> {
   const url = new URL(process.env.TEST_DATABASE_URL!);
   url.pathname = '/postgres';
   const client = new pg.Client({ connectionString: url.href });
   await client.connect();
   try {
-    // Two files that copy the template at once are told to wait by an error.
+    // Postgres refuses to copy a template that another session is copying.
     await client.query('select pg_advisory_lock(1)');
     await client.query(sql);
   } finally {

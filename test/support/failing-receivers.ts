@@ -1,76 +1,88 @@
 import type { AttemptError } from '../../src/webhooks/attempt';
 import { selfSigned } from '../unit/webhooks/self-signed';
-import type { Start } from './failing-answers';
+import type { Start } from './failing-responses';
 import {
-  answering,
-  asking,
+  failingWith,
+  failingWithRetryAfter,
   bomb,
   drip,
   endless,
   hugeHeaders,
-  inSeconds,
-  late,
+  retryInSeconds,
+  afterTimeout,
   overTls,
-  plainWhereTls,
-  redirectingInwards,
-  refusing,
+  plainAtHttps,
+  redirectingToPrivate,
+  refusingConnections,
   unknownHost,
-  untilDate,
-} from './failing-answers';
+  retryAtDate,
+} from './failing-responses';
 
-/** A certificate that the worker is to trust, for a host that none of the receivers is. */
+/** A certificate that the worker trusts, for a host name that no receiver has. */
 export const otherHost = selfSigned('other.example');
 
 export interface Kind {
   start: Start;
-  /** Of each attempt. */
+  /** The status of each attempt. */
   status?: number;
   error?: AttemptError;
   detail?: RegExp;
-  /** Whether an attempt lasts until its deadline. */
+  /** True if an attempt lasts until its timeout. */
   slow?: boolean;
-  /** Whether it sends as much as it can. */
+  /** True if the receiver sends as much as it can. */
   floods?: boolean;
-  /** Whether an attempt gets no connection, or none over TLS. */
+  /** True if an attempt gets no TCP or TLS connection. */
   unconnected?: boolean;
-  /** `exhausted` after all attempts if left out; after one attempt otherwise. */
+  /** The webhook's state after one attempt. Default: `exhausted` after all attempts. */
   state?: 'delivered' | 'disabled';
 }
 
-/** What can become of a seller's receiver, in words that follow "a receiver that". */
+/** The ways in which a receiver can fail, as the end of a sentence: "a receiver that …". */
 export const KINDS: Record<string, Kind> = {
-  'answers 200 after the deadline': { start: answering(late), error: 'timeout', slow: true },
-  'answers 500': { start: answering((to) => to.writeHead(500).end()), status: 500, error: 'http_status' },
-  'answers 429 and says for how many seconds': { start: asking(429, inSeconds), status: 429, error: 'http_status' },
-  'answers 429 and says until which date': { start: asking(429, untilDate), status: 429, error: 'http_status' },
-  'answers 503 and says for how many seconds': { start: asking(503, inSeconds), status: 503, error: 'http_status' },
-  'answers 410': {
-    start: answering((to) => to.writeHead(410).end()),
+  'responds with 200 after the timeout': { start: failingWith(afterTimeout), error: 'timeout', slow: true },
+  'responds with 500': { start: failingWith((to) => to.writeHead(500).end()), status: 500, error: 'http_status' },
+  'responds with 429 and a Retry-After in seconds': {
+    start: failingWithRetryAfter(429, retryInSeconds),
+    status: 429,
+    error: 'http_status',
+  },
+  'responds with 429 and a Retry-After date': {
+    start: failingWithRetryAfter(429, retryAtDate),
+    status: 429,
+    error: 'http_status',
+  },
+  'responds with 503 and a Retry-After in seconds': {
+    start: failingWithRetryAfter(503, retryInSeconds),
+    status: 503,
+    error: 'http_status',
+  },
+  'responds with 410': {
+    start: failingWith((to) => to.writeHead(410).end()),
     ...{ status: 410, error: 'http_status', state: 'disabled' },
   },
-  'redirects to an inner address': { start: redirectingInwards, status: 302, error: 'redirect' },
+  'redirects to a private address': { start: redirectingToPrivate, status: 302, error: 'redirect' },
   'redirects to the metadata service': {
-    start: answering((to) => to.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end()),
+    start: failingWith((to) => to.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data/' }).end()),
     ...{ status: 302, error: 'redirect' },
   },
-  'has no end to its body after 500': {
-    start: answering(endless(500)),
+  'responds with 500 and an endless body': {
+    start: failingWith(endless(500)),
     ...{ status: 500, error: 'http_status', floods: true },
   },
-  'has no end to its body after 200': {
-    start: answering(endless(200)),
+  'responds with 200 and an endless body': {
+    start: failingWith(endless(200)),
     ...{ status: 200, state: 'delivered', floods: true },
   },
-  'sends a body of a byte a second after 500': {
-    start: answering((to) => drip(to, to.writeHead(500), 'oh no')),
+  'responds with 500 and a body of one byte per second': {
+    start: failingWith((to) => drip(to, to.writeHead(500), 'oh no')),
     ...{ status: 500, error: 'http_status', slow: true },
   },
-  'sends a body of a byte a second after 200': {
-    start: answering((to) => drip(to, to.writeHead(200), 'thanks')),
+  'responds with 200 and a body of one byte per second': {
+    start: failingWith((to) => drip(to, to.writeHead(200), 'thanks')),
     ...{ status: 200, state: 'delivered', slow: true },
   },
-  'sends headers of a byte a second': {
-    start: answering((to) => drip(to, to.socket!, 'HTTP/1.1 200 OK\r\n')),
+  'sends headers of one byte per second': {
+    start: failingWith((to) => drip(to, to.socket!, 'HTTP/1.1 200 OK\r\n')),
     ...{ error: 'timeout', slow: true },
   },
   'has a self-signed certificate': {
@@ -81,18 +93,18 @@ export const KINDS: Record<string, Kind> = {
     start: overTls(otherHost),
     ...{ error: 'tls', detail: /does not match certificate's altnames/, unconnected: true },
   },
-  'speaks no TLS where it should': { start: plainWhereTls, error: 'tls', unconnected: true },
+  'responds without TLS at an https URL': { start: plainAtHttps, error: 'tls', unconnected: true },
   'has an unknown host name': { start: unknownHost, error: 'dns', unconnected: true },
-  'refuses the connection': { start: refusing, error: 'refused', unconnected: true },
-  'resets the connection once it has the request': {
-    start: answering((to) => void to.socket?.resetAndDestroy()),
+  'refuses the connection': { start: refusingConnections, error: 'refused', unconnected: true },
+  'resets the connection after the request': {
+    start: failingWith((to) => void to.socket?.resetAndDestroy()),
     error: 'reset',
   },
-  'takes the request and is silent': { start: answering(() => undefined), error: 'timeout', slow: true },
-  'answers in another language': {
-    start: answering((to) => void to.socket?.end('SSH-2.0-OpenSSH_9.0\r\n')),
+  'never responds': { start: failingWith(() => undefined), error: 'timeout', slow: true },
+  'responds with another protocol': {
+    start: failingWith((to) => void to.socket?.end('SSH-2.0-OpenSSH_9.0\r\n')),
     error: 'invalid_response',
   },
-  'answers with headers of 1 MB': { start: answering(hugeHeaders), error: 'invalid_response', floods: true },
-  'answers with a gzip bomb': { start: answering(bomb), status: 500, error: 'http_status', floods: true },
+  'responds with 1 MB of headers': { start: failingWith(hugeHeaders), error: 'invalid_response', floods: true },
+  'responds with a gzip bomb': { start: failingWith(bomb), status: 500, error: 'http_status', floods: true },
 };

@@ -9,7 +9,7 @@ import { startTemporal } from '../../tools/local-stack/temporal-server';
 
 const log = (line: string): void => console.log(line);
 
-/** One real Postgres and one real Temporal for the whole run; each test file makes its own database and namespace. */
+/** Starts Postgres and Temporal for the whole test run. Each test file creates its own database and namespace. */
 export default async function globalSetup(): Promise<void> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-test-'));
   const postgres = await startPostgres({
@@ -37,13 +37,13 @@ export default async function globalSetup(): Promise<void> {
   Object.assign(globalThis, { stopTestStack: () => Promise.all([temporal.stop(), postgres.stop()]) });
 }
 
-/** A run that is cut short has no teardown; its servers, in process groups of their own, would outlive it. */
+/** An interrupted run has no teardown, and the servers would outlive it in their own process groups. */
 function stopOnExit(pid: number): void {
   process.once('exit', () => {
     try {
       process.kill(pid, 'SIGINT');
     } catch {
-      // The teardown has ended it.
+      // The teardown has stopped it already.
     }
   });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

@@ -1,23 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
+import { startTestServer } from './http-server';
 
 export type Fault = (incoming: IncomingMessage, response: ServerResponse) => void;
 
 export interface HttpProxy {
   url: string;
-  /** `METHOD path` of each request that came, faulty ones too. */
+  /** `METHOD path` of every request, including those that met a fault. */
   requests: string[];
-  /** The next requests meet these, one each: the request is passed on and its answer is lost, or the fault answers. */
+  /** Sets one fault for each of the next requests: the proxy drops the target's response, or the fault responds itself. */
   failNext: (...faults: ('lose the answer' | Fault)[]) => void;
   stop(): Promise<void>;
 }
 
-/** An HTTP proxy in front of `target` that fails as it is told to. */
+/** Starts an HTTP proxy in front of `target` that can inject faults. */
 export async function startHttpProxy(target: string): Promise<HttpProxy> {
   const requests: string[] = [];
   let faults: ('lose the answer' | Fault)[] = [];
-  const server = createServer((incoming, response) => {
+  const server = await startTestServer((incoming, response) => {
     requests.push(`${incoming.method} ${incoming.url}`);
     const fault = faults.shift();
     if (typeof fault === 'function') {
@@ -25,7 +25,7 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
       return;
     }
     const { method, url, headers } = incoming;
-    const onward = request(target + url!, { method, headers }, (answer) => {
+    const forwarded = request(target + url!, { method, headers }, (answer) => {
       if (fault) {
         answer.resume().on('end', () => incoming.socket.destroy());
         return;
@@ -33,19 +33,14 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
       response.writeHead(answer.statusCode!, answer.headers);
       answer.pipe(response);
     });
-    incoming.pipe(onward);
+    incoming.pipe(forwarded);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: server.url,
     requests,
     failNext: (...next) => {
       faults = next;
     },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: () => server.close(),
   };
 }

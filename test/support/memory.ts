@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Resident memory in MB, now and at its most since now; as proc(5) has it, so 0 where there is no Linux. */
+/** Measures a process's resident memory in MB: now, and its peak since now (see proc(5)). Always 0 on other systems than Linux. */
 export function watchMemory(pid: number): { read(): { before: number; peak: number } } {
   if (process.platform !== 'linux') return { read: () => ({ before: 0, peak: 0 }) };
   const megabytes = (field: string) => {

@@ -1,6 +1,6 @@
 import list from 'big-list-of-naughty-strings';
 
-/** What the list lacks: what Unicode, JSON, Postgres or HTTP treat in a way of their own. */
+/** Not in the list: strings that Unicode, JSON, Postgres or HTTP treat specially. */
 const MORE = [
   'a\u0000b',
   '\ud800',
@@ -31,10 +31,10 @@ const MORE = [
   '{{7*7}}',
 ];
 
-/** Strings that break software: https://github.com/minimaxir/big-list-of-naughty-strings, and more. */
+/** Strings that break software: https://github.com/minimaxir/big-list-of-naughty-strings and MORE. */
 export const NAUGHTY: readonly string[] = [...new Set([...list, ...MORE])];
 
-/** Those that are printable, short enough and without blanks around, as a reference, a source or a reason must be. */
+/** The strings that are valid as a reference, source or reason: printable, trimmed, 1 to `max` characters. */
 export function plainTexts(max: number): string[] {
   const unprintable = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
   return NAUGHTY.filter(

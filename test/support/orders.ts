@@ -1,18 +1,22 @@
+import { findOrder } from '../../src/db/find-orders';
 import type { WorkflowOrder } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
 import type { Stack } from './stack';
 import { until } from './until';
 
-/** Creates an order whose workflow runs, and takes it through `events`. */
+/**
+ * Creates an order, waits until its workflow is started and the row says so, and reports `events`. Without the second wait
+ * the row would change during the test. Returns the order's id.
+ */
 export async function openOrder(
-  { api, client }: Stack,
+  { api, db }: Pick<Stack, 'api' | 'db'>,
   data: Record<string, unknown> = {},
   events: readonly string[] = [],
 ): Promise<string> {
   const { body, status, text } = await api.create(data);
   if (status !== 201) throw new Error(text);
   const { id } = body.data;
-  await until(() => isRunning(client, id), 'the workflow runs');
+  await until(async () => (await findOrder(db, id))?.started, 'the row says that the workflow is started');
   for (const event of events) {
     const answer = await api.progress(id, event);
     if (answer.status !== 200) throw new Error(answer.text);
@@ -24,7 +28,7 @@ export async function isRunning(client: Stack['client'], id: string): Promise<bo
   return (await statusOf(client, id)) === 'RUNNING';
 }
 
-/** The state of the newest run of an order's workflow; undefined where there is none. */
+/** Returns the status of the latest run of an order's workflow, or undefined if it has none. */
 export async function statusOf(client: Stack['client'], id: string): Promise<string | undefined> {
   return client.workflow
     .getHandle(`order-${id}`)
@@ -35,6 +39,7 @@ export async function statusOf(client: Stack['client'], id: string): Promise<str
     );
 }
 
+/** Returns the order as its workflow's query shows it. */
 export function shownBy(client: Stack['client'], id: string): Promise<WorkflowOrder | null> {
   return client.workflow.getHandle(`order-${id}`).query(getOrderQuery);
 }
@@ -56,7 +61,13 @@ export async function timelineOf({ db }: Pick<Stack, 'db'>, id: string): Promise
   return rows;
 }
 
-/** Every run that an order's workflow ever had. */
+/** Returns true if none of the orders has a webhook event in state `pending`. */
+export async function noWebhookPending({ db }: Pick<Stack, 'db'>, orderIds: readonly string[]): Promise<boolean> {
+  const query = `select from webhook_event where state = 'pending' and order_id = any($1)`;
+  return (await db.query(query, [orderIds])).rowCount === 0;
+}
+
+/** Lists the run ids of an order's workflow. Visibility lags behind by up to a second. */
 export async function runsOf({ client }: Pick<Stack, 'client'>, id: string): Promise<string[]> {
   const runs: string[] = [];
   for await (const { runId } of client.workflow.list({ query: `WorkflowId = "order-${id}"` })) runs.push(runId);

@@ -7,32 +7,32 @@ import { PACKAGE_ROOT } from '../../tools/package-root';
 
 export interface ServiceProcess {
   pid: number;
-  /** What it logged last, for messages. */
+  /** Everything it has logged so far. */
   lines: string[];
-  /** The port that it logged when it was up. */
+  /** The port that it logged when it was ready. */
   port: number;
   exitCode(): number | null;
-  /** Sends the signal, and waits for the end where it is one that ends it. */
+  /** Sends a signal. Unless it is SIGSTOP or SIGCONT, waits until the process has exited. */
   signal(signal: NodeJS.Signals): Promise<void>;
 }
 
 const running = new Set<ChildProcess>();
 
-/** For `afterEach`: a test that failed half way leaves its processes to this. */
+/** For `afterEach`: kills processes that a failed test left running. */
 export async function killProcesses(): Promise<void> {
   await Promise.all(
     [...running].map(async (child) => {
-      const gone = once(child, 'exit');
-      if (child.kill('SIGKILL')) await gone;
+      const exited = once(child, 'exit');
+      if (child.kill('SIGKILL')) await exited;
     }),
   );
 }
 
-/** Starts an entry point as production does, from `dist/`, and waits until it says that it is up. */
+/** Starts an entry point from `dist/`, like production does, and waits until its log says that it is ready. */
 export async function startProcess(
   entry: 'server' | 'worker' | 'dev',
   env: Record<string, string>,
-  isUp = /is up/,
+  isUp = /is (up|ready)/,
 ): Promise<ServiceProcess> {
   const child = spawn(
     process.execPath,
@@ -44,7 +44,7 @@ export async function startProcess(
   );
   const lines: string[] = [];
   running.add(child);
-  const gone = once(child, 'exit').finally(() => running.delete(child));
+  const exited = once(child, 'exit').finally(() => running.delete(child));
   createInterface({ input: child.stderr }).on('line', (line) => lines.push(line));
   const up = new Promise<string>((resolve) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
@@ -52,8 +52,8 @@ export async function startProcess(
       if (isUp.test(line)) resolve(line);
     });
   });
-  const line = await Promise.race([up, gone.then(() => undefined)]);
-  if (line === undefined) throw new Error(`${entry} ended before it was up:\n${lines.join('\n')}`);
+  const line = await Promise.race([up, exited.then(() => undefined)]);
+  if (line === undefined) throw new Error(`${entry} exited before it was ready:\n${lines.join('\n')}`);
   return {
     pid: child.pid!,
     lines,
@@ -61,12 +61,12 @@ export async function startProcess(
     exitCode: () => child.exitCode,
     async signal(signal) {
       child.kill(signal);
-      if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await gone;
+      if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await exited;
     },
   };
 }
 
-/** Not the settings of the developer's shell: they would steer the service under test. */
+/** Leaves out all other variables of the shell, because they would configure the service under test. */
 function inherited(): Record<string, string | undefined> {
   const { PATH, HOME, XDG_CACHE_HOME } = process.env;
   return { PATH, HOME, XDG_CACHE_HOME };

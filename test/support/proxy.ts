@@ -1,45 +1,53 @@
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
+import { listen } from './http-server';
 
 export interface Proxy {
   address: string;
-  /** From now on takes everything and passes on nothing, as a network that drops packets. */
+  /** Drops all data from now on, like a network that loses every packet. Connections stay open. */
   blackHole(): void;
-  /** From now on passes on what comes over new connections; the old ones are gone. */
+  /** Forwards data of new connections again, and closes the existing connections. */
   restore(): void;
   stop(): void;
 }
 
-/** A TCP proxy in front of `address` (host:port). */
+/** Starts a TCP proxy in front of `address` (host:port). */
 export async function startProxy(address: string): Promise<Proxy> {
   const [host = '', port = ''] = address.split(':');
   const sockets = new Set<Socket>();
-  let open = true;
-  const server = createServer((near) => {
-    const far = connect(Number(port), host);
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(from);
-      from.on('data', (chunk) => open && to.write(chunk));
-      from.on('error', () => to.destroy());
-      from.on('close', () => to.destroy());
-    }
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  let forwards = true;
+  const server = await listen(
+    createServer((near) => {
+      const far = connect(Number(port), host);
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        sockets.add(from);
+        from.on('data', (chunk) => forwards && to.write(chunk));
+        from.on('error', () => to.destroy());
+        from.on('close', () => {
+          sockets.delete(from);
+          to.destroy();
+        });
+      }
+    }),
+  );
+  const closeConnections = (): void => {
+    for (const socket of sockets) socket.destroy();
+  };
   return {
-    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    address: `127.0.0.1:${server.port}`,
     blackHole() {
-      open = false;
+      forwards = false;
     },
     restore() {
-      open = true;
-      for (const socket of sockets) socket.destroy();
+      forwards = true;
+      closeConnections();
     },
     stop() {
-      server.close();
-      for (const socket of sockets) socket.destroy();
+      void server.close();
+      closeConnections();
     },
   };
 }

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { Answer } from './api';
 
-/** Sends bytes as they are and gives all that came back until the server closed, or was silent for a second. */
+/** Sends raw bytes and returns the full response: until the server closes the connection or sends nothing for a second. */
 export function sendRaw(url: string, ...chunks: (string | Buffer)[]): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -11,13 +11,13 @@ export function sendRaw(url: string, ...chunks: (string | Buffer)[]): Promise<st
     });
     socket.setTimeout(1000, () => socket.destroy());
     socket.on('data', (data) => (answer += data.toString()));
-    // What is still being sent when the server hangs up fails; what it said before counts.
+    // Writes fail once the server has closed the connection. The response it sent before that still counts.
     socket.on('error', (error) => (answer === '' ? reject(error) : undefined));
     socket.on('close', () => resolve(answer));
   });
 }
 
-/** The first answer in what a socket gave, in the form that the other tests know. */
+/** Parses the first response of a raw exchange. */
 export function parseRaw(raw: string): Answer {
   const [head = '', ...rest] = raw.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');

@@ -1,50 +1,52 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { startTestServer } from './http-server';
+import { useResource } from './use-resource';
 
 export interface Delivery {
   headers: IncomingHttpHeaders;
-  /** The exact text that came. */
+  /** The body, unparsed. */
   text: string;
   body: any;
+  /** When the request arrived, in unix ms. */
   at: number;
 }
 
 export interface Receiver {
   url: string;
   deliveries: Delivery[];
-  /** The status of the answers to come; 200 at first. */
+  /** Sets the status of the next responses. Default: 200. */
   answerWith: (status: number | ((delivery: Delivery) => number), headers?: Record<string, string>) => void;
   stop(): Promise<void>;
 }
 
-/** A seller's end of the webhooks: a real HTTP server that keeps what comes. */
+/** Starts a seller's webhook endpoint: an HTTP server that keeps every request. */
 export async function startReceiver(): Promise<Receiver> {
   const deliveries: Delivery[] = [];
-  let answer: (delivery: Delivery) => number = () => 200;
-  let answerHeaders: Record<string, string> = {};
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const text = Buffer.concat(chunks).toString();
-      const delivery = { headers: request.headers, text, body: JSON.parse(text), at: Date.now() };
-      deliveries.push(delivery);
-      response.writeHead(answer(delivery), answerHeaders).end('thanks');
-    });
+  let statusFor: (delivery: Delivery) => number = () => 200;
+  let responseHeaders: Record<string, string> = {};
+  const server = await startTestServer((request, response) => {
+    void readText(request).then(
+      (text) => {
+        const delivery = { headers: request.headers, text, body: JSON.parse(text), at: Date.now() };
+        deliveries.push(delivery);
+        response.writeHead(statusFor(delivery), responseHeaders).end('thanks');
+      },
+      () => response.destroy(),
+    );
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`,
+    url: `${server.url}/hooks`,
     deliveries,
     answerWith(status, headers = {}) {
-      answer = typeof status === 'number' ? () => status : status;
-      answerHeaders = headers;
+      statusFor = typeof status === 'number' ? () => status : status;
+      responseHeaders = headers;
     },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    stop: () => server.close(),
   };
+}
+
+/** A webhook endpoint for the tests of a file, or a new one for each test. Declare it after the stack that calls it. */
+export function useReceiver(scope: 'file' | 'test' = 'file'): Receiver {
+  return useResource(startReceiver, (receiver) => receiver.stop(), scope);
 }

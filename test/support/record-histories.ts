@@ -15,8 +15,8 @@ import { startStack } from './stack';
 import { until } from './until';
 
 /**
- * `npm run record-histories -- <prefix>`: takes orders through their lives on real servers and keeps each workflow's
- * history in test/histories/, for the replay test. Add files with every release; never change those that are there.
+ * `npm run record-histories -- <prefix>`: runs orders on real servers and saves each workflow's history to
+ * test/histories/ for the replay test. Add files with every release, and never change existing ones.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
 
@@ -29,7 +29,7 @@ async function resend({ db, api }: Stack, id: string): Promise<void> {
   await api.call('POST', `${BASE}/webhook_event/${rows[0]!.id}/resend/`);
 }
 
-/** Each returns the id of an order whose history is worth keeping. */
+/** Each scenario returns the id of the order whose history is saved. */
 const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<string>> = {
   async successful(stack, webhookUrl) {
     const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started', 'approved', 'completed']);
@@ -44,11 +44,11 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await receiver.stop();
     return id;
   },
-  async 'webhook-gives-way'(stack) {
+  async 'webhook-yields-to-next'(stack) {
     const receiver = await startReceiver();
     receiver.answerWith(({ body }) => (body.data.sequence === 1 ? 500 : 200));
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-    await until(() => receiver.deliveries.length === 5, 'five attempts came');
+    await until(() => receiver.deliveries.length === 5, 'the receiver has got five attempts');
     await stack.api.cancel(id);
     await workflow(stack, id).result();
     await receiver.stop();
@@ -58,11 +58,11 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     const receiver = await startReceiver();
     receiver.answerWith(500);
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-    await until(() => receiver.deliveries.length === 5, 'the next attempt is a minute away');
+    await until(() => receiver.deliveries.length === 5, 'all attempts but the last one are made');
     for (let count = 6; count <= 7; count++) {
       if (count === 7) receiver.answerWith(200);
       await resend(stack, id);
-      await until(() => receiver.deliveries.length === count, 'it came once more');
+      await until(() => receiver.deliveries.length === count, 'the resend has arrived');
     }
     await stack.api.cancel(id);
     await workflow(stack, id).result();
@@ -86,7 +86,7 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
   async 'resumed-after-terminate'(stack, webhookUrl) {
     const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
     await workflow(stack, id).terminate();
-    await until(() => isRunning(stack.client, id), 'it was resumed');
+    await until(() => isRunning(stack.client, id), 'the sweep has resumed the order');
     await stack.api.progress(id, 'approved');
     await stack.api.progress(id, 'completed');
     await workflow(stack, id).result();
@@ -108,16 +108,16 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
   },
   async 'decided-after-a-referral'(stack, webhookUrl) {
     const id = await applied(stack, 'referred@bloggs.example', { data: { webhook_url: webhookUrl } });
-    await until(async () => (await shownBy(stack.client, id))?.status === 'APPROVED', 'it is approved');
+    await until(async () => (await shownBy(stack.client, id))?.status === 'APPROVED', 'the order is approved');
     await stack.api.progress(id, 'completed');
     await workflow(stack, id).result();
     return id;
   },
-  async 'cancelled-while-the-lender-is-out'(stack, webhookUrl) {
+  async 'cancelled-while-the-lender-is-unavailable'(stack, webhookUrl) {
     const id = await applied(stack, 'outage@bloggs.example', { data: { webhook_url: webhookUrl } });
     await until(
       async () => (await workflow(stack, id).describe()).raw.pendingActivities?.length,
-      'the lender is asked',
+      'the workflow polls the lender',
     );
     await stack.api.cancel(id);
     await workflow(stack, id).result();
@@ -125,9 +125,9 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
   },
   async 'resumed-while-referred'(stack) {
     const id = await applied(stack, 'referred-declined@bloggs.example');
-    await until(async () => (await findApplication(stack.db, id))?.referredAt, 'it is referred');
+    await until(async () => (await findApplication(stack.db, id))?.referredAt, 'the application is referred');
     await workflow(stack, id).terminate();
-    await until(() => isRunning(stack.client, id), 'it was resumed');
+    await until(() => isRunning(stack.client, id), 'the sweep has resumed the order');
     await workflow(stack, id).result();
     return id;
   },
@@ -142,36 +142,36 @@ async function record(prefix: string): Promise<void> {
   const stack = await startCheckout({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60' } });
   const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
   for (const [name, scenario] of Object.entries(scenarios)) {
-    await keep(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));
+    await save(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));
   }
   const expired = await openOrder(expiring, { webhook_url: receiver.url }, ['signup_started']);
   await workflow(expiring, expired).result();
-  await keep(expiring, `${prefix}-expired`, expired);
+  await save(expiring, `${prefix}-expired`, expired);
   await Promise.all([stack.stop(), expiring.stop(), receiver.stop()]);
   await globalTeardown();
 }
 
-async function keep(stack: Stack, name: string, id: string): Promise<void> {
+async function save(stack: Stack, name: string, id: string): Promise<void> {
   const history = await workflow(stack, id).fetchHistory();
-  // The SDK's own historyToJSON fails where npm gives it another protobufjs than @temporalio/proto.
+  // The SDK's historyToJSON fails if npm installs it a different protobufjs than @temporalio/proto.
   const plain = temporal.api.history.v1.History.toObject(history as never, {
     bytes: String,
     longs: String,
     enums: String,
   });
-  await writeFile(path.join(FOLDER, `${name}.json`), `${JSON.stringify(plain, withoutMachine)}\n`);
+  await writeFile(path.join(FOLDER, `${name}.json`), `${JSON.stringify(plain, withoutMachineNames)}\n`);
   console.log(`${name}: ${history.events?.length ?? 0} events`);
 }
 
-/** Which process of which machine did something is nobody's business, and no part of a replay. */
-function withoutMachine(key: string, value: unknown): unknown {
+/** Removes the names of processes and machines, which a replay does not need. */
+function withoutMachineNames(key: string, value: unknown): unknown {
   if (key === 'identity') return '';
   return key === 'name' && typeof value === 'string' ? value.replace(/^\d+@.*-(?=\w+$)/, 'sticky-') : value;
 }
 
 const prefix = process.argv[2];
 if (!prefix) {
-  console.error('usage: npm run record-histories -- <prefix>, such as v0.2');
+  console.error('usage: npm run record-histories -- <prefix>, for example v1.0');
   process.exit(1);
 }
 void record(prefix).then(

@@ -4,7 +4,7 @@ import { createApp } from '../../src/api/app';
 import type { AppOptions } from '../../src/api/app';
 import { log } from './stack';
 
-/** Every route that the API serves, as `GET /path/:parameter`; taken from its routers. */
+/** Lists every route that the API's routers serve, as `GET /path/:parameter`. */
 export function apiRoutes(): string[] {
   const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
   const limits = { countAddress: () => Promise.resolve() };

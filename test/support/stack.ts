@@ -14,6 +14,7 @@ import { startWorker } from '../../src/worker';
 import type { Api } from './api';
 import { apiOf } from './api';
 import { createDatabase } from './database';
+import { useResource } from './use-resource';
 
 export const log = createLogger(process.env.TEST_LOG_LEVEL ?? 'silent', 'test');
 let runtimeInstalled = false;
@@ -24,7 +25,7 @@ export interface TestSeller {
   webhookSecret: string;
 }
 
-/** Settings that make a test quick; times in ms. */
+/** Settings that make tests fast. */
 export const QUICK = {
   NODE_ENV: 'test',
   HOST: '127.0.0.1',
@@ -49,23 +50,37 @@ export interface Stack {
   client: Client;
   temporal: ClientConnectConfig;
   seller: TestSeller;
+  /** The settings of this service, also for processes that join it. */
   env: Record<string, string>;
   startWorker(): Promise<void>;
   stopWorker(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** The service in this process, on a database and a namespace of its own. */
+export interface StackOptions {
+  env?: Record<string, string>;
+  worker?: boolean;
+  /** Temporal's host:port. Default: the test run's server. */
+  address?: string;
+}
+
+/** Starts the API, and unless `worker` is false a worker, in this process, with a new database and namespace. */
 export async function startStack({
   env = {},
   worker = true,
   address = process.env.TEST_TEMPORAL_ADDRESS!,
-}: { env?: Record<string, string>; worker?: boolean; address?: string } = {}): Promise<Stack> {
+}: StackOptions = {}): Promise<Stack> {
   const database = await createDatabase();
   const temporal = { connectionOptions: { address }, namespace: `test-${randomBytes(6).toString('hex')}` };
   const client = createTemporalClient(temporal);
   await ensureNamespace(client);
-  const allEnv = { ...QUICK, DATABASE_URL: database.url, ...env };
+  const allEnv = {
+    ...QUICK,
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: temporal.namespace,
+    ...env,
+  };
   const config = loadConfig(allEnv);
   const server = await startServer(config, temporal, log);
   const seller = await createSeller(database.db);
@@ -80,6 +95,7 @@ export async function startStack({
     seller,
     env: allEnv,
     async startWorker() {
+      // Temporal's runtime exists once per process.
       if (!runtimeInstalled) installTemporalRuntime(log, undefined);
       runtimeInstalled = true;
       running = await startWorker(config, temporal, log);
@@ -97,6 +113,14 @@ export async function startStack({
   };
   if (worker) await stack.startWorker();
   return stack;
+}
+
+/** The service for the tests of a file. */
+export function useStack(options?: StackOptions): Stack {
+  return useResource(
+    () => startStack(options),
+    (stack) => stack.stop(),
+  );
 }
 
 export async function createSeller(

@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits until `probe` gives something truthy, and returns that. */
+/**
+ * Polls `probe` until it returns a truthy value, and returns that value.
+ * @throws Error naming `what` after `timeoutMs`
+ */
 export async function until<T>(probe: () => T | Promise<T>, what: string, timeoutMs = 15_000): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error(`gave up waiting until ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting until ${what}`);
     await delay(25);
   }
 }

@@ -1,19 +1,20 @@
-import { MALFORMED, missingThings, pathOf, type Things, thingsOf } from '../support/accounts';
-import { MATRIX, parametersOf, type Whose } from '../support/authorization-matrix';
-import { createSeller, type Stack, startStack } from '../support/stack';
+import { missingThings, MALFORMED, pathOf, thingsOf } from '../support/accounts';
+import type { Things } from '../support/accounts';
+import { MATRIX, parametersOf } from '../support/authorization-matrix';
+import type { Whose } from '../support/authorization-matrix';
+import { createSeller, useStack } from '../support/stack';
 
-/** Calls per route and parameter; `npm run timing` makes 2,000. */
+/** Calls per route and parameter. */
 const CALLS = Number(process.env.TIMING_CALLS ?? 200);
-/** In standard deviations: chance alone exceeds this once in 1.7 million tests. */
-const SIGNIFICANT = 5;
+/** A z-score that chance alone exceeds once in 1.7 million samples. */
+const SIGNIFICANT_Z = 5;
 const SETS = 5;
 
 jest.setTimeout(300_000);
 
-let stack: Stack;
+const stack = useStack();
 let sets: Record<Whose, Things>[];
 beforeAll(async () => {
-  stack = await startStack();
   const own = await thingsOf(stack, stack.seller);
   sets = [];
   for (let count = 0; count < SETS; count++) {
@@ -21,12 +22,11 @@ beforeAll(async () => {
     sets.push({ own, "another's": others, missing: missingThings(), malformed: MALFORMED });
   }
 });
-afterAll(() => stack.stop());
 
-/** The durations, in ms, of two kinds of calls. */
+/** Durations in ms of two kinds of calls. */
 type Samples = [number[], number[]];
 
-/** The duration of one call, in ms. */
+/** Returns the duration of one call in ms. */
 async function time(route: string, parameter: string, whose: Whose, index: number): Promise<number> {
   const body = MATRIX[route]!.body?.();
   const path = pathOf(route, sets[index % SETS]!, whose, parameter);
@@ -37,10 +37,7 @@ async function time(route: string, parameter: string, whose: Whose, index: numbe
   return duration;
 }
 
-/**
- * Measures two kinds of calls in random order, one at a time. The random order exposes both kinds to the same load on the
- * machine.
- */
+/** Times two kinds of calls one at a time. Their order is random, so load on the machine affects both kinds alike. */
 async function sample(
   samples: Samples,
   route: string,
@@ -48,8 +45,8 @@ async function sample(
   kinds: [Whose, Whose],
   calls: number,
 ): Promise<void> {
-  const shuffled = Array.from({ length: calls }, (_, index) => ({ index, key: Math.random() })).sort(
-    (a, b) => a.key - b.key,
+  const shuffled = Array.from({ length: calls }, (_, index) => ({ index, rank: Math.random() })).sort(
+    (a, b) => a.rank - b.rank,
   );
   for (const { index } of shuffled) {
     const side = (index % 2) as 0 | 1;
@@ -57,7 +54,7 @@ async function sample(
   }
 }
 
-/** The Mann-Whitney U statistic of `a` against `b`, as standard deviations from the mean of equal distributions. */
+/** Mann-Whitney U test: the z-score of the ranks of `a` if `a` and `b` have the same distribution. */
 function mannWhitneyZ(a: number[], b: number[]): number {
   const sorted = [...a.map((value) => ({ value, own: true })), ...b.map((value) => ({ value, own: false }))].sort(
     (x, y) => x.value - y.value,
@@ -69,25 +66,25 @@ function mannWhitneyZ(a: number[], b: number[]): number {
   return (u - mean) / Math.sqrt((a.length * b.length * (a.length + b.length + 1)) / 12);
 }
 
-const rows = Object.entries(MATRIX)
+const ROUTES = Object.entries(MATRIX)
   .filter(([, { kind }]) => kind === 'seller')
   .flatMap(([route]) => parametersOf(route).map((parameter): [string, string] => [route, parameter]));
 
-const GET_ORDER = rows.find(([route]) => /^GET .*edge\/ecommerce\/order\/:orderId$/.test(route))!;
+const GET_ORDER = ROUTES.find(([route]) => /^GET .*edge\/ecommerce\/order\/:orderId$/.test(route))!;
 
 test('the measurement detects a call that makes one query less', async () => {
-  // A busy machine adds noise, so the test makes more calls until the difference is significant.
+  // On a noisy machine the difference needs more calls to show.
   const samples: Samples = [[], []];
-  for (let calls = 0; calls < 8000 && mannWhitneyZ(...samples) <= SIGNIFICANT; calls += 500) {
+  for (let calls = 0; calls < 8000 && mannWhitneyZ(...samples) <= SIGNIFICANT_Z; calls += 500) {
     await sample(samples, ...GET_ORDER, ['missing', 'malformed'], 500);
   }
-  expect(mannWhitneyZ(...samples)).toBeGreaterThan(SIGNIFICANT);
+  expect(mannWhitneyZ(...samples)).toBeGreaterThan(SIGNIFICANT_Z);
 });
 
-test.each(rows)('%s takes as long for another seller’s :%s as for a missing one', async (route, parameter) => {
+test.each(ROUTES)('%s takes the same time for another seller’s :%s as for a missing one', async (route, parameter) => {
   const samples: Samples = [[], []];
   await sample(samples, route, parameter, ["another's", 'missing'], CALLS);
   const z = mannWhitneyZ(...samples);
   if (CALLS >= 2000) console.log(`${route} :${parameter}, ${CALLS} calls: z = ${z.toFixed(2)}`);
-  expect(Math.abs(z)).toBeLessThan(SIGNIFICANT);
+  expect(Math.abs(z)).toBeLessThan(SIGNIFICANT_Z);
 });

@@ -145,23 +145,6 @@ test('the environment is read at the entry points only', () => {
   expect(readers.filter((file) => !['entry', 'dev'].includes(layerOf(file)))).toEqual([]);
 });
 
-test("the workflow bundle holds Temporal, the workflows and the domain, but no zod and none of Node's modules", () => {
-  const bundle = readFileSync(path.join(PACKAGE_ROOT, 'dist/workflow-bundle.js'), 'utf8');
-  // `?1a2b` is a module that the bundler was told to leave empty.
-  const modules = [...bundle.matchAll(/^\/\*\*\*\/ "([^"?]+)":?$/gm)].map(([, name]) => name ?? '');
-  const own = modules.filter((name) => !name.includes('node_modules/'));
-  const packages = modules.flatMap((name) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(name)?.[1] ?? []);
-  expect(own).toContain('./dist/workflows/order.js');
-  expect(own.filter((name) => !/^\.\/dist\/(workflows|src\/domain)\//.test(name))).toEqual([]);
-  expect([...new Set(packages)].sort()).toEqual([
-    '@temporalio/common',
-    '@temporalio/workflow',
-    'long',
-    'ms',
-    'nexus-rpc',
-  ]);
-});
-
 describe('the scan of imports', () => {
   const scan = (text: string) => importsIn('src/api/app.ts', text).map(({ to, typeOnly }) => [to, typeOnly]);
 

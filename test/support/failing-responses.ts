@@ -5,23 +5,23 @@ import { closedPort, startReceiver, startTlsReceiver } from '../unit/webhooks/re
 
 /** Seconds before each attempt. */
 export const DELAYS = [0, 0.2, 0.4, 0.6];
-/** Deadline of an attempt. */
+/** Timeout of an attempt. */
 export const TIMEOUT_MS = 2000;
 
 export interface FailingReceiver {
   url: string;
-  /** Undefined where nothing listens. */
+  /** Undefined if nothing listens at the URL. */
   receiver?: Receiver;
-  /** Where it tries to send the worker. */
+  /** The server that a redirect points to. */
   bystander?: Receiver;
-  /** Unix ms before which the answer to each attempt asked not to be tried again. */
+  /** The earliest retry that each response allowed, in unix ms. */
   notBefore?: number[];
 }
 
 export type Start = () => Promise<FailingReceiver>;
 
-/** Fails as long as an order's first webhook may be tried, then answers 200. */
-export function answering(fail: (to: ServerResponse) => void): Start {
+/** Fails all attempts at an order's first webhook, then responds 200. */
+export function failingWith(fail: (response: ServerResponse) => void): Start {
   return async () => {
     const receiver: Receiver = await startReceiver((_request, response) => {
       if (receiver.received.length > DELAYS.length) response.end();
@@ -31,32 +31,32 @@ export function answering(fail: (to: ServerResponse) => void): Start {
   };
 }
 
-/** A 429 or 503 with Retry-After. */
-export function asking(status: number, when: () => { header: string; notBefore: number }): Start {
+/** Responds 429 or 503 with a Retry-After header. */
+export function failingWithRetryAfter(status: number, when: () => { header: string; notBefore: number }): Start {
   return async () => {
     const notBefore: number[] = [];
-    const start = answering((to) => {
-      const asked = when();
-      notBefore.push(asked.notBefore);
-      to.writeHead(status, { 'retry-after': asked.header }).end();
+    const start = failingWith((response) => {
+      const retryAfter = when();
+      notBefore.push(retryAfter.notBefore);
+      response.writeHead(status, { 'retry-after': retryAfter.header }).end();
     });
     return { ...(await start()), notBefore };
   };
 }
 
-export function inSeconds() {
+export function retryInSeconds() {
   return { header: '1', notBefore: Date.now() + 1000 };
 }
 
-export function untilDate() {
+export function retryAtDate() {
   const notBefore = Math.ceil(Date.now() / 1000) * 1000 + 1000;
   return { header: new Date(notBefore).toUTCString(), notBefore };
 }
 
-export async function redirectingInwards(): Promise<FailingReceiver> {
+export async function redirectingToPrivate(): Promise<FailingReceiver> {
   const bystander = await startReceiver((_request, response) => response.end());
   const location = `http://127.0.0.1:${bystander.port}/latest/meta-data/`;
-  return { ...(await answering((to) => to.writeHead(302, { location }).end())()), bystander };
+  return { ...(await failingWith((response) => response.writeHead(302, { location }).end())()), bystander };
 }
 
 export function overTls(certificate: { key: string; cert: string }): Start {
@@ -66,12 +66,12 @@ export function overTls(certificate: { key: string; cert: string }): Start {
   };
 }
 
-export async function plainWhereTls(): Promise<FailingReceiver> {
+export async function plainAtHttps(): Promise<FailingReceiver> {
   const receiver = await startReceiver((_request, response) => response.end());
   return { url: `https://127.0.0.1:${receiver.port}/`, receiver };
 }
 
-export async function refusing(): Promise<FailingReceiver> {
+export async function refusingConnections(): Promise<FailingReceiver> {
   return { url: `http://127.0.0.1:${await closedPort()}/` };
 }
 
@@ -79,7 +79,7 @@ export function unknownHost(): Promise<FailingReceiver> {
   return Promise.resolve({ url: 'http://receiver.invalid/' });
 }
 
-export function late(response: ServerResponse): void {
+export function afterTimeout(response: ServerResponse): void {
   const timer = setTimeout(() => response.end(), TIMEOUT_MS + 500);
   response.on('close', () => clearTimeout(timer));
 }
@@ -96,7 +96,7 @@ export function endless(status: number) {
   };
 }
 
-/** A byte a second, from the first moment on. */
+/** Sends a byte immediately and another every second. */
 export function drip(response: ServerResponse, stream: NodeJS.WritableStream, text: string): void {
   let sent = 0;
   const next = (): void => void stream.write(text[sent++ % text.length]!);
@@ -109,7 +109,7 @@ export function hugeHeaders(response: ServerResponse): void {
   response.writeHead(200, { 'x-pad': 'x'.repeat(1024 * 1024) }).end();
 }
 
-/** 1 GB of zeros, packed into 1 MB. */
+/** 1 GB of zeros, compressed to 1 MB. */
 const BOMB = Buffer.concat(Array<Buffer>(20).fill(gzipSync(Buffer.alloc(50 * 1024 * 1024))));
 
 export function bomb(response: ServerResponse): void {
