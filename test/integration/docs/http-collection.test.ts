@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { BASE } from '../../support/api';
+import { document } from '../../support/contract';
 import { startReceiver } from '../../support/receiver';
 import { startStack } from '../../support/stack';
+import { readPages } from './markdown';
 
 interface HttpRequest {
   title: string;
-  /** Under which the answer's body is known to later requests. */
+  /** Later requests refer to the response body by this name. */
   name: string | undefined;
   method: string;
   url: string;
@@ -26,7 +29,7 @@ const requests = sections.map((section): HttpRequest => {
   return { title, name, method, url, headers, body: body?.trim() || undefined };
 });
 
-/** What httpYac makes of `{{…}}`: an environment variable, a new UUID, a variable, or a part of an earlier answer. */
+/** Replaces `{{…}}` as httpYac does: by an environment variable, a new UUID, a variable or a part of an earlier response. */
 function fill(text: string, known: Record<string, unknown>, env: Record<string, string>): string {
   return text.replace(/\{\{(.+?)\}\}/g, (_, expression: string) => {
     if (expression === '$guid') return randomUUID();
@@ -36,12 +39,12 @@ function fill(text: string, known: Record<string, unknown>, env: Record<string, 
       .split(/[.[\]]+/)
       .filter(Boolean)
       .reduce((at: any, key) => at[key], known);
-    if (typeof value !== 'string') throw new Error(`${expression} is not known`);
+    if (typeof value !== 'string') throw new Error(`${expression} is not defined`);
     return value;
   });
 }
 
-test('every request of docs/orders.http succeeds, from the first to the last', async () => {
+test('all requests of docs/orders.http succeed in order', async () => {
   const stack = await startStack();
   const receiver = await startReceiver();
   const env = {
@@ -60,24 +63,38 @@ test('every request of docs/orders.http succeeds, from the first to the last', a
       headers: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])),
       ...(body !== undefined && { body: fill(body, known, env).replace('http://127.0.0.1:4000/', receiver.url) }),
     });
-    const answer = (await response.json()) as Record<string, unknown>;
-    if (name !== undefined) known[name] = answer;
-    outcomes.push(`${title}: ${response.ok ? 'ok' : JSON.stringify(answer)}`);
+    const json = (await response.json()) as Record<string, unknown>;
+    if (name !== undefined) known[name] = json;
+    outcomes.push(`${title}: ${response.ok ? 'ok' : JSON.stringify(json)}`);
   }
   expect(outcomes).toEqual(requests.map(({ title }) => `${title}: ok`));
   await receiver.stop();
   await stack.stop();
 });
 
-test('docs/orders.http has every call of the README', () => {
-  const readme = readFileSync(path.join(PACKAGE_ROOT, 'README.md'), 'utf8')
-    .split('\n### Calls\n')[1]!
-    .split('\n## ')[0]!;
-  const pattern = (text: string): string => text.replace(/<\w+>|\{\{.*?\}\}/g, '*').replace(/\?.*/, '');
-  // A row has one address, and one method or more.
-  const calls = [...readme.matchAll(/^\| (`[A-Z]+`, )?`([A-Z]+) (\S+)` \|/gm)].flatMap(([, first, last, url = '']) =>
-    [first?.replace(/\W/g, ''), last].filter(Boolean).map((method) => `${method} ${pattern(url)}`),
+/** The calls of the API, with `*` for each parameter. */
+const apiCalls = Object.entries(document.paths ?? {})
+  .filter(([url]) => url.startsWith(BASE))
+  .flatMap(([url, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${toPattern(url.slice(BASE.length))}`),
+  )
+  .sort();
+
+function toPattern(url: string): string {
+  return url.replace(/<\w+>|\{\{.*?\}\}|\{\w+\}/g, '*').replace(/\?.*/, '');
+}
+
+test('docs/orders.http has a request for every call of the API', () => {
+  const inCollection = requests.map(({ method, url }) => `${method} ${toPattern(url.replace('{{api}}', ''))}`);
+  expect([...new Set(inCollection)].sort()).toEqual(apiCalls);
+});
+
+test('the table of calls in the README or docs has every call of the API', () => {
+  const tables = readPages().flatMap((page) => /^#+ Calls\n(.*?)(?=^#|$(?![^]))/ms.exec(page)?.[1] ?? []);
+  // A row has one path, and one method or more.
+  const rows = tables.flatMap((table) => [...table.matchAll(/^\| (`[A-Z]+`, )?`([A-Z]+) (\S+)` \|/gm)]);
+  const calls = rows.flatMap(([, first, last, url = '']) =>
+    [first?.replace(/\W/g, ''), last].filter(Boolean).map((method) => `${method} ${toPattern(url)}`),
   );
-  const inCollection = requests.map(({ method, url }) => `${method} ${pattern(url.replace('{{api}}', ''))}`);
-  expect([...new Set(inCollection)].sort()).toEqual([...new Set(calls)].sort());
+  expect(calls.sort()).toEqual(apiCalls);
 });
