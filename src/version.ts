@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The version in package.json, which is above both the sources and the compiled files in `dist/`. */
-export const VERSION = readVersion(__dirname);
+/** Version of this package. Both `src/` and the compiled `dist/src/` are below package.json, at different depths. */
+export const VERSION: string = readVersion(__dirname);
 
 function readVersion(folder: string): string {
   const file = path.join(folder, 'package.json');

@@ -8,7 +8,6 @@ import type {
   WebhookEventBody,
   WebhookTestResult,
 } from '../contracts/webhook-log';
-import type { WebhookState } from '../domain/webhook';
 import { type ApiResponse, type Transport, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
@@ -105,7 +104,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntryBody>> =>
       bodyOf(get(call, `${order(orderId)}/timeline/`, query)),
 
-    listWebhooks: (query: PageQuery & { state?: WebhookState } = {}): Promise<Page<WebhookEventBody>> =>
+    listWebhooks: (query: PageQuery & { state?: WebhookEventBody['state'] } = {}): Promise<Page<WebhookEventBody>> =>
       bodyOf(get(call, `${seller}/webhook_event/`, query)),
 
     /** Requests a resend. The order's timeline shows the result. */
