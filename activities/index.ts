@@ -1,10 +1,9 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { Attachments, OrderChange, OrderHistory } from '../src/domain/order';
-import { toOrderBody } from '../src/contracts/order';
-import type { WebhookTestInput } from '../src/contracts/webhook';
-import { toOrderStatusChanged, toWebhookTest } from '../src/contracts/webhook';
-import type { WebhookState } from '../src/domain/webhook';
+import { toOrderBody } from '../src/contracts/order-mapper';
+import { toOrderStatusChanged, toWebhookTest } from '../src/contracts/webhook-mapper';
+import type { WebhookState, WebhookTestInput } from '../src/domain/webhook';
 import { applicationWaits } from '../src/db/applications';
 import { findOrder } from '../src/db/orders';
 import type { Db } from '../src/db/pool';

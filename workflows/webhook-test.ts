@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities, WebhookTestAttempt } from '../activities';
-import type { WebhookTestInput } from '../src/contracts/webhook';
+import type { WebhookTestInput } from '../src/domain/webhook';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** One attempt by the workers that send all webhooks, so that it comes from their addresses and by their rules. */

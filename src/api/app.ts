@@ -4,6 +4,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
+import { VERSION } from '../version';
 import { createAuthentication } from './authenticate';
 import { createBodyReaders } from './body';
 import type { State } from './context';
@@ -43,7 +44,7 @@ export function createApp(options: AppOptions): Koa<State> {
   serve(app, healthRoutes(deps.db, isServing));
   app.use(limits.countAddress);
   const authenticate = createAuthentication(deps.db, limits);
-  const document = createOpenApiDocument(BASE_PATH, deps.rules, maxBodyBytes);
+  const document = createOpenApiDocument({ basePath: BASE_PATH, rules: deps.rules, maxBodyBytes, version: VERSION });
   const bodies = createBodyReaders(maxBodyBytes);
   serve(app, orderRoutes(deps, authenticate, bodies));
   serve(app, webhookRoutes(deps, authenticate, bodies));

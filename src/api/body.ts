@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { fieldErrors, fromPointer, invalidRequest } from '../contracts/field-errors';
-import type { FieldError } from '../contracts/problem';
-import { Problem } from '../contracts/problem';
+import { fieldErrors, fromPointer } from '../contracts/field-errors';
+import { Problem, invalidRequest } from '../contracts/problem';
+import type { FieldError } from '../contracts/problem-schema';
 import type { Context, Next } from './context';
 import { hasTimedOut, requestTimeout } from './http-server';
 

@@ -1,12 +1,12 @@
 import Router from '@koa/router';
-import { toOrderBody } from '../contracts/order';
-import { Problem } from '../contracts/problem';
+import { toOrderBody } from '../contracts/order-mapper';
 import {
   createOrderRequestSchema,
   idempotencyKeySchema,
   orderListQuerySchema,
   progressRequestSchema,
-} from '../contracts/requests';
+} from '../contracts/request-schemas';
+import { Problem } from '../contracts/problem';
 import { accountErrors } from '../orders/account-errors';
 import type { ChangedOrder } from '../orders/change-order';
 import { cancelOrder, reportProgress } from '../orders/change-order';

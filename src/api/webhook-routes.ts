@@ -1,11 +1,11 @@
 import Router from '@koa/router';
 import {
-  STANDARD_OVERLAP_SECONDS,
+  DEFAULT_OVERLAP_SECONDS,
   rotateSecretRequestSchema,
   timelineQuerySchema,
   webhookListQuerySchema,
   webhookTestRequestSchema,
-} from '../contracts/webhook-log';
+} from '../contracts/webhook-request-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
@@ -45,7 +45,7 @@ export function webhookRoutes(
   router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);
     const { data } = validate(rotateSecretRequestSchema, hasBody(ctx) ? ctx.request.body : { data: {} });
-    ctx.body = { data: await rotateSecret(deps.db, id, data.overlap_seconds ?? STANDARD_OVERLAP_SECONDS) };
+    ctx.body = { data: await rotateSecret(deps.db, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
   });
   router.post('/seller/:sellerId/webhook_test', seller, jsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);

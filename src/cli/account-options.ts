@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { fieldErrors } from '../contracts/field-errors';
-import type { FieldError } from '../contracts/problem';
-import { accountSchema } from '../contracts/seller';
+import type { FieldError } from '../contracts/problem-schema';
+import { accountSchema } from '../contracts/seller-schema';
 import type { AccountSettings } from '../db/accounts';
 import { UsageError, reasonOf } from './cli-error';
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { loadCheckoutBaseUrl, loadWorkflowConfig } from '../config';
-import { toOrderBody } from '../contracts/order';
+import { toOrderBody } from '../contracts/order-mapper';
 import { listOrders } from '../db/list-orders';
 import { type StoredOrder, findOrder } from '../db/orders';
 import { penceToPounds } from '../domain/money';

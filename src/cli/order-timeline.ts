@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { TimelineEntryBody } from '../contracts/webhook-log';
+import type { TimelineEntryBody } from '../contracts/webhook-log-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/timeline';
 import { toTimelineEntryBody } from '../orders/webhook-log';

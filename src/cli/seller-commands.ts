@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { loadDatabaseConfig } from '../config';
-import { toPricingBody } from '../contracts/order';
+import { toPricingBody } from '../contracts/order-mapper';
 import {
   type Account,
   type AccountSettings,

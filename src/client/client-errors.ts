@@ -1,4 +1,4 @@
-import type { FieldError, ProblemBody, ProblemCode } from '../contracts/problem';
+import type { FieldError, ProblemBody, ProblemCode } from '../contracts/problem-schema';
 
 /** The response was not a success. `code` is stable, so decide by it and not by `message`. */
 export class OrderServiceError extends Error {

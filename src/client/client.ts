@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import type { CreatedOrderBody, ListedOrderBody, OrderBody } from '../contracts/order';
-import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/requests';
+import type { CreatedOrderBody, ListedOrderBody, OrderBody } from '../contracts/order-schemas';
+import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/request-schemas';
 import type {
   RotatedSecretBody,
   TimelineEntryBody,
   WebhookEventBody,
   WebhookTestResult,
-} from '../contracts/webhook-log';
+} from '../contracts/webhook-log-schemas';
 import { type ApiResponse, type Transport, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';

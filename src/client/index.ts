@@ -1,13 +1,13 @@
 /** The order service client for TypeScript and JavaScript: `import { createClient } from 'order-service/client'`. */
-export type { ListedOrderBody as ListedOrder, OrderBody as Order } from '../contracts/order';
-export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contracts/problem';
-export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook';
+export type { ListedOrderBody as ListedOrder, OrderBody as Order } from '../contracts/order-schemas';
+export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contracts/problem-schema';
+export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 export type {
   RotatedSecretBody as RotatedWebhookSecret,
   TimelineEntryBody as TimelineEntry,
   WebhookEventBody as WebhookEvent,
   WebhookTestResult,
-} from '../contracts/webhook-log';
+} from '../contracts/webhook-log-schemas';
 export {
   type ClientOptions,
   type CreatedOrder,

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ProblemBody } from '../contracts/problem';
+import type { ProblemBody } from '../contracts/problem-schema';
 import { ConnectionError, OrderServiceError } from './client-errors';
 
 /** Temporary failures. */

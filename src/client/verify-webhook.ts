@@ -1,5 +1,5 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { OrderStatusChanged, WebhookTest } from '../contracts/webhook';
+import type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 import { signWebhook } from '../webhooks/sign';
 import { WebhookVerificationError } from './client-errors';
 

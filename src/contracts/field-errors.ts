@@ -1,21 +1,6 @@
 import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
-import type { FieldError, FieldErrorCode } from './problem';
-import { FIELD_ERROR_CODES, Problem } from './problem';
-
-/** A sentence names this many; the `errors` beside it hold them all. */
-const MAX_ERRORS_TOLD = 10;
-
-/** The problem of a request with these errors, each told by where it is: a pointer, or `?` and a search parameter. */
-export function invalidRequest(errors: readonly FieldError[]): Problem {
-  const told = errors.slice(0, MAX_ERRORS_TOLD).map(({ detail, pointer, parameter }) => {
-    const place = parameter === undefined ? pointer : `?${parameter}`;
-    return `${place || 'The body'} ${detail}`;
-  });
-  const more = errors.length - told.length;
-  const text = `${told.join('; ')}${more > 0 ? `; and ${more} more, see errors` : ''}`;
-  return new Problem('invalid_request', text.endsWith('?') ? text : `${text}.`, { errors });
-}
+import { FIELD_ERROR_CODES, type FieldError, type FieldErrorCode } from './problem-schema';
 
 /** A zod error as the `errors` of a problem: one for each failing or unknown field. */
 export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
 import { PAYMENT_TERMS } from '../domain/order';
-import type { FieldErrorCode } from './problem';
+import type { FieldErrorCode } from './problem-schema';
 
 /** What the create request may hold; the numbers are configuration. */
 export interface OrderRules {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { refuse } from './fields';
-import type { FieldErrorCode } from './problem';
+import type { FieldErrorCode } from './problem-schema';
 
 const MAX_META_DATA_BYTES = 16 * 1024;
 const MAX_META_DATA_DEPTH = 32;

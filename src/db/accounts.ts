@@ -1,5 +1,5 @@
-import { toPricingBody } from '../contracts/order';
-import type { LogoType } from '../contracts/seller';
+import { toPricingBody } from '../contracts/order-mapper';
+import type { LogoType } from '../contracts/seller-schema';
 import { penceToPounds } from '../domain/money';
 import type { Pricing } from '../domain/order';
 import type { DbClient } from './pool';

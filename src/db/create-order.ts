@@ -1,5 +1,5 @@
 import type { Attachments, OrderHistory } from '../domain/order';
-import type { CreatedOrderBody } from '../contracts/order';
+import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { penceToPounds } from '../domain/money';
 import type { Db } from './pool';
 

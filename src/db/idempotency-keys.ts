@@ -1,4 +1,4 @@
-import type { CreatedOrderBody } from '../contracts/order';
+import type { CreatedOrderBody } from '../contracts/order-schemas';
 import type { DbClient } from './pool';
 
 export interface ClaimedKey {

@@ -1,10 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { invalidRequest } from '../contracts/field-errors';
-import type { CreatedOrderBody } from '../contracts/order';
-import { orderUrl, toCreatedOrderBody } from '../contracts/order';
-import type { FieldError } from '../contracts/problem';
-import { Problem } from '../contracts/problem';
-import type { CreateOrderRequest } from '../contracts/requests';
+import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
+import type { CreatedOrderBody } from '../contracts/order-schemas';
+import { Problem, invalidRequest } from '../contracts/problem';
+import type { FieldError } from '../contracts/problem-schema';
+import type { CreateOrderRequest } from '../contracts/request-schemas';
 import { insertOrder } from '../db/create-order';
 import { isLockTimeout, violatedConstraint } from '../db/errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';

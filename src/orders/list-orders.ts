@@ -1,6 +1,6 @@
-import type { ListedOrderBody } from '../contracts/order';
-import { toOrderBody } from '../contracts/order';
-import type { OrderListQuery } from '../contracts/requests';
+import { toOrderBody } from '../contracts/order-mapper';
+import type { ListedOrderBody } from '../contracts/order-schemas';
+import type { OrderListQuery } from '../contracts/request-schemas';
 import { listOrders as findOrders } from '../db/list-orders';
 import { findOrder } from '../db/orders';
 import type { OrderDependencies } from './dependencies';

@@ -1,6 +1,5 @@
-import { invalidRequest } from '../contracts/field-errors';
-import { NO_CURSOR } from '../contracts/page';
-import type { Problem } from '../contracts/problem';
+import { NO_CURSOR } from '../contracts/page-query';
+import { type Problem, invalidRequest } from '../contracts/problem';
 
 /** One page of a list. */
 export interface Page<T> {

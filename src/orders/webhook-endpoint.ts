@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
-import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-log';
+import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-log-schemas';
 import type { Db } from '../db/pool';
 import { rotateWebhookSecret } from '../db/sellers';
 import { generateWebhookSecret } from '../webhooks/sign';

@@ -1,5 +1,5 @@
 import type { WebhookState } from '../domain/webhook';
-import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log';
+import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
 import type { TimelineEntry } from '../db/timeline';
 import { readTimeline } from '../db/timeline';
 import type { LoggedWebhook } from '../db/webhook-log';

@@ -22,7 +22,7 @@ import {
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test';
-import type { WebhookTestInput } from '../contracts/webhook';
+import type { WebhookTestInput } from '../domain/webhook';
 import { escapeMarkdown } from '../domain/markdown';
 import { formatPence } from '../domain/money';
 import type { ChangeRequest, Order, OrderHistory, VersionedRequest } from '../domain/order';

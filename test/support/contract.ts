@@ -1,14 +1,19 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import type { OpenApiDocument } from '../../src/contracts/openapi/document';
-import { createOpenApiDocument } from '../../src/contracts/openapi/document';
+import { type OpenApiDocument, createOpenApiDocument } from '../../src/contracts/openapi/document';
 import { BASE_PATH } from '../../src/api/order-routes';
+import { VERSION } from '../../src/version';
 import type { Answer } from './api';
 import { HTTP } from './http-settings';
 
 const rules = { maxAmountPence: 1_000_000_000, httpsOnly: false, checkWebhookUrl: () => undefined };
 /** The document that a service with test settings shows. */
-export const document: OpenApiDocument = createOpenApiDocument(BASE_PATH, rules, HTTP.maxBodyBytes);
+export const document: OpenApiDocument = createOpenApiDocument({
+  basePath: BASE_PATH,
+  rules,
+  maxBodyBytes: HTTP.maxBodyBytes,
+  version: VERSION,
+});
 
 const ROOT = 'openapi.json';
 /** What HTTP itself puts into an answer. */

@@ -1,5 +1,4 @@
-import type { ProblemBody } from '../../src/contracts/problem';
-import { problemSchema } from '../../src/contracts/problem';
+import { type ProblemBody, problemSchema } from '../../src/contracts/problem-schema';
 import type { Answer } from './api';
 
 const strict = problemSchema.strict();

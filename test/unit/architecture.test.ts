@@ -21,7 +21,7 @@ const LAYERS: Record<string, readonly string[]> = {
   // The definitions of messages are the workflows' own, shared with their clients.
   temporal: ['domain', 'contracts', 'db', 'webhooks', 'messages', 'workflows:type', 'root'],
   orders: ['domain', 'contracts', 'db', 'webhooks', 'temporal'],
-  api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders'],
+  api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'root'],
   checkout: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'root'],
   cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'config'],
   // For shops: what it needs at run time is here, and in no package.
@@ -36,6 +36,7 @@ const LAYERS: Record<string, readonly string[]> = {
 const SPECIAL: Record<string, string> = {
   'src/config.ts': 'config',
   'src/logger.ts': 'logger',
+  'src/version.ts': 'root',
   'workflows/messages.ts': 'messages',
 };
 

@@ -1,12 +1,13 @@
 import { ConfigError, loadCheckoutBaseUrl, loadConfig, loadDatabaseConfig, loadWorkflowConfig } from '../../src/config';
+import { listSettings } from '../../tools/docs/configuration-page';
 
 const REQUIRED = {
   DATABASE_URL: 'postgres://orders:hunter2@db.example:5432/orders',
   CHECKOUT_BASE_URL: 'https://checkout.example',
 };
 
-/** The lines that tell what is wrong with a configuration. */
-function complaints(env: Record<string, string | undefined>): string[] {
+/** The lines of the ConfigError, without its heading. */
+function errorLines(env: Record<string, string | undefined>): string[] {
   try {
     loadConfig(env);
     return [];
@@ -18,9 +19,9 @@ function complaints(env: Record<string, string | undefined>): string[] {
       .map((line) => line.trim());
   }
 }
-const namesOf = (lines: string[]) => lines.map((line) => line.split(':')[0]);
+const namesIn = (lines: string[]) => lines.map((line) => line.split(' ')[0]);
 
-test('a database and a checkout are all that must be told', () => {
+test('only the database and the checkout base URL are required', () => {
   expect(loadConfig(REQUIRED)).toMatchObject({
     production: false,
     host: '127.0.0.1',
@@ -44,24 +45,35 @@ test('a database and a checkout are all that must be told', () => {
     orderExpiresAfterMs: undefined,
     queryBudgetMs: 150,
     webhookTimeoutMs: 15_000,
+    webhookSchedule: {
+      delaysMs: [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1000),
+      jitter: 0.1,
+      attemptsWithSuccessor: 5,
+      maxRetryAfterMs: 86_400_000,
+      maxRetryAfterWithSuccessorMs: 3_600_000,
+    },
     addressPolicy: { allowPrivate: false, allowHttp: true },
   });
 });
 
-test('what is missing is said to be missing', () => {
-  expect(complaints({})).toEqual(['DATABASE_URL: is missing', 'CHECKOUT_BASE_URL: is missing']);
+test('a missing setting is reported as missing', () => {
+  expect(errorLines({})).toEqual(['DATABASE_URL is missing', 'CHECKOUT_BASE_URL is missing']);
 });
 
-test('an empty variable is one that was not set', () => {
+test('an empty variable counts as unset', () => {
   expect(loadConfig({ ...REQUIRED, PORT: '', ORDER_EXPIRES_AFTER_MS: '' }).port).toBe(3000);
-  expect(complaints({ ...REQUIRED, DATABASE_URL: '' })).toEqual(['DATABASE_URL: is missing']);
+  expect(errorLines({ ...REQUIRED, DATABASE_URL: '' })).toEqual(['DATABASE_URL is missing']);
 });
 
-const WRONG: Record<string, string> = {
+const INVALID: Record<string, string> = {
+  NODE_ENV: 'live',
   LOG_LEVEL: 'loud',
   PORT: '70000',
   WORKER_HEALTH_PORT: '-1',
   METRICS_ADDRESS: 'nowhere',
+  SHUTDOWN_GRACE_MS: '-1',
+  DATABASE_URL: 'mysql://orders:hunter2@db.example/orders',
+  DATABASE_POOL_SIZE: '0',
   TRUSTED_PROXIES: '127.0.0.1',
   MAX_BODY_BYTES: '64kb',
   MAX_HEADER_BYTES: '100',
@@ -70,18 +82,16 @@ const WRONG: Record<string, string> = {
   REQUEST_TIMEOUT_MS: 'never',
   KEEP_ALIVE_TIMEOUT_MS: '-1',
   STALL_TIMEOUT_MS: '1000',
+  RESPONSE_HMAC_HEADER: 'Content-Length',
   RATE_LIMIT_WINDOW_MS: '10',
   RATE_LIMIT_KEY: '0',
   RATE_LIMIT_ADDRESS: '-1',
   RATE_LIMIT_AUTH_FAILURES: 'none',
   RATE_LIMIT_PAY_LINK: '0',
+  CHECKOUT_BASE_URL: 'checkout.example',
   CHECKOUT_LENDER: 'anybody',
   SANDBOX_REFERRAL_MS: '-1',
   APPLICATION_RETENTION_MS: '0',
-  RESPONSE_HMAC_HEADER: 'Content-Length',
-  DATABASE_URL: 'mysql://orders:hunter2@db.example/orders',
-  DATABASE_POOL_SIZE: '0',
-  CHECKOUT_BASE_URL: 'checkout.example',
   MAX_ORDER_AMOUNT: '0.001',
   IDEMPOTENCY_KEY_DAYS: '29',
   ORDER_EXPIRES_AFTER_MS: '10',
@@ -89,70 +99,92 @@ const WRONG: Record<string, string> = {
   UPDATE_TIMEOUT_MS: '1e9',
   START_TIMEOUT_MS: 'soon',
   STARTS_IN_FLIGHT: '0',
+  MAX_CACHED_WORKFLOWS: '-1',
   SWEEP_INTERVAL_MS: '1',
   SWEEP_START_AFTER_MS: '-5',
   SWEEP_CHECK_AFTER_MS: 'NaN',
-  SHUTDOWN_GRACE_MS: '-1',
-  MAX_CACHED_WORKFLOWS: '-1',
   WEBHOOK_RETRY_DELAYS: '0;5',
+  WEBHOOK_RETRY_JITTER: '0.6',
+  WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '0',
+  WEBHOOK_RETRY_AFTER_LIMIT_MS: '-1',
+  WEBHOOK_RETRY_AFTER_LIMIT_WITH_SUCCESSOR_MS: '86400001',
   WEBHOOK_TIMEOUT_MS: '60000',
+  WEBHOOK_CONCURRENCY: '0',
+  WEBHOOK_CONCURRENCY_PER_SELLER: '-1',
   WEBHOOK_ALLOW_PRIVATE: 'yes',
   WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: 'no',
 };
+// Any string is a valid host.
+const WITHOUT_RULES = ['HOST'];
 
-test('every wrong variable is reported at once, by its name', () => {
-  expect(namesOf(complaints(WRONG)).sort()).toEqual(Object.keys(WRONG).sort());
+test('the table of invalid values covers every setting', () => {
+  const names = listSettings().map(({ env }) => env);
+  expect([...Object.keys(INVALID), ...WITHOUT_RULES].sort()).toEqual(names.sort());
 });
 
-test.each(Object.entries(WRONG))('a wrong %s is reported alone, and not as missing', (name, value) => {
-  const lines = complaints({ ...REQUIRED, [name]: value });
-  expect(namesOf(lines)).toEqual([name]);
+test('all invalid settings are reported together, by name', () => {
+  expect(namesIn(errorLines(INVALID)).sort()).toEqual(Object.keys(INVALID).sort());
+});
+
+test.each(Object.entries(INVALID))('an invalid %s is reported alone, and not as missing', (name, value) => {
+  const lines = errorLines({ ...REQUIRED, [name]: value });
+  expect(namesIn(lines)).toEqual([name]);
   expect(lines[0]).not.toContain('missing');
 });
 
-test('headers, which are a part of the request, are given no longer than the whole', () => {
-  expect(complaints({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20001' })).toEqual([
-    'HEADERS_TIMEOUT_MS: must be at most REQUEST_TIMEOUT_MS, of which it is a part',
-  ]);
-  expect(complaints({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20000' })).toEqual([]);
+test.each([
+  ['PORT', '70000', 'must be a whole number from 0 to 65535'],
+  ['LOG_LEVEL', 'loud', 'must be one of trace, debug, info, warn, error, fatal, silent'],
+  ['MAX_ORDER_AMOUNT', 'a lot', 'must be an amount in pounds'],
+  ['MAX_ORDER_AMOUNT', '-1', 'must be an amount in pounds above 0, with at most 2 decimals'],
+  ['WEBHOOK_RETRY_JITTER', '0.6', 'must be a number from 0 to 0.5'],
+])('the error for %s=%s states the rule', (name, value, rule) => {
+  expect(errorLines({ ...REQUIRED, [name]: value })).toEqual([`${name} ${rule}`]);
 });
 
-test('no value is told: it may be a secret', () => {
-  const text = complaints(WRONG).join('\n');
+test('HEADERS_TIMEOUT_MS is at most REQUEST_TIMEOUT_MS', () => {
+  expect(errorLines({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20001' })).toEqual([
+    'HEADERS_TIMEOUT_MS must be at most REQUEST_TIMEOUT_MS',
+  ]);
+  expect(errorLines({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20000' })).toEqual([]);
+});
+
+test('an error never contains a value, which may be a secret', () => {
+  const text = errorLines(INVALID).join('\n');
   for (const value of ['hunter2', 'db.example', 'loud', '70000', 'nowhere', 'soon', '0;5', 'checkout.example']) {
     expect(text).not.toContain(value);
   }
 });
 
-describe('private webhook addresses in production', () => {
+describe('webhooks to private addresses', () => {
   const production = { ...REQUIRED, NODE_ENV: 'production' };
 
-  test('are refused, as is plain http', () => {
+  test('production refuses them, and plain http, by default', () => {
     const config = loadConfig(production);
     expect(config.production).toBe(true);
     expect(config.addressPolicy).toEqual({ allowPrivate: false, allowHttp: false });
   });
 
-  test('must be allowed twice', () => {
-    const lines = complaints({ ...production, WEBHOOK_ALLOW_PRIVATE: 'true' });
-    expect(namesOf(lines)).toEqual(['WEBHOOK_ALLOW_PRIVATE']);
+  test('production requires two settings to allow them', () => {
+    const lines = errorLines({ ...production, WEBHOOK_ALLOW_PRIVATE: 'true' });
+    expect(namesIn(lines)).toEqual(['WEBHOOK_ALLOW_PRIVATE']);
     expect(lines[0]).toContain('WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true');
-    const twice = { ...production, WEBHOOK_ALLOW_PRIVATE: '1', WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: '1' };
-    expect(loadConfig(twice).addressPolicy.allowPrivate).toBe(true);
+    const both = { ...production, WEBHOOK_ALLOW_PRIVATE: '1', WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: '1' };
+    expect(loadConfig(both).addressPolicy).toEqual({ allowPrivate: true, allowHttp: true });
   });
 
-  test('are reported beside what else is wrong', () => {
-    const lines = complaints({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'true', PORT: 'x' });
-    expect(namesOf(lines).sort()).toEqual(['CHECKOUT_BASE_URL', 'DATABASE_URL', 'PORT', 'WEBHOOK_ALLOW_PRIVATE']);
+  test('the missing second setting is reported together with other invalid settings', () => {
+    const lines = errorLines({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'true', PORT: 'x' });
+    expect(namesIn(lines).sort()).toEqual(['CHECKOUT_BASE_URL', 'DATABASE_URL', 'PORT', 'WEBHOOK_ALLOW_PRIVATE']);
   });
 
-  test('need no second word outside production', () => {
+  test('other environments require one setting to allow them', () => {
     const config = loadConfig({ ...REQUIRED, WEBHOOK_ALLOW_PRIVATE: 'true' });
     expect(config.addressPolicy).toEqual({ allowPrivate: true, allowHttp: true });
   });
 });
 
-test('settings are turned into what the code counts in', () => {
+test('values are converted to the units of the code', () => {
   const config = loadConfig({
     ...REQUIRED,
     CHECKOUT_BASE_URL: 'https://checkout.example/shop///',
@@ -166,14 +198,13 @@ test('settings are turned into what the code counts in', () => {
   expect(config.orderExpiresAfterMs).toBe(86_400_000);
 });
 
-test('Postgres may be told as postgres:// or postgresql://', () => {
-  expect(loadConfig({ ...REQUIRED, DATABASE_URL: 'postgresql://db/orders' }).databaseUrl).toBe(
-    'postgresql://db/orders',
-  );
+test('a postgresql:// URL is accepted', () => {
+  const { databaseUrl } = loadConfig({ ...REQUIRED, DATABASE_URL: 'postgresql://db/orders' });
+  expect(databaseUrl).toBe('postgresql://db/orders');
 });
 
-describe('what needs only a part of the settings', () => {
-  test('gets what the whole would hold', () => {
+describe('loaders for a part of the settings', () => {
+  test('a part has the same values as the whole', () => {
     const env = { ...REQUIRED, NODE_ENV: 'production', UPDATE_TIMEOUT_MS: '500' };
     const whole = loadConfig(env);
     expect(whole).toMatchObject({ ...loadDatabaseConfig(env), ...loadWorkflowConfig(env) });
@@ -186,17 +217,15 @@ describe('what needs only a part of the settings', () => {
     expect(loadCheckoutBaseUrl(env)).toBe(whole.checkoutBaseUrl);
   });
 
-  test('does not mind what else is missing or wrong', () => {
+  test('a part ignores other settings, missing or invalid', () => {
     expect(loadDatabaseConfig({ DATABASE_URL: REQUIRED.DATABASE_URL, PORT: 'x' }).production).toBe(false);
     expect(loadWorkflowConfig({ DATABASE_URL: 'x' }).updateTimeoutMs).toBe(10_000);
     expect(() => loadCheckoutBaseUrl(REQUIRED)).not.toThrow();
   });
 
-  test('is told what of it is missing or wrong, and no more', () => {
-    expect(() => loadDatabaseConfig({ PORT: 'x' })).toThrow(
-      /^The configuration is wrong:\n {2}DATABASE_URL: is missing$/,
-    );
+  test('a part reports its own settings only', () => {
+    expect(() => loadDatabaseConfig({ PORT: 'x' })).toThrow(/^Invalid configuration:\n {2}DATABASE_URL is missing$/);
     expect(() => loadWorkflowConfig({ UPDATE_TIMEOUT_MS: 'soon' })).toThrow(ConfigError);
-    expect(() => loadCheckoutBaseUrl({})).toThrow(/CHECKOUT_BASE_URL: is missing$/);
+    expect(() => loadCheckoutBaseUrl({})).toThrow(/CHECKOUT_BASE_URL is missing$/);
   });
 });

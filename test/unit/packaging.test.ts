@@ -2,51 +2,15 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config';
+import { listSettings } from '../../tools/docs/configuration-page';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 
 const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
 const isFile = (file: string): boolean => existsSync(path.join(PACKAGE_ROOT, file));
 const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1]!);
 
-const readme = read('README.md');
 const dockerfile = read('Dockerfile');
-const settings = matches(read('src/config.ts'), /^ {2}([A-Z_]+): /gm);
-
-describe('README.md', () => {
-  const section = (title: string): string => readme.split(`\n## ${title}\n`)[1]!.split('\n## ')[0]!;
-
-  test('has every setting in its table, and no other', () => {
-    const rows = matches(section('Settings'), /^\| `([A-Z_]+)` \|/gm);
-    expect(rows.filter((name) => !name.startsWith('TEMPORAL_')).sort()).toEqual([...settings].sort());
-  });
-
-  test('gives the default of every setting as it is', () => {
-    const given = new Map(
-      [...section('Settings').matchAll(/^\| `([A-Z_]+)` \| `([^`]+)` \|/gm)].map(([, name, value]) => [name!, value!]),
-    );
-    const required = { DATABASE_URL: 'postgres://localhost/orders', CHECKOUT_BASE_URL: 'http://localhost' };
-    expect(loadConfig({ ...Object.fromEntries(given), ...required })).toEqual(loadConfig(required));
-  });
-
-  test('has every error code in its table', () => {
-    const codes = matches(read('src/contracts/problem.ts'), /^ {2}(\w+): \{ status: /gm);
-    expect(matches(section('Errors'), /`([a-z_]+)`/g)).toEqual(expect.arrayContaining(codes));
-  });
-
-  test('names folders, files and scripts that are there', () => {
-    const links = matches(readme, /\]\((?!https?:|#)([^)#]+)/g);
-    const paths = matches(readme, /`((?:src|workflows|activities|test|examples|deploy|docs|tools)\/[\w./-]*)`/g);
-    expect([...links, ...paths].filter((file) => !isFile(file))).toEqual([]);
-    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const used = matches(readme, /npm run ([\w:-]+)/g);
-    expect(used.filter((script) => !(script in scripts))).toEqual([]);
-  });
-
-  test('gives the test command that CI runs', () => {
-    expect(readme).toContain('npm ci && npm test\n');
-    expect(read('.ci/run')).toMatch(/^step npm ci$[^]*^step timeout \S+ \S+ npm test -- --json --outputFile/m);
-  });
-});
+const settings = listSettings().map(({ env }) => env);
 
 describe('docker-compose.yml', () => {
   interface Service {

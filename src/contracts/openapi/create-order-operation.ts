@@ -1,6 +1,6 @@
-import { createdOrderSchema } from '../order';
+import { createdOrderSchema } from '../order-schemas';
+import { createOrderRequestSchema, idempotencyKeySchema } from '../request-schemas';
 import type { OrderRules } from '../fields';
-import { createOrderRequestSchema, idempotencyKeySchema } from '../requests';
 import { createdOrder } from './examples';
 import { HEADERS, sometimes } from './headers';
 import { PATH_IDS, inData, operation } from './operation';

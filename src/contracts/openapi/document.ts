@@ -1,18 +1,15 @@
 import type { ZodOpenApiObject, ZodOpenApiOverride } from 'zod-openapi';
 import { createDocument } from 'zod-openapi';
-import { problemSchema } from '../problem';
+import { problemSchema } from '../problem-schema';
 import type { OrderRules } from '../fields';
 import { TAGS } from './operation';
 import { orderPaths } from './order-operations';
+import { WEBHOOKS } from './outgoing-webhooks';
 import { methodNotAllowedResponse } from './problem-responses';
 import { SERVICE_PATHS } from './service-operations';
 import { webhookPaths } from './webhook-operations';
-import { WEBHOOKS } from './webhooks';
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
-
-/** Of the contract; a change that could break a client makes it 2. */
-const VERSION = '1.0.0';
 
 const describe = (maxBodyBytes: number): string =>
   `
@@ -33,16 +30,22 @@ Sellers create orders, send their customers to \`order_url\`, and hear by webhoo
 - **Times** are ISO 8601 in UTC, **amounts** JSON numbers in pounds.
 `.trim();
 
-/**
- * The contract as OpenAPI 3.1, made of the schemas that the service itself goes by.
- * @param basePath of the calls with a key
- */
-export function createOpenApiDocument(basePath: string, rules: OrderRules, maxBodyBytes: number): OpenApiDocument {
+interface DocumentOptions {
+  /** Path prefix of all calls that need a key. */
+  basePath: string;
+  rules: OrderRules;
+  maxBodyBytes: number;
+  /** Version of the package. */
+  version: string;
+}
+
+/** The HTTP contract as OpenAPI 3.1, generated from the schemas that validate requests. */
+export function createOpenApiDocument({ basePath, rules, maxBodyBytes, version }: DocumentOptions): OpenApiDocument {
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Order service',
-      version: VERSION,
+      version,
       description: describe(maxBodyBytes),
       license: { name: 'MIT', identifier: 'MIT' },
     },

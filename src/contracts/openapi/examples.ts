@@ -1,5 +1,5 @@
-import type { CreatedOrderBody, OrderBody } from '../order';
-import type { TimelineEntryBody, WebhookEventBody, WebhookTestResult } from '../webhook-log';
+import type { CreatedOrderBody, OrderBody } from '../order-schemas';
+import type { TimelineEntryBody, WebhookEventBody, WebhookTestResult } from '../webhook-log-schemas';
 
 /** Examples of the document, all of the same order. */
 export const createdOrder: CreatedOrderBody = {

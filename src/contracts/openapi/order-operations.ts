@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
-import { listedOrderSchema, orderSchema } from '../order';
+import { listedOrderSchema, orderSchema } from '../order-schemas';
+import { orderListQuerySchema, progressRequestSchema } from '../request-schemas';
 import type { OrderRules } from '../fields';
-import { orderListQuerySchema, progressRequestSchema } from '../requests';
 import { createOrder } from './create-order-operation';
 import { approvedOrder, cancelledOrder, order } from './examples';
 import { HEADERS } from './headers';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import type { FieldError, ProblemBody, ProblemCode, ProblemMembers } from '../problem';
-import { PROBLEMS, Problem } from '../problem';
+import { Problem } from '../problem';
+import { type FieldError, type ProblemBody, type ProblemCode, type ProblemMembers, PROBLEMS } from '../problem-schema';
 import { HEADERS, STANDARD_HEADERS, sometimes } from './headers';
 
 interface Example {

@@ -1,15 +1,17 @@
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { OrderRules } from '../fields';
 import {
-  rotateSecretRequestSchema,
   rotatedSecretSchema,
   timelineEntrySchema,
-  timelineQuerySchema,
   webhookEventSchema,
+  webhookTestResultSchema,
+} from '../webhook-log-schemas';
+import {
+  rotateSecretRequestSchema,
+  timelineQuerySchema,
   webhookListQuerySchema,
   webhookTestRequestSchema,
-  webhookTestResultSchema,
-} from '../webhook-log';
+} from '../webhook-request-schemas';
 import { timeline, webhookEvent, webhookTestResult } from './examples';
 import { PATH_IDS, inData, operation, page } from './operation';
 

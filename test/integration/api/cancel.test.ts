@@ -1,4 +1,4 @@
-import { orderSchema } from '../../../src/contracts/order';
+import { orderSchema } from '../../../src/contracts/order-schemas';
 import { BASE } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';

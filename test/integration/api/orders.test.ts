@@ -1,4 +1,4 @@
-import { createdOrderSchema, orderSchema } from '../../../src/contracts/order';
+import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-schemas';
 import { insertSeller, createSellerKey } from '../../../src/db/sellers';
 import { BASE, apiOf } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { loadConfig } from '../../../src/config';
-import type { ProblemBody } from '../../../src/contracts/problem';
+import type { ProblemBody } from '../../../src/contracts/problem-schema';
 import { findOrder } from '../../../src/db/orders';
 import { saveOrder } from '../../../src/db/save-order';
 import { createCheckoutKey } from '../../../src/db/sellers';

@@ -5,7 +5,7 @@ import {
   timelineEntrySchema,
   webhookEventSchema,
   webhookTestResultSchema,
-} from '../../../src/contracts/webhook-log';
+} from '../../../src/contracts/webhook-log-schemas';
 import { liveWebhookSecrets } from '../../../src/db/sellers';
 import type { Api } from '../../support/api';
 import { BASE, apiOf } from '../../support/api';

@@ -7,7 +7,6 @@ import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { expectError, runCli } from '../../support/cli';
 import { createDatabase } from '../../support/database';
-import { readPages } from '../docs/markdown';
 
 const ID = '6b0f2f6e-8c0e-4f7c-9f25-0d3a3f6f0a01';
 const UNREACHABLE = 'postgres://orders:hunter2@127.0.0.1:1/orders';
@@ -42,15 +41,10 @@ describe('--help', () => {
     expect(text).toContain('--json');
   });
 
-  test('README or docs list every command in a table', () => {
-    const documented = [
-      ...readPages()
-        .join('\n')
-        .matchAll(/^\| (`.+?) \|/gm),
-    ]
-      .map(([, commands]) => commands)
-      .join('\n');
-    for (const leaf of [...LEAVES, 'reconcile']) expect(documented).toMatch(new RegExp(`\`${leaf}[ \`]`));
+  test('docs/operations.md has every command in a table', () => {
+    const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operations.md'), 'utf8');
+    const commands = [...page.matchAll(/^\| (`.+?) \|/gm)].map(([, cell]) => cell).join('\n');
+    for (const leaf of [...LEAVES, 'reconcile']) expect(commands).toMatch(new RegExp(`\`${leaf}[ \`]`));
   });
 
   test('order-service --version prints the version of package.json', async () => {
@@ -121,7 +115,7 @@ test.each([
 
 describe('a failing command prints a one-line error and exits with 1', () => {
   test('if DATABASE_URL is not set', async () => {
-    expectError(await runCli(['seller', 'list']), 1, /: DATABASE_URL: is missing$/m);
+    expectError(await runCli(['seller', 'list']), 1, /: DATABASE_URL is missing$/m);
   });
 
   test('if a setting is invalid, without showing its value', async () => {
@@ -129,7 +123,7 @@ describe('a failing command prints a one-line error and exits with 1', () => {
       DATABASE_URL: 'mysql://orders:hunter2@db/orders',
       NODE_ENV: 'live',
     });
-    expectError(run, 1, /NODE_ENV: .*; DATABASE_URL: must be a postgres:\/\/ URL/);
+    expectError(run, 1, /NODE_ENV .*; DATABASE_URL must be a postgres:\/\/ URL/);
     expect(run.stderr).not.toMatch(/hunter2|live/);
   });
 
@@ -154,7 +148,7 @@ describe('a failing command prints a one-line error and exits with 1', () => {
   });
 
   test('if CHECKOUT_BASE_URL is not set: "order show"', async () => {
-    expectError(await runCli(['order', 'show', ID], { DATABASE_URL: UNREACHABLE }), 1, /CHECKOUT_BASE_URL: is missing/);
+    expectError(await runCli(['order', 'show', ID], { DATABASE_URL: UNREACHABLE }), 1, /CHECKOUT_BASE_URL is missing/);
   });
 });
 

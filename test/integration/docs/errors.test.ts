@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type ProblemCode, FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem';
+import { FIELD_ERROR_CODES, PROBLEMS, type ProblemCode } from '../../../src/contracts/problem-schema';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { expectProblem } from '../../support/problems';
 import { type Stack, startStack } from '../../support/stack';

@@ -1,16 +1,10 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 
 export interface CodeBlock {
   language: string;
   code: string;
-}
-
-/** Returns the Markdown of the README and of every page in docs/. */
-export function readPages(): string[] {
-  const docs = readdirSync(path.join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-  return ['README.md', ...docs.map((name) => `docs/${name}`)].map(readPage);
 }
 
 /**

@@ -16,7 +16,7 @@ import { matcherFor, normalize } from './match-documented';
 
 /** Pages whose commands run here, in one shell for each page. */
 const PAGES: [page: string, section?: string][] = [
-  ['README.md', 'From clone to a delivered webhook'],
+  ['README.md', 'One order, end to end'],
   ['docs/quickstart.md'],
   ['docs/orders.md'],
   ['docs/idempotency.md'],

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import Koa from 'koa';
 import { listen } from '../../../src/api/http-server';
 import { loadConfig } from '../../../src/config';
-import type { ProblemCode } from '../../../src/contracts/problem';
+import type { ProblemCode } from '../../../src/contracts/problem-schema';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
 import { type Answer, type Api, BASE, apiOf } from '../../support/api';

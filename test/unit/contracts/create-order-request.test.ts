@@ -1,6 +1,5 @@
 import { fieldErrors } from '../../../src/contracts/field-errors';
-import type { CreateOrderRequest } from '../../../src/contracts/requests';
-import { createOrderRequestSchema } from '../../../src/contracts/requests';
+import { type CreateOrderRequest, createOrderRequestSchema } from '../../../src/contracts/request-schemas';
 import { checkWebhookUrl } from '../../../src/webhooks/webhook-url';
 
 const PRODUCTION = {

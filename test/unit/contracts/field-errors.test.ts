@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { fieldErrors } from '../../../src/contracts/field-errors';
-import { FIELD_ERROR_CODES } from '../../../src/contracts/problem';
-import { createOrderRequestSchema, orderListQuerySchema } from '../../../src/contracts/requests';
+import { FIELD_ERROR_CODES } from '../../../src/contracts/problem-schema';
+import { createOrderRequestSchema, orderListQuerySchema } from '../../../src/contracts/request-schemas';
 
 const RULES = { maxAmountPence: 1000, httpsOnly: false, checkWebhookUrl: () => undefined };
 

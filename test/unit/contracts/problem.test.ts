@@ -1,4 +1,5 @@
-import { PROBLEMS, Problem, problemSchema } from '../../../src/contracts/problem';
+import { Problem } from '../../../src/contracts/problem';
+import { PROBLEMS, problemSchema } from '../../../src/contracts/problem-schema';
 
 const strict = problemSchema.strict();
 

@@ -1,5 +1,5 @@
 import { fieldErrors } from '../../../src/contracts/field-errors';
-import { progressRequestSchema } from '../../../src/contracts/requests';
+import { progressRequestSchema } from '../../../src/contracts/request-schemas';
 
 function refuse(body: unknown): string[] {
   const { error } = progressRequestSchema.safeParse(body, { reportInput: true });

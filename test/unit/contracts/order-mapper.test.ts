@@ -1,4 +1,5 @@
-import { createdOrderSchema, orderSchema, toCreatedOrderBody, toOrderBody } from '../../../src/contracts/order';
+import { toCreatedOrderBody, toOrderBody } from '../../../src/contracts/order-mapper';
+import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-schemas';
 import type { Order } from '../../../src/domain/order';
 import { CREATED_AT, IN_STATUS, ORDER, after, minute } from '../domain/histories';
 

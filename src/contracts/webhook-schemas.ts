@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import type { OrderChange } from '../domain/order';
-import type { OrderBody } from './order';
-import { actor, orderSchema, orderStatus, timestamp } from './order';
+import { actor, orderSchema, orderStatus, timestamp } from './order-schemas';
 
 /** The body of an `order.status_changed` webhook. */
 export const orderStatusChangedSchema = z
@@ -23,21 +21,6 @@ export const orderStatusChangedSchema = z
   .meta({ id: 'OrderStatusChanged', description: 'An order has changed its status' });
 export type OrderStatusChanged = z.infer<typeof orderStatusChangedSchema>;
 
-/** @param change a change of status: its `from` is not null */
-export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequence: number): OrderStatusChanged {
-  return {
-    type: 'order.status_changed',
-    timestamp: change.at,
-    data: {
-      order,
-      previous_status: change.from ?? change.to,
-      sequence,
-      actor: change.actor,
-      reason: change.reason,
-    },
-  };
-}
-
 /** The body of a `webhook.test` webhook. */
 export const webhookTestSchema = z
   .object({
@@ -50,18 +33,3 @@ export const webhookTestSchema = z
   })
   .meta({ id: 'WebhookTest', description: 'A seller tries an endpoint' });
 export type WebhookTest = z.infer<typeof webhookTestSchema>;
-
-export function toWebhookTest(seller: { id: string; name: string }, at: Date): WebhookTest {
-  return {
-    type: 'webhook.test',
-    timestamp: at.toISOString(),
-    data: { seller_id: seller.id, seller_name: seller.name },
-  };
-}
-
-/** What a worker is to send, and where. */
-export interface WebhookTestInput {
-  sellerId: string;
-  webhookId: string;
-  url: string;
-}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
-import { orderStatusChangedSchema, webhookTestSchema } from '../webhook';
+import { orderStatusChangedSchema, webhookTestSchema } from '../webhook-schemas';
 import { approvedOrder, webhookEvent } from './examples';
 
 /** Standard Webhooks 1.0. */

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 import { WEBHOOK_STATES } from '../domain/webhook';
-import { actor, orderId, orderReference, orderStatus, timestamp } from './order';
-import { CURSOR, NO_CURSOR, pageQuery, uuidCursor } from './page';
-import type { OrderRules } from './fields';
-import { optional, webhookUrl } from './fields';
+import { actor, orderId, orderReference, orderStatus, timestamp } from './order-schemas';
 
 const milliseconds = z
   .number()
@@ -18,7 +15,7 @@ const nextAttempt = timestamp.nullable().meta({ description: 'When it is tried n
 const reason = z.string().nullable().meta({ description: 'Why, where that was said' });
 const event = z.string().meta({ description: 'What happened', examples: ['signup_started'] });
 
-const state = z.enum(WEBHOOK_STATES).meta({
+export const webhookState = z.enum(WEBHOOK_STATES).meta({
   description:
     'pending: still to be delivered; delivered; exhausted: given up after its last attempt; disabled: a 410 ended it',
 });
@@ -31,7 +28,7 @@ export const webhookEventSchema = z
     order_id: orderId,
     reference: orderReference,
     sequence,
-    state,
+    state: webhookState,
     attempts: z
       .number()
       .int()
@@ -69,7 +66,7 @@ const changeEntrySchema = z.object({
   reason,
   version: z.number().int().meta({ description: 'Counts the changes of the order, from 1' }),
   webhook: z
-    .object({ id: webhookId, sequence, state, next_attempt_at: nextAttempt })
+    .object({ id: webhookId, sequence, state: webhookState, next_attempt_at: nextAttempt })
     .nullable()
     .meta({ description: 'The webhook that tells of it, if one does' }),
 });
@@ -119,40 +116,3 @@ export const rotatedSecretSchema = z
   })
   .meta({ id: 'RotatedWebhookSecret', description: 'A new signing secret' });
 export type RotatedSecretBody = z.infer<typeof rotatedSecretSchema>;
-
-const DAY_SECONDS = 86_400;
-
-/** The body of the rotate call; none at all will do. */
-export const rotateSecretRequestSchema = z.strictObject({
-  data: z.strictObject({
-    overlap_seconds: optional(
-      z
-        .number()
-        .int('must be a whole number')
-        .min(0, 'must be 0 or more')
-        .max(7 * DAY_SECONDS, `must be at most ${7 * DAY_SECONDS} (7 days)`),
-    ).meta({ description: 'How long older secrets sign too; 86400 (24 hours) unless said' }),
-  }),
-});
-export const STANDARD_OVERLAP_SECONDS = DAY_SECONDS;
-
-/** The body of the call that sends a test webhook. */
-export function webhookTestRequestSchema(rules: OrderRules) {
-  const url = webhookUrl(rules).meta({ description: 'Where to send it', examples: ['https://shop.example/hooks'] });
-  return z.strictObject({ data: z.strictObject({ url }) });
-}
-
-export const webhookListQuerySchema = z.strictObject({
-  ...pageQuery,
-  cursor: uuidCursor,
-  state: state.optional().meta({ description: 'Those in this state only', examples: ['exhausted'] }),
-});
-
-export const timelineQuerySchema = z.strictObject({
-  ...pageQuery,
-  cursor: z
-    .string()
-    .regex(/^\d{1,18}$/, NO_CURSOR)
-    .optional()
-    .meta(CURSOR),
-});

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { ORDER_STATUSES, PROGRESS_EVENTS } from '../domain/status';
-import type { OrderRules } from './fields';
-import { amount, optional, paymentTerms, redirectUrl, text, webhookUrl } from './fields';
+import { type OrderRules, amount, optional, paymentTerms, redirectUrl, text, webhookUrl } from './fields';
 import { metaData } from './meta-data';
-import { moment, pageQuery, uuidCursor } from './page';
+import { moment, pageQuery, uuidCursor } from './page-query';
 
 /** The body of the create call (spec section 2.3). What a seller's own account asks beyond it: `accountErrors`. */
 export function createOrderRequestSchema(rules: OrderRules) {

@@ -1,5 +1,6 @@
-import { toOrderBody } from '../../../src/contracts/order';
-import { orderStatusChangedSchema, toOrderStatusChanged } from '../../../src/contracts/webhook';
+import { toOrderBody } from '../../../src/contracts/order-mapper';
+import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
+import { orderStatusChangedSchema } from '../../../src/contracts/webhook-schemas';
 import { orderAt } from '../../../src/domain/order';
 import { IN_STATUS, after, minute } from '../domain/histories';
 

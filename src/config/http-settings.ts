@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { HOUR, MINUTE, SECOND, bytes, integer, milliseconds, setting } from './setting';
+
+/** Headers that HTTP or this API already uses. */
+const RESERVED_HEADERS =
+  /^(allow|cache-control|connection|content-.*|date|idempotency-.*|keep-alive|location|order-source|ratelimit.*|retry-after|set-cookie|trailer|transfer-.*|upgrade|vary|www-authenticate|x-request-id)$/i;
+
+const http = z
+  .object({
+    // The seller documentation promises 64 KiB.
+    maxBodyBytes: setting(
+      'MAX_BODY_BYTES',
+      bytes(65_536, 16_777_216).default(65_536),
+      'Largest request body, uncompressed.',
+    ),
+    maxHeaderBytes: setting(
+      'MAX_HEADER_BYTES',
+      bytes(4096, 1_048_576).default(16_384),
+      'Largest request line and headers together.',
+    ),
+    maxConnections: setting(
+      'MAX_CONNECTIONS',
+      integer(1, 1_000_000).default(10_000),
+      'Open connections per process. Further connections are refused.',
+    ),
+    headersTimeoutMs: setting(
+      'HEADERS_TIMEOUT_MS',
+      milliseconds(100, 10 * MINUTE).default(10 * SECOND),
+      'Time for all request headers to arrive. At most `REQUEST_TIMEOUT_MS`.',
+    ),
+    requestTimeoutMs: setting(
+      'REQUEST_TIMEOUT_MS',
+      milliseconds(100, 10 * MINUTE).default(20 * SECOND),
+      'Time for the whole request to arrive.',
+    ),
+    keepAliveTimeoutMs: setting(
+      'KEEP_ALIVE_TIMEOUT_MS',
+      milliseconds(1000, HOUR).default(65 * SECOND),
+      "Time that an idle connection stays open. Set it above the load balancer's idle timeout.",
+    ),
+    // The lower bound exceeds the longest time that a call may take.
+    stallTimeoutMs: setting(
+      'STALL_TIMEOUT_MS',
+      milliseconds(65 * SECOND, HOUR).default(90 * SECOND),
+      'Time without traffic after which a connection is closed.',
+    ),
+  })
+  .refine(({ headersTimeoutMs, requestTimeoutMs }) => headersTimeoutMs <= requestTimeoutMs, {
+    path: ['headersTimeoutMs'],
+    error: 'must be at most REQUEST_TIMEOUT_MS',
+  });
+
+export const httpSettings = {
+  trustedProxies: setting(
+    'TRUSTED_PROXIES',
+    integer(0, 10).default(0),
+    'Number of proxies in front that append to `X-Forwarded-For`. If it is too low, all callers share one address.',
+  ),
+  http,
+  responseHmacHeader: setting(
+    'RESPONSE_HMAC_HEADER',
+    z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be a header name')
+      .refine((name) => !RESERVED_HEADERS.test(name), 'must not be a header that HTTP or this API already uses')
+      .optional(),
+    'Response header that carries a base64 HMAC-SHA256 of the body, keyed by the API key of the request. ' +
+      'For shop plugins that [verify it](going-live.md#signed-answers).',
+  ),
+};
+
+const requests = () => integer(1, 1e9, 'requests');
+
+export const rateLimitSettings = {
+  rateLimits: z.object({
+    windowMs: setting(
+      'RATE_LIMIT_WINDOW_MS',
+      milliseconds(1000, HOUR).default(10 * SECOND),
+      'Window of the limits below.',
+    ),
+    key: setting(
+      'RATE_LIMIT_KEY',
+      requests().default(1000),
+      'Limit for one API key, unless the account has a limit of its own (`seller update --rate-limit`).',
+    ),
+    address: setting(
+      'RATE_LIMIT_ADDRESS',
+      requests().default(5000),
+      'Limit for one address (IPv6: one /64). Keep it above `RATE_LIMIT_KEY`: a shop may call from one address.',
+    ),
+    authFailures: setting(
+      'RATE_LIMIT_AUTH_FAILURES',
+      requests().default(20),
+      'Limit for requests from one address with an invalid key.',
+    ),
+    payLink: setting('RATE_LIMIT_PAY_LINK', requests().default(100), 'Limit for requests for one pay link.'),
+  }),
+};

@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { poundsToPence } from '../domain/money';
+import { DAY, MINUTE, SECOND, choice, integer, milliseconds, setting } from './setting';
+
+const MAX_POUNDS = 1e12;
+
+export const checkoutSettings = {
+  checkoutBaseUrl: setting(
+    'CHECKOUT_BASE_URL',
+    z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).transform((url) => url.replace(/\/+$/, '')),
+    'URL of the checkout as customers see it. `order_url` is `<this>/pay/<pay_link_id>/`. ' +
+      'The proxy [strips](hosted-checkout.md#behind-a-path) a path in it.',
+  ),
+  hostedCheckout: z.object({
+    lender: setting(
+      'CHECKOUT_LENDER',
+      choice('none', 'sandbox').default('none'),
+      '`sandbox` serves the [hosted checkout](hosted-checkout.md) with the sandbox lender. ' +
+        'With `none`, your own checkout is at `CHECKOUT_BASE_URL`.',
+    ),
+    sandboxReferralMs: setting(
+      'SANDBOX_REFERRAL_MS',
+      milliseconds(0, DAY).default(20 * SECOND),
+      'Time that the sandbox lender takes for a referred application.',
+    ),
+    applicationRetentionMs: setting(
+      'APPLICATION_RETENTION_MS',
+      milliseconds(1000, 3660 * DAY).default(30 * DAY),
+      "Time that a customer's application is kept after the order has closed.",
+    ),
+  }),
+};
+
+export const orderSettings = {
+  maxAmountPence: setting(
+    'MAX_ORDER_AMOUNT',
+    z.coerce
+      .number('must be an amount in pounds')
+      .meta({ unit: 'pounds' })
+      .default(10_000_000)
+      .transform((pounds, context) => {
+        const pence = poundsToPence(pounds);
+        if (pence !== undefined && pence > 0 && pounds < MAX_POUNDS) return pence;
+        context.addIssue('must be an amount in pounds above 0, with at most 2 decimals');
+        return z.NEVER;
+      }),
+    'Largest amount of an order, unless the account has a lower limit.',
+  ),
+  // The seller documentation promises 30 days.
+  idempotencyKeyDays: setting(
+    'IDEMPOTENCY_KEY_DAYS',
+    integer(30, 3650, 'days').default(30),
+    'Time that an `Idempotency-Key` replays its first response.',
+  ),
+  orderExpiresAfterMs: setting(
+    'ORDER_EXPIRES_AFTER_MS',
+    milliseconds(1000, 366 * DAY).optional(),
+    'Time after creation at which an open order becomes UNSUCCESSFUL. Applies to new orders.',
+  ),
+};
+
+export const workflowSettings = {
+  queryBudgetMs: setting(
+    'QUERY_BUDGET_MS',
+    milliseconds(1, 10 * SECOND).default(150),
+    "Time that a read waits for the order's workflow before it answers from Postgres.",
+  ),
+  updateTimeoutMs: setting(
+    'UPDATE_TIMEOUT_MS',
+    milliseconds(100, MINUTE).default(10 * SECOND),
+    'Time that a cancel or a progress report waits for the workflow.',
+  ),
+  startTimeoutMs: setting(
+    'START_TIMEOUT_MS',
+    milliseconds(100, MINUTE).default(10 * SECOND),
+    'Time for a call that starts a workflow.',
+  ),
+  startsInFlight: setting(
+    'STARTS_IN_FLIGHT',
+    integer(1, 1000).default(20),
+    'Concurrent workflow starts per API process.',
+  ),
+  maxCachedWorkflows: setting(
+    'MAX_CACHED_WORKFLOWS',
+    integer(0, 100_000).default(500),
+    'Workflows that a worker keeps in memory.',
+  ),
+};
+
+export const sweepSettings = {
+  sweep: z.object({
+    intervalMs: setting(
+      'SWEEP_INTERVAL_MS',
+      milliseconds(50, 10 * MINUTE).default(5 * SECOND),
+      'Interval between two sweeps of a worker.',
+    ),
+    startAfterMs: setting(
+      'SWEEP_START_AFTER_MS',
+      milliseconds(0, 10 * MINUTE).default(20 * SECOND),
+      "Time that the API has to start a new order's workflow before the sweep starts it.",
+    ),
+    checkAfterMs: setting(
+      'SWEEP_CHECK_AFTER_MS',
+      milliseconds(50, DAY).default(10 * MINUTE),
+      "Time after a change at which the sweep checks that the order's workflow runs. Later checks are less frequent, at least daily.",
+    ),
+  }),
+};

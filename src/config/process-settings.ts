@@ -1,0 +1,50 @@
+import { z } from 'zod';
+import { MINUTE, SECOND, choice, integer, milliseconds, port, setting } from './setting';
+
+export const processSettings = {
+  production: setting(
+    'NODE_ENV',
+    choice('development', 'test', 'production')
+      .default('development')
+      .transform((name) => name === 'production'),
+    'In `production`, redirect and webhook URLs must use https.',
+  ),
+  logLevel: setting(
+    'LOG_LEVEL',
+    choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
+    'Least severe log level to print.',
+  ),
+  host: setting(
+    'HOST',
+    z.string().default('127.0.0.1'),
+    "Address on which the API and a worker's health server listen. The image sets `0.0.0.0`.",
+  ),
+  port: setting('PORT', port().default(3000), 'Port of the API.'),
+  workerHealthPort: setting(
+    'WORKER_HEALTH_PORT',
+    port().default(3001),
+    "Port of a worker's health server. The image sets `3000`.",
+  ),
+  metricsAddress: setting(
+    'METRICS_ADDRESS',
+    z
+      .string()
+      .regex(/^[^\s:]+:\d+$/, 'must be host:port')
+      .optional(),
+    '`host:port` on which a worker serves Prometheus metrics.',
+  ),
+  shutdownGraceMs: setting(
+    'SHUTDOWN_GRACE_MS',
+    milliseconds(0, 10 * MINUTE).default(20 * SECOND),
+    'Time after SIGTERM for running requests and activities. A worker may take 20 s longer.',
+  ),
+};
+
+export const databaseSettings = {
+  databaseUrl: setting(
+    'DATABASE_URL',
+    z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
+    '`postgres://` URL of the orders database.',
+  ),
+  databasePoolSize: setting('DATABASE_POOL_SIZE', integer(1, 1000).default(20), 'Postgres connections per process.'),
+};

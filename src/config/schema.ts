@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { httpSettings, rateLimitSettings } from './http-settings';
+import { checkoutSettings, orderSettings, sweepSettings, workflowSettings } from './order-settings';
+import { databaseSettings, processSettings } from './process-settings';
+import { webhookSettings } from './webhook-settings';
+
+/** The sections of docs/configuration.md. */
+export const SETTING_GROUPS = {
+  Process: z.object(processSettings),
+  Postgres: z.object(databaseSettings),
+  HTTP: z.object(httpSettings),
+  'Rate limits': z.object(rateLimitSettings),
+  Checkout: z.object(checkoutSettings),
+  Orders: z.object(orderSettings),
+  Workflows: z.object(workflowSettings),
+  Sweep: z.object(sweepSettings),
+  Webhooks: z.object(webhookSettings),
+};
+
+/** Every setting, nested as the code uses it. Each leaf names its environment variable. */
+export const settings = z.object({
+  ...processSettings,
+  ...databaseSettings,
+  ...httpSettings,
+  ...rateLimitSettings,
+  ...checkoutSettings,
+  ...orderSettings,
+  ...workflowSettings,
+  ...sweepSettings,
+  ...webhookSettings,
+});
+
+export const configSchema = settings
+  .refine(
+    ({ production, addressPolicy }) =>
+      !production || !addressPolicy.allowPrivate || addressPolicy.allowPrivateInProduction,
+    {
+      path: ['addressPolicy', 'allowPrivate'],
+      error:
+        'gives sellers access to this network. In production, set WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true as well',
+      // Reports it together with the other invalid settings.
+      when: () => true,
+    },
+  )
+  .transform(({ addressPolicy: { allowPrivate }, ...config }) => ({
+    ...config,
+    addressPolicy: { allowPrivate, allowHttp: !config.production || allowPrivate },
+  }));

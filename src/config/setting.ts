@@ -1,0 +1,31 @@
+import { z } from 'zod';
+
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
+
+/** Gives a schema the environment variable it is read from, and its line in docs/configuration.md. */
+export const setting = <T extends z.ZodType>(env: string, schema: T, description: string): T =>
+  schema.meta({ env, description });
+
+export function integer(min: number, max: number, unit?: string) {
+  const error = `must be a whole number from ${min} to ${max}`;
+  return z.coerce.number({ error }).int(error).min(min, error).max(max, error).meta({ unit });
+}
+
+/** A duration in milliseconds. */
+export const milliseconds = (min: number, max: number) => integer(min, max, 'ms');
+
+export const bytes = (min: number, max: number) => integer(min, max, 'bytes');
+
+export const port = () => integer(0, 65_535);
+
+export const choice = <const T extends readonly string[]>(...values: T) =>
+  z.enum(values, { error: `must be one of ${values.join(', ')}` });
+
+/** `true` or `1` turns it on. Default: false. */
+export const flag = () =>
+  choice('true', 'false', '1', '0')
+    .default('false')
+    .transform((value) => value === 'true' || value === '1');

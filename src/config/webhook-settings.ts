@@ -1,0 +1,65 @@
+import { z } from 'zod';
+import { STANDARD_SCHEDULE } from '../domain/retry-schedule';
+import { DAY, SECOND, flag, integer, milliseconds, setting } from './setting';
+
+const STANDARD_DELAYS = STANDARD_SCHEDULE.delaysMs.map((ms) => ms / SECOND).join(',');
+
+export const webhookSettings = {
+  webhookSchedule: z.object({
+    delaysMs: setting(
+      'WEBHOOK_RETRY_DELAYS',
+      z
+        .string()
+        .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be seconds separated by commas, such as 0,5,300')
+        .meta({ unit: 'seconds' })
+        .default(STANDARD_DELAYS)
+        .transform((list) => list.split(',').map((seconds) => Math.round(Number(seconds) * SECOND))),
+      'Delay before each attempt. The number of delays is the number of attempts.',
+    ),
+    jitter: setting(
+      'WEBHOOK_RETRY_JITTER',
+      z.coerce
+        .number('must be a number from 0 to 0.5')
+        .min(0, 'must be a number from 0 to 0.5')
+        .max(0.5, 'must be a number from 0 to 0.5')
+        .default(STANDARD_SCHEDULE.jitter),
+      'Random spread of each delay, as a share of it: 0.1 is ±10 %.',
+    ),
+    attemptsWithSuccessor: setting(
+      'WEBHOOK_ATTEMPTS_WITH_SUCCESSOR',
+      integer(1, 100).default(STANDARD_SCHEDULE.attemptsWithSuccessor),
+      'Attempts for an event while a later event of the same order waits.',
+    ),
+    maxRetryAfterMs: setting(
+      'WEBHOOK_RETRY_AFTER_LIMIT_MS',
+      milliseconds(0, DAY).default(STANDARD_SCHEDULE.maxRetryAfterMs),
+      'Longest wait that a receiver can request with `Retry-After`.',
+    ),
+    maxRetryAfterWithSuccessorMs: setting(
+      'WEBHOOK_RETRY_AFTER_LIMIT_WITH_SUCCESSOR_MS',
+      milliseconds(0, DAY).default(STANDARD_SCHEDULE.maxRetryAfterWithSuccessorMs),
+      'Longest wait before the next attempt while a later event of the same order waits.',
+    ),
+  }),
+  webhookTimeoutMs: setting(
+    'WEBHOOK_TIMEOUT_MS',
+    milliseconds(100, 15 * SECOND).default(15 * SECOND),
+    'Time for one attempt.',
+  ),
+  webhookConcurrency: z.object({
+    total: setting('WEBHOOK_CONCURRENCY', integer(1, 10_000).default(100), 'Concurrent attempts per worker.'),
+    perSeller: setting(
+      'WEBHOOK_CONCURRENCY_PER_SELLER',
+      integer(1, 10_000).default(10),
+      'Concurrent attempts per worker for one seller.',
+    ),
+  }),
+  addressPolicy: z.object({
+    allowPrivate: setting('WEBHOOK_ALLOW_PRIVATE', flag(), 'Allows webhooks to private addresses and over plain http.'),
+    allowPrivateInProduction: setting(
+      'WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION',
+      flag(),
+      'Must also be `true` to allow that in production.',
+    ),
+  }),
+};

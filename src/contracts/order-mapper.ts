@@ -1,0 +1,58 @@
+import { penceToPounds } from '../domain/money';
+import type { Attachments, Order, Pricing } from '../domain/order';
+import type { CreatedOrderBody, OrderBody, PricingBody } from './order-schemas';
+
+export function orderUrl(order: Pick<Order, 'payLinkId'>, checkoutBaseUrl: string): string {
+  return `${checkoutBaseUrl}/pay/${order.payLinkId}/`;
+}
+
+export function toCreatedOrderBody(order: Order, checkoutBaseUrl: string): CreatedOrderBody {
+  return {
+    id: order.id,
+    amount: penceToPounds(order.amountPence),
+    reference: order.reference,
+    order_url: orderUrl(order, checkoutBaseUrl),
+    status: order.status,
+    allowed_payment_terms: [...order.allowedPaymentTerms],
+  };
+}
+
+export function toOrderBody(order: Order, { source, metaData }: Attachments, checkoutBaseUrl: string): OrderBody {
+  return {
+    id: order.id,
+    amount: penceToPounds(order.amountPence),
+    reference: order.reference,
+    redirect_url: order.redirectUrl,
+    pricing: toPricingBody(order.pricing),
+    pay_link_id: order.payLinkId,
+    seller_name: order.sellerName,
+    status: order.status,
+    allowed_payment_terms: [...order.allowedPaymentTerms],
+    order_url: orderUrl(order, checkoutBaseUrl),
+    ...(order.cancelledAt !== null && { cancelled_at: order.cancelledAt }),
+    ...(source !== null && { source }),
+    ...(metaData !== null && { meta_data: metaData }),
+  };
+}
+
+export function toPricing({ representative_interest, promotions }: PricingBody): Pricing {
+  return {
+    representativeInterest: representative_interest,
+    promotions: promotions.map(({ name, interest_free_days, valid_until }) => ({
+      name,
+      interestFreeDays: interest_free_days,
+      validUntil: valid_until,
+    })),
+  };
+}
+
+export function toPricingBody({ representativeInterest, promotions }: Pricing): PricingBody {
+  return {
+    representative_interest: representativeInterest,
+    promotions: promotions.map(({ name, interestFreeDays, validUntil }) => ({
+      name,
+      interest_free_days: interestFreeDays,
+      valid_until: validUntil,
+    })),
+  };
+}

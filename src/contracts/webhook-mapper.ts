@@ -1,0 +1,26 @@
+import type { OrderChange } from '../domain/order';
+import type { OrderBody } from './order-schemas';
+import type { OrderStatusChanged, WebhookTest } from './webhook-schemas';
+
+/** @param change a change of status: its `from` is not null */
+export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequence: number): OrderStatusChanged {
+  return {
+    type: 'order.status_changed',
+    timestamp: change.at,
+    data: {
+      order,
+      previous_status: change.from ?? change.to,
+      sequence,
+      actor: change.actor,
+      reason: change.reason,
+    },
+  };
+}
+
+export function toWebhookTest(seller: { id: string; name: string }, at: Date): WebhookTest {
+  return {
+    type: 'webhook.test',
+    timestamp: at.toISOString(),
+    data: { seller_id: seller.id, seller_name: seller.name },
+  };
+}

@@ -1,0 +1,55 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../tools/package-root';
+
+const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
+const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1]!);
+
+const docs = readdirSync(path.join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+const pages = ['README.md', 'CHANGELOG.md', ...docs.map((name) => `docs/${name}`)];
+
+/** A heading's anchor on GitHub. */
+const anchor = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+const anchorsOf = (page: string): string[] =>
+  matches(read(page).replace(/^```[^]*?^```$/gm, ''), /^#+ (.+)$/gm).map(anchor);
+
+describe.each(pages)('%s', (page) => {
+  const text = read(page);
+
+  test('every link leads to a file and a heading of this repository', () => {
+    const broken = matches(text, /\]\((?!https?:)([^)\s]+)\)/g).filter((link) => {
+      const [file = '', heading] = link.split('#');
+      const target = file === '' ? page : path.posix.join(path.dirname(page), file);
+      if (!existsSync(path.join(PACKAGE_ROOT, target))) return true;
+      return heading !== undefined && !anchorsOf(target).includes(heading);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('every path and npm script that it names exists', () => {
+    const paths = matches(text, /`((?:src|workflows|activities|test|examples|deploy|docs|tools)\/[\w./-]*)`/g);
+    expect(paths.filter((file) => !existsSync(path.join(PACKAGE_ROOT, file)))).toEqual([]);
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
+    expect(matches(text, /npm run ([a-z][\w:-]*)/g).filter((script) => !(script in scripts))).toEqual([]);
+  });
+});
+
+test('README.md has at most 150 lines and links to every page of docs/', () => {
+  const readme = read('README.md');
+  expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150);
+  expect(docs.filter((name) => !readme.includes(`](docs/${name})`))).toEqual([]);
+});
+
+test('README.md gives the test command that CI runs', () => {
+  expect(read('README.md')).toContain('npm ci && npm test\n');
+  expect(read('.ci/run')).toMatch(/^step npm ci$[^]*^step timeout \S+ \S+ npm test -- --json --outputFile/m);
+});
+
+test('CHANGELOG.md has an entry for the version in package.json', () => {
+  const { version } = JSON.parse(read('package.json')) as { version: string };
+  expect(matches(read('CHANGELOG.md'), /^## \[(\d+\.\d+\.\d+)\]/gm)[0]).toBe(version);
+});
