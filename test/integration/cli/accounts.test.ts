@@ -6,6 +6,9 @@ import { findCaller } from '../../../src/db/sellers';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { type TestDatabase, createDatabase } from '../../support/database';
 
+// Every command is a process, which starts slowly on a busy machine.
+jest.setTimeout(120_000);
+
 const PNG = Buffer.from('89504e470d0a1a0a0000000d', 'hex');
 const PRICING = {
   representative_interest: 9.9,

@@ -5,6 +5,9 @@ import { type Stack, createSeller, startStack } from '../../support/stack';
 import { startReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
+// Every command is a process, which starts slowly on a busy machine.
+jest.setTimeout(120_000);
+
 let stack: Stack;
 let env: Record<string, string>;
 beforeAll(async () => {
@@ -107,8 +110,9 @@ test('order timeline prints a line for each change and webhook attempt', async (
   const receiver = await startReceiver();
   receiver.answerWith(() => (receiver.deliveries.length === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(async () => (await json('order', 'timeline', id)).length === 4, 'both attempts are recorded');
-  const { body } = await stack.api.call('GET', `/api/lending/edge/ecommerce/order/${id}/timeline/`);
+  const timeline = () => stack.api.call('GET', `/api/lending/edge/ecommerce/order/${id}/timeline/`);
+  await until(async () => (await timeline()).body.data.length === 4, 'both attempts are recorded');
+  const { body } = await timeline();
   expect(await json('order', 'timeline', id)).toEqual(body.data);
   const lines = (await cli('order', 'timeline', id)).stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1));
   expect(lines.slice(0, 5)).toEqual([

@@ -7,6 +7,9 @@ import { startReceiver } from '../../support/receiver';
 import { type Stack, createSeller, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
+// Every command is a process, which starts slowly on a busy machine.
+jest.setTimeout(120_000);
+
 /** Every API process must apply a change within this time. */
 const WITHIN_MS = 5000;
 

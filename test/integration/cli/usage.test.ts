@@ -8,6 +8,9 @@ import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { expectError, runCli } from '../../support/cli';
 import { createDatabase } from '../../support/database';
 
+// Every command is a process, which starts slowly on a busy machine.
+jest.setTimeout(120_000);
+
 const ID = '6b0f2f6e-8c0e-4f7c-9f25-0d3a3f6f0a01';
 const UNREACHABLE = 'postgres://orders:hunter2@127.0.0.1:1/orders';
 
