@@ -60,7 +60,7 @@ export type OrderServiceClient = ReturnType<typeof createClient>;
 export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS, maxRetries = 3 }: ClientOptions) {
   if (!isBaseUrl(baseUrl)) throw new TypeError('baseUrl must be an http(s) URL such as https://orders.example');
   // The error that `Headers` throws contains the key. This one does not.
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without blanks');
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces');
   const { origin, pathname } = new URL(baseUrl);
   const apiUrl = origin + pathname.replace(/\/+$/, '') + BASE_PATH;
   const call = createTransport({ url: apiUrl, apiKey, timeoutMs, maxRetries });

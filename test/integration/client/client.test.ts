@@ -174,7 +174,7 @@ describe('a mistake in the calling code throws before any request, without showi
   });
 
   test.each(['', 'sk_ 1', 'sk_1\n', 'sk_ключ'])('for the apiKey %j', (apiKey) => {
-    expect(() => clientOf({ apiKey })).toThrow(new TypeError('apiKey must be printable ASCII without blanks'));
+    expect(() => clientOf({ apiKey })).toThrow(new TypeError('apiKey must be printable ASCII without spaces'));
   });
 });
 
