@@ -1,14 +1,13 @@
-// A seller's end of the webhooks: verifies each one (Standard Webhooks 1.0) and prints it in one line.
-//   npm run receiver
-// reads WEBHOOK_SECRET from .data/demo.env, which `npm start` writes. RECEIVER_PORT is 4000 unless set.
+// A seller's webhook receiver: it verifies each webhook (Standard Webhooks 1.0) and prints one line for it.
+// `npm run receiver` starts it with the WEBHOOK_SECRET that `npm start` wrote to .data/demo.env. RECEIVER_PORT defaults to 4000.
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
 const { WEBHOOK_SECRET, RECEIVER_PORT = '4000' } = process.env;
-if (!WEBHOOK_SECRET) throw new Error('WEBHOOK_SECRET is not set: run `npm start` first, or give it yourself');
+if (!WEBHOOK_SECRET) throw new Error('WEBHOOK_SECRET is not set. Run `npm start` first, or set it yourself.');
 const webhook = new Webhook(WEBHOOK_SECRET);
 
-/** Ids of webhooks taken: delivery is at least once, so a second copy is acknowledged and otherwise ignored. */
+/** Ids of processed webhooks. Delivery is at least once, so a duplicate gets a 2xx response and is ignored. */
 const seen = new Set();
 
 const server = createServer(async (request, response) => {
@@ -17,10 +16,10 @@ const server = createServer(async (request, response) => {
   const text = Buffer.concat(chunks).toString();
 
   try {
-    // Over the exact bytes that came; it also refuses a timestamp more than five minutes off.
+    // Needs the raw body. It also rejects a timestamp that differs from the clock by more than five minutes.
     webhook.verify(text, request.headers);
   } catch (error) {
-    console.log(`refused: ${error.message}`);
+    console.log(`rejected: ${error.message}`);
     response.writeHead(401).end();
     return;
   }

@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { CommanderError } from 'commander';
-import { CliError, EXIT_FAILED, EXIT_USAGE, isUnreachable, formatError } from './cli/errors';
+import { CliError, EXIT_FAILED, EXIT_USAGE, formatError, isUnreachable } from './cli/cli-error';
 import { createProgram } from './cli/program';
 import { createServices } from './cli/services';
 import type { Environment } from './config';
 
-/** `npm run cli -- …`. Ends with 0 where all went well, 1 where it failed, 2 where it was used wrongly. */
+/** The entry point of `npm run cli -- …`. Exit codes: 0 for success, 1 for a failure, 2 for wrong usage. */
 async function main(): Promise<void> {
   const { env, file } = environment();
   const services = createServices(env);
@@ -16,14 +16,14 @@ async function main(): Promise<void> {
   } catch (error) {
     process.exitCode = exitCodeOf(error);
     if (error instanceof CommanderError) return;
-    const hint = file && isUnreachable(error) ? ` (the address is from ${file}: is npm start up?)` : '';
+    const hint = file && isUnreachable(error) ? ` (the address is from ${file}: is npm start running?)` : '';
     console.error(`error: ${formatError(error)}${hint}`);
   } finally {
     await services.close();
   }
 }
 
-/** The settings; those of `npm start` on this machine where no database is named. */
+/** The environment. If it names no database, the settings that `npm start` wrote on this machine fill the gaps. */
 function environment(): { env: Environment; file?: string } {
   const file = path.resolve(process.env.DATA_DIR || '.data', 'demo.env');
   if (process.env.DATABASE_URL || !existsSync(file)) return { env: process.env };
@@ -34,13 +34,13 @@ function environment(): { env: Environment; file?: string } {
   };
 }
 
-/** Commander has told already what it throws; asked-for help is no error. */
+/** Commander also throws after `--help` and `--version`, with exit code 0. It has printed its own message. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   return error instanceof CliError ? error.exitCode : EXIT_FAILED;
 }
 
-// Whoever reads has read enough, as in `… order list | head`.
+// The reader of a pipe may stop early, as in `… order list | head`.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT_FAILED));
 
 void main();

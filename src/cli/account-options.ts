@@ -4,9 +4,9 @@ import { fieldErrors } from '../contracts/field-errors';
 import type { FieldError } from '../contracts/problem-schema';
 import { accountSchema } from '../contracts/seller-schema';
 import type { AccountSettings } from '../db/accounts';
-import { UsageError, reasonOf } from './errors';
+import { UsageError, reasonOf } from './cli-error';
 
-/** As Commander gives them: text where an option was given, false for its `--no-` form. */
+/** The options as Commander parses them: the text of an option, or false for its `--no-` form. */
 export interface AccountOptions {
   name?: string;
   redirectUrl?: string | false;
@@ -19,35 +19,29 @@ export interface AccountOptions {
 }
 
 const OPTIONS = [
-  ['redirect-url <url>', 'where customers land after the checkout, unless the order says otherwise'],
-  [
-    'shop-url <url>',
-    'where customers go back to who have completed nothing; else the front page of the redirect address',
-  ],
+  ['redirect-url <url>', 'where customers return to after checkout, unless the order has its own redirect URL'],
+  ['shop-url <url>', 'where customers return to if they do not complete; default: the home page of the redirect URL'],
   [
     'pricing <json|@file>',
-    'such as {"representative_interest": 9.9, "promotions": [{"name": "…", "interest_free_days": 90, "valid_until": "2027-01-31"}]}',
+    'for example {"representative_interest": 9.9, "promotions": [{"name": "…", "interest_free_days": 90, "valid_until": "2027-01-31"}]}',
   ],
   ['brand-colour <#rrggbb>', 'colour of the checkout page'],
   ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
-  [
-    'max-order-amount <pounds>',
-    "the most that one order may come to; an order must also be within the service's own limit",
-  ],
-  ['rate-limit <number>', "requests a minute with all keys together, instead of the service's limit for each key"],
+  ['max-order-amount <pounds>', "highest amount of one order; the service's own limit also applies"],
+  ['rate-limit <number>', "requests per minute for all keys together; replaces the service's limit for each key"],
 ] as const;
 
-/** @param removable adds a `--no-` form to each */
+/** @param removable adds the `--no-` form of each option */
 export function addAccountOptions(command: Command, removable: boolean): Command {
   for (const [flags, description] of OPTIONS) {
     command.option(`--${flags}`, description);
     const name = flags.split(' ')[0] ?? '';
-    if (removable) command.option(`--no-${name}`, `takes the ${name.replaceAll('-', ' ')} away`);
+    if (removable) command.option(`--no-${name}`, `remove the ${name.replaceAll('-', ' ')}`);
   }
   return command;
 }
 
-/** @throws UsageError that names every wrong option */
+/** @throws UsageError that names every invalid option */
 export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): Partial<AccountSettings> {
   const schema = accountSchema(httpsOnly);
   const unreadable: string[] = [];
@@ -86,7 +80,7 @@ function orNull(option: string | false | undefined): string | null | undefined {
   return option === false ? null : option;
 }
 
-/** @param unreadable takes what is wrong */
+/** @param unreadable receives an error message if the JSON cannot be read */
 function readPricing(option: string | undefined, unreadable: string[]): unknown {
   const json = option?.startsWith('@') ? readOption('--pricing', option.slice(1), unreadable)?.toString() : option;
   if (json === undefined) return undefined;
@@ -98,7 +92,7 @@ function readPricing(option: string | undefined, unreadable: string[]): unknown 
   }
 }
 
-/** @param unreadable takes what is wrong */
+/** @param unreadable receives an error message if the file cannot be read */
 function readOption(option: string, file: string, unreadable: string[]): Buffer | undefined {
   try {
     return readFileSync(file);
@@ -108,7 +102,7 @@ function readOption(option: string, file: string, unreadable: string[]): Buffer 
   }
 }
 
-/** `/pricing/promotions/0/name` is told as `--pricing /promotions/0/name`. */
+/** The pointer `/pricing/promotions/0/name` becomes `--pricing /promotions/0/name`. */
 function toSentence({ pointer = '', detail }: FieldError): string {
   const [, field = '', rest = ''] = /^\/([^/]+)(.*)$/.exec(pointer) ?? [];
   return [`--${field.replaceAll('_', '-')}`, rest, detail].filter((part) => part !== '').join(' ');

@@ -3,13 +3,14 @@ import { z } from 'zod';
 import { text } from '../contracts/fields';
 import { isUuid } from '../domain/uuid';
 
-/** Parsers of arguments and options; what they throw is told with the name of the argument. */
+// Parsers of arguments and options. Commander adds the argument's name to the error that they throw.
+
 export function uuid(value: string): string {
   if (!isUuid(value)) throw new InvalidArgumentError('It must be a UUID.');
   return value.toLowerCase();
 }
 
-/** For an argument that may be given several times. */
+/** For a variadic argument: Commander calls it once for each value. */
 export function uuids(value: string, previous: string[] = []): string[] {
   return [...previous, uuid(value)];
 }
@@ -34,9 +35,9 @@ export function hours(max: number) {
 
 const KEY_ID = integer(1, Number.MAX_SAFE_INTEGER);
 
-/** The number of a key; the key itself is no argument, since shells keep what they are given. */
+/** Commands take a key's id, not the key itself: shells store their arguments in a history file. */
 export function keyId(value: string): number {
-  if (/^[sc]k_/.test(value)) throw new InvalidArgumentError('It must be the number of a key, not the key.');
+  if (/^[sc]k_/.test(value)) throw new InvalidArgumentError('It must be the id of a key, not the key.');
   return KEY_ID(value);
 }
 

@@ -3,12 +3,12 @@ import type { Command } from 'commander';
 export type Row = Readonly<Record<string, unknown>>;
 
 /**
- * Prints what a command has to say: JSON with `--json`, else `key: value` lines or a table.
- * @param note for people only
+ * Prints a command's result: JSON with `--json`, otherwise `key: value` lines for one row or a table for a list.
+ * @param note a sentence that only people need, so `--json` omits it
  */
-export async function print(command: Command, answer: Row | readonly Row[], note?: string): Promise<void> {
-  if (wantsJson(command)) return write(`${JSON.stringify(answer, null, 2)}\n`);
-  const text = Array.isArray(answer) ? toTable(answer) : toLines(answer as Row);
+export async function print(command: Command, result: Row | readonly Row[], note?: string): Promise<void> {
+  if (wantsJson(command)) return write(`${JSON.stringify(result, null, 2)}\n`);
+  const text = Array.isArray(result) ? toTable(result) : toLines(result as Row);
   await write(note === undefined ? text : `${text}\n${note}\n`);
 }
 
@@ -16,7 +16,7 @@ export function wantsJson(command: Command): boolean {
   return command.optsWithGlobals<{ json?: true }>().json === true;
 }
 
-/** Resolves once it is passed on, so that a slow reader holds up what is still to come. */
+/** Resolves when the text is flushed, so that a slow reader slows the command instead of filling its memory. */
 export function write(text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
@@ -35,15 +35,8 @@ function toTable(rows: readonly Row[]): string {
   const head = Object.keys(rows[0] ?? {});
   const lines = [head, ...rows.map((row) => head.map((key) => toText(row[key])))];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
-    .map(
-      (line) =>
-        `${line
-          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-          .join('  ')
-          .trimEnd()}\n`,
-    )
-    .join('');
+  const toLine = (line: string[]) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return lines.map((line) => `${toLine(line).trimEnd()}\n`).join('');
 }
 
 function toText(value: unknown): string {

@@ -1,18 +1,20 @@
 import { Command } from 'commander';
-import { addCheckoutKeyCommands, addSellerKeyCommands } from './keys';
-import { addOrderCommands } from './orders';
-import { addReconcileCommand } from './reconcile';
-import { addSellerCommands } from './sellers';
+import { VERSION } from '../version';
+import { addCheckoutKeyCommands, addSellerKeyCommands } from './key-commands';
+import { addOrderCommands } from './order-commands';
+import { addReconcileCommand } from './reconcile-command';
+import { addSellerCommands } from './seller-commands';
 import type { Services } from './services';
-import { addWebhookCommands } from './webhooks';
+import { addWebhookCommands } from './webhook-commands';
 
-/** All commands, a file for each resource. Wrong usage is thrown once it is told, and nothing exits in here. */
+/** The whole CLI. On wrong usage, `--help` and `--version` it throws a CommanderError instead of exiting. */
 export function createProgram(services: Services): Command {
   const program = new Command('order-service')
-    .description('What operators do from a shell: accounts, keys, orders, webhooks')
+    .description('manage accounts, keys, orders and webhooks of the order service')
+    .version(VERSION, '--version', 'print the version')
     .option('--json', 'print JSON, for scripts')
     .configureHelp({ showGlobalOptions: true })
-    // Suggestions come on a line of their own.
+    // Commander prints its suggestions on a second line.
     .configureOutput({ outputError: (text, print) => print(`${text.trim().replace(/\s+/g, ' ')}\n`) })
     .exitOverride();
   addSellerCommands(program, services);

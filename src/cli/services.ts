@@ -1,15 +1,13 @@
-import type { Environment } from '../config';
-import { loadDatabaseConfig } from '../config';
-import type { Db } from '../db/pool';
-import { createPool } from '../db/pool';
+import { type Environment, loadDatabaseConfig } from '../config';
+import { type Db, createPool } from '../db/pool';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
-import { TemporalUnreachable, reasonOf } from './errors';
+import { TemporalUnreachable, reasonOf } from './cli-error';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
 type TemporalClient = ReturnType<typeof createTemporalClient>;
 
-/** What commands work with, opened when it is first asked for: a command needs no settings but those that it uses. */
+/** Connections for the commands. Each opens on first use, so a command needs only the settings that it uses. */
 export interface Services {
   env: Environment;
   db: () => Db;
@@ -31,9 +29,8 @@ export function createServices(env: Environment): Services {
       try {
         await client.connection.ensureConnected();
       } catch (error) {
-        throw new TemporalUnreachable(
-          `Temporal cannot be reached at ${options.address ?? 'localhost:7233'}: ${reasonOf(error)}`,
-        );
+        const address = options.address ?? 'localhost:7233';
+        throw new TemporalUnreachable(`Temporal is unavailable at ${address}: ${reasonOf(error)}`);
       }
       return client;
     },

@@ -8,30 +8,28 @@ import type {
   WebhookEventBody,
   WebhookTestResult,
 } from '../contracts/webhook-log-schemas';
-import type { WebhookState } from '../domain/webhook';
-import type { Answer, Transport } from './transport';
-import { createTransport } from './transport';
+import { type ApiResponse, type Transport, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
-/** The service itself may take 15 s and Postgres's 5 s before it answers 503, which is to be heard. */
+/** The service may wait 15 s and Postgres 5 s before it responds with 503. The client waits longer, to get that 503. */
 const TIMEOUT_MS = 30_000;
 
-/** What an order is created with: `amount` in pounds; `redirect_url` is needed unless the account has a default. */
+/** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
 export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
 
 export type CreatedOrder = CreatedOrderBody & {
-  /** An earlier call with the same key made it, and this is how it was then: `retrieve` tells how it is now. */
+  /** True if an earlier call with the same key created the order. Use `retrieve` to get its current state. */
   replayed: boolean;
 };
 
 export interface Page<T> {
   data: T[];
-  /** Asks for the next page; null on the last one. */
+  /** Pass it as `cursor` to get the next page. Null on the last page. */
   next_cursor: string | null;
 }
 
 export interface PageQuery {
-  /** How many, 1 to 100; 25 unless said. */
+  /** Page size, 1 to 100. Default: 25. */
   limit?: number;
   cursor?: string;
 }
@@ -40,40 +38,40 @@ export type OrderListQuery = PageQuery &
   Pick<z.input<typeof orderListQuerySchema>, 'status' | 'reference' | 'created_from' | 'created_before'>;
 
 export interface ClientOptions {
-  /** Such as `https://orders.example`. */
+  /** For example `https://orders.example`. */
   baseUrl: string;
-  /** `sk_…` */
+  /** The seller's API key, `sk_…`. */
   apiKey: string;
   sellerId: string;
-  /** For each attempt, in ms; 30,000 unless said. */
+  /** Timeout of each attempt in ms. Default: 30,000. */
   timeoutMs?: number;
-  /** Attempts after the first; 3 unless said. */
+  /** Attempts after the first. Default: 3. */
   maxRetries?: number;
 }
 
 /**
- * The calls a seller's shop makes. Each is made again where that is safe and the trouble is one that passes: no
- * connection, no answer in time, 408, 429, 5xx.
- * @throws (each call) OrderServiceError for a refusal, ConnectionError where no answer came
+ * The API calls of a seller's shop. If it is safe, a call is retried after a temporary failure: no connection, a
+ * timeout, 408, 429 or 5xx.
+ * @throws (each call) OrderServiceError for an error response, ConnectionError if there is no response
  */
 export type OrderServiceClient = ReturnType<typeof createClient>;
 
-/** @throws TypeError for a baseUrl or an apiKey that cannot be one */
+/** @throws TypeError if `baseUrl` or `apiKey` is malformed */
 export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS, maxRetries = 3 }: ClientOptions) {
   if (!isBaseUrl(baseUrl)) throw new TypeError('baseUrl must be an http(s) URL such as https://orders.example');
-  // Told without the key, which would stand in what Headers say of it.
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without blanks');
+  // The error that `Headers` throws contains the key. This one does not.
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces');
   const { origin, pathname } = new URL(baseUrl);
-  const url = origin + pathname.replace(/\/+$/, '') + BASE_PATH;
-  const call = createTransport({ url, apiKey, timeoutMs, maxRetries });
+  const apiUrl = origin + pathname.replace(/\/+$/, '') + BASE_PATH;
+  const call = createTransport({ url: apiUrl, apiKey, timeoutMs, maxRetries });
   const seller = `/seller/${encodeURIComponent(sellerId)}`;
   const order = (id: string): string => `/order/${encodeURIComponent(id)}`;
 
   return {
     /**
-     * Creates an order, once however often the call is made again: it carries an Idempotency-Key.
-     * @param idempotencyKey one for each attempt at payment, kept with the cart: a call after a crash of yours gets the
-     * same order too, and a cart whose order has come to nothing gets a new one by a new key
+     * Creates an order. Retries never create a second one, because every call sends an Idempotency-Key.
+     * @param idempotencyKey store one with the cart for each payment attempt, so that a call after a crash returns the
+     * same order. Use a new key if the cart changes or its order is UNSUCCESSFUL. Default: a random UUID
      */
     async create(
       newOrder: NewOrder,
@@ -84,82 +82,80 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
         path: `${seller}/order/`,
         body: { data: newOrder },
         headers: { 'Idempotency-Key': idempotencyKey },
-        repeatable: true,
+        idempotent: true,
       });
       return { ...body.data, replayed: headers.has('Idempotency-Replayed') };
     },
 
     retrieve: (orderId: string): Promise<OrderBody> => dataOf(get(call, `${order(orderId)}/`)),
 
-    /** An order that is cancelled already stays so. A SUCCESSFUL one is refused: `order_not_cancellable`. */
+    /** Cancelling again changes nothing. A SUCCESSFUL order causes the error `order_not_cancellable`. */
     cancel: (orderId: string): Promise<OrderBody> =>
-      dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, repeatable: true })),
+      dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, idempotent: true })),
 
-    /** One page of the orders, the newest first. */
+    /** Returns one page of orders, newest first. */
     list: (query: OrderListQuery = {}): Promise<Page<ListedOrderBody>> => bodyOf(get(call, `${seller}/order/`, query)),
 
-    /** All orders that a query finds, the newest first, page after page as they are asked for. */
+    /** Iterates over all matching orders, newest first. Each page is requested when the iteration reaches it. */
     listAll: (query: OrderListQuery = {}): AsyncGenerator<ListedOrderBody> =>
       everyItem((cursor) => bodyOf(get(call, `${seller}/order/`, { ...query, ...cursor }))),
 
-    /** What happened to an order, the oldest first: every change, every attempt at a webhook. */
+    /** Returns the changes and webhook attempts of an order, oldest first. */
     timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntryBody>> =>
       bodyOf(get(call, `${order(orderId)}/timeline/`, query)),
 
-    listWebhooks: (query: PageQuery & { state?: WebhookState } = {}): Promise<Page<WebhookEventBody>> =>
+    listWebhooks: (query: PageQuery & { state?: WebhookEventBody['state'] } = {}): Promise<Page<WebhookEventBody>> =>
       bodyOf(get(call, `${seller}/webhook_event/`, query)),
 
-    /** Has a webhook sent once more; the timeline shows how it went. */
+    /** Requests a resend. The order's timeline shows the result. */
     resendWebhook: (webhookId: string): Promise<WebhookEventBody> =>
       dataOf(
-        call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, repeatable: true }),
+        call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, idempotent: true }),
       ),
 
-    /** Sends a `webhook.test` to an address, and says what it met. */
-    testWebhook: (address: string): Promise<WebhookTestResult> =>
-      dataOf(
-        call({ method: 'POST', path: `${seller}/webhook_test/`, body: { data: { url: address } }, repeatable: false }),
-      ),
+    /** Sends a `webhook.test` event to a URL and returns the result. */
+    testWebhook: (url: string): Promise<WebhookTestResult> =>
+      dataOf(call({ method: 'POST', path: `${seller}/webhook_test/`, body: { data: { url } }, idempotent: false })),
 
-    /** A new secret, shown this once. Should the answer be lost, rotate again. */
+    /** Creates a new secret, which is shown only once. If the response is lost, rotate again. */
     rotateWebhookSecret: (options: { overlapSeconds?: number } = {}): Promise<RotatedSecretBody> =>
       dataOf(
         call({
           method: 'POST',
           path: `${seller}/webhook_secret/rotate/`,
           body: { data: { overlap_seconds: options.overlapSeconds } },
-          repeatable: false,
+          idempotent: false,
         }),
       ),
 
-    /** Whether key and seller belong together. */
+    /** Checks that the key belongs to the seller. */
     checkConnection: (): Promise<{ seller_id: string; seller_name: string }> =>
       dataOf(get(call, `${seller}/connection_check/`)),
   };
 }
 
-/** Nothing stands behind the path, where the calls' own goes; and a user's password would stand in errors. */
+/** No query or fragment, because the client appends paths. No user name or password, because errors show the URL. */
 function isBaseUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, search, hash } = new URL(text);
   return /^https?:$/.test(protocol) && [username, password, search, hash].every((part) => part === '');
 }
 
-function get<T>(call: Transport, path: string, query: object = {}): Promise<Answer<T>> {
-  return call({ method: 'GET', path, query, repeatable: true });
+function get<T>(call: Transport, path: string, query: object = {}): Promise<ApiResponse<T>> {
+  return call({ method: 'GET', path, query, idempotent: true });
 }
 
-async function bodyOf<T>(answer: Promise<Answer<T>>): Promise<T> {
-  return (await answer).body;
+async function bodyOf<T>(response: Promise<ApiResponse<T>>): Promise<T> {
+  return (await response).body;
 }
 
-async function dataOf<T>(answer: Promise<Answer<{ data: T }>>): Promise<T> {
-  return (await answer).body.data;
+async function dataOf<T>(response: Promise<ApiResponse<{ data: T }>>): Promise<T> {
+  return (await response).body.data;
 }
 
-async function* everyItem<T>(pageBehind: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {
+async function* everyItem<T>(nextPage: (cursor: { cursor?: string }) => Promise<Page<T>>): AsyncGenerator<T> {
   for (let cursor: string | null | undefined; cursor !== null;) {
-    const page = await pageBehind(cursor === undefined ? {} : { cursor });
+    const page = await nextPage(cursor === undefined ? {} : { cursor });
     yield* page.data;
     cursor = page.next_cursor;
   }

@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ProblemBody } from '../contracts/problem-schema';
-import { ConnectionError, OrderServiceError } from './errors';
+import { ConnectionError, OrderServiceError } from './client-errors';
 
-/** Trouble that passes. */
-const PASSING_STATUSES: readonly number[] = [408, 500, 502, 503, 504];
-const FIRST_WAIT_MS = 500;
-const LONGEST_WAIT_MS = 8000;
-/** What asks for a longer wait is the caller's to repeat. */
-const LONGEST_RETRY_AFTER_MS = 60_000;
+/** Temporary failures. */
+const RETRYABLE_STATUSES: readonly number[] = [408, 500, 502, 503, 504];
+const FIRST_BACKOFF_MS = 500;
+const MAX_BACKOFF_MS = 8000;
+/** If the service asks for a longer wait, the client throws instead of waiting. */
+const MAX_RETRY_AFTER_MS = 60_000;
 
 export interface TransportOptions {
-  /** Of the service, with its base path and without a slash at the end. */
+  /** Includes the base path, without a trailing slash. */
   url: string;
   apiKey: string;
   timeoutMs: number;
@@ -20,39 +20,38 @@ export interface TransportOptions {
 export interface Call {
   method: 'GET' | 'POST' | 'DELETE';
   path: string;
-  /** Search parameters: texts and numbers; what is undefined is left out. */
+  /** Search parameters: strings and numbers. Undefined values are omitted. */
   query?: object;
   body?: unknown;
   headers?: Readonly<Record<string, string>>;
-  /** Made twice, it does what it does once. */
-  repeatable: boolean;
+  /** Making the call twice has the same effect as once. */
+  idempotent: boolean;
 }
 
-export interface Answer<T> {
+export interface ApiResponse<T> {
   body: T;
   headers: Headers;
 }
 
-export type Transport = <T>(call: Call) => Promise<Answer<T>>;
+export type Transport = <T>(call: Call) => Promise<ApiResponse<T>>;
 
 interface Failure {
   error: OrderServiceError | ConnectionError;
-  /** What `Retry-After` asks for. */
+  /** From the `Retry-After` header; 0 without it. */
   retryAfterMs: number;
 }
 
-/** Makes a call, and makes it again where that is safe and the trouble is one that passes. */
+/** Returns a function that makes a call and retries it after a temporary failure, if that is safe. */
 export function createTransport(options: TransportOptions): Transport {
-  return async <T>(call: Call): Promise<Answer<T>> => {
-    // What cannot be sent is a mistake of the caller's: it is thrown here as what it is, and not tried again.
+  return async <T>(call: Call): Promise<ApiResponse<T>> => {
+    // These throw a TypeError if the caller's arguments cannot be sent. Retrying would not help.
     const address = addressOf(options.url, call);
     const request = toRequest(options.apiKey, call);
     for (let retries = 0; ; retries++) {
       const result = await attempt(address, request, options.timeoutMs);
-      if ('body' in result) return result as Answer<T>;
+      if ('body' in result) return result as ApiResponse<T>;
       const { error, retryAfterMs } = result;
-      if (retries >= options.maxRetries || retryAfterMs > LONGEST_RETRY_AFTER_MS || !mayRepeat(call, error))
-        throw error;
+      if (retries >= options.maxRetries || retryAfterMs > MAX_RETRY_AFTER_MS || !canRetry(call, error)) throw error;
       await delay(Math.max(retryAfterMs, backoffMs(retries)));
     }
   };
@@ -61,7 +60,7 @@ export function createTransport(options: TransportOptions): Transport {
 function toRequest(apiKey: string, { method, body, headers }: Call): RequestInit {
   return {
     method,
-    // A redirect would carry the key to another address.
+    // Following a redirect could send the key to another host.
     redirect: 'manual',
     headers: new Headers({
       Accept: 'application/json',
@@ -73,7 +72,11 @@ function toRequest(apiKey: string, { method, body, headers }: Call): RequestInit
   };
 }
 
-async function attempt(address: string, request: RequestInit, timeoutMs: number): Promise<Answer<unknown> | Failure> {
+async function attempt(
+  address: string,
+  request: RequestInit,
+  timeoutMs: number,
+): Promise<ApiResponse<unknown> | Failure> {
   const signal = AbortSignal.timeout(timeoutMs);
   let response: Response;
   let text: string;
@@ -97,8 +100,8 @@ function addressOf(url: string, { path, query = {} }: Call): string {
 
 function toConnectionError(error: unknown, timeoutMs: number): ConnectionError {
   const timedOut = (error as { name?: unknown } | null)?.name === 'TimeoutError';
-  const why = timedOut ? `no answer within ${timeoutMs} ms` : 'the order service cannot be reached';
-  return new ConnectionError(why, { cause: error });
+  const message = timedOut ? `no response within ${timeoutMs} ms` : 'the order service is unreachable';
+  return new ConnectionError(message, { cause: error });
 }
 
 function toServiceError(status: number, body: unknown): OrderServiceError {
@@ -106,7 +109,7 @@ function toServiceError(status: number, body: unknown): OrderServiceError {
     return new OrderServiceError(
       status,
       'unexpected_answer',
-      `The answer ${status} is not the order service's.`,
+      `The response with status ${status} is not from the order service.`,
       undefined,
     );
   }
@@ -125,14 +128,14 @@ function parse(text: string): unknown {
   }
 }
 
-function mayRepeat({ repeatable }: Call, error: OrderServiceError | ConnectionError): boolean {
-  if (error instanceof ConnectionError) return repeatable;
-  // The first means that nothing was done, the second that the same call made before goes on.
+function canRetry({ idempotent }: Call, error: OrderServiceError | ConnectionError): boolean {
+  if (error instanceof ConnectionError) return idempotent;
+  // With the first code the service did nothing. With the second one the earlier call is still in progress.
   if (error.code === 'rate_limited' || error.code === 'idempotency_key_in_progress') return true;
-  return repeatable && PASSING_STATUSES.includes(error.status);
+  return idempotent && RETRYABLE_STATUSES.includes(error.status);
 }
 
-/** Doubled each time, and spread: clients that failed together must not come back together. */
+/** Exponential backoff with jitter, so that clients that failed together do not retry together. */
 function backoffMs(retries: number): number {
-  return Math.min(FIRST_WAIT_MS * 2 ** retries, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2);
+  return Math.min(FIRST_BACKOFF_MS * 2 ** retries, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2);
 }

@@ -1,19 +1,19 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 import { signWebhook } from '../webhooks/sign';
-import { WebhookVerificationError } from './errors';
+import { WebhookVerificationError } from './client-errors';
 
-/** A receiver's clock, and the way, may take this long; an older webhook may be a replay. */
+/** Allows for network delay and clock differences. An older webhook may be a replay attack. */
 const TOLERANCE_SECONDS = 300;
 
 export type Webhook = OrderStatusChanged | WebhookTest;
 type HeaderValues = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Verifies a webhook (Standard Webhooks 1.0) and gives what it says. Handle each `webhook-id` once: it may come again.
- * @param body the exact bytes or text that came, before any parsing
- * @param headers of the request, as Node or `fetch` have them
- * @param secrets `whsec_…`; during a rotation the old and the new one
+ * Verifies a webhook (Standard Webhooks 1.0) and parses it. Process each `id` once: deliveries can repeat.
+ * @param body the raw request body, before any parsing
+ * @param headers the request headers, from Node or `fetch`
+ * @param secrets `whsec_…`; during a rotation, both the old and the new one
  * @throws WebhookVerificationError
  */
 export function verifyWebhook(
@@ -24,14 +24,16 @@ export function verifyWebhook(
   const id = headerOf(headers, 'webhook-id');
   const timestamp = headerOf(headers, 'webhook-timestamp');
   const signatures = headerOf(headers, 'webhook-signature').split(' ');
-  if (!/^\d{1,11}$/.test(timestamp)) throw new WebhookVerificationError('webhook-timestamp is not in unix seconds');
+  if (!/^\d{1,11}$/.test(timestamp)) throw new WebhookVerificationError('webhook-timestamp is not in Unix seconds');
   if (Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_SECONDS) {
-    throw new WebhookVerificationError(`webhook-timestamp is more than ${TOLERANCE_SECONDS} s away from now`);
+    throw new WebhookVerificationError(
+      `webhook-timestamp differs from the current time by more than ${TOLERANCE_SECONDS} s`,
+    );
   }
   const text = typeof body === 'string' ? body : Buffer.from(body).toString();
   const expected = signWebhook([secrets].flat(), id, Number(timestamp), text).split(' ');
-  if (!expected.some((one) => signatures.some((given) => isSame(one, given)))) {
-    throw new WebhookVerificationError('no signature is right: is the secret, and is the body as it came?');
+  if (!expected.some((signature) => signatures.some((given) => isSame(signature, given)))) {
+    throw new WebhookVerificationError('no signature matches: check the secret, and pass the raw request body');
   }
   return { id, ...(JSON.parse(text) as Webhook) };
 }
@@ -45,7 +47,7 @@ function headerOf(headers: HeaderValues, name: string): string {
   return value;
 }
 
-function isSame(one: string, other: string): boolean {
-  const [a, b] = [Buffer.from(one), Buffer.from(other)];
+function isSame(first: string, second: string): boolean {
+  const [a, b] = [Buffer.from(first), Buffer.from(second)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -65,7 +65,7 @@ export const httpSettings = {
       .refine((name) => !RESERVED_HEADERS.test(name), 'must not be a header that HTTP or this API already uses')
       .optional(),
     'Response header that carries a base64 HMAC-SHA256 of the body, keyed by the API key of the request. ' +
-      'For shop plugins that [verify it](going-live.md#signed-answers).',
+      'For shop plugins that [verify it](going-live.md#signed-responses).',
   ),
 };
 

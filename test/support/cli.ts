@@ -7,11 +7,11 @@ export interface CliRun {
   code: number;
   stdout: string;
   stderr: string;
-  /** What it printed, as JSON. */
+  /** Parses standard output as JSON. */
   json: () => any;
 }
 
-/** Runs the built CLI, or another command that ends, in a process of its own, with these settings and no others. */
+/** Runs the built CLI, or the migration command, in its own process. Only `env` configures it. */
 export async function runCli(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -19,7 +19,7 @@ export async function runCli(
 ): Promise<CliRun> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, `dist/src/${entry}.js`), ...args], {
-    // Not what `npm start` left in this clone.
+    // No DATA_DIR: the settings that `npm start` wrote in this clone do not count.
     env: { PATH, HOME, DATA_DIR: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -30,7 +30,7 @@ export async function runCli(
   return { code, stdout, stderr, json: () => JSON.parse(stdout) };
 }
 
-/** The one line that a command which did not work leaves on standard error, and nothing else. */
+/** Expects the exit code, one line on standard error that matches `line`, and nothing on standard output. */
 export function expectError(run: CliRun, code: number, line: RegExp): void {
   expect(run.stderr).toMatch(/^error: .+\n$/);
   expect(run.stderr).toMatch(line);

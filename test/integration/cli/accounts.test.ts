@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findCaller } from '../../../src/db/sellers';
-import type { CliRun } from '../../support/cli';
-import { expectError, runCli } from '../../support/cli';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type CliRun, expectError, runCli } from '../../support/cli';
+import { type TestDatabase, createDatabase } from '../../support/database';
+
+// Every command is a process, which starts slowly on a busy machine.
+jest.setTimeout(120_000);
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d', 'hex');
 const PRICING = {
@@ -33,17 +34,17 @@ function file(name: string, content: string | Buffer): string {
   return full;
 }
 
-/** What a command answers to a script. */
-async function ask(...args: string[]): Promise<any> {
+/** Runs a command that succeeds and returns its JSON output. */
+async function json(...args: string[]): Promise<any> {
   const run = await cli(...args, '--json');
   expect(run).toMatchObject({ stderr: '', code: 0 });
   return run.json();
 }
 
-const newSeller = (...args: string[]) => ask('seller', 'create', '--name', 'My Shop', ...args);
+const newSeller = (...args: string[]) => json('seller', 'create', '--name', 'My Shop', ...args);
 
 /** Every row of every table, as text. */
-async function everything(): Promise<string> {
+async function dumpDatabase(): Promise<string> {
   const { rows: tables } = await database.db.query<{ name: string }>(
     `select relname as name from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace`,
   );
@@ -54,31 +55,31 @@ async function everything(): Promise<string> {
   return (await Promise.all(texts)).join('\n');
 }
 
-test('a new seller has a key that works and a webhook secret, shown this once; the key is stored nowhere', async () => {
-  const made = await newSeller();
-  expect(made).toEqual({
+test('seller create shows a working key and a webhook secret only once, and does not store the key', async () => {
+  const seller = await newSeller();
+  expect(seller).toEqual({
     seller_id: expect.any(String),
     key_id: expect.any(Number),
     api_key: expect.stringMatching(/^sk_[\w-]{43}$/),
     webhook_secret: expect.stringMatching(/^whsec_/),
   });
-  expect(await findCaller(database.db, made.api_key)).toMatchObject({
-    seller: { id: made.seller_id, name: 'My Shop' },
+  expect(await findCaller(database.db, seller.api_key)).toMatchObject({
+    seller: { id: seller.seller_id, name: 'My Shop' },
   });
-  const kept = await everything();
-  expect(kept).toContain(made.seller_id);
-  expect(kept).not.toContain(made.api_key.slice(9));
+  const stored = await dumpDatabase();
+  expect(stored).toContain(seller.seller_id);
+  expect(stored).not.toContain(seller.api_key.slice(9));
   for (const command of ['show', 'history']) {
-    expect((await cli('seller', command, made.seller_id)).stdout).not.toMatch(/[sc]k_|whsec_/);
+    expect((await cli('seller', command, seller.seller_id)).stdout).not.toMatch(/[sc]k_|whsec_/);
   }
-  expect((await cli('key', 'list', made.seller_id)).stdout).not.toContain(made.api_key.slice(0, 9));
+  expect((await cli('key', 'list', seller.seller_id)).stdout).not.toContain(seller.api_key.slice(0, 9));
 });
 
-test('without --json answers are for people', async () => {
+test('commands print aligned text for people unless --json is given', async () => {
   const { code, stdout } = await cli('seller', 'create', '--name', 'My Shop');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^seller_id: {6}\S{36}\nkey_id: {9}\d+\napi_key: {8}sk_\S+\nwebhook_secret: whsec_\S+\n\nKey and secret are shown this once.\n$/,
+    /^seller_id: {6}\S{36}\nkey_id: {9}\d+\napi_key: {8}sk_\S+\nwebhook_secret: whsec_\S+\n\nThe key and the secret are shown only once.\n$/,
   );
   const id = /\S{36}/.exec(stdout)![0];
   expect((await cli('seller', 'show', id)).stdout).toMatch(/^name: {13}My Shop$/m);
@@ -87,19 +88,19 @@ test('without --json answers are for people', async () => {
   expect((await cli('checkout-key', 'list')).stdout).toBe('none\n');
 });
 
-test('--json may stand before the command too', async () => {
+test('--json also works before the command', async () => {
   const run = await cli('--json', 'seller', 'list');
   expect(run.json()).toEqual(expect.any(Array));
 });
 
-test('a seller is made with all that its account can hold', async () => {
+test('seller create accepts every account setting', async () => {
   const { seller_id } = await newSeller(
     ...['--redirect-url', 'https://shop.example/thanks', '--pricing', JSON.stringify(PRICING)],
     ...['--shop-url', 'https://shop.example/harrow/'],
     ...['--brand-colour', '#1A2B3C', '--logo', file('logo.png', PNG)],
     ...['--max-order-amount', '500.50', '--rate-limit', '600'],
   );
-  expect(await ask('seller', 'show', seller_id.toUpperCase())).toEqual({
+  expect(await json('seller', 'show', seller_id.toUpperCase())).toEqual({
     seller_id,
     name: 'My Shop',
     redirect_url: 'https://shop.example/thanks',
@@ -116,19 +117,19 @@ test('a seller is made with all that its account can hold', async () => {
   expect(rows).toEqual([{ logo: PNG }]);
 });
 
-test('what is updated changes, what is not stays, and what is taken away is gone; all of it leaves a trace', async () => {
+test('seller update changes the given settings, keeps the others, removes those given as --no-…, and records each change', async () => {
   const { seller_id } = await newSeller('--redirect-url', 'https://shop.example/', '--rate-limit', '60');
   const pricing = file('pricing.json', JSON.stringify(PRICING));
-  const updated = await ask('seller', 'update', seller_id, '--name', 'New Name', '--pricing', `@${pricing}`);
+  const updated = await json('seller', 'update', seller_id, '--name', 'New Name', '--pricing', `@${pricing}`);
   expect(updated).toMatchObject({
     name: 'New Name',
     pricing: PRICING,
     redirect_url: 'https://shop.example/',
     rate_limit: 60,
   });
-  await ask('seller', 'update', seller_id, '--logo', file('logo', PNG), '--max-order-amount', '100');
+  await json('seller', 'update', seller_id, '--logo', file('logo', PNG), '--max-order-amount', '100');
   const removals = ['redirect-url', 'shop-url', 'pricing', 'brand-colour', 'logo', 'max-order-amount', 'rate-limit'];
-  expect(await ask('seller', 'update', seller_id, ...removals.map((name) => `--no-${name}`))).toMatchObject({
+  expect(await json('seller', 'update', seller_id, ...removals.map((name) => `--no-${name}`))).toMatchObject({
     name: 'New Name',
     redirect_url: null,
     shop_url: null,
@@ -138,7 +139,7 @@ test('what is updated changes, what is not stays, and what is taken away is gone
     max_order_amount: null,
     rate_limit: null,
   });
-  const history: { at: string; changes: unknown }[] = await ask('seller', 'history', seller_id);
+  const history: { at: string; changes: unknown }[] = await json('seller', 'history', seller_id);
   expect(history.map(({ changes }) => changes)).toEqual([
     { name: 'My Shop', redirect_url: 'https://shop.example/', rate_limit: 60 },
     { name: 'New Name', pricing: PRICING },
@@ -155,17 +156,17 @@ test('what is updated changes, what is not stays, and what is taken away is gone
   ]);
 });
 
-test('wrong options are refused, each with what is wrong, and nothing is made or changed', async () => {
-  const before = await everything();
-  const made = await cli('seller', 'create', '--name', ' x', '--brand-colour', 'red', '--logo', '/nonexistent');
-  expectError(made, 2, /--logo cannot be read: ENOENT/);
+test('invalid options are rejected with a message for each, and the database stays unchanged', async () => {
+  const before = await dumpDatabase();
+  const created = await cli('seller', 'create', '--name', ' x', '--brand-colour', 'red', '--logo', '/nonexistent');
+  expectError(created, 2, /--logo cannot be read: ENOENT/);
   const updated = await cli('seller', 'update', randomUUID(), '--brand-colour', 'red', '--rate-limit', '0');
   expectError(updated, 2, /--brand-colour must be a colour such as #1a2b3c; --rate-limit must be at least 1$/m);
-  expectError(await cli('seller', 'update', randomUUID()), 2, /there is nothing to update/);
-  expect(await everything()).toBe(before);
+  expectError(await cli('seller', 'update', randomUUID()), 2, /nothing to update/);
+  expect(await dumpDatabase()).toBe(before);
 });
 
-test('a redirect address must be https in production', async () => {
+test('a redirect URL must use https in production', async () => {
   const run = await runCli(['seller', 'create', '--name', 'x', '--redirect-url', 'http://shop.example'], {
     DATABASE_URL: database.url,
     NODE_ENV: 'production',
@@ -173,49 +174,49 @@ test('a redirect address must be https in production', async () => {
   expectError(run, 2, /--redirect-url must use https/);
 });
 
-test('disabling and enabling may be repeated; only what changes something leaves a trace', async () => {
+test('seller disable and enable are idempotent, and only an actual change is recorded', async () => {
   const { seller_id, api_key } = await newSeller();
-  const { disabled_at } = await ask('seller', 'disable', seller_id);
+  const { disabled_at } = await json('seller', 'disable', seller_id);
   expect(disabled_at).toEqual(expect.any(String));
-  expect(await ask('seller', 'disable', seller_id)).toMatchObject({ disabled_at });
-  expect(await ask('seller', 'list')).toContainEqual(expect.objectContaining({ seller_id, disabled_at }));
+  expect(await json('seller', 'disable', seller_id)).toMatchObject({ disabled_at });
+  expect(await json('seller', 'list')).toContainEqual(expect.objectContaining({ seller_id, disabled_at }));
   expect(await findCaller(database.db, api_key)).toBeUndefined();
   for (let times = 0; times < 2; times++) {
-    expect(await ask('seller', 'enable', seller_id)).toMatchObject({ disabled_at: null });
+    expect(await json('seller', 'enable', seller_id)).toMatchObject({ disabled_at: null });
   }
   expect(await findCaller(database.db, api_key)).toBeDefined();
-  const history: { changes: unknown }[] = await ask('seller', 'history', seller_id);
+  const history: { changes: unknown }[] = await json('seller', 'history', seller_id);
   expect(history.map(({ changes }) => changes)).toEqual([{ name: 'My Shop' }, { disabled: true }, { disabled: false }]);
 });
 
-test("a seller's keys are made, listed by what tells them apart, and revoked one by one", async () => {
+test("a seller's keys are created, listed with their first characters and labels, and revoked separately", async () => {
   const { seller_id, key_id, api_key } = await newSeller();
-  const second = await ask('key', 'create', seller_id, '--label', 'the new plugin');
+  const second = await json('key', 'create', seller_id, '--label', 'the new plugin');
   expect(second).toEqual({ seller_id, key_id: expect.any(Number), api_key: expect.stringMatching(/^sk_[\w-]{43}$/) });
   const listed = { created_at: expect.any(String), revoked_at: null };
-  expect(await ask('key', 'list', seller_id)).toEqual([
+  expect(await json('key', 'list', seller_id)).toEqual([
     { key_id, starts_with: api_key.slice(0, 8), label: null, ...listed },
     { key_id: second.key_id, starts_with: second.api_key.slice(0, 8), label: 'the new plugin', ...listed },
   ]);
-  const revoked = await ask('key', 'revoke', String(key_id));
+  const revoked = await json('key', 'revoke', String(key_id));
   expect(revoked).toEqual({ key_id, revoked_at: expect.any(String) });
-  expect(await ask('key', 'revoke', String(key_id))).toEqual(revoked);
+  expect(await json('key', 'revoke', String(key_id))).toEqual(revoked);
   expect(await findCaller(database.db, api_key)).toBeUndefined();
   expect(await findCaller(database.db, second.api_key)).toBeDefined();
-  expect((await ask('key', 'list', seller_id))[0]).toMatchObject(revoked);
+  expect((await json('key', 'list', seller_id))[0]).toMatchObject(revoked);
 });
 
-test('keys of the checkout flow are made, listed and revoked; neither kind is revoked as the other', async () => {
+test('checkout keys are created, listed and revoked, and a revoke command rejects keys of the other kind', async () => {
   const { key_id, api_key } = await newSeller();
-  const made = await ask('checkout-key', 'create', '--label', 'checkout');
-  expect(made).toEqual({ key_id: expect.any(Number), checkout_key: expect.stringMatching(/^ck_[\w-]{43}$/) });
-  expect(await findCaller(database.db, made.checkout_key)).toEqual({ kind: 'checkout' });
-  const shown = expect.objectContaining({ key_id: made.key_id, starts_with: made.checkout_key.slice(0, 8) });
-  expect(await ask('checkout-key', 'list')).toEqual([shown]);
-  expectError(await cli('key', 'revoke', String(made.key_id)), 1, /there is no seller key \d+$/m);
-  expectError(await cli('checkout-key', 'revoke', String(key_id)), 1, /there is no checkout key \d+$/m);
-  await ask('checkout-key', 'revoke', String(made.key_id));
-  expect(await findCaller(database.db, made.checkout_key)).toBeUndefined();
+  const created = await json('checkout-key', 'create', '--label', 'checkout');
+  expect(created).toEqual({ key_id: expect.any(Number), checkout_key: expect.stringMatching(/^ck_[\w-]{43}$/) });
+  expect(await findCaller(database.db, created.checkout_key)).toEqual({ kind: 'checkout' });
+  const shown = expect.objectContaining({ key_id: created.key_id, starts_with: created.checkout_key.slice(0, 8) });
+  expect(await json('checkout-key', 'list')).toEqual([shown]);
+  expectError(await cli('key', 'revoke', String(created.key_id)), 1, /seller key \d+ does not exist$/m);
+  expectError(await cli('checkout-key', 'revoke', String(key_id)), 1, /checkout key \d+ does not exist$/m);
+  await json('checkout-key', 'revoke', String(created.key_id));
+  expect(await findCaller(database.db, created.checkout_key)).toBeUndefined();
   expect(await findCaller(database.db, api_key)).toBeDefined();
 });
 
@@ -228,6 +229,6 @@ test.each([
   `seller history ${UNKNOWN}`,
   `key create ${UNKNOWN}`,
   `key list ${UNKNOWN}`,
-])('%s: there is no such seller', async (line) => {
-  expectError(await cli(...line.split(' ')), 1, new RegExp(`there is no seller ${UNKNOWN}$`, 'm'));
+])('`%s` reports that the seller does not exist', async (line) => {
+  expectError(await cli(...line.split(' ')), 1, new RegExp(`seller ${UNKNOWN} does not exist$`, 'm'));
 });

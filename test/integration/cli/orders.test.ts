@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { CliRun } from '../../support/cli';
-import { expectError, runCli } from '../../support/cli';
+import { type CliRun, expectError, runCli } from '../../support/cli';
 import { openOrder, timelineOf } from '../../support/orders';
-import type { Stack } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { type Stack, createSeller, startStack } from '../../support/stack';
 import { startReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
+
+// Every command is a process, which starts slowly on a busy machine.
+jest.setTimeout(120_000);
 
 let stack: Stack;
 let env: Record<string, string>;
@@ -21,16 +22,16 @@ afterAll(() => stack.stop());
 
 const cli = (...args: string[]): Promise<CliRun> => runCli(args, env);
 
-async function ask(...args: string[]): Promise<any> {
+async function json(...args: string[]): Promise<any> {
   const run = await runCli([...args, '--json'], { ...env, CHECKOUT_BASE_URL: 'https://checkout.example' });
   expect(run).toMatchObject({ stderr: '', code: 0 });
   return run.json();
 }
 
-test('an order is shown as its seller sees it, with what operators need beside that', async () => {
+test('order show prints the order as its seller sees it, and further fields for operators', async () => {
   const { body } = await stack.api.create({ webhook_url: 'https://shop.example/hook', source: 'plugin' });
   const { id } = body.data;
-  const shown = await ask('order', 'show', id);
+  const shown = await json('order', 'show', id);
   expect(shown).toMatchObject((await stack.api.get(id)).body.data);
   expect(shown).toMatchObject({
     seller_id: stack.seller.id,
@@ -45,28 +46,31 @@ test('an order is shown as its seller sees it, with what operators need beside t
   expect(stdout).toMatch(/^order_url: +https:\/\/checkout.example\/pay\/\S+$/m);
 });
 
-test('orders are listed, the newest first, by seller, status and reference, a page at a time', async () => {
+test('order list prints orders newest first, filtered by seller, status, time and reference, in pages', async () => {
   const other = await createSeller(stack.db);
   const create = async (reference: string) => {
     const path = `/api/lending/edge/ecommerce/seller/${other.id}/order/`;
-    const answer = await stack.api.call('POST', path, { key: other.key, body: { data: { amount: 12.5, reference } } });
-    return answer.body.data.id as string;
+    const response = await stack.api.call('POST', path, {
+      key: other.key,
+      body: { data: { amount: 12.5, reference } },
+    });
+    return response.body.data.id as string;
   };
   const ids = [await create('first'), await create('second'), await create('third')].reverse();
   const listed = async (...options: string[]) => {
-    const orders: { id: string }[] = await ask('order', 'list', '--seller', other.id, ...options);
+    const orders: { id: string }[] = await json('order', 'list', '--seller', other.id, ...options);
     return orders.map(({ id }) => id);
   };
   expect(await listed()).toEqual(ids);
   expect(await listed('--limit', '2')).toEqual(ids.slice(0, 2));
   expect(await listed('--after', ids[1]!)).toEqual(ids.slice(2));
   expect(await listed('--after', ids[2]!)).toEqual([]);
-  const nowhere = await cli('order', 'list', '--after', '00000000-0000-4000-8000-000000000000');
-  expect(nowhere).toMatchObject({ code: 1, stderr: expect.stringContaining('there is no order 00000000-') });
+  const unknown = await cli('order', 'list', '--after', '00000000-0000-4000-8000-000000000000');
+  expect(unknown).toMatchObject({ code: 1, stderr: expect.stringMatching(/order 00000000-\S+ does not exist/) });
   expect(await listed('--status', 'PENDING')).toEqual([]);
   expect(await listed('--since', '2026-01-01')).toEqual(ids);
   expect(await listed('--until', '2026-01-01')).toEqual([]);
-  const [found] = await ask('order', 'list', '--reference', 'second');
+  const [found] = await json('order', 'list', '--reference', 'second');
   expect(found).toEqual({
     id: ids[1],
     seller_id: other.id,
@@ -83,10 +87,10 @@ test('orders are listed, the newest first, by seller, status and reference, a pa
   expect((await cli('order', 'list', '--status', 'SUCCESSFUL')).stdout).toBe('none\n');
 });
 
-test("an operator's cancel goes through the workflow: timeline and webhook say who and why", async () => {
+test("order cancel goes through the workflow, and timeline and webhook show the operator's reason", async () => {
   const receiver = await startReceiver();
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  const cancelled = await ask('order', 'cancel', id, '--reason', 'asked for by phone');
+  const cancelled = await json('order', 'cancel', id, '--reason', 'asked for by phone');
   expect(cancelled).toEqual({ id, status: 'UNSUCCESSFUL', cancelled_at: expect.any(String) });
   expect((await stack.api.get(id)).body.data).toMatchObject(cancelled);
   expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
@@ -96,19 +100,20 @@ test("an operator's cancel goes through the workflow: timeline and webhook say w
     actor: 'operator',
     reason: 'asked for by phone',
   });
-  await until(() => receiver.deliveries.length === 2, 'the webhook came');
+  await until(() => receiver.deliveries.length === 2, 'the webhook arrives');
   expect(receiver.deliveries[1]!.body.data).toMatchObject({ actor: 'operator', reason: 'asked for by phone' });
-  expect(await ask('order', 'cancel', id)).toEqual(cancelled);
+  expect(await json('order', 'cancel', id)).toEqual(cancelled);
   await receiver.stop();
 });
 
-test('the timeline tells changes and attempts at webhooks, to people in a line each', async () => {
+test('order timeline prints a line for each change and webhook attempt', async () => {
   const receiver = await startReceiver();
   receiver.answerWith(() => (receiver.deliveries.length === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(async () => (await ask('order', 'timeline', id)).length === 4, 'both attempts are made');
-  const { body } = await stack.api.call('GET', `/api/lending/edge/ecommerce/order/${id}/timeline/`);
-  expect(await ask('order', 'timeline', id)).toEqual(body.data);
+  const timeline = () => stack.api.call('GET', `/api/lending/edge/ecommerce/order/${id}/timeline/`);
+  await until(async () => (await timeline()).body.data.length === 4, 'both attempts are recorded');
+  const { body } = await timeline();
+  expect(await json('order', 'timeline', id)).toEqual(body.data);
   const lines = (await cli('order', 'timeline', id)).stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1));
   expect(lines.slice(0, 5)).toEqual([
     ['what', 'who', 'outcome', 'why'],
@@ -120,38 +125,38 @@ test('the timeline tells changes and attempts at webhooks, to people in a line e
   await receiver.stop();
 });
 
-test('a SUCCESSFUL order is not cancelled', async () => {
+test('order cancel rejects a SUCCESSFUL order', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
   expectError(await cli('order', 'cancel', id), 1, /The order is SUCCESSFUL and cannot be cancelled/);
 });
 
-test.each(['show', 'timeline', 'cancel'])('order %s of an unknown id: there is no such order', async (command) => {
+test.each(['show', 'timeline', 'cancel'])('order %s reports that an unknown order does not exist', async (command) => {
   const id = randomUUID();
   const run = await runCli(['order', command, id], { ...env, CHECKOUT_BASE_URL: 'https://checkout.example' });
-  expectError(run, 1, new RegExp(`there is no order ${id}$`, 'm'));
+  expectError(run, 1, new RegExp(`order ${id} does not exist$`, 'm'));
 });
 
-describe('a cancel that cannot be made is told in a line:', () => {
+describe('order cancel prints a one-line error', () => {
   let id: string;
   beforeAll(async () => {
     id = await openOrder(stack);
   });
 
-  test('Temporal is down', async () => {
+  test('if Temporal is down', async () => {
     const run = await runCli(['order', 'cancel', id], { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    expectError(run, 1, /Temporal cannot be reached at 127.0.0.1:1/);
+    expectError(run, 1, /Temporal is unavailable at 127.0.0.1:1/);
   });
 
-  test('no such namespace', async () => {
+  test('if the namespace does not exist', async () => {
     const run = await runCli(['order', 'cancel', id], { ...env, TEMPORAL_NAMESPACE: 'elsewhere' });
     expectError(run, 1, /elsewhere/);
   });
 
-  test('no worker is up, so that the outcome is unknown', async () => {
+  test('if no worker is running, so that the outcome is unknown', async () => {
     await stack.stopWorker();
     const run = await runCli(['order', 'cancel', id], { ...env, UPDATE_TIMEOUT_MS: '500' });
     expectError(run, 1, /The outcome is unknown.*Repeating the same call is safe/);
     await stack.startWorker();
-    expect(await ask('order', 'cancel', id)).toMatchObject({ status: 'UNSUCCESSFUL' });
+    expect(await json('order', 'cancel', id)).toMatchObject({ status: 'UNSUCCESSFUL' });
   });
 });

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { CliRun } from '../../support/cli';
-import { expectError, runCli } from '../../support/cli';
+import { type CliRun, expectError, runCli } from '../../support/cli';
 import { go, insertedOrder, saveHistory } from '../db/new-orders';
 import { isRunning, openOrder, shownBy, statusOf } from '../../support/orders';
 import { startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 jest.setTimeout(60_000);
@@ -13,8 +11,10 @@ jest.setTimeout(60_000);
 let stack: Stack;
 let env: Record<string, string>;
 beforeEach(async () => {
-  // No sweep comes by itself and mends what the test broke.
-  stack = await startStack({ env: { SWEEP_CHECK_AFTER_MS: '86400000' } });
+  // No sweep repairs what the test breaks, and no webhook attempt follows the first one.
+  stack = await startStack({
+    env: { SWEEP_START_AFTER_MS: '600000', SWEEP_CHECK_AFTER_MS: '86400000', WEBHOOK_RETRY_DELAYS: '0,86400' },
+  });
   env = {
     DATABASE_URL: stack.databaseUrl,
     TEMPORAL_ADDRESS: stack.temporal.connectionOptions.address!,
@@ -25,7 +25,7 @@ afterEach(() => stack.stop());
 
 const reconcile = (...options: string[]): Promise<CliRun> => runCli(['reconcile', ...options], env);
 
-/** What differs, by order. */
+/** The kind of each difference that reconcile finds, by order id. */
 async function differences(...options: string[]): Promise<Record<string, string>> {
   const { json } = await reconcile('--json', ...options);
   const found: { order_id: string; difference: string }[] = json().differences;
@@ -38,22 +38,22 @@ async function terminated(events: string[] = [], data: Record<string, unknown> =
   return id;
 }
 
-const SINCE_LONG = '2020-01-01T00:00:00Z';
+const LONG_AGO = '2020-01-01T00:00:00Z';
 
-/** A row that a save went to which the workflow knows nothing of. */
+/** An order whose row has a change that its workflow lacks. */
 async function rowAhead(): Promise<string> {
   const id = await openOrder(stack);
-  await stack.db.query('update order_timeline set at = $2 where order_id = $1', [id, SINCE_LONG]);
+  await stack.db.query('update order_timeline set at = $2 where order_id = $1', [id, LONG_AGO]);
   await stack.db.query(`update orders set version = 2, status = 'PENDING' where id = $1`, [id]);
   await stack.db.query(
     `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
      values ($1, 2, 'signup_started', 'CREATED', 'PENDING', 'checkout', $2)`,
-    [id, SINCE_LONG],
+    [id, LONG_AGO],
   );
   return id;
 }
 
-/** A row as a backup from before the last change has it. */
+/** An order whose row was restored from a backup older than its last change. */
 async function rowBehind(): Promise<string> {
   const id = await openOrder(stack, {}, ['signup_started']);
   await stack.db.query('delete from order_timeline where order_id = $1 and version = 2', [id]);
@@ -61,37 +61,57 @@ async function rowBehind(): Promise<string> {
   return id;
 }
 
-test('orders that agree are no difference, whether they are open, ended or long forgotten by Temporal', async () => {
+/** All orders, without the columns that record a start. */
+async function orderRows(): Promise<unknown[]> {
+  const { rows } = await stack.db.query(`select to_jsonb(o) as row from orders o order by id`);
+  return rows;
+}
+
+/** True until the start of every workflow is recorded, and after an order was handed to the sweep. */
+async function anyDueSoon(): Promise<boolean> {
+  const { rowCount } = await stack.db.query(`select from order_work where sweep_at < now() + interval '1 hour'`);
+  return rowCount !== 0;
+}
+
+async function hasAttempt(orderId: string): Promise<boolean> {
+  const { rowCount } = await stack.db.query(
+    'select from webhook_attempt a join webhook_event e on e.id = a.event_id where e.order_id = $1',
+    [orderId],
+  );
+  return rowCount !== 0;
+}
+
+test('reconcile reports no difference for matching orders: open, closed, or past the retention of Temporal', async () => {
   await openOrder(stack);
   await openOrder(stack, {}, ['signup_started', 'approved']);
   const ended = await openOrder(stack, {}, ['failed']);
   const cancelled = await openOrder(stack);
   await stack.api.cancel(cancelled);
   for (const id of [ended, cancelled]) {
-    await until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the workflow has ended');
+    await until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the workflow is completed');
   }
-  const forgotten = await insertedOrder(stack.db, { webhookUrl: null });
-  await saveHistory(stack.db, go(forgotten, 'failed'), 1000);
+  const expired = await insertedOrder(stack.db, { webhookUrl: null });
+  await saveHistory(stack.db, go(expired, 'failed'), 1000);
   expect(await reconcile()).toMatchObject({ code: 0, stdout: '5 compared, 0 differ\n', stderr: '' });
   const run = await reconcile('--json');
   expect(run.code).toBe(0);
   expect(run.json()).toEqual({ differences: [], compared: 5, differing: 0 });
 });
 
-test('every way to differ is told, ends with 1, and is left as it is', async () => {
+test('reconcile lists each kind of difference, exits with 1 and changes nothing', async () => {
   const receiver = await startReceiver();
   receiver.answerWith(500);
   const open = await terminated();
   const unsent = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
-  await until(() => receiver.deliveries.length > 0, 'the first attempt failed');
+  await until(() => hasAttempt(unsent), 'the first attempt is recorded');
   await stack.client.workflow.getHandle(`order-${unsent}`).terminate('a test');
   const [ahead, behind] = [await rowAhead(), await rowBehind()];
   const other = await openOrder(stack, {}, ['signup_started']);
   await stack.db.query(`update orders set status = 'APPROVED' where id = $1`, [other]);
   const fine = await openOrder(stack);
-  const rows = async () => (await stack.db.query('select o::text from orders o order by id')).rows;
+  await until(async () => !(await anyDueSoon()), 'every start is recorded');
 
-  const before = await rows();
+  const before = await orderRows();
   const run = await reconcile('--json');
   expect(run).toMatchObject({ code: 1, stderr: '' });
   const { differences: found, ...sums } = run.json();
@@ -110,7 +130,8 @@ test('every way to differ is told, ends with 1, and is left as it is', async () 
     [behind]: 'row_behind',
     [other]: 'different',
   });
-  expect(await rows()).toEqual(before);
+  expect(await orderRows()).toEqual(before);
+  expect(await anyDueSoon()).toBe(false);
   const { stdout } = await reconcile();
   expect(stdout).toContain(
     `${ahead} workflow_behind: the workflow lacks changes that the row has (row: version 2, PENDING; workflow: version 1, CREATED)\n`,
@@ -120,57 +141,64 @@ test('every way to differ is told, ends with 1, and is left as it is', async () 
   await receiver.stop();
 });
 
-test('--repair has the sweep mend what it can, and says what it cannot', async () => {
+test('reconcile --repair hands to the sweep what it can repair, and lists what it cannot', async () => {
   const [open, ahead, behind] = [await terminated(), await rowAhead(), await rowBehind()];
   const { code, stdout } = await reconcile('--repair');
   expect(code).toBe(1);
   expect(stdout).toMatch(new RegExp(`^${open} not_running: .*; handed to the sweep$`, 'm'));
   expect(stdout).toMatch(new RegExp(`^${ahead} workflow_behind: .*; handed to the sweep$`, 'm'));
-  expect(stdout).toMatch(new RegExp(`^${behind} row_behind: .*; the sweep does not mend it$`, 'm'));
+  expect(stdout).toMatch(new RegExp(`^${behind} row_behind: .*; the sweep cannot repair it$`, 'm'));
   await until(() => isRunning(stack.client, open), 'the workflow runs again');
-  await until(async () => (await shownBy(stack.client, ahead).catch(() => null))?.version === 2, 'it has read the row');
+  await until(
+    async () => (await shownBy(stack.client, ahead).catch(() => null))?.version === 2,
+    'the workflow has read the row',
+  );
   expect(await differences()).toEqual({ [behind]: 'row_behind' });
 });
 
-test('a workflow that is gone altogether, or was never started, is missed; one still to be started is not', async () => {
+test('reconcile reports a deleted workflow and one that never started, but not that of an order that was just created', async () => {
   await stack.stopWorker();
-  const answers = [await stack.api.create(), await stack.api.create(), await stack.api.create()];
-  const [gone, never, fresh] = answers.map(({ body }) => body.data.id as string) as [string, string, string];
-  for (const id of [gone, never, fresh]) {
-    await until(() => isRunning(stack.client, id), 'it runs');
+  const responses = [await stack.api.create(), await stack.api.create(), await stack.api.create()];
+  const [deleted, neverStarted, fresh] = responses.map(({ body }) => body.data.id as string) as [
+    string,
+    string,
+    string,
+  ];
+  for (const id of [deleted, neverStarted, fresh]) {
+    await until(() => isRunning(stack.client, id), 'the workflow runs');
     await until(
-      async () => (await stack.db.query('select from orders where id = $1 and started', [id])).rowCount,
-      'so it is noted',
+      async () => (await stack.db.query('select from order_work where order_id = $1 and started', [id])).rowCount,
+      'the start is recorded',
     );
     await stack.client.workflowService.deleteWorkflowExecution({
       namespace: stack.temporal.namespace!,
       workflowExecution: { workflowId: `order-${id}` },
     });
-    await until(async () => (await statusOf(stack.client, id)) === undefined, 'it is gone');
+    await until(async () => (await statusOf(stack.client, id)) === undefined, 'the workflow is deleted');
   }
-  await stack.db.query('update orders set started = false where id = any($1)', [[never, fresh]]);
-  await stack.db.query(`update orders set created_at = now() - interval '2 min' where id = $1`, [never]);
+  await stack.db.query('update order_work set started = false where order_id = any($1)', [[neverStarted, fresh]]);
+  await stack.db.query(`update orders set created_at = now() - interval '2 min' where id = $1`, [neverStarted]);
   const run = await reconcile();
-  expect(run.stdout).toMatch(new RegExp(`^${gone} not_running: .*; workflow: none\\)$`, 'm'));
-  expect(await differences()).toEqual({ [gone]: 'not_running', [never]: 'not_running' });
+  expect(run.stdout).toMatch(new RegExp(`^${deleted} not_running: .*; workflow: none\\)$`, 'm'));
+  expect(await differences()).toEqual({ [deleted]: 'not_running', [neverStarted]: 'not_running' });
 });
 
-test('a workflow that nobody runs gives no answer', async () => {
+test('reconcile reports no_answer for a workflow without a worker', async () => {
   const id = await openOrder(stack);
   await stack.stopWorker();
   const run = await reconcile('--repair');
   expect(run.code).toBe(1);
-  expect(run.stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker up.*; the sweep does not mend it$`, 'm'));
+  expect(run.stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker up.*; the sweep cannot repair it$`, 'm'));
 });
 
-test('--seller and --since leave the others out', async () => {
-  const [old, young] = [await terminated(), await terminated()];
-  await stack.db.query('update order_timeline set at = $2 where order_id = $1', [old, SINCE_LONG]);
-  expect(await differences('--seller', stack.seller.id)).toEqual({ [old]: 'not_running', [young]: 'not_running' });
+test('--seller and --since select the orders to compare', async () => {
+  const [old, recent] = [await terminated(), await terminated()];
+  await stack.db.query('update order_timeline set at = $2 where order_id = $1', [old, LONG_AGO]);
+  expect(await differences('--seller', stack.seller.id)).toEqual({ [old]: 'not_running', [recent]: 'not_running' });
   expect(await differences('--since', new Date(Date.now() - 3_600_000).toISOString())).toEqual({
-    [young]: 'not_running',
+    [recent]: 'not_running',
   });
   expect(await differences('--since', '2099-01-01')).toEqual({});
   const unknown = randomUUID();
-  expectError(await reconcile('--seller', unknown), 1, new RegExp(`there is no seller ${unknown}$`, 'm'));
+  expectError(await reconcile('--seller', unknown), 1, new RegExp(`seller ${unknown} does not exist$`, 'm'));
 });

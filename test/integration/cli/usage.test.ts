@@ -8,8 +8,11 @@ import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { expectError, runCli } from '../../support/cli';
 import { createDatabase } from '../../support/database';
 
+// Every command is a process, which starts slowly on a busy machine.
+jest.setTimeout(120_000);
+
 const ID = '6b0f2f6e-8c0e-4f7c-9f25-0d3a3f6f0a01';
-const NOWHERE = 'postgres://orders:hunter2@127.0.0.1:1/orders';
+const UNREACHABLE = 'postgres://orders:hunter2@127.0.0.1:1/orders';
 
 const COMMANDS: Record<string, string[]> = {
   '': ['seller', 'key', 'checkout-key', 'order', 'webhooks', 'webhook-secret', 'reconcile'],
@@ -24,16 +27,16 @@ const LEAVES = Object.entries(COMMANDS)
   .filter(([group]) => group !== '')
   .flatMap(([group, names]) => names.map((name) => `${group} ${name}`));
 
-describe('help', () => {
-  test.each(Object.entries(COMMANDS))('of "%s" names its commands', async (group, names) => {
+describe('--help', () => {
+  test.each(Object.entries(COMMANDS))('"%s --help" lists the commands of the group', async (group, names) => {
     const { code, stdout, stderr } = await runCli([...group.split(' ').filter(Boolean), '--help']);
     expect([code, stderr]).toEqual([0, '']);
     for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 
-  test.each([...LEAVES, 'reconcile'])('of "%s" says what it does, its options, and that it can print JSON', (leaf) => {
+  test.each([...LEAVES, 'reconcile'])('"%s --help" describes the command, its options and --json', (leaf) => {
     let command = createProgram(createServices({}));
-    for (const name of leaf.split(' ')) command = command.commands.find((it) => it.name() === name)!;
+    for (const name of leaf.split(' ')) command = command.commands.find((subcommand) => subcommand.name() === name)!;
     const text = command.helpInformation();
     expect(text).toMatch(new RegExp(`^Usage: order-service ${leaf} \\[options\\]`));
     expect(command.description()).not.toBe('');
@@ -41,30 +44,40 @@ describe('help', () => {
     expect(text).toContain('--json');
   });
 
-  test('of docs/operations.md names every command', () => {
+  test('docs/operations.md has every command in a table', () => {
     const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operations.md'), 'utf8');
-    const rows = page.split('\n## Command line\n')[1]!.split('\n## ')[0]!;
-    for (const leaf of [...LEAVES, 'reconcile']) expect(rows).toMatch(new RegExp(`\`${leaf}[ \`]`));
+    const commands = [...page.matchAll(/^\| (`.+?) \|/gm)].map(([, cell]) => cell).join('\n');
+    for (const leaf of [...LEAVES, 'reconcile']) expect(commands).toMatch(new RegExp(`\`${leaf}[ \`]`));
   });
 
-  test('of disable says what becomes of open orders', async () => {
+  test('order-service --version prints the version of package.json', async () => {
+    const { version } = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect(await runCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test('the help of seller disable states that open orders continue', async () => {
     const { stdout } = await runCli(['seller', 'disable', '--help']);
-    expect(stdout.replace(/\s+/g, ' ')).toContain('its open orders go on');
+    expect(stdout.replace(/\s+/g, ' ')).toContain('its open orders continue');
   });
 
-  test("of update says what counts at once, and of a limit of its own that it comes beside the service's", async () => {
+  test("the help of seller update states which settings apply immediately, and that the service's amount limit also applies", async () => {
     const help = (await runCli(['seller', 'update', '--help'])).stdout.replace(/\s+/g, ' ');
     expect(help).toContain(
-      'shop URL, colour, logo and rate limit at once, for open orders too; the rest for orders from now on',
+      'shop URL, colour, logo and rate limit apply immediately, also to open orders; the others apply to new orders',
     );
-    expect(help).toContain("an order must also be within the service's own limit");
+    expect(help).toContain("the service's own limit also applies");
   });
 
-  test.each(['', 'seller', 'order'])('is shown where "%s" lacks a command, which is wrong usage', async (group) => {
-    const { code, stdout, stderr } = await runCli(group.split(' ').filter(Boolean));
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('Usage: order-service');
-  });
+  test.each(['', 'seller', 'order'])(
+    '"%s" without a command prints the help to standard error and exits with 2',
+    async (group) => {
+      const { code, stdout, stderr } = await runCli(group.split(' ').filter(Boolean));
+      expect([code, stdout]).toEqual([2, '']);
+      expect(stderr).toContain('Usage: order-service');
+    },
+  );
 });
 
 test.each([
@@ -77,7 +90,7 @@ test.each([
   ['key list not-an-id', /'seller-id'. It must be a UUID/],
   ['key revoke x', /'key-id'. It must be a whole number/],
   ['key revoke 0', /'key-id'. It must be a whole number/],
-  ['key revoke sk_abcdefgh', /It must be the number of a key, not the key/],
+  ['key revoke sk_abcdefgh', /It must be the id of a key, not the key/],
   ['checkout-key revoke 1e3', /'key-id'. It must be a whole number/],
   ['order show 12', /'order-id'. It must be a UUID/],
   [`order cancel ${ID} --reason \u0007`, /'--reason <text>'.*printable/],
@@ -86,8 +99,8 @@ test.each([
   ['order list --limit 1001', /from 1 to 1000/],
   ['order list --until tomorrow', /It must be a time such as/],
   ['order timeline x', /'order-id'. It must be a UUID/],
-  ['webhooks resend', /name webhooks by their ids, or by --state/],
-  [`webhooks resend --seller ${ID}`, /name webhooks by their ids, or by --state/],
+  ['webhooks resend', /select webhooks by their ids, or by --state/],
+  [`webhooks resend --seller ${ID}`, /select webhooks by their ids, or by --state/],
   [`webhooks resend ${ID} --state exhausted`, /not both/],
   ['webhooks resend nonsense', /'webhook-ids'. It must be a UUID/],
   ['webhooks list --state lost', /Allowed choices are pending, delivered, exhausted, disabled/],
@@ -99,16 +112,16 @@ test.each([
   [`webhook-secret rotate ${ID} --overlap-hours -1`, /from 0 to 168 hours/],
   ['reconcile --since yesterday', /It must be a time such as/],
   ['reconcile --since 2027-02-30', /It must be a time such as/],
-])('%s: wrong usage is told in a line, and ends with 2', async (line, expected) => {
-  expectError(await runCli(line.split(' '), { DATABASE_URL: NOWHERE }), 2, expected);
+])('"%s" is wrong usage: it prints a one-line error and exits with 2', async (line, expected) => {
+  expectError(await runCli(line.split(' '), { DATABASE_URL: UNREACHABLE }), 2, expected);
 });
 
-describe('what cannot be done is told in a line, and ends with 1:', () => {
-  test('no database is named', async () => {
+describe('a failing command prints a one-line error and exits with 1', () => {
+  test('if DATABASE_URL is not set', async () => {
     expectError(await runCli(['seller', 'list']), 1, /: DATABASE_URL is missing$/m);
   });
 
-  test('a wrong setting, without its value', async () => {
+  test('if a setting is invalid, without showing its value', async () => {
     const run = await runCli(['seller', 'list'], {
       DATABASE_URL: 'mysql://orders:hunter2@db/find-orders',
       NODE_ENV: 'live',
@@ -118,31 +131,31 @@ describe('what cannot be done is told in a line, and ends with 1:', () => {
   });
 
   test.each(['seller list', `key create ${ID}`, 'checkout-key create', 'order list', `order cancel ${ID}`])(
-    '%s, while the database is down',
+    'if the database is down: "%s"',
     async (line) => {
-      const run = await runCli(line.split(' '), { DATABASE_URL: NOWHERE });
-      expectError(run, 1, /the database cannot be used: connect ECONNREFUSED 127.0.0.1:1$/m);
+      const run = await runCli(line.split(' '), { DATABASE_URL: UNREACHABLE });
+      expectError(run, 1, /the database is unavailable: connect ECONNREFUSED 127.0.0.1:1$/m);
     },
   );
 
-  test('reconcile, while Temporal is down', async () => {
-    const run = await runCli(['reconcile'], { DATABASE_URL: NOWHERE, TEMPORAL_ADDRESS: '127.0.0.1:1' });
-    expectError(run, 1, /Temporal cannot be reached at 127.0.0.1:1/);
+  test('if Temporal is down: "reconcile"', async () => {
+    const run = await runCli(['reconcile'], { DATABASE_URL: UNREACHABLE, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    expectError(run, 1, /Temporal is unavailable at 127.0.0.1:1/);
   });
 
-  test('a database without the migrations', async () => {
+  test('if the database lacks migrations', async () => {
     const database = await createDatabase();
     await database.db.query('drop table seller cascade');
     expectError(await runCli(['seller', 'list'], { DATABASE_URL: database.url }), 1, /lacks migrations/);
     await database.drop();
   });
 
-  test('order show, which alone needs to know where the checkout is', async () => {
-    expectError(await runCli(['order', 'show', ID], { DATABASE_URL: NOWHERE }), 1, /CHECKOUT_BASE_URL is missing/);
+  test('if CHECKOUT_BASE_URL is not set: "order show"', async () => {
+    expectError(await runCli(['order', 'show', ID], { DATABASE_URL: UNREACHABLE }), 1, /CHECKOUT_BASE_URL is missing/);
   });
 });
 
-describe('where no database is named, that of npm start is taken', () => {
+describe('the settings that npm start wrote', () => {
   let dataDir: string;
   beforeEach(async () => {
     dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-cli-'));
@@ -151,13 +164,13 @@ describe('where no database is named, that of npm start is taken', () => {
   });
   afterEach(() => rmSync(dataDir, { recursive: true }));
 
-  test('and the environment goes before it', async () => {
+  test('are used if the environment names no database, and the environment overrides them', async () => {
     const run = await runCli(['seller', 'list'], { DATA_DIR: dataDir, DATABASE_URL: '', NODE_ENV: 'test' });
-    expectError(run, 1, /ECONNREFUSED .* \(the address is from .*demo.env: is npm start up\?\)$/m);
+    expectError(run, 1, /ECONNREFUSED .* \(the address is from .*demo.env: is npm start running\?\)$/m);
   });
 
-  test('and not where one is named', async () => {
-    const run = await runCli(['seller', 'list'], { DATA_DIR: dataDir, DATABASE_URL: NOWHERE });
+  test('are ignored if the environment names a database', async () => {
+    const run = await runCli(['seller', 'list'], { DATA_DIR: dataDir, DATABASE_URL: UNREACHABLE });
     expectError(run, 1, /ECONNREFUSED 127.0.0.1:1$/m);
   });
 });

@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { inspect } from 'node:util';
 import { freePort } from '../../../tools/local-stack/ports';
-import type { ClientOptions } from '../../../src/client/index';
-import { ConnectionError, OrderServiceError, createClient } from '../../../src/client/index';
+import { type ClientOptions, ConnectionError, OrderServiceError, createClient } from '../../../src/client/index';
 import { loadConfig } from '../../../src/config';
 import { openOrder } from '../../support/orders';
-import type { Fault, HttpProxy } from '../../support/http-proxy';
-import { startHttpProxy } from '../../support/http-proxy';
+import { type Fault, type HttpProxy, startHttpProxy } from '../../support/http-proxy';
 import { startReceiver } from '../../support/receiver';
-import type { Stack, TestSeller } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { type Stack, type TestSeller, createSeller, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 let stack: Stack;
@@ -33,22 +30,22 @@ const clientOf = (options: Partial<ClientOptions> = {}) =>
   createClient({ baseUrl: proxy.url, apiKey: seller.key, sellerId: seller.id, ...options });
 const newOrder = () => ({ amount: 1234.5, reference: randomUUID(), redirect_url: 'https://shop.example/thanks?a=1' });
 
-const answerWith =
+const respondWith =
   (status: number, headers: Record<string, string> = {}, body = ''): Fault =>
   (incoming, response) => {
     incoming.resume();
     response.writeHead(status, headers).end(body);
   };
 const rateLimited = (seconds: string) =>
-  answerWith(429, { 'Retry-After': seconds }, JSON.stringify({ code: 'rate_limited', request_id: '1', detail: 'x' }));
+  respondWith(429, { 'Retry-After': seconds }, JSON.stringify({ code: 'rate_limited', request_id: '1', detail: 'x' }));
 
-async function failureOf(call: Promise<unknown>): Promise<OrderServiceError> {
+async function errorOf(call: Promise<unknown>): Promise<OrderServiceError> {
   const error: unknown = await call.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(OrderServiceError);
   return error as OrderServiceError;
 }
 
-test('an order is created, retrieved, listed and cancelled, and its timeline read', async () => {
+test('the client creates, retrieves, lists and cancels an order, and reads its timeline', async () => {
   const client = clientOf({ baseUrl: `${proxy.url}//?` });
   const given = newOrder();
   const created = await client.create(given);
@@ -65,7 +62,7 @@ test('an order is created, retrieved, listed and cancelled, and its timeline rea
   expect(next_cursor).toBeNull();
 });
 
-test('all orders are read page after page, only as far as they are asked for', async () => {
+test('listAll requests pages only as far as the iteration goes', async () => {
   const client = clientOf();
   const ids: string[] = [];
   for (let count = 0; count < 5; count++) ids.unshift((await client.create(newOrder())).id);
@@ -78,15 +75,15 @@ test('all orders are read page after page, only as far as they are asked for', a
   expect(proxy.requests).toHaveLength(4);
 });
 
-test('webhooks are listed, resent and tested, and their secret is rotated', async () => {
+test('the client lists, resends and tests webhooks, and rotates their secret', async () => {
   const receiver = await startReceiver();
   const client = createClient({ baseUrl: proxy.url, apiKey: stack.seller.key, sellerId: stack.seller.id });
   const order = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(() => receiver.deliveries.length === 1, 'the webhook came');
+  await until(() => receiver.deliveries.length === 1, 'the webhook arrives');
   const webhook = (await client.listWebhooks({ limit: 1 })).data[0]!;
   expect(webhook).toMatchObject({ order_id: order, sequence: 1 });
   expect((await client.resendWebhook(webhook.id)).id).toBe(webhook.id);
-  await until(() => receiver.deliveries.length === 2, 'it came again');
+  await until(() => receiver.deliveries.length === 2, 'the webhook arrives again');
   expect(await client.testWebhook(receiver.url)).toMatchObject({ delivered: true, status: 200 });
   const { webhook_secret, previous_valid_until } = await client.rotateWebhookSecret({ overlapSeconds: 60 });
   expect(webhook_secret).toMatch(/^whsec_/);
@@ -94,13 +91,13 @@ test('webhooks are listed, resent and tested, and their secret is rotated', asyn
   await receiver.stop();
 });
 
-test('key and seller are checked', async () => {
+test('checkConnection checks that the key belongs to the seller', async () => {
   expect(await clientOf().checkConnection()).toMatchObject({ seller_id: seller.id });
-  expect((await failureOf(clientOf({ sellerId: randomUUID() }).checkConnection())).code).toBe('not_found');
-  expect((await failureOf(clientOf({ apiKey: 'sk_wrong' }).checkConnection())).code).toBe('unauthorized');
+  expect((await errorOf(clientOf({ sellerId: randomUUID() }).checkConnection())).code).toBe('not_found');
+  expect((await errorOf(clientOf({ apiKey: 'sk_wrong' }).checkConnection())).code).toBe('unauthorized');
 });
 
-test('a replay says that it is one: the order may have come to an end since', async () => {
+test('a replayed create sets `replayed`, and shows the order as it was created', async () => {
   const [given, options] = [newOrder(), { idempotencyKey: 'attempt-1' }];
   const { id, replayed } = await clientOf().create(given, options);
   await clientOf().cancel(id);
@@ -112,9 +109,9 @@ test('a replay says that it is one: the order may have come to an end since', as
   expect(next.id).not.toBe(id);
 });
 
-describe('a refusal', () => {
-  test('names every failing field, the code and the request', async () => {
-    const error = await failureOf(clientOf().create({ ...newOrder(), amount: 0, reference: '' }));
+describe('OrderServiceError', () => {
+  test('names the code, every invalid field and the request id', async () => {
+    const error = await errorOf(clientOf().create({ ...newOrder(), amount: 0, reference: '' }));
     expect(error).toMatchObject({ name: 'OrderServiceError', status: 422, code: 'invalid_request' });
     expect(error.errors.map(({ pointer }) => pointer)).toEqual(['/data/amount', '/data/reference']);
     expect(error.message).toBe(error.problem?.detail);
@@ -122,37 +119,37 @@ describe('a refusal', () => {
     expect(proxy.requests).toHaveLength(1);
   });
 
-  test('of a reference that is taken names the order that holds it', async () => {
+  test('of a duplicate reference names the existing order', async () => {
     const given = newOrder();
     const { id, order_url } = await clientOf().create(given);
-    const error = await failureOf(clientOf().create(given));
+    const error = await errorOf(clientOf().create(given));
     expect(error).toMatchObject({ code: 'duplicate_reference', orderId: id, orderUrl: order_url });
     expect([error.orderStatus, error.orderAmount]).toEqual(['CREATED', given.amount]);
   });
 
-  test('from somewhere in between is told as such', async () => {
-    proxy.failNext(answerWith(403, { 'Content-Type': 'text/html' }, '<h1>Forbidden</h1>'));
-    const error = await failureOf(clientOf().create(newOrder()));
+  test('has the code unexpected_answer if a proxy responds instead of the service', async () => {
+    proxy.failNext(respondWith(403, { 'Content-Type': 'text/html' }, '<h1>Forbidden</h1>'));
+    const error = await errorOf(clientOf().create(newOrder()));
     expect(error).toMatchObject({ status: 403, code: 'unexpected_answer', problem: undefined, errors: [] });
   });
 
-  test('by way of a redirect is not followed: the key is for nobody else', async () => {
-    proxy.failNext(answerWith(302, { Location: `${proxy.url}/elsewhere` }));
-    expect((await failureOf(clientOf().retrieve(randomUUID()))).status).toBe(302);
+  test('is thrown for a redirect, which is not followed, so that the key reaches no other host', async () => {
+    proxy.failNext(respondWith(302, { Location: `${proxy.url}/elsewhere` }));
+    expect((await errorOf(clientOf().retrieve(randomUUID()))).status).toBe(302);
     expect(proxy.requests).toHaveLength(1);
   });
 });
 
-describe('a mistake in the calling code is thrown as what it is, without a call and without the key:', () => {
+describe('a mistake in the calling code throws before any request, without showing the key', () => {
   const circular: Record<string, unknown> = {};
   circular.self = circular;
 
   test.each<[string, object, { idempotencyKey?: string }, RegExp]>([
-    ['an amount that JSON does not have', { amount: 12n }, {}, /BigInt/],
-    ['meta_data that hold themselves', { meta_data: circular }, {}, /circular/],
-    ['an Idempotency-Key that no header holds', {}, { idempotencyKey: 'кошик-1' }, /ByteString/],
-    ['an Idempotency-Key of two lines', {}, { idempotencyKey: 'cart\n1' }, /invalid header value/],
-  ])('%s', async (_, fields, options, message) => {
+    ['an amount that JSON cannot represent', { amount: 12n }, {}, /BigInt/],
+    ['meta_data with a circular reference', { meta_data: circular }, {}, /circular/],
+    ['an Idempotency-Key with characters that a header cannot have', {}, { idempotencyKey: 'кошик-1' }, /ByteString/],
+    ['an Idempotency-Key with a line break', {}, { idempotencyKey: 'cart\n1' }, /invalid header value/],
+  ])('for %s', async (_, fields, options, message) => {
     const call = clientOf().create({ ...newOrder(), ...fields }, options);
     const error: unknown = await call.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ name: 'TypeError', message: expect.stringMatching(message) });
@@ -160,7 +157,7 @@ describe('a mistake in the calling code is thrown as what it is, without a call 
     expect(proxy.requests).toEqual([]);
   });
 
-  test('a timeout that is none', async () => {
+  test('for a negative timeout', async () => {
     await expect(clientOf({ timeoutMs: -1 }).list()).rejects.toMatchObject({ name: 'RangeError' });
     expect(proxy.requests).toEqual([]);
   });
@@ -171,17 +168,17 @@ describe('a mistake in the calling code is thrown as what it is, without a call 
     'ftp://orders.example',
     'https://me:hunter2@orders.example',
     'https://a.example/?b',
-  ])('the baseUrl %j', (baseUrl) => {
-    const told = 'baseUrl must be an http(s) URL such as https://orders.example';
-    expect(() => clientOf({ baseUrl })).toThrow(new TypeError(told));
+  ])('for the baseUrl %j', (baseUrl) => {
+    const message = 'baseUrl must be an http(s) URL such as https://orders.example';
+    expect(() => clientOf({ baseUrl })).toThrow(new TypeError(message));
   });
 
-  test.each(['', 'sk_ 1', 'sk_1\n', 'sk_ключ'])('the apiKey %j', (apiKey) => {
-    expect(() => clientOf({ apiKey })).toThrow(new TypeError('apiKey must be printable ASCII without blanks'));
+  test.each(['', 'sk_ 1', 'sk_1\n', 'sk_ключ'])('for the apiKey %j', (apiKey) => {
+    expect(() => clientOf({ apiKey })).toThrow(new TypeError('apiKey must be printable ASCII without spaces'));
   });
 });
 
-test('the client waits for longer than the service takes: its 503 is heard, and what it says', async () => {
+test('the default timeout is longer than the service needs to respond with 503', async () => {
   const timeout = jest.spyOn(AbortSignal, 'timeout');
   await clientOf().list();
   const { updateTimeoutMs, webhookTimeoutMs } = loadConfig({
@@ -195,67 +192,67 @@ test('the client waits for longer than the service takes: its 503 is heard, and 
   expect(waited).toBeGreaterThan(webhookTimeoutMs + STATEMENT_TIMEOUT_MS);
 });
 
-describe('trouble that passes:', () => {
-  test('a create whose answer was lost is made again, and is one order', async () => {
+describe('after a temporary failure', () => {
+  test('a create whose response was lost is retried, and creates one order', async () => {
     proxy.failNext('lose the answer', 'lose the answer');
     const { id } = await clientOf().create(newOrder());
     expect(proxy.requests).toHaveLength(3);
     expect((await clientOf().list()).data.map((order) => order.id)).toEqual([id]);
   });
 
-  test("a shop's own key makes a create one order across its restarts", async () => {
+  test("a create with the shop's own key returns the same order after a restart of the shop", async () => {
     const [given, options] = [newOrder(), { idempotencyKey: 'purchase-1' }];
     const first = await clientOf().create(given, options);
     expect(first.replayed).toBe(false);
     expect(await clientOf().create(given, options)).toEqual({ ...first, replayed: true });
-    const error = await failureOf(clientOf().create(newOrder(), options));
+    const error = await errorOf(clientOf().create(newOrder(), options));
     expect(error.code).toBe('idempotency_key_reused');
   });
 
-  test('a cancel whose answer was lost is made again', async () => {
+  test('a cancel whose response was lost is retried', async () => {
     const { id } = await clientOf().create(newOrder());
     proxy.failNext('lose the answer');
     expect((await clientOf().cancel(id)).status).toBe('UNSUCCESSFUL');
   });
 
-  test('what Retry-After asks for is waited for', async () => {
-    proxy.failNext(rateLimited('1'), answerWith(503, { 'Retry-After': '1' }));
+  test('the client waits as long as Retry-After requires', async () => {
+    proxy.failNext(rateLimited('1'), respondWith(503, { 'Retry-After': '1' }));
     const start = performance.now();
     await clientOf().create(newOrder());
     expect(performance.now() - start).toBeGreaterThanOrEqual(1990);
     expect(proxy.requests).toHaveLength(3);
   });
 
-  test('a wait that is too long is told at once', async () => {
+  test('a Retry-After that is too long causes an error immediately', async () => {
     proxy.failNext(rateLimited('3600'));
-    expect(await failureOf(clientOf().create(newOrder()))).toMatchObject({ status: 429, code: 'rate_limited' });
+    expect(await errorOf(clientOf().create(newOrder()))).toMatchObject({ status: 429, code: 'rate_limited' });
     expect(proxy.requests).toHaveLength(1);
   });
 
-  test('it is told where it does not pass', async () => {
-    proxy.failNext(answerWith(502), answerWith(502), answerWith(502));
-    expect((await failureOf(clientOf({ maxRetries: 2 }).create(newOrder()))).status).toBe(502);
+  test('the last error is thrown when all retries fail', async () => {
+    proxy.failNext(respondWith(502), respondWith(502), respondWith(502));
+    expect((await errorOf(clientOf({ maxRetries: 2 }).create(newOrder()))).status).toBe(502);
     expect(proxy.requests).toHaveLength(3);
     proxy.failNext('lose the answer');
     await expect(clientOf({ maxRetries: 0 }).create(newOrder())).rejects.toBeInstanceOf(ConnectionError);
   });
 
-  test('what would be done twice is not made again, unless nothing was done', async () => {
+  test('a call that is not idempotent is retried only if the service did nothing', async () => {
     proxy.failNext('lose the answer');
     await expect(clientOf().rotateWebhookSecret()).rejects.toBeInstanceOf(ConnectionError);
-    proxy.failNext(answerWith(503));
-    expect((await failureOf(clientOf().rotateWebhookSecret())).status).toBe(503);
+    proxy.failNext(respondWith(503));
+    expect((await errorOf(clientOf().rotateWebhookSecret())).status).toBe(503);
     expect(proxy.requests).toHaveLength(2);
     proxy.failNext(rateLimited('1'));
     await clientOf().rotateWebhookSecret();
     expect(proxy.requests).toHaveLength(4);
   });
 
-  test('an attempt that gets no answer ends in time', async () => {
+  test('an attempt without a response ends at its timeout', async () => {
     proxy.failNext(() => undefined);
     const call = clientOf({ timeoutMs: 200, maxRetries: 0 }).retrieve(randomUUID());
-    await expect(call).rejects.toThrow('no answer within 200 ms');
-    const nowhere = clientOf({ baseUrl: `http://127.0.0.1:${await freePort()}`, maxRetries: 1 });
-    await expect(nowhere.retrieve(randomUUID())).rejects.toThrow('the order service cannot be reached');
+    await expect(call).rejects.toThrow('no response within 200 ms');
+    const unreachable = clientOf({ baseUrl: `http://127.0.0.1:${await freePort()}`, maxRetries: 1 });
+    await expect(unreachable.retrieve(randomUUID())).rejects.toThrow('the order service is unreachable');
   });
 });

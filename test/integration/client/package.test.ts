@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 
-// npm and the compiler take their time on a machine that is busy.
+// npm and the compiler are slow on a busy machine.
 jest.setTimeout(120_000);
 
-/** A shop's project, in which nothing but this package was installed. */
+/** The folder of a shop's project with only this package installed. */
 let shop: string;
 let installed: string;
 beforeAll(() => {
@@ -20,7 +20,7 @@ afterAll(() => rmSync(shop, { recursive: true }));
 const run = (command: string, args: string[], cwd: string): string =>
   execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 
-test('it is one package, and brings no other', () => {
+test('the client is one package without dependencies', () => {
   expect(installed).toMatch(/^added 1 package in/m);
   expect(readdirSync(path.join(shop, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual([
     'order-service',
@@ -33,7 +33,7 @@ test('it is one package, and brings no other', () => {
   expect([dependencies, scripts]).toEqual([undefined, undefined]);
 });
 
-test('npm pack by itself, which would bring what the server needs, says what to do instead', () => {
+test('a plain npm pack, which would include the server, fails and names the command to use', () => {
   const { status, stderr } = spawnSync('npm', ['pack', '--dry-run'], { cwd: PACKAGE_ROOT, encoding: 'utf8' });
   expect(status).not.toBe(0);
   expect(stderr).toContain('npm run pack-client');
@@ -52,7 +52,7 @@ test.each([
   expect(run(process.execPath, [file], shop)).toBe('true function\n');
 });
 
-test("nothing but the client is a shop's to import", () => {
+test('a shop can import only the client', () => {
   writeFileSync(path.join(shop, 'inside.cjs'), `require('order-service/dist/src/client/transport.js')`);
   expect(() => run(process.execPath, ['inside.cjs'], shop)).toThrow(/ERR_PACKAGE_PATH_NOT_EXPORTED/);
 });
@@ -60,9 +60,8 @@ test("nothing but the client is a shop's to import", () => {
 const SET_UP = `import { createClient } from 'order-service/client';
 const client = createClient({ baseUrl: 'https://orders.example', apiKey: 'sk_1', sellerId: '1' });
 `;
-const RIGHT = `
-import type { OrderListQuery, ProblemCode } from 'order-service/client';
-import { OrderServiceError, createClient, verifyWebhook } from 'order-service/client';
+const VALID = `
+import { type OrderListQuery, type ProblemCode, OrderServiceError, createClient, verifyWebhook } from 'order-service/client';
 const client = createClient({ baseUrl: 'https://orders.example', apiKey: 'sk_1', sellerId: '1' });
 const query: OrderListQuery = { status: 'PENDING', created_from: '2027-01-31', limit: 100 };
 export async function shop(): Promise<string> {
@@ -82,18 +81,18 @@ shop().catch((error: unknown) => {
   }
 });
 `;
-const WRONG: [use: string, complaint: string][] = [
+const INVALID: [code: string, error: string][] = [
   [`client.create({ amount: '12.50', reference: 'INV-1' })`, `'string' is not assignable to type 'number'`],
   [`client.create({ amount: 12.5, reference: 'INV-1', webhookUrl: '' })`, `'webhookUrl' does not exist`],
   [`client.list({ status: 'OPEN' })`, `"OPEN"' is not assignable`],
   [`client.retrieve('1').then((order) => order.total)`, `'total' does not exist`],
 ];
 
-test('its types let right code pass, and tell what is wrong with wrong code', () => {
+test('the types accept valid code and report the error in invalid code', () => {
   for (const name of ['zod', '@types']) {
     symlinkSync(path.join(PACKAGE_ROOT, 'node_modules', name), path.join(shop, 'node_modules', name));
   }
-  const sources = [RIGHT, ...WRONG.map(([use]) => `${SET_UP}void ${use};\nexport {};`)];
+  const sources = [VALID, ...INVALID.map(([code]) => `${SET_UP}void ${code};\nexport {};`)];
   sources.forEach((source, index) => writeFileSync(path.join(shop, `${index}.ts`), source));
   const tsc = path.join(PACKAGE_ROOT, 'node_modules/typescript/bin/tsc');
   const options = ['--noEmit', '--strict', '--module', 'node20', '--target', 'es2022', '--types', 'node'];
@@ -101,8 +100,8 @@ test('its types let right code pass, and tell what is wrong with wrong code', ()
     cwd: shop,
     encoding: 'utf8',
   });
-  const told = stdout.split('\n').filter((line) => /^\S+: error/.test(line));
-  expect(told).toEqual(
-    WRONG.map(([, complaint], index) => expect.stringMatching(`^${index + 1}\\.ts\\(3,\\d+\\): error .*${complaint}`)),
+  const errors = stdout.split('\n').filter((line) => /^\S+: error/.test(line));
+  expect(errors).toEqual(
+    INVALID.map(([, error], index) => expect.stringMatching(`^${index + 1}\\.ts\\(3,\\d+\\): error .*${error}`)),
   );
 });

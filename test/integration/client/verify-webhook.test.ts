@@ -19,14 +19,14 @@ function signed(changes: Record<string, string | undefined> = {}, timestamp = no
   };
 }
 
-test('a webhook really sent is verified and says what changed', async () => {
+test('verifyWebhook returns the content of a webhook that the service sent', async () => {
   const stack = await startStack();
   const receiver = await startReceiver();
   const order = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(() => receiver.deliveries.length === 1, 'it came');
+  await until(() => receiver.deliveries.length === 1, 'the webhook arrives');
   const { text, headers } = receiver.deliveries[0]!;
   const webhook = verifyWebhook(text, headers, stack.seller.webhookSecret);
-  if (webhook.type !== 'order.status_changed') throw new Error('it is another kind');
+  if (webhook.type !== 'order.status_changed') throw new Error('expected order.status_changed');
   expect(webhook.id).toBe(headers['webhook-id']);
   expect(webhook.data.order.id).toBe(order);
   expect([webhook.data.previous_status, webhook.data.order.status]).toEqual(['CREATED', 'PENDING']);
@@ -34,7 +34,7 @@ test('a webhook really sent is verified and says what changed', async () => {
   await stack.stop();
 });
 
-test('it agrees with the reference implementation', () => {
+test('verifyWebhook accepts signatures of the reference implementation', () => {
   const at = new Date();
   const headers = {
     'webhook-id': 'evt-2',
@@ -44,36 +44,36 @@ test('it agrees with the reference implementation', () => {
   expect(verifyWebhook(body, headers, secret)).toEqual({ id: 'evt-2', ...JSON.parse(body) });
 });
 
-test('body and headers may be as Node or fetch have them', () => {
+test('verifyWebhook accepts body and headers from Node and from fetch', () => {
   const headers = signed();
   expect(verifyWebhook(Buffer.from(body), new Headers(headers), secret).id).toBe('evt-1');
   const upper = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
   expect(verifyWebhook(new Uint8Array(Buffer.from(body)), upper, secret).id).toBe('evt-1');
 });
 
-test('during a rotation either secret verifies, on either side', () => {
+test('verifyWebhook accepts either secret during a rotation, from either side', () => {
   expect(verifyWebhook(body, signed({}, now(), [other, secret]), secret).id).toBe('evt-1');
   expect(verifyWebhook(body, signed(), [other, secret]).id).toBe('evt-1');
 });
 
 const signature = signed()['webhook-signature'];
 test.each([
-  ['the secret is another', body, signed({}, now(), [other])],
+  ['the secret is a different one', body, signed({}, now(), [other])],
   ['the body was changed', body.replace('1', '2'), signed()],
   ['the id was changed', body, signed({ 'webhook-id': 'evt-2' })],
-  ['it is older than five minutes', body, signed({}, now() - 600)],
-  ['it is from the future', body, signed({}, now() + 600)],
-  ['the time was changed', body, signed({ 'webhook-timestamp': String(now() + 7) })],
-  ['the time is no number', body, signed({ 'webhook-timestamp': 'now' })],
-  ['the time is in milliseconds', body, signed({ 'webhook-timestamp': String(Date.now()) })],
-  ['the signature is cut', body, signed({ 'webhook-signature': signature.slice(0, -1) })],
+  ['the webhook is older than five minutes', body, signed({}, now() - 600)],
+  ['the webhook is from the future', body, signed({}, now() + 600)],
+  ['the timestamp was changed', body, signed({ 'webhook-timestamp': String(now() + 7) })],
+  ['the timestamp is not a number', body, signed({ 'webhook-timestamp': 'now' })],
+  ['the timestamp is in milliseconds', body, signed({ 'webhook-timestamp': String(Date.now()) })],
+  ['the signature is truncated', body, signed({ 'webhook-signature': signature.slice(0, -1) })],
   ['the signature has no version', body, signed({ 'webhook-signature': signature.slice(3) })],
   ['the signature is empty', body, signed({ 'webhook-signature': '' })],
   ['a header is missing', body, signed({ 'webhook-id': undefined })],
-])('it is refused where %s', (_, text, headers) => {
+])('verifyWebhook rejects a webhook if %s', (_, text, headers) => {
   expect(() => verifyWebhook(text, headers, secret)).toThrow(WebhookVerificationError);
 });
 
-test('a secret that is none is the mistake of the caller, and told as such', () => {
+test('verifyWebhook throws a TypeError if the secret is malformed', () => {
   expect(() => verifyWebhook(body, signed(), 'secret')).toThrow(TypeError);
 });

@@ -9,7 +9,7 @@ import { startStack } from '../../support/stack';
 
 interface HttpRequest {
   title: string;
-  /** Under which the answer's body is known to later requests. */
+  /** Later requests refer to the response body by this name. */
   name: string | undefined;
   method: string;
   url: string;
@@ -28,7 +28,7 @@ const requests = sections.map((section): HttpRequest => {
   return { title, name, method, url, headers, body: body?.trim() || undefined };
 });
 
-/** What httpYac makes of `{{…}}`: an environment variable, a new UUID, a variable, or a part of an earlier answer. */
+/** Replaces `{{…}}` as httpYac does: by an environment variable, a new UUID, a variable or a part of an earlier response. */
 function fill(text: string, known: Record<string, unknown>, env: Record<string, string>): string {
   return text.replace(/\{\{(.+?)\}\}/g, (_, expression: string) => {
     if (expression === '$guid') return randomUUID();
@@ -38,12 +38,12 @@ function fill(text: string, known: Record<string, unknown>, env: Record<string, 
       .split(/[.[\]]+/)
       .filter(Boolean)
       .reduce((at: any, key) => at[key], known);
-    if (typeof value !== 'string') throw new Error(`${expression} is not known`);
+    if (typeof value !== 'string') throw new Error(`${expression} is not defined`);
     return value;
   });
 }
 
-test('every request of docs/orders.http succeeds, from the first to the last', async () => {
+test('all requests of docs/orders.http succeed in order', async () => {
   const stack = await startStack();
   const receiver = await startReceiver();
   const env = {
@@ -62,20 +62,20 @@ test('every request of docs/orders.http succeeds, from the first to the last', a
       headers: Object.fromEntries(lines.map((line) => line.split(': ') as [string, string])),
       ...(body !== undefined && { body: fill(body, known, env).replace('http://127.0.0.1:4000/', receiver.url) }),
     });
-    const answer = (await response.json()) as Record<string, unknown>;
-    if (name !== undefined) known[name] = answer;
-    outcomes.push(`${title}: ${response.ok ? 'ok' : JSON.stringify(answer)}`);
+    const json = (await response.json()) as Record<string, unknown>;
+    if (name !== undefined) known[name] = json;
+    outcomes.push(`${title}: ${response.ok ? 'ok' : JSON.stringify(json)}`);
   }
   expect(outcomes).toEqual(requests.map(({ title }) => `${title}: ok`));
   await receiver.stop();
   await stack.stop();
 });
 
-test('docs/orders.http has every operation of the OpenAPI document, and no other', () => {
-  const pattern = (url: string): string => url.replace(/\{\{?.*?\}\}?/g, '*').replace(/\?.*/, '');
+test('docs/orders.http has exactly the operations of the OpenAPI document', () => {
+  const toPattern = (url: string): string => url.replace(/\{\{?.*?\}\}?/g, '*').replace(/\?.*/, '');
   const documented = operations
     .filter(({ path }) => path.startsWith(BASE))
-    .map(({ method, path }) => `${method} ${pattern(path.slice(BASE.length))}`);
-  const inCollection = requests.map(({ method, url }) => `${method} ${pattern(url.replace('{{api}}', ''))}`);
+    .map(({ method, path }) => `${method} ${toPattern(path.slice(BASE.length))}`);
+  const inCollection = requests.map(({ method, url }) => `${method} ${toPattern(url.replace('{{api}}', ''))}`);
   expect([...new Set(inCollection)].sort()).toEqual(documented.sort());
 });

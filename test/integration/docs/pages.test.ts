@@ -9,15 +9,12 @@ import ts from 'typescript';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
-import type { CodeBlock } from './code-blocks';
-import { codeBlocks } from './code-blocks';
-import { documented, steady } from './resembles';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import { type Stack, startStack } from '../../support/stack';
+import { type CodeBlock, codeBlocks } from './markdown';
+import { matcherFor, normalize } from './match-documented';
 
-/** Pages whose lines are run here, one shell each; webhooks.md has a test of its own. */
+/** Pages whose commands run here, in one shell for each page. */
 const PAGES: [page: string, section?: string][] = [
   ['README.md', 'One order, end to end'],
   ['docs/quickstart.md'],
@@ -25,8 +22,12 @@ const PAGES: [page: string, section?: string][] = [
   ['docs/idempotency.md'],
   ['docs/going-live.md'],
 ];
-/** Started by the reader in a terminal of its own; here the test's receiver stands in for it. */
-const ELSEWHERE = ['npm run receiver\n'];
+/** Pages with a test of their own. */
+const TESTED_ELSEWHERE = ['webhooks.md', 'client.md', 'errors.md'];
+/** Pages without commands that a test can run. */
+const NOT_RUN = ['architecture.md', 'configuration.md', 'contributing.md', 'hosted-checkout.md', 'operations.md'];
+/** Commands that need a terminal of their own. The test's receiver replaces this one. */
+const OWN_TERMINAL = ['npm run receiver\n'];
 
 let stack: Stack;
 let receiver: Receiver;
@@ -64,18 +65,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('every page is run by a test', () => {
+test('every page is tested, or listed as a page without commands', () => {
   const pages = readdirSync(path.join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-  const elsewhere = [
-    ...['webhooks.md', 'client.md', 'errors.md', 'hosted-checkout.md'],
-    ...['architecture.md', 'configuration.md', 'contributing.md', 'operations.md'],
-  ];
-  const here = PAGES.map(([page]) => page).filter((page) => page.startsWith('docs/'));
-  expect(pages.sort()).toEqual([...elsewhere, ...here.map((page) => path.basename(page))].sort());
+  const tested = [...PAGES.map(([page]) => path.basename(page)), ...TESTED_ELSEWHERE];
+  expect([...tested, ...NOT_RUN]).toEqual(expect.arrayContaining(pages));
 });
 
 describe.each(PAGES)('%s', (page, section) => {
-  const blocks = codeBlocks(page, section).filter(({ code }) => !ELSEWHERE.includes(code));
+  const blocks = codeBlocks(page, section).filter(({ code }) => !OWN_TERMINAL.includes(code));
   const commands = blocks.flatMap(({ language, code }, index) => (language === 'sh' ? [{ code, index }] : []));
   let outputs: string[];
   beforeAll(async () => {
@@ -83,34 +80,36 @@ describe.each(PAGES)('%s', (page, section) => {
     outputs = await runShell(script.replaceAll('http://127.0.0.1:4000/', receiver.url));
   });
 
-  test.each(commands)('works as it stands: $code', ({ index }) => {
+  test.each(commands)('the command works unchanged: $code', ({ index }) => {
     const output = outputs[commands.findIndex((command) => command.index === index)]!;
     expectDocumented(output, blocks.slice(index + 1));
   });
 });
 
-test('no page leaves a key or a secret in the work tree', () => {
-  const left = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
-  const secret = left.filter(({ name }) => /\b([sc]k|whsec)_/.test(readFileSync(path.join(folder, name), 'utf8')));
-  expect(secret.map(({ name }) => name)).toEqual([]);
+test('no page writes a key or a secret to a file in the working directory', () => {
+  const files = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const withSecrets = files.filter(({ name }) =>
+    /\b([sc]k|whsec)_/.test(readFileSync(path.join(folder, name), 'utf8')),
+  );
+  expect(withSecrets.map(({ name }) => name)).toEqual([]);
 });
 
-/** Runs the lines in one shell that ends at the first that fails, and splits what they print at each form feed. */
+/** Runs a script in one shell, which stops at the first failure, and splits its output at each form feed. */
 async function runShell(script: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)('bash', ['-euo', 'pipefail', '-c', script], { env, cwd: folder });
   return stdout.split('\f').slice(1);
 }
 
-/** The blocks that follow a command's are what it prints: lines of text, then JSON. */
+/** The blocks between a command and the next one show its output: lines of text, then JSON. */
 function expectDocumented(output: string, following: readonly CodeBlock[]): void {
   const end = following.findIndex(({ language }) => language === 'sh');
   let rest = output;
   for (const { language, code } of end === -1 ? following : following.slice(0, end)) {
     if (language === 'json') {
-      expect(steady(JSON.parse(rest))).toEqual(documented(JSON.parse(code)));
+      expect(normalize(JSON.parse(rest))).toEqual(matcherFor(JSON.parse(code)));
     } else if (language === 'text') {
       const count = linesOf(code).length;
-      expect(linesOf(rest).slice(0, count).map(steady)).toEqual(linesOf(code).map(documented));
+      expect(linesOf(rest).slice(0, count).map(normalize)).toEqual(linesOf(code).map(matcherFor));
       rest = linesOf(rest).slice(count).join('\n');
     }
   }
@@ -119,7 +118,7 @@ function expectDocumented(output: string, following: readonly CodeBlock[]): void
 const linesOf = (text: string): string[] =>
   text
     .split('\n')
-    .map((line) => (steady(line) as string).replace(/\s+/g, ' ').trim())
+    .map((line) => (normalize(line) as string).replace(/\s+/g, ' ').trim())
     .filter((line) => line !== '');
 
 describe('docs/client.md', () => {
@@ -138,7 +137,7 @@ describe('docs/client.md', () => {
   };
   afterEach(() => rmSync(path.join(folder, 'shop'), { recursive: true }));
 
-  test('the lines about orders do what they say', async () => {
+  test('the order example works unchanged', async () => {
     const child = start('orders', orders!);
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
@@ -150,8 +149,8 @@ describe('docs/client.md', () => {
     expect(listed[0]).toMatch(/^INV-7001 \d{4}-/);
   });
 
-  test('a customer is never sent to an order that is dead, paid, or for another amount', async () => {
-    const then = `
+  test('the order example never sends a customer to an order that is closed, or for another amount', async () => {
+    const scenario = `
 const report = (id: string, event: string) => fetch(\`\${process.env.API}/order/\${id}/progress/\`, {
   method: 'POST',
   headers: { Authorization: \`Bearer \${process.env.CHECKOUT_API_KEY}\`, 'Content-Type': 'application/json' },
@@ -180,7 +179,7 @@ await visit();
 cart.paymentKey = randomUUID();
 await visit();
 console.log(JSON.stringify(seen));`;
-    const child = start('carts', orders! + then);
+    const child = start('carts', orders! + scenario);
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.stderr.pipe(process.stderr);
@@ -188,15 +187,15 @@ console.log(JSON.stringify(seen));`;
     const [, , ...rest] = output.trim().split('\n');
     const paid = 'https://shop.example/paid/INV-7003';
     expect(JSON.parse(rest.at(-1)!)).toEqual([
-      // Made, and asked for again.
+      // A new order, then the same one for a second visit.
       ...[[0.3, 'CREATED'], [0.3, 'CREATED'], true],
-      // Cancelled.
+      // After a cancel: a new order.
       ...[[0.3, 'CREATED'], true],
-      // The cart has changed: the order for the old one is cancelled.
+      // After a change of the cart: a new order. The old one is cancelled.
       ...[[0.45, 'CREATED'], 'UNSUCCESSFUL'],
-      // The key was lost.
+      // With a lost key: the same order.
       ...[[0.45, 'CREATED'], true],
-      // Paid, whatever the key.
+      // After the payment: the confirmation page, with the old key and with a new one.
       ...[
         [paid, 'SUCCESSFUL'],
         [paid, 'SUCCESSFUL'],
@@ -204,7 +203,7 @@ console.log(JSON.stringify(seen));`;
     ]);
   });
 
-  test('the receiver takes webhooks that are ours, and no others', async () => {
+  test('the receiver example accepts webhooks of the service and rejects other requests', async () => {
     const child = start('receiver', `${webhooks!}\nreceiver.listen(0, () => console.log(receiver.address().port));`);
     child.stderr.pipe(process.stderr);
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
@@ -220,7 +219,7 @@ console.log(JSON.stringify(seen));`;
     }
   });
 
-  test('all of it has the right types', () => {
+  test('the examples type-check', () => {
     const shop = path.join(folder, 'shop');
     mkdirSync(path.join(shop, 'node_modules'), { recursive: true });
     for (const [name, target] of Object.entries({ 'order-service': '.', '@types': 'node_modules/@types' })) {

@@ -6,25 +6,23 @@ import { loadConfig } from '../../../src/config';
 import type { ProblemCode } from '../../../src/contracts/problem-schema';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
-import type { Answer, Api } from '../../support/api';
-import { BASE, apiOf } from '../../support/api';
+import { type Answer, type Api, BASE, apiOf } from '../../support/api';
 import { HTTP } from '../../support/http-settings';
 import { openOrder } from '../../support/orders';
 import { parseRaw, sendRaw } from '../../support/raw-http';
-import type { Stack } from '../../support/stack';
-import { log } from '../../support/stack';
+import { type Stack, log } from '../../support/stack';
 
 const ORDER = { amount: 1234.5, reference: '10042' };
-const ids = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
+const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
 
-/** How a caller meets each error: all real answers, over HTTP. The examples of docs/errors.md. */
+/** Provokes each error with a real HTTP request. The responses are the examples of docs/errors.md. */
 export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<Answer>> = {
   malformed_json: ({ api }) => api.create({}, { body: ' ' }),
   bad_request: ({ api }) => api.create({}, { headers: { 'Content-Encoding': 'gzip' } }),
   invalid_idempotency_key: ({ api }) => api.create(ORDER, { headers: { 'Idempotency-Key': 'order 10042' } }),
-  unauthorized: ({ api }) => api.call('GET', BASE + ids, { key: 'sk_revoked' }),
-  not_found: ({ api }) => api.call('GET', BASE + ids),
-  method_not_allowed: ({ api }) => api.call('PATCH', BASE + ids),
+  unauthorized: ({ api }) => api.call('GET', BASE + ORDER_PATH, { key: 'sk_revoked' }),
+  not_found: ({ api }) => api.call('GET', BASE + ORDER_PATH),
+  method_not_allowed: ({ api }) => api.call('PATCH', BASE + ORDER_PATH),
   request_timeout: () => slowRequest(),
   async duplicate_reference({ api }) {
     await api.create({ ...ORDER, reference: 'taken' });
@@ -34,10 +32,10 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<Answer>
     const { id } = (await api.create()).body.data;
     const first = await db.connect();
     await first.query('begin');
-    const claim = [seller.id, 'under-way', Buffer.alloc(32), id, '{}'];
-    await first.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', claim);
+    const key = [seller.id, 'in-progress', Buffer.alloc(32), id, '{}'];
+    await first.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', key);
     try {
-      return await api.create({}, { headers: { 'Idempotency-Key': 'under-way' } });
+      return await api.create({}, { headers: { 'Idempotency-Key': 'in-progress' } });
     } finally {
       await first.query('rollback');
       first.release();
@@ -60,17 +58,17 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<Answer>
   },
   rate_limited: (stack) =>
     withApi(stack, { RATE_LIMIT_KEY: '1', RATE_LIMIT_WINDOW_MS: '10000' }, async (api) => {
-      await api.call('GET', BASE + ids);
-      return api.call('GET', BASE + ids);
+      await api.call('GET', BASE + ORDER_PATH);
+      return api.call('GET', BASE + ORDER_PATH);
     }),
   headers_too_large: async ({ api }) =>
     parseRaw(await sendRaw(api.url, `GET / HTTP/1.1\r\nHost: x\r\nCookie: ${'x'.repeat(20_000)}\r\n\r\n`)),
   async internal_error({ api, db }) {
-    await db.query('alter table orders rename to orders_away');
+    await db.query('alter table orders rename to orders_renamed');
     try {
-      return await api.call('GET', BASE + ids);
+      return await api.call('GET', BASE + ORDER_PATH);
     } finally {
-      await db.query('alter table orders_away rename to orders');
+      await db.query('alter table orders_renamed rename to orders');
     }
   },
   async service_unavailable(stack) {
@@ -79,7 +77,7 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<Answer>
   },
 };
 
-/** A further API, with settings of its own. */
+/** Makes a call to another API with these settings. */
 async function withApi(
   stack: Stack,
   env: Record<string, string>,
@@ -93,7 +91,7 @@ async function withApi(
   }
 }
 
-/** To the server of the API, but with less patience. */
+/** Sends an incomplete request to the API's HTTP server, with short timeouts. */
 async function slowRequest(): Promise<Answer> {
   const settings = { ...HTTP, headersTimeoutMs: 100, requestTimeoutMs: 100 };
   const server = await listen(new Koa(), 0, '127.0.0.1', settings);

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { AccountOptions } from '../../../src/cli/account-options';
-import { toAccountSettings } from '../../../src/cli/account-options';
-import { UsageError } from '../../../src/cli/errors';
+import { type AccountOptions, toAccountSettings } from '../../../src/cli/account-options';
+import { UsageError } from '../../../src/cli/cli-error';
 
-const STARTS = {
+/** The first bytes of each format, in hex. */
+const SIGNATURES = {
   'image/png': '89504e470d0a1a0a',
   'image/jpeg': 'ffd8ff',
   'image/webp': '524946461234567857454250',
@@ -23,8 +23,8 @@ function file(content: string | Buffer): string {
   return name;
 }
 
-/** What is told of options that are wrong. */
-function complaint(options: AccountOptions, httpsOnly = false): string {
+/** Returns the error message for invalid options, or '' for valid ones. */
+function errorFor(options: AccountOptions, httpsOnly = false): string {
   try {
     toAccountSettings(options, httpsOnly);
     return '';
@@ -34,11 +34,11 @@ function complaint(options: AccountOptions, httpsOnly = false): string {
   }
 }
 
-test('options that are not given are not set', () => {
+test('omitted options set nothing', () => {
   expect(toAccountSettings({}, true)).toEqual({});
 });
 
-test('options are turned into what the account holds', () => {
+test('options become account settings in internal units', () => {
   const pricing = '{"promotions":[{"name":"Spring","interest_free_days":90,"valid_until":"2027-05-31"}]}';
   const options = {
     name: 'Shop',
@@ -60,27 +60,27 @@ test('options are turned into what the account holds', () => {
   });
 });
 
-test('pricing may stand in a file', () => {
+test('pricing can be read from a file', () => {
   const pricing = `@${file('{"representative_interest":9.9}')}`;
   expect(toAccountSettings({ pricing }, true)).toEqual({ pricing: { representativeInterest: 9.9, promotions: [] } });
 });
 
-test.each(Object.entries(STARTS))('a logo is known as %s by how it starts', (type, start) => {
-  const bytes = Buffer.concat([Buffer.from(start, 'hex'), Buffer.alloc(20)]);
+test.each(Object.entries(SIGNATURES))('a logo is recognised as %s by its first bytes', (type, signature) => {
+  const bytes = Buffer.concat([Buffer.from(signature, 'hex'), Buffer.alloc(20)]);
   expect(toAccountSettings({ logo: file(bytes) }, true)).toEqual({ logo: { type, bytes } });
 });
 
-test('a logo may be 32 KiB and no more', () => {
+test('a logo can have at most 32 KiB', () => {
   const ofSize = (size: number) =>
-    file(Buffer.concat([Buffer.from(STARTS['image/png'], 'hex'), Buffer.alloc(size - 8)]));
-  expect(complaint({ logo: ofSize(32_768) })).toBe('');
-  expect(complaint({ logo: ofSize(32_769) })).toBe('--logo must be at most 32 KiB');
+    file(Buffer.concat([Buffer.from(SIGNATURES['image/png'], 'hex'), Buffer.alloc(size - 8)]));
+  expect(errorFor({ logo: ofSize(32_768) })).toBe('');
+  expect(errorFor({ logo: ofSize(32_769) })).toBe('--logo must be at most 32 KiB');
 });
 
 test.each(['<svg xmlns="http://www.w3.org/2000/svg"/>', 'GIF89a', 'RIFF1234WAVE', '\x89PNG', ''])(
-  'a logo may not start with %j',
+  'a logo with the content %j is rejected',
   (content) => {
-    expect(complaint({ logo: file(content) })).toBe('--logo must be a PNG, JPEG or WebP image');
+    expect(errorFor({ logo: file(content) })).toBe('--logo must be a PNG, JPEG or WebP image');
   },
 );
 
@@ -113,11 +113,11 @@ test.each<[AccountOptions, RegExp]>([
     { pricing: '{', logo: '/nonexistent', brandColour: 'red', rateLimit: '-1' },
     /^--logo cannot be read: .*; --pricing is not valid JSON; --brand-colour .*; --rate-limit /,
   ],
-])('%j is refused, with what is wrong', (options, expected) => {
-  expect(complaint(options)).toMatch(expected);
+])('the options %j are rejected with a message for each error', (options, expected) => {
+  expect(errorFor(options)).toMatch(expected);
 });
 
-test('a redirect address must be https where only that is let in', () => {
-  expect(complaint({ redirectUrl: 'http://shop.example' }, true)).toBe('--redirect-url must use https');
-  expect(complaint({ redirectUrl: 'http://shop.example' }, false)).toBe('');
+test('a redirect URL must use https if only https is allowed', () => {
+  expect(errorFor({ redirectUrl: 'http://shop.example' }, true)).toBe('--redirect-url must use https');
+  expect(errorFor({ redirectUrl: 'http://shop.example' }, false)).toBe('');
 });

@@ -2,24 +2,28 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { loadDatabaseConfig } from '../config';
 import { toPricingBody } from '../contracts/order-mapper';
-import type { Account, AccountSettings } from '../db/accounts';
-import { findAccount, listAccountChanges, listAccounts, setDisabled, updateAccount } from '../db/accounts';
+import {
+  type Account,
+  type AccountSettings,
+  listAccountChanges,
+  listAccounts,
+  setDisabled,
+  updateAccount,
+} from '../db/accounts';
 import { createKey } from '../db/api-keys';
-import type { DbClient } from '../db/pool';
 import { inTransaction } from '../db/pool';
 import { insertSeller, insertWebhookSecret } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
 import { generateWebhookSecret } from '../webhooks/sign';
-import type { AccountOptions } from './account-options';
-import { addAccountOptions, toAccountSettings } from './account-options';
+import { type AccountOptions, addAccountOptions, toAccountSettings } from './account-options';
 import { uuid } from './arguments';
-import { CliError, UsageError } from './errors';
-import type { Row } from './output';
-import { print } from './output';
+import { UsageError } from './cli-error';
+import { type Row, print } from './output';
+import { requireAccount, sellerNotFound } from './require-account';
 import type { Services } from './services';
 
 export function addSellerCommands(program: Command, services: Services): void {
-  const seller = program.command('seller').description('accounts of sellers');
+  const seller = program.command('seller').description('manage the accounts of sellers');
   addCreate(seller, services);
   addShow(seller, services);
   addList(seller, services);
@@ -28,12 +32,12 @@ export function addSellerCommands(program: Command, services: Services): void {
     name: 'disable',
     disabled: true,
     description:
-      "has the seller's keys work no longer, at once; its open orders go on: customers can finish them, webhooks are sent",
+      "reject the seller's keys immediately; its open orders continue: customers can complete them and webhooks are sent",
   });
   addSwitch(seller, services, {
     name: 'enable',
     disabled: false,
-    description: 'undoes disable; keys that were revoked stay revoked',
+    description: "accept a disabled seller's keys again, except those that were revoked",
   });
   addHistory(seller, services);
 }
@@ -41,13 +45,13 @@ export function addSellerCommands(program: Command, services: Services): void {
 function addCreate(seller: Command, services: Services): void {
   const create = seller
     .command('create')
-    .description('makes a seller with a key and a webhook secret, both shown this once')
+    .description('create a seller with an API key and a webhook secret, which are shown only once')
     .requiredOption('--name <name>', 'company name, shown to customers');
   addAccountOptions(create, false).action(
     async (options: AccountOptions & { name: string }, command: Command): Promise<void> => {
       const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
       const created = await createSeller(services, { ...settings, name: options.name });
-      await print(command, created, 'Key and secret are shown this once.');
+      await print(command, created, 'The key and the secret are shown only once.');
     },
   );
 }
@@ -67,17 +71,17 @@ async function createSeller({ db }: Services, settings: Partial<AccountSettings>
 function addShow(seller: Command, services: Services): void {
   seller
     .command('show')
-    .description('one account')
+    .description('show one account')
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
-      await print(command, toRow(await accountOf(services.db(), id)));
+      await print(command, toRow(await requireAccount(services.db(), id)));
     });
 }
 
 function addList(seller: Command, services: Services): void {
   seller
     .command('list')
-    .description('all accounts, the oldest first')
+    .description('list all accounts, oldest first')
     .action(async (_options: unknown, command: Command) => {
       const accounts = await listAccounts(services.db());
       const rows = accounts.map(({ id, name, createdAt, disabledAt }) => ({
@@ -94,15 +98,15 @@ function addUpdate(seller: Command, services: Services): void {
   const update = seller
     .command('update')
     .description(
-      'sets what is given: shop URL, colour, logo and rate limit at once, for open orders too; the rest for orders from now on',
+      'change the given settings: shop URL, colour, logo and rate limit apply immediately, also to open orders; the others apply to new orders',
     )
     .argument('<seller-id>', 'id of the seller', uuid)
     .option('--name <name>', 'company name, shown to customers');
   addAccountOptions(update, true).action(async (id: string, options: AccountOptions, command: Command) => {
     const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
-    if (Object.keys(settings).length === 0) throw new UsageError('there is nothing to update: give an option');
-    if (!(await updateAccount(services.db(), id, settings))) throw noSeller(id);
-    await print(command, toRow(await accountOf(services.db(), id)));
+    if (Object.keys(settings).length === 0) throw new UsageError('nothing to update: pass at least one option');
+    if (!(await updateAccount(services.db(), id, settings))) throw sellerNotFound(id);
+    await print(command, toRow(await requireAccount(services.db(), id)));
   });
 }
 
@@ -119,32 +123,23 @@ function addSwitch(seller: Command, services: Services, { name, disabled, descri
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
       await setDisabled(services.db(), id, disabled);
-      await print(command, toRow(await accountOf(services.db(), id)));
+      await print(command, toRow(await requireAccount(services.db(), id)));
     });
 }
 
 function addHistory(seller: Command, services: Services): void {
   seller
     .command('history')
-    .description('what operators set in an account, the oldest first')
+    .description('list the changes that operators made to an account, oldest first')
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
-      await accountOf(services.db(), id);
-      const lines = await listAccountChanges(services.db(), id);
-      const rows = lines.map(({ at, changes }) => ({ at, changes }));
-      await print(command, rows);
+      await requireAccount(services.db(), id);
+      const entries = await listAccountChanges(services.db(), id);
+      await print(
+        command,
+        entries.map(({ at, changes }) => ({ at, changes })),
+      );
     });
-}
-
-/** @throws CliError where there is no such seller */
-export async function accountOf(db: DbClient, sellerId: string): Promise<Account> {
-  const account = await findAccount(db, sellerId);
-  if (!account) throw noSeller(sellerId);
-  return account;
-}
-
-function noSeller(id: string): CliError {
-  return new CliError(`there is no seller ${id}`);
 }
 
 function toRow(account: Account): Row {

@@ -6,32 +6,32 @@ import { isDatabaseUnavailable, isNotMigrated } from '../db/database-errors';
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
 
-/** What is told as it stands. */
+/** A failure whose message is complete: it is printed as it is. */
 export class CliError extends Error {
   readonly exitCode: number = EXIT_FAILED;
 }
 
-/** The command was given something that it cannot be run with. */
+/** The command's arguments or options are wrong. */
 export class UsageError extends CliError {
   override readonly exitCode = EXIT_USAGE;
 }
 
 export class TemporalUnreachable extends CliError {}
 
-/** In one line, for people. */
+/** Describes an error in one line, for people. */
 export function formatError(error: unknown): string {
   if (isNotMigrated(error)) return 'the database lacks migrations: run node dist/src/migrate.js';
-  if (isDatabaseUnavailable(error)) return `the database cannot be used: ${reasonOf(error)}`;
+  if (isDatabaseUnavailable(error)) return `the database is unavailable: ${reasonOf(error)}`;
   return reasonOf(error);
 }
 
-/** Whether a part of the service that the settings name was not there. */
+/** True if Postgres or Temporal did not respond at the configured address. */
 export function isUnreachable(error: unknown): boolean {
   return error instanceof TemporalUnreachable || isDatabaseUnavailable(error);
 }
 
 export function reasonOf(error: unknown): string {
-  // Of a connect to several addresses that failed; its own message is empty.
+  // Node throws this, with an empty message, if it tried several addresses.
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   if (error instanceof ConfigError) return error.message.replace(/:\n\s*/, ': ').replace(/\n\s*/g, '; ');
   if (error instanceof Problem) return error.cause ? `${error.message} (${reasonOf(error.cause)})` : error.message;

@@ -1,41 +1,41 @@
 import type { FieldError, ProblemBody, ProblemCode } from '../contracts/problem-schema';
 
-/** An answer that is no success. `code` is stable: decide by it. */
+/** The response was not a success. `code` is stable, so decide by it and not by `message`. */
 export class OrderServiceError extends Error {
   override readonly name = 'OrderServiceError';
 
   constructor(
     readonly status: number,
-    /** `unexpected_answer`: what came is not the order service's, as from a proxy in between. */
+    /** `unexpected_answer`: the response is not from the order service, but for example from a proxy. */
     readonly code: ProblemCode | 'unexpected_answer',
     message: string,
-    /** The problem as it came (RFC 9457). */
+    /** The response body (RFC 9457). */
     readonly problem: ProblemBody | undefined,
   ) {
     super(message);
   }
 
-  /** Every failing field, with a JSON pointer. */
+  /** Every invalid field, with a JSON pointer. */
   get errors(): readonly FieldError[] {
     return this.problem?.errors ?? [];
   }
 
-  /** Quote it when you ask about a failure. */
+  /** Include it when you ask support about a failure. */
   get requestId(): string | undefined {
     return this.problem?.request_id;
   }
 
-  /** With `duplicate_reference`: the order that holds the reference. It may be paid, or for another amount: retrieve it. */
+  /** With `duplicate_reference`: the order with this reference. Retrieve it: it may be paid, or for another amount. */
   get orderId(): string | undefined {
     return this.problem?.order_id;
   }
 
-  /** With `duplicate_reference`: where its customer pays. */
+  /** With `duplicate_reference`: the checkout page of that order. */
   get orderUrl(): string | undefined {
     return this.problem?.order_url;
   }
 
-  /** With `duplicate_reference`: the status of that order; with a refused change: the status it met. */
+  /** With `duplicate_reference`: the status of that order. With a refused change: the order's current status. */
   get orderStatus(): ProblemBody['order_status'] {
     return this.problem?.order_status;
   }
@@ -46,12 +46,12 @@ export class OrderServiceError extends Error {
   }
 }
 
-/** No answer came, in time or at all; `cause` says why. The outcome is unknown, and the same call may be made again. */
+/** There was no response; `cause` has the reason. The outcome is unknown, and repeating the same call is safe. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
 }
 
-/** What came is not a webhook of ours, or not a fresh one: answer 400, and do nothing with it. */
+/** The request is not a recent webhook from the order service. Respond with 400 and ignore it. */
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }

@@ -1,22 +1,20 @@
 import type { Command } from 'commander';
-import type { KeyOwner, ListedKey } from '../db/api-keys';
-import { createKey, listKeys, revokeKey } from '../db/api-keys';
+import { type KeyOwner, type ListedKey, createKey, listKeys, revokeKey } from '../db/api-keys';
 import { keyId, printable, uuid } from './arguments';
-import { CliError } from './errors';
-import type { Row } from './output';
-import { print } from './output';
-import { accountOf } from './sellers';
+import { CliError } from './cli-error';
+import { type Row, print } from './output';
+import { requireAccount } from './require-account';
 import type { Services } from './services';
 
-const SHOWN_ONCE = 'The key is shown this once.';
+const SHOWN_ONCE = 'The key is shown only once.';
 const LABEL = ['--label <text>', 'what the key is for', printable(100)] as const;
 
-interface Labelled {
+interface LabelOption {
   label?: string;
 }
 
 export function addSellerKeyCommands(program: Command, services: Services): void {
-  const key = program.command('key').description("sellers' keys");
+  const key = program.command('key').description('manage the API keys of sellers');
   addSellerKeyCreate(key, services);
   addSellerKeyList(key, services);
   addRevoke(key, 'seller', services);
@@ -25,29 +23,29 @@ export function addSellerKeyCommands(program: Command, services: Services): void
 function addSellerKeyCreate(key: Command, services: Services): void {
   key
     .command('create')
-    .description('makes a key, shown this once; several may be live, so that a seller can change over')
+    .description('create a key, which is shown only once; a seller can have several active keys')
     .argument('<seller-id>', 'id of the seller', uuid)
     .option(...LABEL)
-    .action(async (sellerId: string, { label }: Labelled, command: Command) => {
-      await accountOf(services.db(), sellerId);
-      const made = await createKey(services.db(), { kind: 'seller', sellerId }, label);
-      await print(command, { seller_id: sellerId, key_id: made.id, api_key: made.key }, SHOWN_ONCE);
+    .action(async (sellerId: string, { label }: LabelOption, command: Command) => {
+      await requireAccount(services.db(), sellerId);
+      const { id, key: apiKey } = await createKey(services.db(), { kind: 'seller', sellerId }, label);
+      await print(command, { seller_id: sellerId, key_id: id, api_key: apiKey }, SHOWN_ONCE);
     });
 }
 
 function addSellerKeyList(key: Command, services: Services): void {
   key
     .command('list')
-    .description('the keys of a seller, the oldest first')
+    .description('list the keys of a seller, oldest first')
     .argument('<seller-id>', 'id of the seller', uuid)
     .action(async (sellerId: string, _options: unknown, command: Command) => {
-      await accountOf(services.db(), sellerId);
+      await requireAccount(services.db(), sellerId);
       await print(command, (await listKeys(services.db(), { kind: 'seller', sellerId })).map(toRow));
     });
 }
 
 export function addCheckoutKeyCommands(program: Command, services: Services): void {
-  const key = program.command('checkout-key').description('keys of the checkout flow');
+  const key = program.command('checkout-key').description('manage the keys of the checkout flow');
   addCheckoutKeyCreate(key, services);
   addCheckoutKeyList(key, services);
   addRevoke(key, 'checkout', services);
@@ -56,18 +54,18 @@ export function addCheckoutKeyCommands(program: Command, services: Services): vo
 function addCheckoutKeyCreate(key: Command, services: Services): void {
   key
     .command('create')
-    .description('makes a key that may report the progress of every order, shown this once')
+    .description('create a key that can report the progress of every order; it is shown only once')
     .option(...LABEL)
-    .action(async ({ label }: Labelled, command: Command) => {
-      const made = await createKey(services.db(), { kind: 'checkout' }, label);
-      await print(command, { key_id: made.id, checkout_key: made.key }, SHOWN_ONCE);
+    .action(async ({ label }: LabelOption, command: Command) => {
+      const { id, key: checkoutKey } = await createKey(services.db(), { kind: 'checkout' }, label);
+      await print(command, { key_id: id, checkout_key: checkoutKey }, SHOWN_ONCE);
     });
 }
 
 function addCheckoutKeyList(key: Command, services: Services): void {
   key
     .command('list')
-    .description('the keys of the checkout flow, the oldest first')
+    .description('list the keys of the checkout flow, oldest first')
     .action(async (_options: unknown, command: Command) => {
       await print(command, (await listKeys(services.db(), { kind: 'checkout' })).map(toRow));
     });
@@ -76,11 +74,11 @@ function addCheckoutKeyList(key: Command, services: Services): void {
 function addRevoke(parent: Command, kind: KeyOwner['kind'], services: Services): void {
   parent
     .command('revoke')
-    .description('has a key work no longer, at once and for good')
-    .argument('<key-id>', 'number of the key', keyId)
+    .description('revoke a key immediately and permanently')
+    .argument('<key-id>', 'id of the key, as list shows it', keyId)
     .action(async (id: number, _options: unknown, command: Command) => {
       const revokedAt = await revokeKey(services.db(), id, kind);
-      if (!revokedAt) throw new CliError(`there is no ${kind} key ${id}`);
+      if (!revokedAt) throw new CliError(`${kind} key ${id} does not exist`);
       await print(command, { key_id: id, revoked_at: revokedAt });
     });
 }
