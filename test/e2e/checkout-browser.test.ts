@@ -96,7 +96,7 @@ async function newContext(options: { javaScriptEnabled?: boolean } = {}): Promis
   opened.on('response', (response) => {
     if (!response.url().startsWith(`${stack.api.url}/pay/`) || response.status() === 303) return;
     void response.body().then(
-      (body) => body.length > MAX_PAGE_BYTES && violations.push(`${response.url()} weighs ${body.length} bytes`),
+      (body) => body.length > MAX_PAGE_BYTES && violations.push(`${response.url()} has ${body.length} bytes`),
       () => undefined,
     );
   });
