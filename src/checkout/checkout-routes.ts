@@ -65,9 +65,13 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     const { checkout, fields } = await readForm(ctx);
     const term = allowedTerm(checkout, fields);
     if (!['choice', 'details'].includes(checkoutState(checkout))) {
-      redirect(ctx, checkout, term === checkout.application?.paymentTerm ? '' : ALREADY_SUBMITTED); return;
+      redirect(ctx, checkout, term === checkout.application?.paymentTerm ? '' : ALREADY_SUBMITTED);
+      return;
     }
-    if (term === undefined) { send(ctx, await pages.choice(ctx, checkout, true)); return; }
+    if (term === undefined) {
+      send(ctx, await pages.choice(ctx, checkout, true));
+      return;
+    }
     await choosePaymentTerm(deps, checkout, term);
     redirect(ctx, checkout);
   });
@@ -77,14 +81,18 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     const values = toFormValues(fields);
     const result = validateForm(values);
     if (checkoutState(checkout) === 'details') {
-      if ('errors' in result) { send(ctx, await pages.details(ctx, checkout, { values, errors: result.errors })); return; }
+      if ('errors' in result) {
+        send(ctx, await pages.details(ctx, checkout, { values, errors: result.errors }));
+        return;
+      }
       const term = allowedTerm(checkout, fields);
       try {
         if (term !== undefined) await submitApplication(deps, checkout, term, result.applicant);
       } catch (error) {
         if (!isDatabaseUnavailable(error)) throw error;
         // Keeps the customer's answers, which a general error page would lose.
-        send(ctx, await pages.details(ctx, checkout, { values, errors: {}, alert: SERVICE_UNAVAILABLE })); return;
+        send(ctx, await pages.details(ctx, checkout, { values, errors: {}, alert: SERVICE_UNAVAILABLE }));
+        return;
       }
       await waitForDecision(deps, checkout.order.payLinkId);
     }
@@ -93,7 +101,8 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     // Not submitted: another window has chosen a payment term that this form did not show.
     if (checkoutState(latest) === 'details' && 'applicant' in result && application) {
       const alert = paymentTermChanged(application.paymentTerm);
-      send(ctx, await pages.details(ctx, latest, { values, errors: {}, alert })); return;
+      send(ctx, await pages.details(ctx, latest, { values, errors: {}, alert }));
+      return;
     }
     const isUsed = 'applicant' in result && isDeepStrictEqual(result.applicant, application?.submitted?.applicant);
     redirect(ctx, checkout, isUsed ? '' : ALREADY_SUBMITTED);
@@ -103,7 +112,10 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     const { checkout, fields } = await readForm(ctx);
     const now = new Date();
     const error = checkoutState(checkout) === 'confirmation' ? confirmationError(checkout, fields, now) : undefined;
-    if (error !== undefined) { send(ctx, await pages.confirmation(ctx, checkout, error)); return; }
+    if (error !== undefined) {
+      send(ctx, await pages.confirmation(ctx, checkout, error));
+      return;
+    }
     await confirmOrder(deps, checkout, now);
     const { order } = await readCheckout(deps, checkout.order.payLinkId);
     redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
