@@ -6,7 +6,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
-import { LENDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { healthRoutes } from './api/health-routes';
 import type { HttpServer } from './api/http-server';
 import { listen } from './api/http-server';
@@ -21,7 +21,7 @@ import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
 import { startSweep } from './orders/background/sweep';
 import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
-import { ORDER_TASK_QUEUE, createTemporalClient, temporalSettings } from './temporal/connection';
+import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
 import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
@@ -29,12 +29,12 @@ import type { WebhookSender } from './webhooks/send';
 import { createWebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
-/** Questions to the lender at once. */
+/** Calls to the lender at once. */
 const LENDER_CONCURRENCY = 50;
-/** Above the deadline of a webhook attempt, so that one under way at the shutdown is still written down. */
+/** Longer than a webhook attempt, so that an attempt that runs at the shutdown is still recorded. */
 const FORCE_AFTER_GRACE_MS = 20_000;
 
-/** Runs workflows and activities, and the sweep: any number of them beside each other. */
+/** Runs workflows, activities and the sweep. Any number of workers can run in parallel. */
 export async function startWorker(
   config: Config,
   temporal: ClientConnectConfig,
@@ -65,7 +65,7 @@ export async function startWorker(
     async stop() {
       await stopSweep();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      // A failure of the run was told by `failed`.
+      // `failed` reports a failure of the run.
       await run.catch(() => undefined);
       await sender.close();
       await connection.close();
@@ -77,7 +77,7 @@ export async function startWorker(
   };
 }
 
-/** Waits for Temporal: a worker that starts before it is no error. */
+/** Waits for Temporal: a worker may start before it. */
 async function connect(temporal: ClientConnectConfig, client: Client, log: Logger): Promise<NativeConnection> {
   for (;;) {
     try {
@@ -85,7 +85,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
       await ensureSearchAttributes(client).catch((error: unknown) =>
         log.warn(
           { reason: String(error) },
-          `search attributes not made; make ${SEARCH_ATTRIBUTES.join(', ')} (Keyword)`,
+          `search attributes could not be created: create ${SEARCH_ATTRIBUTES.join(', ')} (Keyword)`,
         ),
       );
       return connection;
@@ -96,7 +96,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
   }
 }
 
-/** One worker for workflows and what they save, one for the webhooks they send, one for what they ask the lender. */
+/** One worker for workflows and saves, one for webhook attempts, one for calls to the lender. */
 function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
@@ -123,7 +123,7 @@ function createWorkers(
       taskQueue: ORDER_TASK_QUEUE,
       workflowBundle: { codePath: WORKFLOW_BUNDLE },
       maxCachedWorkflows: config.maxCachedWorkflows,
-      // After a worker's death its workflows wait this long for it before another one takes them over.
+      // If a worker dies, another worker takes over its workflows after this.
       stickyQueueScheduleToStartTimeout: '5 seconds',
     }),
     Worker.create({
@@ -139,7 +139,7 @@ function createWorkers(
   ]);
 }
 
-/** A lender's adapter takes the sandbox's place here; see docs/hosted-checkout.md. */
+/** The adapter of a real lender replaces the sandbox here: see docs/hosted-checkout.md. */
 function lenderOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lender | undefined {
   return lender === 'sandbox' ? createSandboxLender(sandboxReferralMs) : undefined;
 }
@@ -154,7 +154,8 @@ function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logg
 if (require.main === module) {
   void runUntilSignalled(async (started) => {
     const config = loadConfig(process.env);
-    // Names are looked up on half of these threads, two unless said: dead names of one seller would hold up all others.
+    // libuv resolves host names on half of these threads (2 by default): unresolvable names of one seller would block all
+    // other sellers.
     process.env.UV_THREADPOOL_SIZE ??= String(Math.min(2 * config.webhookConcurrency.total + 4, 1024));
     const log = createLogger(config.logLevel, 'worker');
     installTemporalRuntime(log, config.metricsAddress);

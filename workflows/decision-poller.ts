@@ -1,61 +1,62 @@
 import { CancellationScope, condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities, LenderResponse } from '../activities';
+import { isFinal } from '../src/domain/status';
+import { toUncheckedRequest } from './change-requests';
 import { LENDER_TASK_QUEUE } from './messages';
+import type { OrderEntity } from './order-entity';
 
-/** What the seeker needs of the order that it seeks a decision for. */
-interface DecidedOrder {
-  /** Whether nobody waits for a decision any more. */
-  isOver: () => boolean;
-  /** Shows people how far the asking is. */
-  announce: () => void;
-  decided: (word: LenderResponse & { kind: 'decided' }) => Promise<void>;
-}
-
-/** Asks the lender for its decision on an order's application until there is one, however long the lender is out. */
+/** Asks the lender for its decision on an order's application until there is one, however long the lender is unavailable. */
 export class DecisionPoller {
-  private wanted = false;
-  private doing: string | undefined;
+  private isRequested = false;
+  private progress: string | undefined;
 
-  /** Once more does no harm: what is decided already is not asked for again. */
-  start(): void {
-    this.wanted = true;
+  /** Requests a decision. A repeated request does no harm: the activity returns a decision that is made already. */
+  request(): void {
+    this.isRequested = true;
   }
 
-  /** For people: what is under way. */
+  /** For operators: what is in progress. */
   describe(): string | undefined {
-    return this.doing;
+    return this.progress;
   }
 
-  async run(orderId: string, { isOver, announce, decided }: DecidedOrder): Promise<void> {
-    const show = (doing: string | undefined): void => {
-      this.doing = doing;
-      announce();
+  /**
+   * Runs until the order is final or the run must stop.
+   * @param onProgress called when `describe` changes
+   */
+  async run(order: OrderEntity, mustStop: () => boolean, onProgress: () => void): Promise<void> {
+    const { id } = order.loaded.order;
+    const isDone = (): boolean => isFinal(order.loaded.order.status) || mustStop();
+    const setProgress = (progress: string | undefined): void => {
+      this.progress = progress;
+      onProgress();
     };
     for (;;) {
-      show(undefined);
-      await condition(() => this.wanted || isOver());
-      if (isOver()) return;
-      this.wanted = false;
-      show('the lender is being asked');
-      const word = await unless(isOver, () => askLender(orderId));
-      if (word?.kind === 'referred') {
-        this.wanted = true;
-        const until = new Date(Date.now() + word.askAgainMs).toISOString();
-        show(`the lender decides later: asked again at ${until}`);
-        await condition(isOver, word.askAgainMs, { summary: 'until the lender is asked again' });
-      } else if (word?.kind === 'decided') {
-        show(undefined);
-        await decided(word);
+      setProgress(undefined);
+      await condition(() => this.isRequested || isDone());
+      if (isDone()) return;
+      this.isRequested = false;
+      setProgress('the lender is being asked');
+      const response = await cancelWhen(isDone, () => askLender(id));
+      if (response?.kind === 'referred') {
+        this.isRequested = true;
+        const askAgainAt = new Date(Date.now() + response.askAgainMs).toISOString();
+        setProgress(`the lender decides later: asked again at ${askAgainAt}`);
+        await condition(isDone, response.askAgainMs, { summary: 'until the lender is asked again' });
+      } else if (response?.kind === 'decided') {
+        setProgress(undefined);
+        const { event, reason } = response;
+        await order.signal(toUncheckedRequest({ event, reason }, 'checkout'));
       }
     }
   }
 }
 
-/** Work that is cancelled where `isOver` turns true before it is done. */
-async function unless<T>(isOver: () => boolean, work: () => Promise<T>): Promise<T | undefined> {
+/** Cancels `work` if `isDone` becomes true before it completes. */
+async function cancelWhen<T>(isDone: () => boolean, work: () => Promise<T>): Promise<T | undefined> {
   const scope = new CancellationScope();
   try {
-    return await scope.run(() => Promise.race([work(), condition(isOver).then(() => undefined)]));
+    return await scope.run(() => Promise.race([work(), condition(isDone).then(() => undefined)]));
   } finally {
     scope.cancel();
   }

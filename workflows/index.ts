@@ -1,2 +1,2 @@
-export { orderWorkflow } from './order';
-export { webhookTestWorkflow } from './webhook-test';
+export { orderWorkflow } from './order-workflow';
+export { webhookTestWorkflow } from './webhook-test-workflow';

@@ -2,8 +2,8 @@ import type { PayloadConverter } from '@temporalio/common';
 import { defaultPayloadConverter } from '@temporalio/common';
 
 /**
- * What people send from the Temporal UI may be in an encoding that nobody here reads. The SDK would fail the workflow
- * task on it, for ever; read as nothing, it is refused like any other odd message.
+ * Decodes a payload in an unknown encoding, which people can send from the Temporal UI, as undefined. The SDK's own
+ * converter would throw, and the workflow task would fail for ever. As undefined it is refused like any invalid message.
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value) => defaultPayloadConverter.toPayload(value),

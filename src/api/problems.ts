@@ -1,6 +1,6 @@
 import type { Context, Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
-import { isDatabaseUnavailable } from '../db/errors';
+import { isDatabaseUnavailable } from '../db/database-errors';
 import type { State } from './context';
 
 const RETRY_LATER = { 'Retry-After': '5' };

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
-import { digestOf } from '../db/keys';
+import { digestOf } from '../db/api-keys';
 import type { Caller } from '../db/sellers';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import Router from '@koa/router';
 import type { Context } from 'koa';
 import { findLogo } from '../db/branding';
-import { isDatabaseUnavailable } from '../db/errors';
+import { isDatabaseUnavailable } from '../db/database-errors';
 import { offerOf } from '../domain/application';
 import { londonDate } from '../lender/london-date';
 import type { OrderDependencies } from '../orders/dependencies';

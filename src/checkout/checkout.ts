@@ -2,7 +2,7 @@ import type { Context, Middleware, Next } from 'koa';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import { findCheckoutSecret } from '../db/applications';
-import { isDatabaseUnavailable } from '../db/errors';
+import { isDatabaseUnavailable } from '../db/database-errors';
 import type { OrderDependencies } from '../orders/dependencies';
 import { checkoutRoutes } from './checkout-routes';
 import { CsrfError, createCsrf } from './csrf';

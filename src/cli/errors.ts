@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { ConfigError } from '../config';
 import { Problem } from '../contracts/problem';
-import { isDatabaseUnavailable, isNotMigrated } from '../db/errors';
+import { isDatabaseUnavailable, isNotMigrated } from '../db/database-errors';
 
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;

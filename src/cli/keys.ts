@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { KeyOwner, ListedKey } from '../db/keys';
-import { createKey, listKeys, revokeKey } from '../db/keys';
+import type { KeyOwner, ListedKey } from '../db/api-keys';
+import { createKey, listKeys, revokeKey } from '../db/api-keys';
 import { keyId, printable, uuid } from './arguments';
 import { CliError } from './errors';
 import type { Row } from './output';

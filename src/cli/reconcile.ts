@@ -69,8 +69,8 @@ function linePrinter(): Printer {
 
 function describe(workflow: Difference['workflow']): string {
   if (!workflow) return 'none';
-  const { running, order } = workflow;
-  const shown = order ? `version ${order.version}, ${order.status}` : 'no answer';
+  const { running, state } = workflow;
+  const shown = state ? `version ${state.version}, ${state.status}` : 'no answer';
   return running ? shown : `${shown}, not running`;
 }
 
@@ -80,13 +80,13 @@ function jsonPrinter(): Printer {
   return {
     open: () => write('{"differences": ['),
     difference: async ({ kind, row, workflow }, swept) => {
-      const { running = false, order } = workflow ?? {};
+      const { running = false, state } = workflow ?? {};
       const told = {
         order_id: row.id,
         seller_id: row.sellerId,
         difference: kind,
         row: { version: row.version, status: row.status },
-        workflow: workflow ? { running, version: order?.version ?? null, status: order?.status ?? null } : null,
+        workflow: workflow ? { running, version: state?.version ?? null, status: state?.status ?? null } : null,
         ...(swept !== undefined && { handed_to_sweep: swept }),
       };
       await write(`${separator}\n  ${JSON.stringify(told)}`);

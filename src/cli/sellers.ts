@@ -4,7 +4,7 @@ import { loadDatabaseConfig } from '../config';
 import { toPricingBody } from '../contracts/order';
 import type { Account, AccountSettings } from '../db/accounts';
 import { findAccount, listAccountChanges, listAccounts, setDisabled, updateAccount } from '../db/accounts';
-import { createKey } from '../db/keys';
+import { createKey } from '../db/api-keys';
 import type { DbClient } from '../db/pool';
 import { inTransaction } from '../db/pool';
 import { insertSeller, insertWebhookSecret } from '../db/sellers';

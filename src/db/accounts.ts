@@ -34,7 +34,7 @@ interface AccountRow extends Omit<Account, 'logo' | 'maxAmountPence'> {
 }
 
 const ACCOUNT_COLUMNS = `id, name, default_redirect_url as "defaultRedirectUrl", shop_url as "shopUrl", pricing,
-  brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize", (max_order_amount * 100)::bigint as "maxAmountPence",
+  brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize", max_order_amount_pence as "maxAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 
 function toAccount({ logoType, logoSize, maxAmountPence, ...row }: AccountRow): Account {
@@ -111,7 +111,7 @@ function toColumns({ logo, maxAmountPence, ...settings }: Partial<AccountSetting
     brand_colour: settings.brandColour,
     logo: logo && logo.bytes,
     logo_type: logo && logo.type,
-    max_order_amount: maxAmountPence && penceToPounds(maxAmountPence).toFixed(2),
+    max_order_amount_pence: maxAmountPence,
     rate_limit: settings.rateLimit,
   };
 }

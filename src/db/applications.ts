@@ -1,16 +1,8 @@
-import type { Applicant, Application, DeclineCode, Instalment, LenderDecision, Offer } from '../domain/application';
+import type { Applicant, Application, DeclineCode, LenderDecision, Offer } from '../domain/application';
 import { NO_OFFER } from '../domain/application';
-import { penceToPounds } from '../domain/money';
 import type { PaymentTerm } from '../domain/order';
+import { sweepWithin } from './order-work';
 import type { DbClient } from './pool';
-
-/** A worker of before migration 0007 writes dates alone, of monthly instalments, also once that is applied. */
-type StoredInstalment = Instalment | { due: string; amountPence: number };
-
-interface StoredOffer {
-  instalments: readonly StoredInstalment[];
-  interestPence: number;
-}
 
 interface ApplicationRow {
   id: string;
@@ -24,16 +16,15 @@ interface ApplicationRow {
   referred_at: Date | null;
   decision: LenderDecision['kind'] | null;
   decline_code: DeclineCode | null;
-  offer: StoredOffer | null;
+  offer: Offer | null;
   agreed_at: Date | null;
-  forgotten_at: Date | null;
+  purged_at: Date | null;
 }
 
 export async function findApplication(db: DbClient, orderId: string): Promise<Application | undefined> {
   const { rows } = await db.query<ApplicationRow>(
-    `select id, order_id, payment_term, business_name, company_number, email,
-       (monthly_turnover * 100)::bigint as monthly_turnover_pence, submitted_at, referred_at, decision, decline_code, offer, agreed_at,
-       forgotten_at
+    `select id, order_id, payment_term, business_name, company_number, email, monthly_turnover_pence, submitted_at,
+       referred_at, decision, decline_code, offer, agreed_at, purged_at
      from application where order_id = $1`,
     [orderId],
   );
@@ -45,7 +36,7 @@ function toApplication(row: ApplicationRow): Application {
     id: row.id,
     orderId: row.order_id,
     paymentTerm: row.payment_term,
-    submitted: row.forgotten_at
+    submitted: row.purged_at
       ? null
       : row.submitted_at && {
           applicant: {
@@ -63,18 +54,12 @@ function toApplication(row: ApplicationRow): Application {
 }
 
 function toDecision({ decision, decline_code: code, offer }: ApplicationRow): LenderDecision | null {
-  if (decision === 'approved') return { kind: decision, offer: toOffer(offer ?? NO_OFFER) };
+  if (decision === 'approved') return { kind: decision, offer: offer ?? NO_OFFER };
   if (decision === 'declined') return { kind: decision, code: code ?? 'other' };
   return decision && { kind: decision };
 }
 
-function toOffer({ instalments, interestPence }: StoredOffer): Offer {
-  const toInstalment = (part: StoredInstalment, index: number): Instalment =>
-    'dueInMonths' in part ? part : { dueInMonths: index + 1, amountPence: part.amountPence };
-  return { instalments: instalments.map(toInstalment), interestPence };
-}
-
-/** How the customer pays, which may be chosen anew until the application is submitted. */
+/** Stores how the customer pays. The choice can be changed until the application is submitted. */
 export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
   await db.query(
     `insert into application (order_id, payment_term) values ($1, $2)
@@ -84,10 +69,10 @@ export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTe
 }
 
 /**
- * Submits the application of a PENDING order, once, and has the sweep see to it that the lender is asked.
- * @param paymentTerm that the customer applies for: another one may have been chosen meanwhile
- * @param sweepAfterMs leaves the caller the time to tell the workflow itself
- * @returns false where there is none to submit, or no more
+ * Submits the application of a PENDING order, once. If the workflow is not told within `sweepAfterMs`, the sweep tells it.
+ * @param paymentTerm the one that the customer applies for: another one may have been chosen in the meantime
+ * @param sweepAfterMs time for the caller to tell the workflow itself
+ * @returns false if there is no application that can be submitted
  */
 export async function submitApplication(
   db: DbClient,
@@ -98,27 +83,19 @@ export async function submitApplication(
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `with submitted as (
-       update application set business_name = $2, company_number = $3, email = $4, monthly_turnover = $5, submitted_at = now()
+       update application set business_name = $2, company_number = $3, email = $4, monthly_turnover_pence = $5,
+         submitted_at = now()
        where order_id = $1 and payment_term = $7 and submitted_at is null
          and exists (select from orders where id = $1 and status = 'PENDING')
        returning order_id
      )
-     update orders set sweep_at = least(sweep_at, now() + $6 * interval '1 ms')
-     where id in (select order_id from submitted) and status = 'PENDING'`,
-    [
-      orderId,
-      businessName,
-      companyNumber,
-      email,
-      penceToPounds(monthlyTurnoverPence).toFixed(2),
-      sweepAfterMs,
-      paymentTerm,
-    ],
+     ${sweepWithin('submitted', '$6')}`,
+    [orderId, businessName, companyNumber, email, monthlyTurnoverPence, sweepAfterMs, paymentTerm],
   );
   return rowCount === 1;
 }
 
-/** Notes what the lender said; its first decision stays. */
+/** Records the lender's decision. The first decision stays. */
 export async function recordDecision(db: DbClient, applicationId: string, decision: LenderDecision): Promise<void> {
   await db.query(
     `update application set decision = $2, decided_at = now(), decline_code = $3, offer = $4
@@ -137,51 +114,34 @@ export async function recordReferral(db: DbClient, applicationId: string): Promi
 }
 
 /**
- * Keeps the customer's word on an APPROVED order, and has the sweep see to it that the order is completed.
- * @param at when they gave it: by the clock that showed them what is due when
- * @param sweepAfterMs leaves the caller the time to complete it itself
+ * Records that the customer of an APPROVED order has agreed to the offer. If the order is not completed within
+ * `sweepAfterMs`, the sweep completes it.
+ * @param at when they agreed, by the clock of the process that showed them the due dates
+ * @param sweepAfterMs time for the caller to complete the order itself
  */
 export async function recordAgreement(db: DbClient, orderId: string, at: Date, sweepAfterMs: number): Promise<void> {
-  // The status is looked at twice: the second time after any wait for the change that closes the order.
   await db.query(
     `with agreed as (
        update application set agreed_at = coalesce(agreed_at, $2)
        where order_id = $1 and exists (select from orders where id = $1 and status = 'APPROVED')
        returning order_id
      )
-     update orders set sweep_at = least(sweep_at, now() + $3 * interval '1 ms')
-     where id in (select order_id from agreed) and status = 'APPROVED'`,
+     ${sweepWithin('agreed', '$3')}`,
     [orderId, at, sweepAfterMs],
   );
 }
 
-/** Whether the customer has agreed and the order is still to be completed; `o` is the order. */
-export const AGREEMENT_WAITS = `(o.status = 'APPROVED' and exists (
-  select from application a where a.order_id = o.id and a.agreed_at is not null))`;
-
-/** Whether the order waits for the lender, whose decision moves it on from PENDING; `o` is the order. */
-export const APPLICATION_WAITS = `(o.status = 'PENDING' and exists (
-  select from application a where a.order_id = o.id and a.submitted_at is not null))`;
-
-export async function applicationWaits(db: DbClient, orderId: string): Promise<boolean> {
-  const { rows } = await db.query<{ waits: boolean }>(
-    `select ${APPLICATION_WAITS} as waits from orders o where id = $1`,
-    [orderId],
-  );
-  return rows[0]?.waits ?? false;
-}
-
 /**
- * Deletes what customers told for orders that closed longer ago than `retentionMs`, at most `limit` of them. What they
- * agreed to stays: their instalments are due longer than that.
- * @returns how many
+ * Deletes the personal data of at most `limit` applications whose orders closed more than `retentionMs` ago. An
+ * agreement is kept, because its instalments are due for longer.
+ * @returns the number of applications
  */
 export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `with old as (
        select a.id, a.agreed_at is not null and o.status = 'SUCCESSFUL' as agreed
        from application a join orders o on o.id = a.order_id
-       where a.forgotten_at is null and a.created_at < now() - $1 * interval '1 ms'
+       where a.purged_at is null and a.created_at < now() - $1 * interval '1 ms'
          and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
          and exists (select from order_timeline t where t.order_id = a.order_id and t.to_status = o.status
            and t.from_status <> o.status and t.at < now() - $1 * interval '1 ms')
@@ -189,8 +149,8 @@ export async function purgeApplicantData(db: DbClient, retentionMs: number, limi
      ), deleted as (
        delete from application where id in (select id from old where not agreed)
      ), stripped as (
-       update application set forgotten_at = now(), business_name = null, company_number = null, email = null,
-         monthly_turnover = null
+       update application set purged_at = now(), business_name = null, company_number = null, email = null,
+         monthly_turnover_pence = null
        where id in (select id from old where agreed)
      )
      select from old`,
@@ -199,7 +159,7 @@ export async function purgeApplicantData(db: DbClient, retentionMs: number, limi
   return rowCount ?? 0;
 }
 
-/** The secret that the checkout's forms are signed with. */
+/** The secret with which the checkout's forms are signed. */
 export async function findCheckoutSecret(db: DbClient): Promise<string> {
   const { rows } = await db.query<{ secret: string }>('select secret from checkout_secret');
   const secret = rows[0]?.secret;

@@ -1,75 +1,71 @@
-import type { Attachments, OrderChange, OrderHistory } from '../domain/order';
-import { isStatusChange, sequenceOf } from '../domain/order';
-import { isFinal } from '../domain/status';
-import { findOrder } from './orders';
+import type { StatusWebhook } from '../contracts/status-webhooks';
+import type { OrderChange, WorkflowHistory } from '../domain/order';
+import type { OrderRow } from './find-orders';
+import { CHANGES, toChanges } from './find-orders';
+import { recordSave } from './order-work';
 import type { Db, DbClient } from './pool';
 import { inTransaction } from './pool';
-import type { PendingWebhook } from './webhooks';
-import { findPendingWebhooks } from './webhooks';
+import type { PendingWebhook } from './webhook-events';
+import { findPendingWebhooks } from './webhook-events';
 
-/** The row holds something that the history to be saved does not build on. */
+/** The row holds a change that the history to save does not build on. */
 export class RowConflict extends Error {}
 
-export interface SaveOptions {
-  /** The exact body of the webhook for a change of status. */
-  webhookBody: (change: OrderChange, sequence: number, attachments: Attachments) => string;
-  /** ms until the sweep makes sure that the workflow of a still open order runs. */
-  checkAfterMs: number;
-}
-
 /**
- * Brings the row, the timeline and the webhook events to `history` in one transaction. Saving the same history twice
- * changes nothing; an older row (a restored backup) is brought forward by all the changes that it lacks.
- * @returns the order's unsettled webhooks
- * @throws RowConflict where the row is newer, tells another story or is gone
+ * Saves `history` in one transaction: row, timeline and webhook events. Saving the same history again changes nothing.
+ * A row that is older (a restored backup) gets every change that it lacks.
+ * @param webhooks for all status changes of the history; none if the order has no webhook URL
+ * @param checkAfterMs until the sweep checks that the workflow of an order that is still open runs
+ * @returns the order's pending webhooks
+ * @throws RowConflict if the row is newer, holds a different change, or is missing
  */
-export async function saveOrder(db: Db, history: OrderHistory, options: SaveOptions): Promise<PendingWebhook[]> {
-  const { order, changes } = history;
+export async function saveOrder(
+  db: Db,
+  { order, changes }: WorkflowHistory,
+  webhooks: readonly StatusWebhook[],
+  checkAfterMs: number,
+): Promise<PendingWebhook[]> {
   return inTransaction(db, async (client) => {
-    // The lock first, in a statement of its own: one that waits for it reads the timeline as it was before the wait.
-    await client.query('select from orders where id = $1 for update', [order.id]);
-    const stored = await findOrder(client, order.id);
-    if (!stored) throw new RowConflict(`order ${order.id} has no row`);
-    assertBuildsOn(stored, history);
-    for (const change of changes.slice(stored.changes.length)) {
+    const saved = await lockChanges(client, order.id);
+    assertBuildsOn(saved, changes);
+    for (const change of changes.slice(saved.length)) {
       await insertChange(client, order.id, change);
-      if (order.webhookUrl !== null && isStatusChange(change)) {
-        const sequence = sequenceOf(changes, change);
-        // The id follows from the order and the sequence, as a UUID of version 8 (RFC 9562, 5.8): one that a restored
-        // backup lost comes back under the same id.
-        await client.query(
-          `insert into webhook_event (id, order_id, seller_id, sequence, body, state)
-           values (overlay(overlay(md5($1::uuid || ':' || $2::integer) placing '8' from 13) placing 'a' from 17)::uuid,
-             $1, $4, $2, $3,
-             case when exists (select from webhook_event where order_id = $1 and state = 'disabled')
-               then 'disabled' else 'pending' end)`,
-          [order.id, sequence, options.webhookBody(change, sequence, stored.attachments), order.sellerId],
-        );
-      }
+      const webhook = webhooks.find(({ version }) => version === change.version);
+      if (webhook) await insertWebhook(client, order.id, webhook);
     }
-    const pending = await findPendingWebhooks(client, order.id);
-    const isSettled = isFinal(order.status) && pending.length === 0;
-    await client.query(
-      `update orders o set version = $2, status = $3, cancelled_at = $4, started = true,
-         sweep_at = case
-           when $5 and not exists (select from webhook_event where order_id = o.id and resend_at is not null) then null
-           else now() + $6 * interval '1 ms' end
-       where id = $1`,
-      [order.id, order.version, order.status, order.cancelledAt, isSettled, options.checkAfterMs],
-    );
-    return pending;
+    await client.query('update orders set version = $2, status = $3, cancelled_at = $4 where id = $1', [
+      order.id,
+      order.version,
+      order.status,
+      order.cancelledAt,
+    ]);
+    await recordSave(client, order.id, checkAfterMs);
+    return findPendingWebhooks(client, order.id);
   });
 }
 
-function assertBuildsOn(stored: OrderHistory, { order, changes }: OrderHistory): void {
-  if (stored.order.version > order.version) {
-    throw new RowConflict(`the row is at version ${stored.order.version}, the workflow at ${order.version}`);
+/** Locks the order's row and returns the changes that are saved. */
+async function lockChanges(client: DbClient, orderId: string): Promise<OrderChange[]> {
+  // In a statement of its own: one that waits for a lock reads the timeline as it was before the wait.
+  await client.query('select from orders where id = $1 for update', [orderId]);
+  const { rows } = await client.query<Pick<OrderRow, 'changes'>>(
+    `select ${CHANGES} as changes from orders o where id = $1`,
+    [orderId],
+  );
+  if (!rows[0]) throw new RowConflict(`order ${orderId} has no row`);
+  return toChanges(rows[0].changes);
+}
+
+function assertBuildsOn(saved: readonly OrderChange[], changes: readonly OrderChange[]): void {
+  if (saved.length > changes.length) {
+    throw new RowConflict(`the row is at version ${saved.length}, the workflow at ${changes.length}`);
   }
-  const forked = stored.changes.find((line, index) => {
-    const change = changes[index];
-    return line.version !== change?.version || line.event !== change.event || line.at !== change.at;
+  const different = saved.find((change, index) => {
+    const own = changes[index];
+    return change.version !== own?.version || change.event !== own.event || change.at !== own.at;
   });
-  if (forked) throw new RowConflict(`the row's version ${forked.version} is another change than the workflow's`);
+  if (different)
+    throw new RowConflict(`version ${different.version} of the row and of the workflow are different changes`);
 }
 
 async function insertChange(client: DbClient, orderId: string, change: OrderChange): Promise<void> {
@@ -80,12 +76,28 @@ async function insertChange(client: DbClient, orderId: string, change: OrderChan
   );
 }
 
-/** A request that came by signal and was refused: nobody was there to hear it, so the timeline tells. */
+/**
+ * The id is a UUID of version 8 (RFC 9562, 5.8) made from the order and the sequence: a webhook that a restored backup
+ * has lost gets the same id again. After a 410 the order's further webhooks are disabled.
+ */
+async function insertWebhook(client: DbClient, orderId: string, { sequence, body }: StatusWebhook): Promise<void> {
+  await client.query(
+    `insert into webhook_event (id, order_id, seller_id, sequence, body, state)
+     select overlay(overlay(md5(o.id || ':' || $2::integer) placing '8' from 13) placing 'a' from 17)::uuid,
+       o.id, o.seller_id, $2, $3,
+       case when exists (select from webhook_event e where e.order_id = o.id and e.state = 'disabled')
+         then 'disabled' else 'pending' end
+     from orders o where o.id = $1`,
+    [orderId, sequence, body],
+  );
+}
+
+/** A refused request that came by signal. The sender gets no answer, so it is recorded in the timeline. */
 export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'reason' | 'at'> {
-  /** A UUID: writing the same refusal again changes nothing. */
+  /** A UUID: recording the same refusal again changes nothing. */
   id: string;
   orderId: string;
-  /** What was asked for; it may be no event at all. */
+  /** As requested: it may be an event that does not exist. */
   event: string;
 }
 

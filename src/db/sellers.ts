@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pricing } from '../domain/order';
-import { createKey, digestOf } from './keys';
+import { createKey, digestOf } from './api-keys';
 import type { Db, DbClient } from './pool';
 import { inTransaction } from './pool';
 
@@ -62,7 +62,7 @@ export async function findCaller(db: DbClient, key: string): Promise<Caller | un
   const digest = digestOf(key);
   const { rows } = await db.query<CallerRow>(
     `select k.digest, k.kind, s.id, s.name, s.default_redirect_url, s.pricing,
-       (s.max_order_amount * 100)::bigint as max_amount_pence, s.rate_limit
+       s.max_order_amount_pence as max_amount_pence, s.rate_limit
      from api_key k left join seller s on s.id = k.seller_id
      where k.digest = $1 and k.revoked_at is null and s.disabled_at is null`,
     [digest],

@@ -6,6 +6,7 @@ export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
 
 /** Spec section 2.2; copied from the seller's account when the order is created. */
 export interface Pricing {
+  /** Per cent. */
   representativeInterest: number;
   promotions: readonly Promotion[];
 }
@@ -17,8 +18,8 @@ export interface Promotion {
   validUntil: string;
 }
 
-/** An order at one version. Times are ISO 8601 in UTC. */
-export interface Order {
+/** What is fixed when an order is created. Postgres owns it. Times are ISO 8601 in UTC. */
+export interface OrderFacts {
   id: string;
   sellerId: string;
   sellerName: string;
@@ -30,13 +31,24 @@ export interface Order {
   payLinkId: string;
   pricing: Pricing;
   createdAt: string;
-  /** When an order still open turns UNSUCCESSFUL by itself; null where no expiry is configured. */
-  expiresAt: string | null;
+}
+
+/** What changes during an order's life. Its workflow owns it. Times are ISO 8601 in UTC. */
+export interface OrderState {
   /** 1 when created; each saved change adds one. */
   version: number;
   status: OrderStatus;
   cancelledAt: string | null;
+  /** When an order that is still open becomes UNSUCCESSFUL by itself; null if no expiry is configured. */
+  expiresAt: string | null;
 }
+
+/** An order at one version. */
+export interface Order extends OrderFacts, OrderState {}
+
+/** An order as its workflow holds it: the state, and what operators see of the order in the Temporal UI. */
+export interface WorkflowOrder
+  extends OrderState, Pick<OrderFacts, 'id' | 'sellerName' | 'amountPence' | 'reference'> {}
 
 /** What a shop sent along with its order, to be returned as it was. */
 export interface Attachments {
@@ -44,7 +56,7 @@ export interface Attachments {
   metaData: Record<string, unknown> | null;
 }
 
-/** One line of an order's history: the change that made `version`. */
+/** The change that made `version`. */
 export interface OrderChange {
   version: number;
   event: OrderEvent | 'created';
@@ -52,14 +64,17 @@ export interface OrderChange {
   to: OrderStatus;
   actor: Actor;
   reason: string | null;
+  /** ISO 8601 in UTC. */
   at: string;
 }
 
-/** An order and all changes that led to it, the first being `created`. */
-export interface OrderHistory {
-  order: Order;
+/** An order and all changes that led to its version, the first being `created`. */
+export interface OrderHistory<T extends OrderState = Order> {
+  order: T;
   changes: readonly OrderChange[];
 }
+
+export type WorkflowHistory = OrderHistory<WorkflowOrder>;
 
 export interface ChangeRequest {
   event: OrderEvent;
@@ -67,14 +82,15 @@ export interface ChangeRequest {
   reason: string | null;
 }
 
-/** A request by somebody who has seen the order at `observedVersion`; nobody may judge it on an older one. */
+/** A request whose sender saw the order at `observedVersion`. A workflow with an older version must not decide on it. */
 export interface VersionedRequest extends ChangeRequest {
   observedVersion: number;
 }
 
-export type Decision = { kind: 'change'; next: OrderHistory } | { kind: 'repeat' } | { kind: 'refused' };
+export type Decision<T extends OrderState> =
+  { kind: 'change'; next: OrderHistory<T> } | { kind: 'repeat' } | { kind: 'refused' };
 
-/** The history of an order that was just created. */
+/** The history of a new order. */
 export function created(order: Order, actor: Actor): OrderHistory {
   return {
     order,
@@ -82,22 +98,40 @@ export function created(order: Order, actor: Actor): OrderHistory {
   };
 }
 
-/** Whether `event` would change the order, repeats what its history already holds, or is refused. */
-export function classifyEvent({ order, changes }: OrderHistory, event: OrderEvent): Decision['kind'] {
+/** The part of a history that enters Temporal: no URL, no pay link. */
+export function toWorkflowHistory({ order, changes }: OrderHistory): WorkflowHistory {
+  const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = order;
+  return { order: { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt }, changes };
+}
+
+/** The order with the facts of `order` and the state of `state`. */
+export function withState(order: Order, { version, status, cancelledAt, expiresAt }: OrderState): Order {
+  return { ...order, version, status, cancelledAt, expiresAt };
+}
+
+/** Classifies an event: it changes the order, repeats a change in its history, or is refused. */
+export function classifyEvent(
+  { order, changes }: OrderHistory<OrderState>,
+  event: OrderEvent,
+): Decision<OrderState>['kind'] {
   if (changes.some((change) => change.event === event)) return 'repeat';
   return transition(order.status, event) ? 'change' : 'refused';
 }
 
 /**
- * What `request` makes of an order. Never throws.
- * @param now ISO 8601; a clock that runs behind the order's last change is brought up to it, so times never step back.
+ * Applies `request` to an order. Never throws.
+ * @param now ISO 8601. If it is before the order's last change, that change's time is used: times never step back.
  */
-export function decide(history: OrderHistory, { event, actor, reason }: ChangeRequest, now: string): Decision {
+export function decide<T extends OrderState>(
+  history: OrderHistory<T>,
+  { event, actor, reason }: ChangeRequest,
+  now: string,
+): Decision<T> {
   const kind = classifyEvent(history, event);
   if (kind !== 'change') return { kind };
   const { order, changes } = history;
   const to = transition(order.status, event) ?? order.status;
-  const last = changes.at(-1)?.at ?? order.createdAt;
+  const last = changes.at(-1)?.at ?? now;
   const at = now > last ? now : last;
   const version = order.version + 1;
   return {
@@ -109,18 +143,21 @@ export function decide(history: OrderHistory, { event, actor, reason }: ChangeRe
   };
 }
 
-/** The order as `change` left it. */
-export function orderAt({ order, changes }: OrderHistory, { version, to }: OrderChange): Order {
+/** The state in which `change` left the order. */
+export function stateAfter(
+  { order, changes }: OrderHistory<OrderState>,
+  { version, to: status }: OrderChange,
+): OrderState {
   const cancel = changes.find((change) => change.event === 'cancel' && change.version <= version);
-  return { ...order, version, status: to, cancelledAt: cancel?.at ?? null };
+  return { version, status, cancelledAt: cancel?.at ?? null, expiresAt: order.expiresAt };
 }
 
-/** A change that sellers hear of: the status became another one, after CREATED. */
+/** True for a change that sellers get a webhook for: the status became another one, after CREATED. */
 export function isStatusChange(change: OrderChange): boolean {
   return change.from !== null && change.from !== change.to;
 }
 
-/** The place of a change among the order's changes of status, from 1 and without a gap. */
+/** The position of a change among the order's status changes, from 1 and without a gap. */
 export function sequenceOf(changes: readonly OrderChange[], change: OrderChange): number {
   return changes.filter((other) => isStatusChange(other) && other.version <= change.version).length;
 }

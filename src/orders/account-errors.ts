@@ -3,9 +3,9 @@ import type { Seller } from '../db/sellers';
 import { formatPence } from '../domain/money';
 
 /**
- * What a seller's account asks of a create request beyond its schema: an amount within its own limit, and a redirect
- * address where it has no default one.
- * @param body as it was sent; what the schema refuses is left to it
+ * Checks a create request against the seller's account: the amount is within the account's limit, and there is a redirect
+ * URL if the account has no default.
+ * @param body as it was sent; what its schema refuses is not checked here
  */
 export function accountErrors({ maxAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {
   const data: unknown = (body as { data?: unknown } | null)?.data;

@@ -1,7 +1,7 @@
 import { Problem } from '../contracts/problem';
-import type { StoredOrder } from '../db/orders';
+import type { StoredOrder } from '../db/find-orders';
 import type { ChangeRequest } from '../domain/order';
-import { classifyEvent } from '../domain/order';
+import { classifyEvent, withState } from '../domain/order';
 import type { Actor, OrderStatus } from '../domain/status';
 import { isFinal } from '../domain/status';
 import { ChangeRefused } from '../temporal/order-workflows';
@@ -13,7 +13,7 @@ export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
 
 /**
  * Cancels a seller's order.
- * @throws Problem `order_not_cancellable` for a SUCCESSFUL one
+ * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL
  */
 export async function cancelOrder(deps: OrderDependencies, orderId: string, sellerId: string): Promise<ChangedOrder> {
   const stored = await readStored(deps, orderId, sellerId);
@@ -22,7 +22,7 @@ export async function cancelOrder(deps: OrderDependencies, orderId: string, sell
 
 /**
  * Cancels any seller's order on behalf of an operator.
- * @throws Problem `order_not_cancellable` for a SUCCESSFUL one
+ * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL
  */
 export async function cancelForOperator(
   deps: ChangeDependencies,
@@ -33,8 +33,8 @@ export async function cancelForOperator(
 }
 
 /**
- * Takes what the checkout flow reports of its customer.
- * @param report by the checkout, unless it names another actor
+ * Applies what the checkout flow reports about its customer.
+ * @param report the actor is the checkout, unless it names another one
  * @throws Problem `transition_not_allowed`
  */
 export async function reportProgress(
@@ -46,7 +46,7 @@ export async function reportProgress(
   return changeOrder(deps, stored, { actor: 'checkout', ...report });
 }
 
-/** What is final or a repeat is answered from the row; all else is the workflow's to decide. */
+/** Final statuses and repeats are answered from the row. The workflow decides everything else. */
 async function changeOrder(
   deps: ChangeDependencies,
   stored: StoredOrder,
@@ -57,7 +57,7 @@ async function changeOrder(
   if (kind === 'repeat') return { order, attachments };
   if (kind === 'refused' && isFinal(order.status)) throw refused(request, order.status);
   try {
-    return { order: await deps.workflows.change(order, request), attachments };
+    return { order: withState(order, await deps.workflows.change(order, request)), attachments };
   } catch (error) {
     if (error instanceof ChangeRefused) throw refused(request, error.status);
     throw new Problem(

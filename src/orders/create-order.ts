@@ -5,29 +5,30 @@ import { orderUrl, toCreatedOrderBody } from '../contracts/order';
 import type { FieldError } from '../contracts/problem';
 import { Problem } from '../contracts/problem';
 import type { CreateOrderRequest } from '../contracts/requests';
-import { insertOrder } from '../db/create-order';
-import { isLockTimeout, violatedConstraint } from '../db/errors';
+import { insertOrder } from '../db/insert-order';
+import { isLockTimeout, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
-import { findOrderByReference } from '../db/orders';
+import { findOrderByReference } from '../db/find-orders';
 import type { Seller } from '../db/sellers';
-import type { Order } from '../domain/order';
 import { penceToPounds } from '../domain/money';
+import type { Order } from '../domain/order';
 import { PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import type { OrderDependencies } from './dependencies';
 
-/** A reference may be given up, or a key be forgotten, while we look up who holds it. */
+/** A reference may become free, or a key may be pruned, while its holder is looked up. */
 const MAX_TRIES = 3;
 
 export interface CreatedOrder {
   body: CreatedOrderBody;
-  /** Whether it is the answer that an earlier request with the same Idempotency-Key got. */
+  /** True if this is the response to an earlier request with the same Idempotency-Key. */
   replayed: boolean;
 }
 
 /**
- * @param refusals why the seller's account does not take the request (`accountErrors`)
- * @throws Problem where there are such, the reference is taken, or the key in use
+ * Creates an order, or replays the response to an earlier request with the same Idempotency-Key.
+ * @param refusals why the seller's account refuses the request (`accountErrors`)
+ * @throws Problem if there are refusals, the reference is taken, or the key is in use
  */
 export async function createOrder(
   deps: OrderDependencies,
@@ -37,7 +38,7 @@ export async function createOrder(
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder> {
   if (refusals.length > 0) {
-    // An account that asks for more since takes back nothing that was answered before.
+    // Stricter account settings do not change the response to a request that was accepted before.
     const earlier = idempotencyKey && (await replay(deps, seller.id, idempotencyKey, digestOf(request)));
     if (earlier) return earlier;
     throw invalidRequest(refusals);
@@ -48,12 +49,12 @@ export async function createOrder(
   }
   throw new Problem(
     'service_unavailable',
-    'The reference was taken and given up again at each try. Nothing was changed; repeating the call is safe.',
+    'The reference was taken and became free again during each try. Nothing changed. Repeating the call is safe.',
     { headers: { 'Retry-After': '1' } },
   );
 }
 
-/** @returns undefined where what stood in its way is gone by now, so that another try may do */
+/** @returns undefined if the conflict has gone in the meantime, so that another try may succeed */
 async function tryToCreate(
   deps: OrderDependencies,
   seller: Seller,
@@ -76,17 +77,17 @@ async function tryToCreate(
       return { body, replayed: false };
     }
   } catch (error) {
-    if (isLockTimeout(error, 'idempotency_key')) throw stillRunning();
+    if (isLockTimeout(error, 'idempotency_key')) throw keyInProgress();
     if (isLockTimeout(error, 'orders_reference')) throw referenceInUse(error);
     if (violatedConstraint(error) !== 'orders_reference') throw error;
     await throwIfTaken(deps, seller.id, request.reference);
     return undefined;
   }
-  if (key === undefined) throw new Error('no row was inserted, and no key was claimed');
+  if (key === undefined) throw new Error('neither a row nor a key conflict');
   return replay(deps, seller.id, key, requestDigest);
 }
 
-/** Of what a request means: the schema has put its fields in order, and what the seller nests below them is sorted. */
+/** Digest of a request's meaning: the schema fixes the order of its fields, and the keys of `meta_data` are sorted. */
 function digestOf(request: CreateOrderRequest): Buffer {
   const canonical = { ...request, meta_data: sortKeys(request.meta_data) };
   return createHash('sha256').update(JSON.stringify(canonical)).digest();
@@ -103,7 +104,7 @@ function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderR
   const id = randomUUID();
   const now = Date.now();
   const redirectUrl = request.redirect_url ?? seller.defaultRedirectUrl;
-  if (redirectUrl === null) throw new Error('an account without a default address takes no order without one');
+  if (redirectUrl === null) throw new Error('accountErrors refuses an order without a redirect URL');
   return {
     id,
     sellerId: seller.id,
@@ -132,24 +133,23 @@ async function replay(
   const claimed = await findIdempotencyKey(db, sellerId, key);
   if (!claimed) return undefined;
   if (!claimed.requestDigest.equals(requestDigest)) {
-    throw new Problem('idempotency_key_reused', 'This Idempotency-Key was used for an order with another body.');
+    throw new Problem('idempotency_key_reused', 'This Idempotency-Key was used for a request with another body.');
   }
   return { body: claimed.response, replayed: true };
 }
 
-function stillRunning(): Problem {
+function keyInProgress(): Problem {
   return new Problem(
     'idempotency_key_in_progress',
-    'The first request with this Idempotency-Key has not ended yet; repeating the call is safe.',
+    'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
     { headers: { 'Retry-After': '1' } },
   );
 }
 
-/** A statement that waits in vain for another one's row is undone as a whole. */
 function referenceInUse(cause: unknown): Problem {
   return new Problem(
     'service_unavailable',
-    'Another call with this reference is still running. Nothing was changed; repeating the call is safe.',
+    'Another call with this reference is still running. Nothing changed. Repeating the call is safe.',
     { headers: { 'Retry-After': '1' }, cause },
   );
 }
@@ -157,7 +157,7 @@ function referenceInUse(cause: unknown): Problem {
 async function throwIfTaken({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
   const holder = await findOrderByReference(db, sellerId, reference);
   if (!holder) return;
-  const detail = 'Another order of yours that is not UNSUCCESSFUL has this reference.';
+  const detail = 'Another of your orders has this reference and is not UNSUCCESSFUL.';
   throw new Problem('duplicate_reference', detail, {
     errors: [{ code: 'duplicate_reference', detail, pointer: '/data/reference' }],
     members: {

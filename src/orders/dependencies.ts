@@ -5,7 +5,7 @@ import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { LiveOrderReader } from './background/live-order-reader';
 import type { WorkflowDispatcher } from './background/workflow-dispatcher';
 
-/** What the use cases stand on. Times in ms. */
+/** What the use cases depend on. Times in ms. */
 export interface OrderDependencies {
   db: Db;
   workflows: OrderWorkflows;
@@ -14,7 +14,7 @@ export interface OrderDependencies {
   rules: OrderRules;
   checkoutBaseUrl: string;
   expiresAfterMs: number | undefined;
-  /** When the sweep takes over from the API's own try to start an order. */
+  /** Until the sweep starts the workflow of a new order if the dispatcher has not. */
   sweepStartAfterMs: number;
   log: Logger;
 }

@@ -2,14 +2,14 @@ import type { ListedOrderBody } from '../contracts/order';
 import { toOrderBody } from '../contracts/order';
 import type { OrderListQuery } from '../contracts/requests';
 import { listOrders as findOrders } from '../db/list-orders';
-import { findOrder } from '../db/orders';
+import { findOrder } from '../db/find-orders';
 import type { OrderDependencies } from './dependencies';
 import type { Page } from './page';
 import { toPage, unknownCursor } from './page';
 
 /**
- * A seller's orders as Postgres has them, the newest first.
- * @throws Problem `invalid_request` where the cursor is no order of the seller's
+ * Lists a seller's orders from their rows, newest first.
+ * @throws Problem `invalid_request` if the cursor is not one of the seller's orders
  */
 export async function listOrders(
   { db, checkoutBaseUrl }: OrderDependencies,

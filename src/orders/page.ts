@@ -5,7 +5,7 @@ import type { Problem } from '../contracts/problem';
 /** One page of a list. */
 export interface Page<T> {
   items: T[];
-  /** Asks for the next page; null on the last one. */
+  /** Requests the next page; null on the last page. */
   nextCursor: string | null;
 }
 
@@ -14,12 +14,12 @@ export interface PageRequest {
   cursor?: string | undefined;
 }
 
-/** To a cursor that leads nowhere, as to one that is not even written as one: its reader must not take it for the end. */
+/** An unknown cursor is refused like a malformed one: an empty page would look like the end of the list. */
 export function unknownCursor(): Problem {
   return invalidRequest([{ code: 'invalid_format', detail: NO_CURSOR, parameter: 'cursor' }]);
 }
 
-/** @param rows one more than the page holds, where there is more */
+/** @param rows up to one more than `limit`: the additional row shows that there is a next page */
 export function toPage<T>(rows: T[], limit: number, cursorOf: (item: T) => string): Page<T> {
   const items = rows.slice(0, limit);
   const last = items.at(-1);

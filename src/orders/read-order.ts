@@ -1,14 +1,14 @@
-import type { StoredOrder } from '../db/orders';
-import { findOrder, findOrderByPayLink } from '../db/orders';
-import type { Order } from '../domain/order';
+import type { StoredOrder } from '../db/find-orders';
+import { findOrder, findOrderByPayLink } from '../db/find-orders';
+import { withState } from '../domain/order';
 import { isFinal } from '../domain/status';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from './dependencies';
 import { notFound } from './not-found';
 
 /**
- * The row of an order.
- * @param sellerId finds a seller's own orders only
+ * Reads the row of an order.
+ * @param sellerId if given, only this seller's order is found
  * @throws Problem `not_found`
  */
 export async function readStored(deps: OrderDependencies, orderId: string, sellerId?: string): Promise<StoredOrder> {
@@ -17,30 +17,8 @@ export async function readStored(deps: OrderDependencies, orderId: string, selle
   return stored;
 }
 
-export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { source: 'workflow' | 'snapshot' };
-
 /**
- * The order as it is now: by its workflow where that answers in time and is not behind the row, else by the row, which
- * is never behind what any caller was told.
- */
-export async function retrieveOrder(
-  deps: OrderDependencies,
-  orderId: string,
-  sellerId: string,
-): Promise<RetrievedOrder> {
-  return askWorkflow(deps, await readStored(deps, orderId, sellerId));
-}
-
-/**
- * The same for the checkout, which met the customer with a pay link.
- * @throws Problem `not_found`
- */
-export async function retrieveByPayLink(deps: OrderDependencies, payLinkId: string): Promise<RetrievedOrder> {
-  return askWorkflow(deps, await readByPayLink(deps, payLinkId));
-}
-
-/**
- * The row of the order that a pay link stands for.
+ * Reads the row of the order that a pay link leads to.
  * @throws Problem `not_found`
  */
 export async function readByPayLink(deps: OrderDependencies, payLinkId: string): Promise<StoredOrder> {
@@ -49,16 +27,35 @@ export async function readByPayLink(deps: OrderDependencies, payLinkId: string):
   return stored;
 }
 
-async function askWorkflow(
+export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { source: 'workflow' | 'snapshot' };
+
+/**
+ * Retrieves a seller's order as it is now: the facts from the row, the state from the workflow or the row, whichever
+ * has the higher version. The row is never behind an acknowledged change, so it answers if the workflow cannot.
+ * @throws Problem `not_found`
+ */
+export async function retrieveOrder(
   deps: OrderDependencies,
-  { order, attachments, started }: StoredOrder,
+  orderId: string,
+  sellerId: string,
 ): Promise<RetrievedOrder> {
-  const shown = isFinal(order.status) || !started ? undefined : await deps.liveOrders.read(order.id);
-  return isAtLeast(shown, order)
-    ? { order: shown, attachments, source: 'workflow' }
-    : { order, attachments, source: 'snapshot' };
+  return readLive(deps, await readStored(deps, orderId, sellerId));
 }
 
-function isAtLeast(shown: Order | undefined, row: Order): shown is Order {
-  return shown !== undefined && shown.version >= row.version;
+/**
+ * Retrieves the order that a pay link leads to, for the checkout.
+ * @throws Problem `not_found`
+ */
+export async function retrieveByPayLink(deps: OrderDependencies, payLinkId: string): Promise<RetrievedOrder> {
+  return readLive(deps, await readByPayLink(deps, payLinkId));
+}
+
+async function readLive(
+  { liveOrders }: OrderDependencies,
+  { order, attachments, started }: StoredOrder,
+): Promise<RetrievedOrder> {
+  const state = isFinal(order.status) || !started ? undefined : await liveOrders.read(order.id);
+  return state !== undefined && state.version >= order.version
+    ? { order: withState(order, state), attachments, source: 'workflow' }
+    : { order, attachments, source: 'snapshot' };
 }

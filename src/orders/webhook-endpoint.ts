@@ -6,7 +6,7 @@ import { rotateWebhookSecret } from '../db/sellers';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 
-/** Gives a seller a new signing secret; the older ones sign beside it for the overlap. */
+/** Creates a new signing secret for a seller. Older secrets continue to sign during the overlap. */
 export async function rotateSecret(db: Db, sellerId: string, overlapSeconds: number): Promise<RotatedSecretBody> {
   const secret = generateWebhookSecret();
   const until = await rotateWebhookSecret(db, sellerId, secret, overlapSeconds * 1000);
@@ -14,8 +14,8 @@ export async function rotateSecret(db: Db, sellerId: string, overlapSeconds: num
 }
 
 /**
- * Sends a seller a test webhook and tells how it went.
- * @throws Problem `service_unavailable` where no worker could make the attempt in time
+ * Sends a test webhook and returns the result of the attempt.
+ * @throws Problem `service_unavailable` if no worker could make the attempt in time
  */
 export async function testWebhook(deps: OrderDependencies, sellerId: string, url: string): Promise<WebhookTestResult> {
   const webhookId = randomUUID();

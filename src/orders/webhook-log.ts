@@ -1,10 +1,10 @@
 import type { WebhookState } from '../domain/webhook';
 import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log';
-import type { TimelineEntry } from '../db/timeline';
-import { readTimeline } from '../db/timeline';
-import type { LoggedWebhook } from '../db/webhook-log';
-import { findLoggedWebhook, listWebhooks as findWebhooks } from '../db/webhook-log';
-import { requestResends } from '../db/webhooks';
+import type { TimelineEntry } from '../db/read-timeline';
+import { readTimeline } from '../db/read-timeline';
+import type { LoggedWebhook } from '../db/logged-webhooks';
+import { findLoggedWebhook, listWebhooks as findWebhooks } from '../db/logged-webhooks';
+import { requestResends } from '../db/webhook-events';
 import type { OrderDependencies } from './dependencies';
 import type { Page, PageRequest } from './page';
 import { toPage, unknownCursor } from './page';
@@ -14,8 +14,8 @@ import { readStored } from './read-order';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 
 /**
- * A seller's webhooks, the newest first.
- * @throws Problem `invalid_request` where the cursor is no webhook of the seller's
+ * Lists a seller's webhooks, newest first.
+ * @throws Problem `invalid_request` if the cursor is not one of the seller's webhooks
  */
 export async function listWebhooks(
   { db }: OrderDependencies,
@@ -31,7 +31,7 @@ export async function listWebhooks(
 }
 
 /**
- * What happened to a seller's order, the oldest first.
+ * Retrieves the timeline of a seller's order, oldest entry first.
  * @throws Problem `not_found`
  */
 export async function retrieveTimeline(
@@ -46,8 +46,8 @@ export async function retrieveTimeline(
 }
 
 /**
- * Has a webhook sent once more, through its order's workflow.
- * @returns the webhook as it is before that
+ * Requests a resend of a webhook. The order's workflow sends it.
+ * @returns the webhook as it is before the resend
  * @throws Problem `not_found`
  */
 export async function resendWebhook(
@@ -75,7 +75,7 @@ export function toWebhookEventBody(webhook: LoggedWebhook): WebhookEventBody {
     attempts: webhook.attempts,
     created_at: webhook.createdAt.toISOString(),
     next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
-    resend_requested_at: webhook.resendAt?.toISOString() ?? null,
+    resend_requested_at: webhook.resendRequestedAt?.toISOString() ?? null,
   };
 }
 
@@ -100,7 +100,7 @@ export function toTimelineEntryBody({ at: date, change, webhook, attempt }: Time
       next_attempt_at: toIso(attempt.nextAttemptAt),
     };
   }
-  if (!change) throw new Error('an entry of the timeline is neither change nor attempt');
+  if (!change) throw new Error('a timeline entry is neither a change nor an attempt');
   const { version, event, from, to, actor, reason } = change;
   if (version === null) return { type: 'refusal', at, event, order_status: to, actor, reason };
   return {
@@ -121,7 +121,7 @@ export function toTimelineEntryBody({ at: date, change, webhook, attempt }: Time
   };
 }
 
-/** Postgres writes times into JSON in its own zone. */
+/** Postgres writes times into JSON in its own time zone. */
 function toIso(time: string | null): string | null {
   return time === null ? null : new Date(time).toISOString();
 }

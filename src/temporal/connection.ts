@@ -3,18 +3,16 @@ import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor }
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 
-export const ORDER_TASK_QUEUE = 'orders';
-
 /**
- * Where Temporal is: by the TEMPORAL_* variables or a profile, as `@temporalio/envconfig` reads them.
- * @param env instead of the process's own environment
+ * Reads where Temporal is from the TEMPORAL_* variables or a profile, as `@temporalio/envconfig` does.
+ * @param env used instead of the process's environment
  */
 export function temporalSettings(env?: Readonly<Record<string, string | undefined>>): ClientConnectConfig {
   const given = env && Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
   return loadClientConnectConfig(given && { overrideEnvVars: given as Record<string, string> });
 }
 
-/** The SDK's own tries again, but for its waits: up to 6 s, they would hold a call beyond its deadline. */
+/** The SDK's own retries, but with delays cut at the deadline: its delays of up to 6 s would exceed it. */
 const retryUntilDeadline: Interceptor = (options, nextCall) => {
   const retry = defaultGrpcRetryOptions();
   return makeGrpcRetryInterceptor({
@@ -24,7 +22,7 @@ const retryUntilDeadline: Interceptor = (options, nextCall) => {
   })(options, nextCall);
 };
 
-/** A client that connects at its first call, so that the API starts and creates orders while Temporal is down. */
+/** The client connects at its first call, so that the API starts and creates orders while Temporal is down. */
 export function createTemporalClient({ connectionOptions, namespace } = temporalSettings()): Client {
   return new Client({
     connection: Connection.lazy({ ...connectionOptions, interceptors: [retryUntilDeadline] }),

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client, WorkflowStartOptions } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import {
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
@@ -7,86 +7,74 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
-import { ApplicationFailure, TypedSearchAttributes } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import {
   BEHIND_ROW,
+  ORDER_TASK_QUEUE,
   REFUSED,
   applicationSubmittedSignal,
   cancelOrderUpdate,
   getOrderQuery,
-  orderReferenceKey,
-  orderStatusKey,
   reportProgressUpdate,
   resendWebhooksSignal,
-  sellerIdKey,
 } from '../../workflows/messages';
-import type { orderWorkflow } from '../../workflows/order';
-import type { webhookTestWorkflow } from '../../workflows/webhook-test';
+import type { orderWorkflow } from '../../workflows/order-workflow';
+import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import type { WebhookTestInput } from '../contracts/webhook';
-import { escapeMarkdown } from '../domain/markdown';
-import { formatPence } from '../domain/money';
-import type { ChangeRequest, Order, OrderHistory, VersionedRequest } from '../domain/order';
+import type { ChangeRequest, Order, OrderHistory, OrderState, VersionedRequest } from '../domain/order';
+import { toWorkflowHistory } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import { isFinal } from '../domain/status';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { ORDER_TASK_QUEUE } from './connection';
+import { resumeOptions, startOptions, workflowId } from './workflow-options';
 
-/** An update comes back with this where the run ended under it. */
-const ENDED_UNDER_UPDATE = 'AcceptedUpdateCompletedWorkflow';
-/** An attempt's 15 s with a wait for a free slot. */
+/** Failure type of an update whose run ended before it completed the update. */
+const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
+/** An attempt's 15 s and the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
 const MAX_TRIES = 4;
-/** A run that says it is over needs a moment to close. */
-const TRY_AGAIN_MS = 200;
+/** A run that is about to close takes a moment to do so. */
+const RETRY_DELAY_MS = 200;
 
-interface UpdateTry {
-  /** Whether to start a run where there is none. */
-  resume: boolean;
-  updateId: string;
-}
-
-/** The workflow refused the change; nothing was changed. */
+/** The workflow refused the change. Nothing changed. */
 export class ChangeRefused extends Error {
   constructor(
     message: string,
-    /** The status that the change met. */
+    /** The order's status, which does not allow the change. */
     readonly status: OrderStatus,
   ) {
     super(message);
   }
 }
 
+/** The client side of the order workflows. Each call has a deadline. */
 export interface OrderWorkflows {
-  /** The first start. Harmless where the workflow was started before, even if it has ended since. */
+  /** Starts an order's workflow for the first time. Harmless if it was started before, even if it has ended since. */
   start(history: OrderHistory): Promise<void>;
-  /** Makes sure that a workflow runs; a new run is given the id alone and reads the row itself. */
+  /** Makes sure that a workflow runs. */
   resume(order: Order): Promise<void>;
-  /** Has the workflow send the webhooks that are marked for it in Postgres, resuming it where none runs. */
+  /** Tells the workflow that resends are requested in Postgres. Resumes it if none runs. */
   resendWebhooks(order: Order): Promise<void>;
-  /** Has the workflow ask the lender for the decision that Postgres lacks, resuming it where none runs. */
+  /** Tells the workflow that an application is submitted in Postgres. Resumes it if none runs. */
   applicationSubmitted(order: Order): Promise<void>;
-  /** Has a worker send a test webhook; rejects where none could in time. */
+  /** Makes a worker send a test webhook. Rejects if no worker could do so in time. */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
-  /** Ends a run that is behind its row; `resume` follows it with one that reads the row. */
+  /** Terminates a run that is behind its row. */
   stop(orderId: string, reason: string): Promise<void>;
-  /** What the workflow shows; null while a resumed run reads the row. */
-  query(orderId: string, timeoutMs: number): Promise<Order | null>;
+  /** The state that the workflow holds; null while a resumed run reads the row. */
+  query(orderId: string, timeoutMs: number): Promise<OrderState | null>;
   /**
-   * Has the workflow make a change, resuming it where none runs.
-   * @param order as it was met: a repeat of a call that met the same version joins the first one
-   * @returns the order once the change is saved
-   * @throws ChangeRefused; anything else leaves the outcome unknown
+   * Makes the workflow change the order. Resumes it if none runs.
+   * @param order as it was read: a repeated call that read the same version joins the first one
+   * @returns the state once the change is saved
+   * @throws ChangeRefused; after any other error the outcome is unknown
    */
-  change(order: Order, request: ChangeRequest): Promise<Order>;
-  /** Resolves when the calls in flight have ended: one that tries again on a closed connection ends the process. */
+  change(order: Order, request: ChangeRequest): Promise<OrderState>;
+  /** Resolves when the calls in flight have ended. A call that retried on a closed connection would end the process. */
   drain(): Promise<void>;
 }
 
-export function workflowId(orderId: string): string {
-  return `order-${orderId}`;
-}
-
-/** The client side of the order workflow. Times in ms. */
+/** Times in ms. */
 export function createOrderWorkflows(
   client: Client,
   { startTimeoutMs, updateTimeoutMs }: { startTimeoutMs: number; updateTimeoutMs: number },
@@ -98,7 +86,7 @@ export function createOrderWorkflows(
     return calling;
   };
 
-  async function update(order: Order, request: ChangeRequest, { resume, updateId }: UpdateTry): Promise<Order> {
+  async function update(order: Order, request: ChangeRequest, updateId: string, resume: boolean): Promise<OrderState> {
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
     const args: [VersionedRequest] = [{ ...request, observedVersion: order.version }];
     const options = { updateId, args };
@@ -130,7 +118,7 @@ export function createOrderWorkflows(
           client.workflow.start<typeof orderWorkflow>('orderWorkflow', {
             ...startOptions(history.order),
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
-            args: [{ history }],
+            args: [{ history: toWorkflowHistory(history) }],
           }),
         );
       } catch (error) {
@@ -169,46 +157,24 @@ export function createOrderWorkflows(
 
     async change(order, request) {
       return within(updateTimeoutMs, async () => {
-        // A final order's workflow has most likely ended; any other's most likely runs.
+        // The workflow of a final order has most likely ended, any other most likely runs.
         let resume = isFinal(order.status);
         let updateId = `${request.event}:${order.version}`;
         for (let tries = 1; ; tries++) {
           try {
-            return await update(order, request, { resume, updateId });
+            return await update(order, request, updateId, resume);
           } catch (error) {
             throwIfRefused(error);
             if (!hasEnded(error) || tries === MAX_TRIES) throw error;
             resume = true;
-            // The server gives the outcome of an update also after the end of its run: another run needs another id.
+            // The server returns the outcome of an update even after its run has ended: the next run needs another id.
             updateId = `${request.event}:${order.version}:${tries}`;
-            await delay(TRY_AGAIN_MS);
+            await delay(RETRY_DELAY_MS);
           }
         }
       });
     },
   };
-}
-
-function startOptions(order: Order): Omit<WorkflowStartOptions<typeof orderWorkflow>, 'args'> & { workflowId: string } {
-  return {
-    taskQueue: ORDER_TASK_QUEUE,
-    workflowId: workflowId(order.id),
-    staticSummary: `${escapeMarkdown(order.sellerName)}: ${formatPence(order.amountPence)}, reference ${escapeMarkdown(order.reference)}`,
-    typedSearchAttributes: new TypedSearchAttributes([
-      { key: orderStatusKey, value: order.status },
-      { key: sellerIdKey, value: order.sellerId },
-      { key: orderReferenceKey, value: order.reference },
-    ]),
-  };
-}
-
-function resumeOptions(order: Order) {
-  return {
-    ...startOptions(order),
-    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    args: [{ orderId: order.id }] as [{ orderId: string }],
-  } as const;
 }
 
 function throwIfRefused(error: unknown): void {
@@ -217,11 +183,12 @@ function throwIfRefused(error: unknown): void {
   if (type === REFUSED) throw new ChangeRefused(message, details?.[0] as OrderStatus);
 }
 
+/** True if the workflow's run has ended, so that another run has to make the change. */
 function hasEnded(error: unknown): boolean {
   if (error instanceof WorkflowNotFoundError) return true;
   return (
     error instanceof WorkflowUpdateFailedError &&
     error.cause instanceof ApplicationFailure &&
-    (error.cause.type === ENDED_UNDER_UPDATE || error.cause.type === BEHIND_ROW)
+    (error.cause.type === RUN_ENDED || error.cause.type === BEHIND_ROW)
   );
 }

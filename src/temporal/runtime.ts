@@ -10,12 +10,12 @@ const LEVELS: Record<LogLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'> = 
   ERROR: 'error',
 };
 
-/** A warning of the SDK's; the worker that sends webhooks has none on purpose. */
+/** A warning of the SDK: the workers that only run activities have no workflows on purpose. */
 const NO_WORKFLOWS = 'No workflows registered';
 
 /**
- * The SDK's native part, one a process: its logs go to ours, its metrics to Prometheus.
- * @param metricsAddress `host:port` to serve metrics on
+ * Sets up the SDK's native part, once per process: its logs go to our logger, its metrics to Prometheus.
+ * @param metricsAddress `host:port` on which metrics are served; undefined for none
  */
 export function installTemporalRuntime(log: Logger, metricsAddress: string | undefined): void {
   Runtime.install({
@@ -26,7 +26,7 @@ export function installTemporalRuntime(log: Logger, metricsAddress: string | und
       logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) },
       ...(metricsAddress && { metrics: { prometheus: { bindAddress: metricsAddress } } }),
     },
-    // Stopping is the entry point's to do, in its order.
+    // The entry point stops the parts of the process in its own order.
     shutdownSignals: [],
   });
 }

@@ -8,7 +8,7 @@ const KEYWORD = temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWOR
 export const SEARCH_ATTRIBUTES = [orderStatusKey, sellerIdKey, orderReferenceKey].map(({ name }) => name);
 const RETENTION_DAYS = 30;
 
-/** Makes the namespace where it is missing; for a local server, a cluster's namespaces are its operators' business. */
+/** Creates the namespace if it is missing. For local servers: operators create the namespaces of a cluster. */
 export async function ensureNamespace(client: Client): Promise<void> {
   try {
     await client.workflowService.registerNamespace({
@@ -21,8 +21,8 @@ export async function ensureNamespace(client: Client): Promise<void> {
 }
 
 /**
- * Makes the search attributes that operators find orders by, where they are missing.
- * @throws where that is not allowed (Temporal Cloud): then they are made by hand
+ * Creates the missing search attributes by which operators find orders.
+ * @throws if the server does not allow it (Temporal Cloud): operators create them there
  */
 export async function ensureSearchAttributes(client: Client): Promise<void> {
   const { namespace } = client.options;
@@ -36,7 +36,7 @@ export async function ensureSearchAttributes(client: Client): Promise<void> {
       searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
     });
   } catch (error) {
-    // Two workers that start together: the other one made them.
+    // Another worker that starts at the same time has created them.
     if (!alreadyExists(error)) throw error;
   }
 }

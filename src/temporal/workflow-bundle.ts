@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-/** The workflows' code for the worker's sandbox, made once by `npm run build`. */
+/** The workflows' code for the worker's sandbox. `npm run build` creates it. */
 export const WORKFLOW_BUNDLE = path.join(packageRoot(__dirname), 'dist/workflow-bundle.js');
 
 async function bundle(): Promise<void> {

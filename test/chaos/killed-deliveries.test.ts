@@ -95,8 +95,8 @@ async function expectThrough(scene: Scene, order: string, plan: Plan): Promise<n
   }
 
   // Nothing is left to do, or to wait for.
-  const { rows } = await stack.db.query('select sweep_at, sending_until from orders where id = $1', [order]);
-  expect(rows).toEqual([{ sweep_at: null, sending_until: null }]);
+  const { rows } = await stack.db.query('select from order_work where order_id = $1', [order]);
+  expect(rows).toEqual([]);
 
   const duplicates = calls.length - events.reduce((sum, { attempts }) => sum + attempts, 0);
   if (order === victim && plan.moment.duplicates !== undefined) expect(duplicates).toBe(plan.moment.duplicates);

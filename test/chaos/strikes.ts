@@ -8,6 +8,7 @@ import type { Scene } from './scene';
 
 const SCHEDULED = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED;
 const LOCK_ORDER = 'select from orders where id = $1 for update';
+const LOCK_WORK = 'select from order_work where order_id = $1 for update';
 const LOCK_EVENT = 'select from webhook_event where order_id = $1 and sequence = $2 for update';
 
 export async function claimWaits({ stack: { db }, victim, report, kill }: Scene): Promise<void> {
@@ -18,7 +19,8 @@ export async function claimWaits({ stack: { db }, victim, report, kill }: Scene)
     // In the queue behind the save, so that it has the row before the claim comes for it.
     const claiming = inTransaction(db, async (next) => {
       await next.query(LOCK_ORDER, [victim]);
-      await waiting(db, 'sending_until', 1);
+      await next.query(LOCK_WORK, [victim]);
+      await waiting(db, 'delivery_lease_until', 1);
       await kill();
     });
     await waiting(db, 'for update', 2);
@@ -32,7 +34,10 @@ export async function claimed({ stack: { db }, victim, report, kill }: Scene): P
     await client.query('lock table webhook_secret');
     report(victim);
     await until(async () => {
-      const { rowCount } = await db.query('select from orders where id = $1 and sending_until is not null', [victim]);
+      const { rowCount } = await db.query(
+        'select from order_work where order_id = $1 and delivery_lease_until is not null',
+        [victim],
+      );
       return rowCount === 1;
     }, 'the lane is claimed');
     await kill();

@@ -6,7 +6,7 @@ import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
 import { waitingPage } from '../../src/checkout/pages/waiting';
-import { findOrder } from '../../src/db/orders';
+import { findOrder } from '../../src/db/find-orders';
 import { BUSINESS, newCustomer, startCheckout, statusOfOrder } from '../support/checkout';
 import { CHROMIUM, launchChromium } from '../support/chromium';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { digestOf } from '../../src/db/keys';
+import { digestOf } from '../../src/db/api-keys';
 import { createCheckoutKey, createSellerKey } from '../../src/db/sellers';
 import type { Whose } from './authorization-matrix';
 import type { Stack, TestSeller } from './stack';

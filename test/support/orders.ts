@@ -1,4 +1,4 @@
-import type { Order } from '../../src/domain/order';
+import type { WorkflowOrder } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
 import type { Stack } from './stack';
 import { until } from './until';
@@ -35,7 +35,7 @@ export async function statusOf(client: Stack['client'], id: string): Promise<str
     );
 }
 
-export function shownBy(client: Stack['client'], id: string): Promise<Order | null> {
+export function shownBy(client: Stack['client'], id: string): Promise<WorkflowOrder | null> {
   return client.workflow.getHandle(`order-${id}`).query(getOrderQuery);
 }
 
@@ -50,7 +50,7 @@ export interface Line {
 
 export async function timelineOf({ db }: Pick<Stack, 'db'>, id: string): Promise<Line[]> {
   const { rows } = await db.query<Line>(
-    'select version, event, from_status, to_status, actor, reason from order_timeline where order_id = $1 order by id',
+    'select version, event, from_status, to_status, actor, reason from order_timeline where order_id = $1 order by position',
     [id],
   );
   return rows;

@@ -167,8 +167,8 @@ test('settings are turned into what the code counts in', () => {
 });
 
 test('Postgres may be told as postgres:// or postgresql://', () => {
-  expect(loadConfig({ ...REQUIRED, DATABASE_URL: 'postgresql://db/orders' }).databaseUrl).toBe(
-    'postgresql://db/orders',
+  expect(loadConfig({ ...REQUIRED, DATABASE_URL: 'postgresql://db/find-orders' }).databaseUrl).toBe(
+    'postgresql://db/find-orders',
   );
 });
 

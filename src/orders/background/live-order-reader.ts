@@ -1,32 +1,33 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
-import type { Order } from '../../domain/order';
+import type { OrderState } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 
-const MISSES_BEFORE_BREAK = 5;
+const FAILURES_BEFORE_BREAK = 5;
 const BREAK_MS = 2000;
 
-/** Asks workflows what their orders are now, as long as they answer in time. */
+/** Reads orders through their workflows. */
 export interface LiveOrderReader {
-  /** The order as its workflow shows it; undefined where that can't be had within the budget. Never rejects. */
-  read(orderId: string): Promise<Order | undefined>;
+  /** The state that the order's workflow holds; undefined if it does not answer within the budget. Never rejects. */
+  read(orderId: string): Promise<OrderState | undefined>;
 }
 
 /**
- * @param budgetMs how long a reader waits for a workflow; while answers keep missing it, readers no longer wait at all,
- * but for one every 2 s that finds out whether the answers are back
+ * A circuit breaker stops readers from waiting for workflows that do not answer: after 5 failures in a row only one
+ * read every 2 s still tries.
+ * @param budgetMs how long one read waits for a workflow
  */
 export function createLiveOrderReader(workflows: OrderWorkflows, budgetMs: number): LiveOrderReader {
   const breaker = circuitBreaker(handleAll, {
     halfOpenAfter: BREAK_MS,
-    breaker: new ConsecutiveBreaker(MISSES_BEFORE_BREAK),
+    breaker: new ConsecutiveBreaker(FAILURES_BEFORE_BREAK),
   });
 
-  async function query(orderId: string): Promise<Order | null> {
+  async function query(orderId: string): Promise<OrderState | null> {
     try {
       return await workflows.query(orderId, budgetMs);
     } catch (error) {
-      // No workflow, or none yet, is an answer too.
+      // A missing workflow is an answer, not a failure of Temporal.
       if (error instanceof WorkflowNotFoundError) return null;
       throw error;
     }

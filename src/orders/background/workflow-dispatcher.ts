@@ -1,33 +1,34 @@
 import { BulkheadRejectedError, bulkhead } from 'cockatiel';
 import type { Logger } from 'pino';
-import { markRunning } from '../../db/sweep';
+import { markRunning } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 
-/** How many starts may wait behind those in flight; what goes beyond is the sweep's. */
-const QUEUE = 500;
+/** Calls that wait for a free slot. Calls beyond that are left to the sweep. */
+const MAX_WAITING = 500;
 
-/** How long the API tries to tell a workflow itself before the sweep does. */
+/** How long the dispatcher has to tell a workflow before the sweep does so. */
 export const SWEEP_AFTER_MS = 10_000;
 
-/** Starts the workflows of new orders behind the answer; what it cannot start, the sweep does. */
+/** Starts and signals workflows after the caller has been answered. The sweep takes over what fails. */
 export interface WorkflowDispatcher {
+  /** Starts the workflow of a new order. */
   start(history: OrderHistory): void;
-  /** Tells a workflow in the same way that it has webhooks to send once more. */
+  /** Tells a workflow that it has webhooks to resend. */
   resendWebhooks(order: Order): void;
-  /** And that it has the lender to ask for a decision. */
+  /** Tells a workflow that it has to ask the lender for a decision. */
   applicationSubmitted(order: Order): void;
-  /** Resolves when the starts in flight have ended; those still waiting are left to the sweep. */
+  /** Resolves when the calls in flight have ended. Calls that still wait are left to the sweep. */
   drain(): Promise<void>;
 }
 
-/** @param checkAfterMs until the sweep looks whether a started workflow still runs */
+/** @param checkAfterMs until the sweep checks whether a started workflow still runs */
 export function createWorkflowDispatcher(
   { db, workflows, log }: { db: Db; workflows: OrderWorkflows; log: Logger },
   { inFlight, checkAfterMs }: { inFlight: number; checkAfterMs: number },
 ): WorkflowDispatcher {
-  const limit = bulkhead(inFlight, QUEUE);
+  const limit = bulkhead(inFlight, MAX_WAITING);
   const running = new Set<Promise<void>>();
   let draining = false;
 
@@ -39,8 +40,8 @@ export function createWorkflowDispatcher(
         await markRunning(db, orderId, checkAfterMs);
       });
     } catch (error) {
-      const reason = error instanceof BulkheadRejectedError ? 'too many starts are waiting' : String(error);
-      log.warn({ order_id: orderId, reason }, 'workflow not reached; the sweep will');
+      const reason = error instanceof BulkheadRejectedError ? 'too many calls are waiting' : String(error);
+      log.warn({ order_id: orderId, reason }, 'the workflow was not reached: the sweep will retry');
     }
   }
 

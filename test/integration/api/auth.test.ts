@@ -1,4 +1,4 @@
-import { digestOf } from '../../../src/db/keys';
+import { digestOf } from '../../../src/db/api-keys';
 import { createSellerKey } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';

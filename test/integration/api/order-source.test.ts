@@ -51,7 +51,7 @@ describe('without a worker', () => {
     await stack.stopWorker();
     id = await openOrder(stack);
     await until(async () => {
-      const { rows } = await stack.db.query('select started from orders where id = $1', [id]);
+      const { rows } = await stack.db.query('select started from order_work where order_id = $1', [id]);
       return rows[0].started as boolean;
     }, 'the row knows of the start');
   });

@@ -3,15 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { loadConfig } from '../../../src/config';
 import type { ProblemBody } from '../../../src/contracts/problem';
-import { findOrder } from '../../../src/db/orders';
-import { saveOrder } from '../../../src/db/save-order';
+import { findOrder } from '../../../src/db/find-orders';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
 import { startServer } from '../../../src/server';
 import type { Answer } from '../../support/api';
 import { BASE, apiOf } from '../../support/api';
-import { go } from '../db/new-orders';
+import { go, saveHistory } from '../db/new-orders';
 import type { TestDatabase } from '../../support/database';
 import { createDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
@@ -142,7 +141,7 @@ describe('without Temporal', () => {
   async function orderAfter(...events: OrderEvent[]): Promise<string> {
     const { id } = (await api.create()).body.data;
     const history = go((await findOrder(database.db, id))!, ...events);
-    await saveOrder(database.db, history, { webhookBody: () => '', checkAfterMs: 60_000 });
+    await saveHistory(database.db, history, 60_000);
     return id;
   }
 

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { saveOrder } from '../../../src/db/save-order';
 import type { CliRun } from '../../support/cli';
 import { expectError, runCli } from '../../support/cli';
-import { go, insertedOrder } from '../db/new-orders';
+import { go, insertedOrder, saveHistory } from '../db/new-orders';
 import { isRunning, openOrder, shownBy, statusOf } from '../../support/orders';
 import { startReceiver } from '../../support/receiver';
 import type { Stack } from '../../support/stack';
@@ -72,7 +71,7 @@ test('orders that agree are no difference, whether they are open, ended or long 
     await until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the workflow has ended');
   }
   const forgotten = await insertedOrder(stack.db, { webhookUrl: null });
-  await saveOrder(stack.db, go(forgotten, 'failed'), { webhookBody: () => '', checkAfterMs: 1000 });
+  await saveHistory(stack.db, go(forgotten, 'failed'), 1000);
   expect(await reconcile()).toMatchObject({ code: 0, stdout: '5 compared, 0 differ\n', stderr: '' });
   const run = await reconcile('--json');
   expect(run.code).toBe(0);

@@ -110,7 +110,7 @@ describe('what cannot be done is told in a line, and ends with 1:', () => {
 
   test('a wrong setting, without its value', async () => {
     const run = await runCli(['seller', 'list'], {
-      DATABASE_URL: 'mysql://orders:hunter2@db/orders',
+      DATABASE_URL: 'mysql://orders:hunter2@db/find-orders',
       NODE_ENV: 'live',
     });
     expectError(run, 1, /NODE_ENV: .*; DATABASE_URL: must be a postgres:\/\/ URL/);

@@ -71,7 +71,7 @@ test('nothing is resent where one of the ids is none', async () => {
   const unknown = randomUUID();
   const run = await runCli(['webhooks', 'resend', id, unknown], { DATABASE_URL: stack.databaseUrl });
   expectError(run, 1, new RegExp(`there is no webhook ${unknown}; nothing is resent`));
-  const { rows } = await stack.db.query('select from webhook_event where resend_at is not null');
+  const { rows } = await stack.db.query('select from webhook_event where resend_requested_at is not null');
   expect(rows).toEqual([]);
 });
 

@@ -1,5 +1,4 @@
 import {
-  applicationWaits,
   choosePaymentTerm,
   purgeApplicantData,
   findApplication,
@@ -10,14 +9,13 @@ import {
 } from '../../../src/db/applications';
 import type { Db } from '../../../src/db/pool';
 import { inTransaction } from '../../../src/db/pool';
-import { saveOrder } from '../../../src/db/save-order';
-import { leaseDueOrders } from '../../../src/db/sweep';
+import { isApplicationPending, leaseDueOrders } from '../../../src/db/order-work';
 import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
 import type { TestDatabase } from '../../support/database';
 import { createDatabase, statementsWaiting } from '../../support/database';
 import { until } from '../../support/until';
-import { go, insertedOrder } from './new-orders';
+import { go, insertedOrder, saveHistory, sweptIn } from './new-orders';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',
@@ -36,14 +34,12 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const options = { webhookBody: () => '{}', checkAfterMs: 600_000 };
-
 /** The id of an order that `events` led through, with a way to pay chosen. */
 async function orderAfter(...events: OrderEvent[]): Promise<string> {
   const history = await insertedOrder(db);
   const { id } = history.order;
   await choosePaymentTerm(db, id, 'PAY_LATER');
-  if (events.length > 0) await saveOrder(db, go(history, ...events), options);
+  if (events.length > 0) await saveHistory(db, go(history, ...events));
   return id;
 }
 const count = async () => (await db.query('select from application')).rowCount;
@@ -87,15 +83,15 @@ test('the sweep takes up a submitted application until the order has moved on', 
   const { id } = history.order;
   await choosePaymentTerm(db, id, 'PAY_LATER');
   const pending = go(history, 'signup_started');
-  await saveOrder(db, pending, options);
-  expect(await applicationWaits(db, id)).toBe(false);
+  await saveHistory(db, pending);
+  expect(await isApplicationPending(db, id)).toBe(false);
   await submitApplication(db, id, 'PAY_LATER', APPLICANT, -1);
-  expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, applicationWaits: true }]);
+  expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, applicationPending: true }]);
   // A decision that was written down, but not saved with the order yet, is still to be asked for.
   await recordDecision(db, (await findApplication(db, id))!.id, { kind: 'declined', code: 'other' });
-  expect(await applicationWaits(db, id)).toBe(true);
-  await saveOrder(db, go(pending, 'declined'), options);
-  expect(await applicationWaits(db, id)).toBe(false);
+  expect(await isApplicationPending(db, id)).toBe(true);
+  await saveHistory(db, go(pending, 'declined'));
+  expect(await isApplicationPending(db, id)).toBe(false);
 });
 
 test.each<LenderDecision>([
@@ -122,15 +118,15 @@ test('the sweep takes up an agreement until the order is completed or gone anoth
   await recordAgreement(db, id, AGREED_AT, -1);
   expect((await findApplication(db, id))!.agreedAt).toBeNull();
   const approved = go(history, 'signup_started', 'approved');
-  await saveOrder(db, approved, options);
+  await saveHistory(db, approved);
   await recordAgreement(db, id, AGREED_AT, -1);
   expect((await findApplication(db, id))!.agreedAt).toEqual(AGREED_AT);
-  expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, agreementWaits: true }]);
+  expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, agreementPending: true }]);
   await recordAgreement(db, id, new Date(), -1);
   expect((await findApplication(db, id))!.agreedAt).toEqual(AGREED_AT);
-  await saveOrder(db, go(approved, 'cancel'), { ...options, checkAfterMs: -1 });
-  await db.query('update orders set sweep_at = now()');
-  expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, agreementWaits: false }]);
+  await saveHistory(db, go(approved, 'cancel'), -1);
+  await db.query('update order_work set sweep_at = now()');
+  expect(await leaseDueOrders(db, 10, 0)).toMatchObject([{ order: { id }, agreementPending: false }]);
 });
 
 test('what was agreed to is kept when what the customer told is deleted, once', async () => {
@@ -138,21 +134,23 @@ test('what was agreed to is kept when what the customer told is deleted, once', 
   const { id } = history.order;
   await choosePaymentTerm(db, id, 'PAY_LATER');
   const pending = go(history, 'signup_started');
-  await saveOrder(db, pending, options);
+  await saveHistory(db, pending);
   await submitApplication(db, id, 'PAY_LATER', APPLICANT, 0);
   const decision = { kind: 'approved', offer: { instalments: [], interestPence: 7 } } as const;
   await recordDecision(db, (await findApplication(db, id))!.id, decision);
   const approved = go(pending, 'approved');
-  await saveOrder(db, approved, options);
+  await saveHistory(db, approved);
   await recordAgreement(db, id, AGREED_AT, 0);
-  await saveOrder(db, go(approved, 'completed'), options);
+  await saveHistory(db, go(approved, 'completed'));
   await db.query("update application set created_at = now() - interval '40 days'");
   await db.query("update order_timeline set at = now() - interval '31 days'");
   const before = await findApplication(db, id);
   expect(await purgeApplicantData(db, 30 * DAY_MS, 3)).toBe(1);
   expect(await findApplication(db, id)).toEqual({ ...before, submitted: null });
-  const { rows } = await db.query('select business_name, company_number, email, monthly_turnover from application');
-  expect(rows).toEqual([{ business_name: null, company_number: null, email: null, monthly_turnover: null }]);
+  const { rows } = await db.query(
+    'select business_name, company_number, email, monthly_turnover_pence from application',
+  );
+  expect(rows).toEqual([{ business_name: null, company_number: null, email: null, monthly_turnover_pence: null }]);
   expect(await purgeApplicantData(db, 30 * DAY_MS, 3)).toBe(0);
 });
 
@@ -194,19 +192,17 @@ test.each([
     const { id } = history.order;
     await choosePaymentTerm(db, id, 'PAY_LATER');
     const open = go(history, ...events);
-    await saveOrder(db, open, options);
+    await saveHistory(db, open);
     let recording: Promise<unknown> | undefined;
     await inTransaction(db, async (client) => {
-      await client.query('select from orders where id = $1 for update', [id]);
+      await client.query('select from order_work where order_id = $1 for update', [id]);
       recording = record(id);
-      await until(async () => (await statementsWaiting(db, 'update orders set sweep_at')) === 1, 'it waits');
-      await client.query('update orders set status = $2, sweep_at = null where id = $1', [
-        id,
-        end === 'completed' ? 'SUCCESSFUL' : 'UNSUCCESSFUL',
-      ]);
+      await until(async () => (await statementsWaiting(db, 'update order_work set sweep_at')) === 1, 'it waits');
+      const status = end === 'completed' ? 'SUCCESSFUL' : 'UNSUCCESSFUL';
+      await client.query('update orders set status = $2 where id = $1', [id, status]);
+      await client.query('delete from order_work where order_id = $1', [id]);
     });
     await recording;
-    const { rows } = await db.query('select sweep_at from orders where id = $1', [id]);
-    expect(rows).toEqual([{ sweep_at: null }]);
+    expect(await sweptIn(db, id)).toBeNull();
   },
 );

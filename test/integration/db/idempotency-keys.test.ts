@@ -1,4 +1,4 @@
-import { insertOrder } from '../../../src/db/create-order';
+import { insertOrder } from '../../../src/db/insert-order';
 import { findIdempotencyKey, pruneIdempotencyKeys } from '../../../src/db/idempotency-keys';
 import type { Db } from '../../../src/db/pool';
 import type { TestDatabase } from '../../support/database';

@@ -8,9 +8,10 @@ let database: TestDatabase;
 beforeAll(async () => {
   database = await createDatabase();
   await insertedOrder(database.db);
-  await database.db.query(`insert into orders (id, seller_id, seller_name, amount, reference, allowed_payment_terms,
+  await database.db
+    .query(`insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms,
       redirect_url, pay_link_id, pricing, created_at, version, status)
-    select gen_random_uuid(), seller_id, seller_name, amount, 'order ' || n, allowed_payment_terms,
+    select gen_random_uuid(), seller_id, seller_name, amount_pence, 'order ' || n, allowed_payment_terms,
       redirect_url, gen_random_uuid(), pricing, created_at - n * interval '1 minute', version, status
     from orders, generate_series(1, 20000) n`);
   await database.db.query('analyze orders');

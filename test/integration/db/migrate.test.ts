@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { findApplication } from '../../../src/db/applications';
-import { listKeys, revokeKey } from '../../../src/db/keys';
+import { listKeys, revokeKey } from '../../../src/db/api-keys';
 import { migrate } from '../../../src/db/migrate';
 import { createPool } from '../../../src/db/pool';
 import { findCaller } from '../../../src/db/sellers';

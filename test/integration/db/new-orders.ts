@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import type { NewOrder } from '../../../src/db/create-order';
-import { insertOrder } from '../../../src/db/create-order';
+import type { NewOrder } from '../../../src/db/insert-order';
+import { insertOrder } from '../../../src/db/insert-order';
 import type { Db } from '../../../src/db/pool';
+import { findOrder } from '../../../src/db/find-orders';
+import { saveOrder } from '../../../src/db/save-order';
 import { insertSeller } from '../../../src/db/sellers';
+import type { PendingWebhook } from '../../../src/db/webhook-events';
+import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
 import type { ChangeRequest, Order, OrderHistory } from '../../../src/domain/order';
-import { created, decide } from '../../../src/domain/order';
+import { created, decide, toWorkflowHistory } from '../../../src/domain/order';
 import type { OrderEvent } from '../../../src/domain/status';
 import { ORDER, minute, request } from '../../unit/domain/histories';
 
@@ -44,4 +48,21 @@ export function go(history: OrderHistory, ...events: (OrderEvent | ChangeRequest
     if (decision.kind !== 'change') throw new Error(`${asked.event} is ${decision.kind} here`);
     return decision.next;
   }, history);
+}
+
+/** Saves a history as the order's workflow does. */
+export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 600_000): Promise<PendingWebhook[]> {
+  const stored = await findOrder(db, history.order.id);
+  const webhooks =
+    stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, 'https://checkout.example');
+  return saveOrder(db, toWorkflowHistory(history), webhooks, checkAfterMs);
+}
+
+/** Milliseconds until the sweep checks the order; null if it is settled. */
+export async function sweptIn(db: Db, orderId: string): Promise<number | null> {
+  const { rows } = await db.query<{ ms: number }>(
+    'select extract(epoch from sweep_at - now())::float * 1000 as ms from order_work where order_id = $1',
+    [orderId],
+  );
+  return rows[0]?.ms ?? null;
 }

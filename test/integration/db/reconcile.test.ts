@@ -1,9 +1,8 @@
-import type { OrderSelection } from '../../../src/db/reconcile';
-import { findOrderStates, orderStatesByPage } from '../../../src/db/reconcile';
-import { saveOrder } from '../../../src/db/save-order';
+import type { OrderSelection } from '../../../src/db/order-states';
+import { findOrderStates, orderStatesByPage } from '../../../src/db/order-states';
 import type { TestDatabase } from '../../support/database';
 import { createDatabase } from '../../support/database';
-import { go, insertedOrder } from './new-orders';
+import { go, insertedOrder, saveHistory } from './new-orders';
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -39,7 +38,7 @@ test('a row comes with what its workflow must agree with', async () => {
   const { db } = database;
   const before = await insertedOrder(db, { webhookUrl: 'https://shop.example/hook' });
   const after = go(before, 'signup_started', 'declined', 'cancel');
-  await saveOrder(db, after, { webhookBody: () => '{}', checkAfterMs: 1000 });
+  await saveHistory(db, after, 1000);
   expect(await findOrderStates(db, [before.order.id])).toEqual([
     {
       id: before.order.id,

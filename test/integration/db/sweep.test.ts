@@ -1,10 +1,9 @@
 import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
 import type { Db } from '../../../src/db/pool';
-import { saveOrder } from '../../../src/db/save-order';
-import { leaseDueOrders, markRunning, sweepSoon } from '../../../src/db/sweep';
+import { finishSettled, leaseDueOrders, markRunning, sweepSoon } from '../../../src/db/order-work';
 import type { TestDatabase } from '../../support/database';
 import { createDatabase } from '../../support/database';
-import { go, insertedOrder } from './new-orders';
+import { go, insertedOrder, saveHistory, sweptIn as sweptInMs } from './new-orders';
 
 let database: TestDatabase;
 let db: Db;
@@ -18,11 +17,8 @@ const inMs = (ms: number) => ({ sweepAfterMs: ms });
 const dueIds = async (limit = 10, leaseMs = 60_000) =>
   (await leaseDueOrders(db, limit, leaseMs)).map(({ order }) => order.id);
 const sweptIn = async (id: string) => {
-  const { rows } = await db.query<{ seconds: number | null }>(
-    'select extract(epoch from sweep_at - now())::float as seconds from orders where id = $1',
-    [id],
-  );
-  return rows[0]!.seconds;
+  const ms = await sweptInMs(db, id);
+  return ms === null ? null : ms / 1000;
 };
 
 test('hands out the orders that are due, as they are stored, and no others', async () => {
@@ -34,9 +30,10 @@ test('hands out the orders that are due, as they are stored, and no others', asy
       ...due,
       attachments: { source: null, metaData: null },
       started: false,
-      resendAsked: false,
-      applicationWaits: false,
-      agreementWaits: false,
+      settled: false,
+      resendPending: false,
+      applicationPending: false,
+      agreementPending: false,
     },
   ]);
 });
@@ -45,7 +42,7 @@ test('one whose customer has agreed meanwhile stays due, though its workflow is 
   const history = await insertedOrder(db);
   const { id } = history.order;
   await choosePaymentTerm(db, id, 'PAY_NOW');
-  await saveOrder(db, go(history, 'signup_started', 'approved'), { webhookBody: () => '{}', checkAfterMs: 600_000 });
+  await saveHistory(db, go(history, 'signup_started', 'approved'), 600_000);
   await recordAgreement(db, id, new Date(), 5000);
   await markRunning(db, id, 600_000);
   expect(await sweptIn(id)).toBeLessThan(6);
@@ -76,15 +73,30 @@ test('ten sweeps at once get every order, and none twice', async () => {
   expect(new Set(all).size).toBe(30);
 });
 
-test('skips an order that is being saved, and does not wait for it', async () => {
+test('a sweep does not wait for an order that another transaction is saving', async () => {
   const { order } = await insertedOrder(db, {}, inMs(-1000));
   const saver = await db.connect();
   await saver.query('begin');
   await saver.query('select from orders where id = $1 for update', [order.id]);
+  await saver.query('select from order_work where order_id = $1 for update', [order.id]);
   expect(await dueIds()).toEqual([]);
   await saver.query('rollback');
   saver.release();
   expect(await dueIds()).toEqual([order.id]);
+});
+
+test('an order that settled while it was scheduled is handed out as settled, and then forgotten', async () => {
+  const before = await insertedOrder(db, { webhookUrl: null }, inMs(-1000));
+  await db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [before.order.id]);
+  expect(await leaseDueOrders(db, 10, 60_000)).toMatchObject([{ settled: true }]);
+  await finishSettled(db, before.order.id);
+  expect(await sweptIn(before.order.id)).toBeNull();
+});
+
+test('an order that is not settled keeps its work', async () => {
+  const { order } = await insertedOrder(db, {}, inMs(60_000));
+  await finishSettled(db, order.id);
+  expect(await sweptIn(order.id)).not.toBeNull();
 });
 
 test.each([
@@ -96,13 +108,13 @@ test.each([
   const { order } = await insertedOrder(db, { createdAt }, inMs(-1000));
   await markRunning(db, order.id, 600_000);
   expect(Math.abs((await sweptIn(order.id))! - expected)).toBeLessThan(5);
-  const { rows } = await db.query('select started from orders where id = $1', [order.id]);
+  const { rows } = await db.query('select started from order_work where order_id = $1', [order.id]);
   expect(rows).toEqual([{ started: true }]);
 });
 
 test('leaves an order alone that was settled while its start was acknowledged', async () => {
   const before = await insertedOrder(db, { webhookUrl: null });
-  await saveOrder(db, go(before, 'failed'), { webhookBody: () => '', checkAfterMs: 1000 });
+  await saveHistory(db, go(before, 'failed'), 1000);
   await markRunning(db, before.order.id, 600_000);
   expect(await sweptIn(before.order.id)).toBeNull();
 });
@@ -116,7 +128,7 @@ test('looks soon after an order whose workflow is about to stop', async () => {
 test('leaves a settled order alone that somebody wants looked after, and not one with a webhook to send', async () => {
   const sweptAfter = async (webhookUrl: string | null) => {
     const before = await insertedOrder(db, { webhookUrl });
-    await saveOrder(db, go(before, 'failed'), { webhookBody: () => '{}', checkAfterMs: 60_000 });
+    await saveHistory(db, go(before, 'failed'), 60_000);
     await sweepSoon(db, before.order.id);
     return sweptIn(before.order.id);
   };

@@ -1,17 +1,12 @@
 import type { Db } from '../../../src/db/pool';
-import { saveOrder } from '../../../src/db/save-order';
-import type { AttemptRecord } from '../../../src/db/webhooks';
-import {
-  claimAttempt,
-  exhaustWebhook,
-  findPendingWebhooks,
-  findWebhookEvent,
-  recordAttempt,
-} from '../../../src/db/webhooks';
+import { leaseDelivery } from '../../../src/db/order-work';
+import type { AttemptRecord } from '../../../src/db/webhook-attempts';
+import { exhaustWebhook, recordAttempt } from '../../../src/db/webhook-attempts';
+import { findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
 import type { OrderEvent } from '../../../src/domain/status';
 import type { TestDatabase } from '../../support/database';
 import { createDatabase } from '../../support/database';
-import { go, insertedOrder } from './new-orders';
+import { go, insertedOrder, saveHistory, sweptIn } from './new-orders';
 
 let database: TestDatabase;
 let db: Db;
@@ -24,10 +19,7 @@ afterAll(() => database.drop());
 /** An order that went through these events, and the ids of its webhooks. */
 async function orderWith(...events: OrderEvent[]) {
   const history = go(await insertedOrder(db), ...events);
-  const pending = await saveOrder(db, history, {
-    webhookBody: (_, sequence) => `body ${sequence}`,
-    checkAfterMs: 60_000,
-  });
+  const pending = await saveHistory(db, history, 60_000);
   return { order: history.order, ids: pending.map(({ id }) => id) };
 }
 
@@ -48,20 +40,19 @@ const attempt = (eventId: string, rest: Partial<AttemptRecord> = {}): AttemptRec
   ...rest,
 });
 const delivered = { status: 200, error: null, state: 'delivered', nextAttemptAt: null } as const;
-const isSwept = async (id: string) =>
-  (await db.query('select from orders where id = $1 and sweep_at is not null', [id])).rowCount === 1;
+const isSwept = async (id: string) => (await sweptIn(db, id)) !== null;
 
 test('an attempt is told where its event goes, what it says, and how it stands', async () => {
   const { order, ids } = await orderWith('signup_started');
   expect(await findWebhookEvent(db, ids[0]!)).toEqual({
     id: ids[0],
     url: order.webhookUrl,
-    body: 'body 1',
+    body: expect.stringContaining('"sequence":1'),
     sellerId: order.sellerId,
     state: 'pending',
     attempts: 0,
     nextAttemptAt: null,
-    resendAsked: false,
+    resendRequested: false,
   });
   expect(await findWebhookEvent(db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });
@@ -140,26 +131,26 @@ test('an endpoint that is gone ends all that its order still has to send, and on
 describe('a claim to make an attempt', () => {
   test('is had by one, until the attempt is written', async () => {
     const { ids } = await orderWith('signup_started', 'approved');
-    const claims = await Promise.all(Array.from({ length: 10 }, () => claimAttempt(db, ids[0]!, 1, 60_000)));
+    const claims = await Promise.all(Array.from({ length: 10 }, () => leaseDelivery(db, ids[0]!, 1, 60_000)));
     expect(claims.filter(Boolean)).toHaveLength(1);
-    expect(await claimAttempt(db, ids[1]!, 1, 60_000)).toBe(false);
+    expect(await leaseDelivery(db, ids[1]!, 1, 60_000)).toBe(false);
     await recordAttempt(db, attempt(ids[0]!));
-    expect(await claimAttempt(db, ids[0]!, 2, 60_000)).toBe(true);
+    expect(await leaseDelivery(db, ids[0]!, 2, 60_000)).toBe(true);
   });
 
   test('lapses', async () => {
     const { ids } = await orderWith('signup_started');
-    expect(await claimAttempt(db, ids[0]!, 1, 100)).toBe(true);
+    expect(await leaseDelivery(db, ids[0]!, 1, 100)).toBe(true);
     await new Promise((resolve) => setTimeout(resolve, 150));
-    expect(await claimAttempt(db, ids[0]!, 1, 100)).toBe(true);
+    expect(await leaseDelivery(db, ids[0]!, 1, 100)).toBe(true);
   });
 
   test('is not had to an attempt that was made, or to an event that is settled', async () => {
     const { ids } = await orderWith('signup_started');
     await recordAttempt(db, attempt(ids[0]!));
-    expect(await claimAttempt(db, ids[0]!, 1, 60_000)).toBe(false);
+    expect(await leaseDelivery(db, ids[0]!, 1, 60_000)).toBe(false);
     await recordAttempt(db, attempt(ids[0]!, { ...delivered, step: 2 }));
-    expect(await claimAttempt(db, ids[0]!, 3, 60_000)).toBe(false);
+    expect(await leaseDelivery(db, ids[0]!, 3, 60_000)).toBe(false);
   });
 });
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { revokeKey } from '../../../src/db/keys';
+import { revokeKey } from '../../../src/db/api-keys';
 import { liveWebhookSecrets, rotateWebhookSecret } from '../../../src/db/sellers';
 import { demoSeller, writeEnv } from '../../../tools/local-stack/demo';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';

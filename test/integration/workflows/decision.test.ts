@@ -3,7 +3,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createActivities } from '../../../activities/index';
 import { findApplication, recordDecision } from '../../../src/db/applications';
-import { findOrder } from '../../../src/db/orders';
+import { findOrder } from '../../../src/db/find-orders';
 import type { Lender } from '../../../src/lender/lender';
 import { BUSINESS, applied, customerAt, startCheckout } from '../../support/checkout';
 import { isRunning, openOrder, statusOf, timelineOf } from '../../support/orders';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
-import { findOrder } from '../../../src/db/orders';
+import { findOrder } from '../../../src/db/find-orders';
 import { inTransaction } from '../../../src/db/pool';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
 import {
@@ -254,7 +254,8 @@ async function forgetChanges(id: string): Promise<void> {
     await client.query(`delete from webhook_attempt where event_id in (${events})`, [id]);
     await client.query('delete from webhook_event where order_id = $1', [id]);
     await client.query('delete from order_timeline where order_id = $1 and version > 1', [id]);
-    await client.query("update orders set version = 1, status = 'CREATED', sending_until = null where id = $1", [id]);
+    await client.query("update orders set version = 1, status = 'CREATED' where id = $1", [id]);
+    await client.query('update order_work set delivery_lease_until = null where order_id = $1', [id]);
   });
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { requestResends } from '../../../src/db/webhooks';
+import { requestResends } from '../../../src/db/webhook-events';
 import { BASE } from '../../support/api';
 import { openOrder, runsOf, statusOf } from '../../support/orders';
 import type { Receiver } from '../../support/receiver';
@@ -33,7 +33,7 @@ interface Event {
 
 async function eventsOf(orderId: string): Promise<Event[]> {
   const { rows } = await stack.db.query<Event>(
-    `select id, sequence, state, attempts, next_attempt_at as next, resend_at as resend
+    `select id, sequence, state, attempts, next_attempt_at as next, resend_requested_at as resend
      from webhook_event where order_id = $1 order by sequence`,
     [orderId],
   );
@@ -109,7 +109,10 @@ test('a delivered webhook of an order whose workflow has ended comes once more, 
   expect((await eventsOf(id))[0]!.state).toBe('delivered');
   await until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'it ended again');
   expect(await runsOf(stack, id)).toHaveLength(2);
-  const { rowCount } = await stack.db.query('select from orders where id = $1 and sweep_at is null', [id]);
+  const { rowCount } = await stack.db.query(
+    'select from orders o where id = $1 and not exists (select from order_work where order_id = o.id)',
+    [id],
+  );
   expect(rowCount).toBe(1);
 });
 

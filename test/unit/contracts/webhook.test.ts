@@ -1,11 +1,15 @@
 import { toOrderBody } from '../../../src/contracts/order';
 import { orderStatusChangedSchema, toOrderStatusChanged } from '../../../src/contracts/webhook';
-import { orderAt } from '../../../src/domain/order';
+import { stateAfter, withState } from '../../../src/domain/order';
 import { IN_STATUS, after, minute } from '../domain/histories';
 
 const bodyOf = (history: ReturnType<typeof after>, index: number, sequence: number) => {
   const change = history.changes[index]!;
-  const order = toOrderBody(orderAt(history, change), { source: null, metaData: null }, 'https://checkout.example');
+  const order = toOrderBody(
+    withState(history.order, stateAfter(history, change)),
+    { source: null, metaData: null },
+    'https://checkout.example',
+  );
   return toOrderStatusChanged(change, order, sequence);
 };
 

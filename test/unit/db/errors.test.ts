@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { isDatabaseUnavailable, isLockTimeout, violatedConstraint } from '../../../src/db/errors';
+import { isDatabaseUnavailable, isLockTimeout, violatedConstraint } from '../../../src/db/database-errors';
 
 function databaseError(code: string, constraint?: string): Error {
   return Object.assign(new pg.DatabaseError('message', 7, 'error'), { code, constraint });

@@ -1,10 +1,19 @@
-import type { OrderHistory } from '../../../src/domain/order';
-import { created, decide, isStatusChange, classifyEvent, orderAt, sequenceOf } from '../../../src/domain/order';
+import type { ChangeRequest, OrderHistory } from '../../../src/domain/order';
+import {
+  created,
+  decide,
+  isStatusChange,
+  classifyEvent,
+  stateAfter,
+  sequenceOf,
+  toWorkflowHistory,
+  withState,
+} from '../../../src/domain/order';
 import { ORDER_STATUSES } from '../../../src/domain/status';
 import { CREATED_AT, IN_STATUS, ORDER, after, minute, request } from './histories';
 
 /** What `decide` makes of it, where it makes a change. */
-function changed(...[history, asked, now]: Parameters<typeof decide>): OrderHistory {
+function changed(history: OrderHistory, asked: ChangeRequest, now: string): OrderHistory {
   const decision = decide(history, asked, now);
   if (decision.kind !== 'change') throw new Error(`expected a change, not ${decision.kind}`);
   return decision.next;
@@ -148,21 +157,33 @@ describe('what sellers hear of', () => {
   });
 });
 
+describe('the history that enters Temporal', () => {
+  test('carries the state, the changes and what operators see, but no pay link, URL, pricing or seller id', () => {
+    const history = after('signup_started');
+    const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = history.order;
+    expect(toWorkflowHistory(history)).toEqual({
+      order: { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt },
+      changes: history.changes,
+    });
+  });
+});
+
 describe('the order as a change left it', () => {
   const history = after('signup_started', 'declined', 'cancel');
 
   test('has the status and the version of that change', () => {
-    expect(history.changes.map((change) => orderAt(history, change))).toEqual([
-      { ...history.order, version: 1, status: 'CREATED', cancelledAt: null },
-      { ...history.order, version: 2, status: 'PENDING', cancelledAt: null },
-      { ...history.order, version: 3, status: 'UNSUCCESSFUL', cancelledAt: null },
-      { ...history.order, version: 4, status: 'UNSUCCESSFUL', cancelledAt: minute(3) },
+    const { expiresAt } = history.order;
+    expect(history.changes.map((change) => stateAfter(history, change))).toEqual([
+      { expiresAt, version: 1, status: 'CREATED', cancelledAt: null },
+      { expiresAt, version: 2, status: 'PENDING', cancelledAt: null },
+      { expiresAt, version: 3, status: 'UNSUCCESSFUL', cancelledAt: null },
+      { expiresAt, version: 4, status: 'UNSUCCESSFUL', cancelledAt: minute(3) },
     ]);
   });
 
   test('is the order itself for its last change', () => {
     for (const one of [history, ...Object.values(IN_STATUS)]) {
-      expect(orderAt(one, one.changes.at(-1)!)).toEqual(one.order);
+      expect(withState(one.order, stateAfter(one, one.changes.at(-1)!))).toEqual(one.order);
     }
   });
 });

@@ -1,9 +1,9 @@
 import type { Attachments, OrderHistory } from '../domain/order';
 import type { CreatedOrderBody } from '../contracts/order';
-import { penceToPounds } from '../domain/money';
+import { addNewOrders } from './order-work';
 import type { Db } from './pool';
 
-/** A claim on an Idempotency-Key: what it stands for and what it answers from now on. */
+/** A claim on an Idempotency-Key: the request that it belongs to, and the response that a repeat gets. */
 export interface IdempotencyClaim {
   key: string;
   requestDigest: Buffer;
@@ -12,16 +12,16 @@ export interface IdempotencyClaim {
 
 export interface NewOrder extends OrderHistory {
   attachments: Attachments;
-  /** ms until the sweep may start the workflow: once the API's own try is over. By the clock that the sweep goes by. */
+  /** Milliseconds until the sweep may start the workflow: longer than the API itself tries to. */
   sweepAfterMs: number;
   idempotency: IdempotencyClaim | undefined;
 }
 
 /**
- * Writes the order, its first timeline line and the claim on its Idempotency-Key in one statement, thus all or nothing.
- * A second request with the same key waits here, on the key's index, for the first one to commit.
- * @returns false where the key is claimed already
- * @throws a unique violation of `orders_reference` where the seller's reference is taken
+ * Inserts the order, its first timeline entry and the claim on its Idempotency-Key in one statement: all or nothing.
+ * A second request with the same key waits here, on the key's index, until the first one commits.
+ * @returns false if the key is claimed already
+ * @throws a unique violation of `orders_reference` if another order holds the seller's reference
  */
 export async function insertOrder(
   db: Db,
@@ -33,11 +33,13 @@ export async function insertOrder(
        select $2, $18, $19, $1, $20 where $18::text is not null
        on conflict do nothing returning key
      ), new_order as (
-       insert into orders (id, seller_id, seller_name, amount, reference, allowed_payment_terms, redirect_url, webhook_url,
-         pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, sweep_at)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, now() + $17 * interval '1 ms'
+       insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url, webhook_url,
+         pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
        where $18::text is null or exists (select from claim)
        returning id
+     ), work as (
+       ${addNewOrders('new_order', '$17')}
      )
      insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
      select id, $15, 'created', null, $16, $21, null, $13 from new_order`,
@@ -45,7 +47,7 @@ export async function insertOrder(
       order.id,
       order.sellerId,
       order.sellerName,
-      penceToPounds(order.amountPence).toFixed(2),
+      order.amountPence,
       order.reference,
       order.allowedPaymentTerms,
       order.redirectUrl,

@@ -12,12 +12,12 @@ export interface LoggedWebhook {
   attempts: number;
   createdAt: Date;
   nextAttemptAt: Date | null;
-  resendAt: Date | null;
+  resendRequestedAt: Date | null;
 }
 
 const COLUMNS = `e.id, e.order_id as "orderId", o.reference, e.sequence, e.state,
   (select count(*)::integer from webhook_attempt a where a.event_id = e.id) as attempts, e.created_at as "createdAt",
-  e.next_attempt_at as "nextAttemptAt", e.resend_at as "resendAt"`;
+  e.next_attempt_at as "nextAttemptAt", e.resend_requested_at as "resendRequestedAt"`;
 
 export interface WebhookFilter {
   sellerId?: string | undefined;

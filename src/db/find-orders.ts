@@ -5,11 +5,11 @@ import type { DbClient } from './pool';
 /** An order as Postgres holds it. */
 export interface StoredOrder extends OrderHistory {
   attachments: Attachments;
-  /** Whether its workflow was ever started. */
+  /** True once its workflow has been started. */
   started: boolean;
 }
 
-interface OrderRow {
+export interface OrderRow {
   id: string;
   seller_id: string;
   seller_name: string;
@@ -31,14 +31,19 @@ interface OrderRow {
   changes: (Omit<OrderChange, 'at'> & { at: string })[];
 }
 
-const CHANGES = `(
+/** SQL: the changes of an order `o`, oldest first. */
+export const CHANGES = `(
   select coalesce(json_agg(json_build_object('version', t.version, 'event', t.event, 'from', t.from_status,
     'to', t.to_status, 'actor', t.actor, 'reason', t.reason, 'at', t.at) order by t.version), '[]')
   from order_timeline t where t.order_id = o.id and t.version is not null)`;
 
-export const ORDER_COLUMNS = `o.id, o.seller_id, o.seller_name, (o.amount * 100)::bigint as amount_pence, o.reference,
-  o.allowed_payment_terms, o.redirect_url, o.webhook_url, o.pay_link_id, o.pricing, o.source, o.meta_data,
-  o.created_at, o.expires_at, o.version, o.status, o.cancelled_at, o.started, ${CHANGES} as changes`;
+/** SQL, of an order `o`. The workflow of a settled order, which has no row in `order_work`, has been started. */
+export const STARTED = 'coalesce((select w.started from order_work w where w.order_id = o.id), true)';
+
+/** SQL: the columns of `OrderRow`, of an order `o`. */
+export const ORDER_COLUMNS = `o.id, o.seller_id, o.seller_name, o.amount_pence, o.reference, o.allowed_payment_terms,
+  o.redirect_url, o.webhook_url, o.pay_link_id, o.pricing, o.source, o.meta_data, o.created_at, o.expires_at, o.version,
+  o.status, o.cancelled_at, ${STARTED} as started, ${CHANGES} as changes`;
 
 export function toStoredOrder(row: OrderRow): StoredOrder {
   return {
@@ -59,13 +64,18 @@ export function toStoredOrder(row: OrderRow): StoredOrder {
       status: row.status,
       cancelledAt: row.cancelled_at?.toISOString() ?? null,
     },
-    changes: row.changes.map((change) => ({ ...change, at: new Date(change.at).toISOString() })),
+    changes: toChanges(row.changes),
     attachments: { source: row.source, metaData: row.meta_data },
     started: row.started,
   };
 }
 
-/** @param sellerId finds the order only if it is this seller's */
+/** Postgres writes times into JSON in its own time zone. */
+export function toChanges(changes: OrderRow['changes']): OrderChange[] {
+  return changes.map((change) => ({ ...change, at: new Date(change.at).toISOString() }));
+}
+
+/** @param sellerId if given, only this seller's order is found */
 export async function findOrder(db: DbClient, orderId: string, sellerId?: string): Promise<StoredOrder | undefined> {
   const { rows } = await db.query<OrderRow>(
     `select ${ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
@@ -74,7 +84,6 @@ export async function findOrder(db: DbClient, orderId: string, sellerId?: string
   return rows[0] && toStoredOrder(rows[0]);
 }
 
-/** The order whose customer has this link. */
 export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promise<StoredOrder | undefined> {
   const { rows } = await db.query<OrderRow>(`select ${ORDER_COLUMNS} from orders o where o.pay_link_id = $1`, [
     payLinkId,
@@ -82,14 +91,14 @@ export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promi
   return rows[0] && toStoredOrder(rows[0]);
 }
 
-/** The order that holds a reference of a seller's: one that is not UNSUCCESSFUL. */
+/** Finds the order that holds a seller's reference: the one that is not UNSUCCESSFUL. */
 export async function findOrderByReference(
   db: DbClient,
   sellerId: string,
   reference: string,
 ): Promise<Pick<Order, 'id' | 'payLinkId' | 'status' | 'amountPence'> | undefined> {
   const { rows } = await db.query<Pick<OrderRow, 'id' | 'pay_link_id' | 'status' | 'amount_pence'>>(
-    `select id, pay_link_id, status, (amount * 100)::bigint as amount_pence from orders
+    `select id, pay_link_id, status, amount_pence from orders
      where seller_id = $1 and reference = $2 and status <> 'UNSUCCESSFUL'`,
     [sellerId, reference],
   );
@@ -97,5 +106,3 @@ export async function findOrderByReference(
   const { id, pay_link_id: payLinkId, status, amount_pence } = rows[0];
   return { id, payLinkId, status, amountPence: Number(amount_pence) };
 }
-
-export type { OrderRow };

@@ -1,4 +1,5 @@
 import type { OrderStatus } from '../domain/status';
+import { STARTED } from './find-orders';
 import type { DbClient } from './pool';
 
 /** What of a row its workflow must agree with. */
@@ -15,7 +16,7 @@ export interface OrderState {
 }
 
 const STATE_COLUMNS = `o.id, o.seller_id as "sellerId", o.version, o.status, o.cancelled_at as "cancelledAt",
-  o.created_at as "createdAt", o.started,
+  o.created_at as "createdAt", ${STARTED} as started,
   (select count(*)::integer from webhook_event e where e.order_id = o.id and e.state = 'pending') as "pendingWebhooks"`;
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';

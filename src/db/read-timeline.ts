@@ -51,12 +51,12 @@ export async function readTimeline(
   limit: number,
 ): Promise<TimelineEntry[]> {
   const { rows } = await db.query<TimelineEntry>(
-    `select t.id as position, t.at, null as attempt, ${WEBHOOK} as webhook, json_build_object('version', t.version,
+    `select t.position, t.at, null as attempt, ${WEBHOOK} as webhook, json_build_object('version', t.version,
          'event', t.event, 'from', t.from_status, 'to', t.to_status, 'actor', t.actor, 'reason', t.reason) as change
      from order_timeline t left join webhook_event e on e.order_id = t.order_id and t.version is not null
        and t.from_status <> t.to_status and e.sequence = (select count(*) from order_timeline before
          where before.order_id = t.order_id and before.from_status <> before.to_status and before.version <= t.version)
-     where t.order_id = $1 and t.id > $2
+     where t.order_id = $1 and t.position > $2
      union all
      select a.position, a.at, json_build_object('attempt', a.attempt, 'step', a.step, 'status', a.status,
          'error', a.error, 'errorDetail', a.error_detail, 'address', a.address, 'durationMs', a.duration_ms,

@@ -3,11 +3,11 @@ import type { Activities, WebhookTestAttempt } from '../activities';
 import type { WebhookTestInput } from '../src/contracts/webhook';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
-/** One attempt by the workers that send all webhooks, so that it comes from their addresses and by their rules. */
+/** Sends one test webhook from the workers that send all webhooks, so that the same addresses and rules apply. */
 export async function webhookTestWorkflow(input: WebhookTestInput): Promise<WebhookTestAttempt> {
   const { sendTestWebhook } = proxyActivities<Activities>({
     taskQueue: WEBHOOK_TASK_QUEUE,
-    // The caller waits for it.
+    // The API's caller waits for it.
     scheduleToCloseTimeout: '25 seconds',
     startToCloseTimeout: '20 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '2 seconds' },

@@ -1,0 +1,77 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
+import { findOrder } from '../src/db/find-orders';
+import type { Db } from '../src/db/pool';
+import type { LenderDecision } from '../src/domain/application';
+import type { Lender, LenderAnswer, LenderApplication } from '../src/lender/lender';
+import { LenderUnavailable } from '../src/lender/lender';
+
+/** The part of the lender's answer that enters history: nothing about the customer. */
+export type LenderResponse =
+  | { kind: 'decided'; event: LenderDecision['kind']; reason: string | null }
+  | { kind: 'referred'; askAgainMs: number }
+  | { kind: 'nothing' };
+
+/** The reasons that sellers see. Why the lender declined stays between the lender and its customer. */
+const REASONS = {
+  approved: null,
+  declined: 'declined by the lender',
+  failed: 'the lender could not process the application',
+} as const;
+
+/** Shorter than the activity's own timeout, so that a lender that hangs is reported as the cause. */
+const TIMEOUT_MS = 25_000;
+
+export interface LenderActivityOptions {
+  db: Db;
+  /** Decides on the applications of the hosted checkout; undefined if none is configured. */
+  lender: Lender | undefined;
+}
+
+export function createLenderActivities({ db, lender }: LenderActivityOptions) {
+  return {
+    /**
+     * Asks the lender once for its decision on an order's application. A decision that an earlier run recorded stands.
+     * @throws a retryable failure if the lender is unavailable
+     */
+    async askLender(orderId: string): Promise<LenderResponse> {
+      const application = await findApplication(db, orderId);
+      const stored = await findOrder(db, orderId);
+      if (!stored || !application?.submitted) return { kind: 'nothing' };
+      if (application.decision) return decided(application.decision);
+      const { id, paymentTerm, submitted } = application;
+      const { amountPence, pricing } = stored.order;
+      const { applicant, at: submittedAt } = submitted;
+      const answer = await ask(lender, { id, orderId, amountPence, paymentTerm, pricing, applicant, submittedAt });
+      if (answer.kind === 'referred') {
+        await recordReferral(db, id);
+        return { kind: 'referred', askAgainMs: answer.askAgainMs };
+      }
+      await recordDecision(db, id, answer);
+      // If two runs asked at once, the decision that was recorded first counts.
+      const { decision } = (await findApplication(db, orderId)) ?? {};
+      return decided(decision ?? answer);
+    },
+  };
+}
+
+function decided({ kind }: LenderDecision): LenderResponse {
+  return { kind: 'decided', event: kind, reason: REASONS[kind] };
+}
+
+async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {
+  if (!lender) throw unavailable('no lender is configured: set CHECKOUT_LENDER');
+  const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), Context.current().cancellationSignal]);
+  try {
+    return await lender.decide(application, signal);
+  } catch (error) {
+    if (error instanceof LenderUnavailable) throw unavailable(error.message);
+    // The message of an adapter's own error may quote personal data, so only its class is kept.
+    throw unavailable(`the lender's adapter failed: ${error instanceof Error ? error.name : typeof error}`);
+  }
+}
+
+/** Without the cause, whose text would be kept in history. */
+function unavailable(message: string): ApplicationFailure {
+  return ApplicationFailure.retryable(message, 'LenderUnavailable');
+}

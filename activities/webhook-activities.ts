@@ -1,0 +1,69 @@
+import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
+import type { WebhookTestInput } from '../src/contracts/webhook';
+import { exhaustWebhook } from '../src/db/webhook-attempts';
+import type { EventState, Resend } from '../src/db/webhook-events';
+import { findResends } from '../src/db/webhook-events';
+import { yieldsToNext } from '../src/domain/retry-schedule';
+import type { WebhookState } from '../src/domain/webhook';
+import type { WebhookTestAttempt } from '../src/webhooks/attempt';
+import type { DeliveryOptions, ScheduledAttempt } from '../src/webhooks/deliver';
+import { DeliveryBusy, createDelivery } from '../src/webhooks/deliver';
+import type { PendingWebhook } from './order-activities';
+
+/** How an attempt left its event. `missing`: Postgres does not hold the event. */
+export type WebhookResult = { state: WebhookState | 'missing' } & Pick<
+  PendingWebhook,
+  'nextAttemptAt' | 'yieldsToNext'
+>;
+
+/** Attempts at webhooks. Each is safe to repeat. */
+export function createWebhookActivities(options: DeliveryOptions) {
+  const { db, schedule } = options;
+  const delivery = createDelivery(options);
+
+  const toResult = (event: EventState | undefined): WebhookResult =>
+    event
+      ? {
+          state: event.state,
+          nextAttemptAt: event.nextAttemptAt?.toISOString() ?? null,
+          yieldsToNext: yieldsToNext(schedule, event.attempts),
+        }
+      : { state: 'missing', nextAttemptAt: null, yieldsToNext: false };
+
+  return {
+    async sendWebhook(attempt: ScheduledAttempt): Promise<WebhookResult> {
+      return toResult(await delivery.send(attempt).catch(retrySoon));
+    },
+
+    async resendWebhook(eventId: string): Promise<WebhookResult> {
+      return toResult(await delivery.resend(eventId).catch(retrySoon));
+    },
+
+    async sendTestWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt> {
+      const attempt = await delivery.sendTest(input).catch(retrySoon);
+      if (!attempt) {
+        throw ApplicationFailure.nonRetryable(`seller ${input.sellerId} does not exist`, 'SellerNotFound');
+      }
+      return attempt;
+    },
+
+    findResends: (orderId: string): Promise<Resend[]> => findResends(db, orderId),
+
+    /** Gives up a webhook that yields to a later one. */
+    async exhaustWebhook(eventId: string): Promise<void> {
+      await exhaustWebhook(db, eventId);
+    },
+  };
+}
+
+/** Frees the worker's slot for another webhook and retries soon. No attempt was made. */
+function retrySoon(error: unknown): never {
+  if (!(error instanceof DeliveryBusy)) throw error;
+  throw ApplicationFailure.create({
+    message: error.message,
+    type: 'DeliveryBusy',
+    category: ApplicationFailureCategory.BENIGN,
+    nextRetryDelay: 500 + Math.random() * 1500,
+  });
+}

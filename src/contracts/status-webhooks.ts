@@ -1,0 +1,30 @@
+import type { Attachments, Order, WorkflowHistory } from '../domain/order';
+import { isStatusChange, sequenceOf, stateAfter, withState } from '../domain/order';
+import { toOrderBody } from './order';
+import { toOrderStatusChanged } from './webhook';
+
+/** The webhook for one status change: its body is fixed here and never built again. */
+export interface StatusWebhook {
+  /** Of the change. */
+  version: number;
+  sequence: number;
+  /** The exact text that is signed and sent. */
+  body: string;
+}
+
+/** The webhooks for all status changes of an order, oldest first. Each shows the order as that change left it. */
+export function toStatusWebhooks(
+  { order, attachments }: { order: Order; attachments: Attachments },
+  history: WorkflowHistory,
+  checkoutBaseUrl: string,
+): StatusWebhook[] {
+  return history.changes.filter(isStatusChange).map((change) => {
+    const sequence = sequenceOf(history.changes, change);
+    const orderAfter = toOrderBody(withState(order, stateAfter(history, change)), attachments, checkoutBaseUrl);
+    return {
+      version: change.version,
+      sequence,
+      body: JSON.stringify(toOrderStatusChanged(change, orderAfter, sequence)),
+    };
+  });
+}

@@ -1,0 +1,225 @@
+-- Sellers with their keys and secrets, orders with their timeline, webhooks with their attempts, applications.
+-- Amounts are in pence. Times are set by Postgres unless the comment says otherwise.
+
+create table seller (
+  id uuid primary key,
+  name text not null,
+  default_redirect_url text,
+  -- Where customers who complete nothing go back to; null for the front page of the redirect URL.
+  shop_url text,
+  pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
+  -- Shown on the hosted checkout.
+  brand_colour text check (brand_colour ~ '^#[0-9a-f]{6}$'),
+  logo bytea check (octet_length(logo) <= 102400),
+  logo_type text check (logo_type in ('image/png', 'image/jpeg', 'image/webp')),
+  -- Null if only the service's own limit applies.
+  max_order_amount_pence bigint check (max_order_amount_pence > 0),
+  -- Requests per minute; null if the service's own limit applies.
+  rate_limit integer check (rate_limit > 0),
+  created_at timestamptz not null default now(),
+  disabled_at timestamptz,
+  check ((logo is null) = (logo_type is null))
+);
+
+-- The audit log of an account: the seller row keeps only the current settings.
+create table seller_change (
+  id bigint generated always as identity primary key,
+  seller_id uuid not null references seller,
+  at timestamptz not null default now(),
+  changes jsonb not null
+);
+create index seller_change_by_seller on seller_change (seller_id);
+
+-- A key is found by its SHA-256 digest. The key itself is never stored.
+create table api_key (
+  digest bytea primary key,
+  id bigint generated always as identity unique,
+  kind text not null check (kind in ('seller', 'checkout')),
+  seller_id uuid references seller,
+  label text,
+  -- The first characters of the key, so that operators can recognise it: far too few to use it.
+  starts_with text not null,
+  created_at timestamptz not null default now(),
+  revoked_at timestamptz,
+  check ((kind = 'seller') = (seller_id is not null))
+);
+create index api_key_by_seller on api_key (seller_id);
+
+-- Every live secret signs, so that a receiver can change to a new secret while the old one is still live.
+create table webhook_secret (
+  id bigint generated always as identity primary key,
+  seller_id uuid not null references seller,
+  secret text not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz
+);
+create index webhook_secret_by_seller on webhook_secret (seller_id);
+
+-- The facts of an order, which never change, and a snapshot of the state that its workflow owns.
+create table orders (
+  id uuid primary key,
+  seller_id uuid not null references seller,
+  seller_name text not null,
+  amount_pence bigint not null check (amount_pence > 0),
+  reference text not null,
+  allowed_payment_terms text[] not null,
+  redirect_url text not null,
+  webhook_url text,
+  pay_link_id uuid not null unique,
+  pricing jsonb not null,
+  source text,
+  -- json, not jsonb: it is returned with its keys in the order in which they were sent.
+  meta_data json,
+  -- By the clock of the API process, as in the first line of the timeline.
+  created_at timestamptz not null,
+  expires_at timestamptz,
+  version integer not null,
+  status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
+  cancelled_at timestamptz
+);
+-- A price change is a new order, and shops keep their order number: the reference of an UNSUCCESSFUL order is free again.
+create unique index orders_reference on orders (seller_id, reference) where status <> 'UNSUCCESSFUL';
+create index orders_by_age on orders (created_at desc, id desc);
+create index orders_by_seller on orders (seller_id, created_at desc, id desc);
+create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
+create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
+
+-- What is left to do for an order. A row exists as long as the order is open or has an unsettled webhook. It changes
+-- several times per order, so it is kept out of `orders`, whose eight indexes would each get a new entry.
+create table order_work (
+  order_id uuid primary key references orders,
+  -- True once the workflow has been started.
+  started boolean not null default false,
+  -- When the sweep next checks that the workflow runs.
+  sweep_at timestamptz not null,
+  -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them.
+  delivery_lease_until timestamptz
+) with (fillfactor = 70);
+create index order_work_due on order_work (sweep_at);
+
+-- Changes and webhook attempts of an order share one numbering, in the order in which they are recorded.
+create sequence timeline_position;
+
+create table order_timeline (
+  position bigint primary key default nextval('timeline_position'),
+  order_id uuid not null references orders,
+  -- The version that the change made; null for a refused request.
+  version integer,
+  event text not null,
+  from_status text,
+  to_status text not null,
+  actor text not null,
+  reason text,
+  -- By the workflow's clock.
+  at timestamptz not null,
+  -- Set for a refused request, so that a retried activity records it once.
+  refusal_id uuid unique,
+  unique (order_id, version)
+);
+create index order_timeline_by_order on order_timeline (order_id, position);
+
+-- An Idempotency-Key belongs to one order. The digest of the body distinguishes a repeat from another request.
+create table idempotency_key (
+  seller_id uuid not null references seller,
+  key text not null,
+  request_digest bytea not null,
+  order_id uuid not null references orders,
+  response json not null,
+  created_at timestamptz not null default now(),
+  primary key (seller_id, key)
+);
+-- Keys are pruned oldest first.
+create index idempotency_key_by_age on idempotency_key (created_at);
+
+create table webhook_event (
+  id uuid primary key,
+  order_id uuid not null references orders,
+  seller_id uuid not null references seller,
+  sequence integer not null,
+  -- The exact text that is signed and sent, fixed when the change is saved.
+  body text not null,
+  state text not null default 'pending' check (state in ('pending', 'delivered', 'exhausted', 'disabled')),
+  -- Attempts made by the schedule; resends do not count.
+  attempts integer not null default 0,
+  next_attempt_at timestamptz,
+  -- When a resend was requested; null again once that attempt is recorded.
+  resend_requested_at timestamptz,
+  created_at timestamptz not null default now(),
+  unique (order_id, sequence)
+);
+create index webhook_event_pending on webhook_event (order_id) where state = 'pending';
+create index webhook_event_to_resend on webhook_event (order_id) where resend_requested_at is not null;
+create index webhook_event_by_seller on webhook_event (seller_id, created_at desc, id desc);
+create index webhook_event_undelivered on webhook_event (seller_id, state, created_at desc, id desc)
+  where state <> 'delivered';
+
+create table webhook_attempt (
+  event_id uuid not null references webhook_event,
+  -- Counts all attempts at the event, resends included, from 1.
+  attempt integer not null,
+  -- The position in the retry schedule, from 1; null for a resend.
+  step integer,
+  position bigint not null default nextval('timeline_position'),
+  -- By the worker's clock.
+  at timestamptz not null,
+  duration_ms integer not null,
+  connected_ms integer,
+  headers_ms integer,
+  status integer,
+  error text,
+  error_detail text,
+  address text,
+  response_body text not null,
+  next_attempt_at timestamptz,
+  primary key (event_id, attempt),
+  unique (event_id, step)
+);
+
+-- The application that a customer of the hosted checkout makes, and the lender's decision on it.
+create table application (
+  id uuid primary key default gen_random_uuid(),
+  order_id uuid not null unique references orders,
+  payment_term text not null check (payment_term in ('PAY_NOW', 'PAY_LATER')),
+  created_at timestamptz not null default now(),
+  -- Personal data, stored nowhere else, and deleted a set time after the order has closed.
+  business_name text,
+  company_number text,
+  email text,
+  monthly_turnover_pence bigint,
+  submitted_at timestamptz,
+  -- When the lender first replied that it decides later.
+  referred_at timestamptz,
+  decision text check (decision in ('approved', 'declined', 'failed')),
+  decided_at timestamptz,
+  decline_code text,
+  -- What is repaid and when, if the lender approved.
+  offer jsonb,
+  -- When the customer agreed to the offer, by the clock of the process that showed it.
+  agreed_at timestamptz,
+  -- When the personal data was deleted. The agreement is kept.
+  purged_at timestamptz,
+  constraint application_submitted check (submitted_at is null or purged_at is not null
+    or (business_name is not null and company_number is not null and email is not null
+      and monthly_turnover_pence is not null)),
+  constraint application_purged check (purged_at is null
+    or (business_name is null and company_number is null and email is null and monthly_turnover_pence is null)),
+  check ((decision is null) = (decided_at is null))
+);
+-- For the deletion: an application is older than the end of its order.
+create index application_by_age on application (created_at) where purged_at is null;
+
+-- The secret with which all API processes sign the checkout's forms: 244 random bits.
+create table checkout_secret (
+  only_one boolean primary key default true check (only_one),
+  secret text not null default gen_random_uuid()::text || gen_random_uuid()::text
+);
+insert into checkout_secret default values;
+
+-- Request counts that all API processes share. The columns and their order are those of rate-limiter-flexible.
+-- Unlogged: a count is not worth a write to disk, and losing it in a crash does no harm.
+create unlogged table rate_limit (
+  key varchar(255) primary key,
+  points integer not null default 0,
+  -- Milliseconds since 1970, by the clock of the process that counted first. The library deletes the row an hour later.
+  expire bigint
+) with (fillfactor = 50);

@@ -1,0 +1,182 @@
+import type { OrderRow, StoredOrder } from './find-orders';
+import { ORDER_COLUMNS, toStoredOrder } from './find-orders';
+import type { Db, DbClient } from './pool';
+import { inTransaction } from './pool';
+
+/*
+ * All rules about what is left to do for an order: when the sweep checks it, when it is settled, and which process may
+ * send its webhooks. A row of `order_work` exists as long as the order is not settled.
+ */
+
+/** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
+const SETTLED = `(o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not exists (
+  select from webhook_event e where e.order_id = o.id and (e.state = 'pending' or e.resend_requested_at is not null)))`;
+
+/** SQL, true for an order `o` whose customer has submitted an application that has no decision yet. */
+const APPLICATION_PENDING = `(o.status = 'PENDING' and exists (
+  select from application a where a.order_id = o.id and a.submitted_at is not null))`;
+
+/** SQL, true for an order `o` whose customer has agreed to the offer and which is not completed yet. */
+const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (
+  select from application a where a.order_id = o.id and a.agreed_at is not null))`;
+
+/** SQL, true for an order `o` with a webhook that is to be resent. */
+const RESEND_PENDING = `exists (
+  select from webhook_event e where e.order_id = o.id and e.resend_requested_at is not null)`;
+
+/** SQL: a moment `ms` milliseconds from now. */
+const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;
+
+/**
+ * SQL that adds new orders to the sweep's work.
+ * @param orders a relation with the column `id`
+ * @param ms a parameter: milliseconds until the sweep may start the workflow
+ */
+export const addNewOrders = (orders: string, ms: string): string =>
+  `insert into order_work (order_id, sweep_at) select id, ${inMs(ms)} from ${orders}`;
+
+/**
+ * SQL that makes the sweep check open orders after `ms`, or earlier if they are due earlier.
+ * @param orders a relation with the column `order_id`
+ */
+export const sweepWithin = (orders: string, ms: string): string =>
+  `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}) where order_id in (select order_id from ${orders})`;
+
+/** Makes the sweep check the events' orders within `ms`, settled orders too. The caller holds the lock on their rows. */
+export async function sweepForResends(client: DbClient, eventIds: readonly string[], ms: number): Promise<void> {
+  await client.query(
+    `insert into order_work (order_id, started, sweep_at)
+     select distinct order_id, true, ${inMs('$2')} from webhook_event where id = any($1)
+     on conflict (order_id) do update set sweep_at = least(order_work.sweep_at, excluded.sweep_at)`,
+    [eventIds, ms],
+  );
+}
+
+/** Updates an order's work after its workflow has saved a change. The caller holds the lock on the order's row. */
+export async function recordSave(client: DbClient, orderId: string, checkAfterMs: number): Promise<void> {
+  await client.query(
+    `insert into order_work (order_id, started, sweep_at) select o.id, true, ${inMs('$2')} from orders o
+     where o.id = $1 and not ${SETTLED}
+     on conflict (order_id) do update set started = true, sweep_at = excluded.sweep_at`,
+    [orderId, checkAfterMs],
+  );
+  await removeIfSettled(client, orderId);
+}
+
+/** Ends the delivery lease, and the sweep's work if the order is settled. The caller holds the lock on the order's row. */
+export async function recordDelivery(client: DbClient, orderId: string): Promise<void> {
+  await removeIfSettled(client, orderId);
+  await client.query('update order_work set delivery_lease_until = null where order_id = $1', [orderId]);
+}
+
+/** The caller holds the lock on the order's row. */
+export async function removeIfSettled(client: DbClient, orderId: string): Promise<void> {
+  await client.query(`delete from order_work using orders o where order_id = $1 and o.id = order_id and ${SETTLED}`, [
+    orderId,
+  ]);
+}
+
+/** Ends the sweep's work for an order that settled while it was scheduled. */
+export async function finishSettled(db: Db, orderId: string): Promise<void> {
+  await inTransaction(db, async (client) => {
+    await client.query('select from orders where id = $1 for update', [orderId]);
+    await removeIfSettled(client, orderId);
+  });
+}
+
+/** An order that the sweep has to check. */
+export interface DueOrder extends StoredOrder {
+  settled: boolean;
+  /** True if its workflow has webhooks to resend. */
+  resendPending: boolean;
+  /** True if its workflow has to ask the lender for a decision. */
+  applicationPending: boolean;
+  /** True if its customer has agreed and the order is still to be completed. */
+  agreementPending: boolean;
+}
+
+/**
+ * Leases orders that are due to one sweep for `leaseMs`. If that sweep dies, they are due again afterwards.
+ * @param limit the maximum number of orders
+ */
+export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: number): Promise<DueOrder[]> {
+  const { rows } = await db.query<OrderRow & Omit<DueOrder, keyof StoredOrder>>(
+    `with due as (
+       select order_id from order_work where sweep_at <= now() order by sweep_at limit $1 for update skip locked
+     ), leased as (
+       update order_work set sweep_at = ${inMs('$2')} where order_id in (select order_id from due) returning order_id
+     )
+     select ${ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending", ${APPLICATION_PENDING} as "applicationPending",
+       ${AGREEMENT_PENDING} as "agreementPending"
+     from orders o where o.id in (select order_id from leased)`,
+    [limit, leaseMs],
+  );
+  return rows.map((row) => ({
+    ...toStoredOrder(row),
+    settled: row.settled,
+    resendPending: row.resendPending,
+    applicationPending: row.applicationPending,
+    agreementPending: row.agreementPending,
+  }));
+}
+
+/** True if the order's customer waits for the lender's decision. */
+export async function isApplicationPending(db: DbClient, orderId: string): Promise<boolean> {
+  const { rows } = await db.query<{ pending: boolean }>(
+    `select ${APPLICATION_PENDING} as pending from orders o where id = $1`,
+    [orderId],
+  );
+  return rows[0]?.pending ?? false;
+}
+
+/**
+ * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
+ * long as it has existed, but at least daily, so that abandoned orders cost next to nothing. If the customer has agreed
+ * in the meantime, the order stays due.
+ */
+export async function markRunning(db: DbClient, orderId: string, checkAfterMs: number): Promise<void> {
+  await db.query(
+    `update order_work set started = true,
+       sweep_at = now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day')
+     from orders o where order_id = $1 and o.id = order_id and not ${AGREEMENT_PENDING}`,
+    [orderId, checkAfterMs],
+  );
+}
+
+/**
+ * Makes the sweep check an order within seconds, because its workflow is about to stop or is missing.
+ * @returns false if the order is settled: the sweep has nothing to do for it
+ */
+export async function sweepSoon(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `insert into order_work (order_id, started, sweep_at) select o.id, true, now() + interval '2 seconds' from orders o
+     where o.id = $1 and not ${SETTLED}
+     on conflict (order_id) do update set sweep_at = excluded.sweep_at`,
+    [orderId],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * Leases the delivery of an order's webhooks for one attempt, so that attempts never overlap: neither with a run of the
+ * activity that was given up but still executes, nor with a terminated workflow's.
+ * @param step of the schedule; null for a resend
+ * @param leaseMs longer than an attempt can take; a lease that is not ended expires
+ * @returns false if another attempt may be running, or this one has been made in the meantime
+ */
+export async function leaseDelivery(
+  db: DbClient,
+  eventId: string,
+  step: number | null,
+  leaseMs: number,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update order_work w set delivery_lease_until = ${inMs('$3')} from webhook_event e
+     where e.id = $1 and w.order_id = e.order_id
+       and case when $2::integer is null then e.resend_requested_at is not null
+         else e.state = 'pending' and e.attempts < $2 end
+       and (w.delivery_lease_until is null or w.delivery_lease_until <= now())`,
+    [eventId, step, leaseMs],
+  );
+  return rowCount === 1;
+}

@@ -1,0 +1,90 @@
+import type { WebhookState } from '../domain/webhook';
+import { sweepForResends } from './order-work';
+import type { Db, DbClient } from './pool';
+import { inTransaction } from './pool';
+
+/** A webhook event that the delivery queue of its order still has to send. */
+export interface PendingWebhook {
+  id: string;
+  sequence: number;
+  /** Attempts made by the schedule. */
+  attempts: number;
+  /** ISO 8601; null before the first attempt. */
+  nextAttemptAt: string | null;
+}
+
+/** An order's pending webhooks, in the order in which they are sent. */
+export async function findPendingWebhooks(db: DbClient, orderId: string): Promise<PendingWebhook[]> {
+  const { rows } = await db.query<Omit<PendingWebhook, 'nextAttemptAt'> & { nextAttemptAt: Date | null }>(
+    `select id, sequence, attempts, next_attempt_at as "nextAttemptAt" from webhook_event
+     where order_id = $1 and state = 'pending' order by sequence`,
+    [orderId],
+  );
+  return rows.map((row) => ({ ...row, nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null }));
+}
+
+/** How far the delivery of an event has progressed. */
+export interface EventState {
+  state: WebhookState;
+  /** Attempts made by the schedule. */
+  attempts: number;
+  nextAttemptAt: Date | null;
+}
+
+/** What an attempt needs to know about its event. */
+export interface WebhookEvent extends EventState {
+  id: string;
+  url: string;
+  body: string;
+  sellerId: string;
+  resendRequested: boolean;
+}
+
+export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
+  const { rows } = await db.query<WebhookEvent>(
+    `select e.id, o.webhook_url as url, e.body, e.seller_id as "sellerId", e.state, e.attempts,
+       e.next_attempt_at as "nextAttemptAt", e.resend_requested_at is not null as "resendRequested"
+     from webhook_event e join orders o on o.id = e.order_id where e.id = $1`,
+    [eventId],
+  );
+  return rows[0];
+}
+
+/**
+ * Locks the rows of the events' orders. Attempts and changes of one order are recorded one after the other, so that a
+ * reader of the timeline never misses an entry before the last one it has read.
+ */
+export async function lockOrders(client: DbClient, eventIds: readonly string[]): Promise<void> {
+  await client.query(
+    `select from orders where id in (select order_id from webhook_event where id = any($1)) order by id for update`,
+    [eventIds],
+  );
+}
+
+/** An event that is to be sent again. */
+export type Resend = Pick<PendingWebhook, 'id' | 'sequence'>;
+
+export async function findResends(db: DbClient, orderId: string): Promise<Resend[]> {
+  const { rows } = await db.query<Resend>(
+    `select id, sequence from webhook_event where order_id = $1 and resend_requested_at is not null
+     order by resend_requested_at, sequence`,
+    [orderId],
+  );
+  return rows;
+}
+
+/**
+ * Requests a resend of events. An event for which a resend is requested already is sent once. If the workflows are not
+ * told within `sweepAfterMs`, the sweep tells them.
+ * @param sweepAfterMs time for the caller to tell the workflows itself
+ */
+export async function requestResends(db: Db, eventIds: readonly string[], sweepAfterMs: number): Promise<void> {
+  await inTransaction(db, async (client) => {
+    await lockOrders(client, eventIds);
+    await client.query(
+      'update webhook_event set resend_requested_at = coalesce(resend_requested_at, now()) where id = any($1)',
+      [eventIds],
+    );
+    await sweepForResends(client, eventIds, sweepAfterMs);
+  });
+}

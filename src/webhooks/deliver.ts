@@ -1,0 +1,156 @@
+import { toWebhookTest } from '../contracts/webhook';
+import type { WebhookTestInput } from '../contracts/webhook';
+import { leaseDelivery } from '../db/order-work';
+import type { Db } from '../db/pool';
+import { findSeller, liveWebhookSecrets } from '../db/sellers';
+import { recordAttempt } from '../db/webhook-attempts';
+import type { EventState, WebhookEvent } from '../db/webhook-events';
+import { findWebhookEvent } from '../db/webhook-events';
+import type { RetrySchedule } from '../domain/retry-schedule';
+import { retryDelay } from '../domain/retry-schedule';
+import type { Attempt, WebhookTestAttempt } from './attempt';
+import { emptyAttempt } from './attempt';
+import { createKeyedSemaphore } from './keyed-semaphore';
+import type { WebhookSender } from './send';
+import { signWebhook } from './sign';
+
+/** Longer than the 15 s of an attempt, together with what is read before it and recorded after it. */
+const LEASE_MS = 25_000;
+/** A process that was frozen while it took the lease may have slept through it. */
+const LEASE_MAX_DELAY_MS = 5000;
+
+/** The state in which an attempt that is not retried leaves its event. */
+const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disabled' } as const;
+
+export interface DeliveryOptions {
+  db: Db;
+  sender: WebhookSender;
+  schedule: RetrySchedule;
+  /** Attempts that this process makes at once for one seller. */
+  attemptsPerSeller: number;
+}
+
+/** An attempt of the retry schedule. */
+export interface ScheduledAttempt {
+  eventId: string;
+  /** From 1. */
+  attempt: number;
+  /** True if a later event of the order waits for this one. */
+  hasSuccessor: boolean;
+}
+
+/** No attempt was made: another attempt is running, or the seller has reached its limit. The same call can be retried. */
+export class DeliveryBusy extends Error {}
+
+/** Each method makes at most one attempt. It is safe to call again after a run whose result was lost. */
+export interface Delivery {
+  /**
+   * Makes one attempt of the schedule. An attempt that is recorded already is not made again.
+   * @returns the event's state afterwards; undefined if there is no such event
+   * @throws DeliveryBusy
+   */
+  send(attempt: ScheduledAttempt): Promise<EventState | undefined>;
+  /**
+   * Makes one attempt outside the schedule, whatever the event's state, if a resend is requested.
+   * @returns the event's state afterwards; undefined if there is no such event
+   * @throws DeliveryBusy
+   */
+  resend(eventId: string): Promise<EventState | undefined>;
+  /**
+   * Sends a test webhook. The attempt is not recorded.
+   * @returns undefined if there is no such seller
+   * @throws DeliveryBusy
+   */
+  sendTest(input: WebhookTestInput): Promise<WebhookTestAttempt | undefined>;
+}
+
+/** Delivers webhooks: takes the order's delivery lease, signs, sends, and records the attempt. */
+export function createDelivery({ db, sender, schedule, attemptsPerSeller }: DeliveryOptions): Delivery {
+  const running = createKeyedSemaphore(attemptsPerSeller);
+
+  async function withinLimit<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
+    if (!running.tryAcquire(sellerId)) throw new DeliveryBusy('the seller has as many attempts running as it may have');
+    try {
+      return await work();
+    } finally {
+      running.release(sellerId);
+    }
+  }
+
+  /** @param step null for a resend, which does not change the schedule */
+  async function attempt(event: WebhookEvent, step: ScheduledAttempt | null): Promise<EventState> {
+    await lease(event.id, step);
+    const at = new Date();
+    const { outcome, retryAfterMs, ...result } = await signAndSend(event, at);
+    const delayMs =
+      step && outcome === 'failed'
+        ? retryDelay(schedule, { ...step, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
+        : null;
+    const nextAttemptAt = delayMs === null ? null : new Date(Date.now() + delayMs);
+    const isPending = nextAttemptAt !== null || (step === null && outcome === 'failed');
+    return recordAttempt(db, {
+      eventId: event.id,
+      step: step && step.attempt,
+      at,
+      durationMs: result.durationMs,
+      ...result.phases,
+      status: result.status,
+      error: result.error,
+      errorDetail: result.errorDetail,
+      address: result.peerAddress,
+      responseBody: result.responseBody,
+      state: isPending ? 'pending' : END_STATES[outcome],
+      nextAttemptAt,
+    });
+  }
+
+  async function lease(eventId: string, step: ScheduledAttempt | null): Promise<void> {
+    const startedAt = performance.now();
+    if (!(await leaseDelivery(db, eventId, step && step.attempt, LEASE_MS))) {
+      throw new DeliveryBusy('another attempt at a webhook of this order is running');
+    }
+    if (performance.now() - startedAt > LEASE_MAX_DELAY_MS) {
+      throw new DeliveryBusy('the lease took so long that it may be about to expire');
+    }
+  }
+
+  async function signAndSend(
+    { id, url, body, sellerId }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'>,
+    at: Date,
+  ): Promise<Attempt> {
+    const timestamp = Math.floor(at.getTime() / 1000);
+    let signature: string;
+    try {
+      signature = signWebhook(await liveWebhookSecrets(db, sellerId), id, timestamp, body);
+    } catch (error) {
+      // A seller without a usable secret is treated like a receiver that fails: retried, and visible in the log.
+      if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
+      return { ...emptyAttempt(), error: 'no_secret', errorDetail: 'the seller has no usable signing secret' };
+    }
+    return sender.send({ url, id, timestamp, signature, body });
+  }
+
+  return {
+    async send(step) {
+      const event = await findWebhookEvent(db, step.eventId);
+      if (!event || event.state !== 'pending' || event.attempts >= step.attempt) return event;
+      return withinLimit(event.sellerId, () => attempt(event, step));
+    },
+
+    async resend(eventId) {
+      const event = await findWebhookEvent(db, eventId);
+      if (!event?.resendRequested) return event;
+      return withinLimit(event.sellerId, () => attempt(event, null));
+    },
+
+    async sendTest({ sellerId, webhookId, url }) {
+      const seller = await findSeller(db, sellerId);
+      if (!seller) return undefined;
+      return withinLimit(sellerId, async () => {
+        const at = new Date();
+        const body = JSON.stringify(toWebhookTest(seller, at));
+        return { ...(await signAndSend({ id: webhookId, url, body, sellerId }, at)), body };
+      });
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { Actor, OrderEvent } from '../src/domain/status';
+import { ACTORS, isProgressEvent } from '../src/domain/status';
+
+const MAX_REASON_LENGTH = 500;
+const MAX_EVENT_LENGTH = 100;
+
+/** A change request as a message carries it: its event may not exist. */
+export interface UncheckedRequest {
+  event: string;
+  actor: Actor;
+  reason: string | null;
+  /** The version that the sender has seen; 0 if the message does not name one. */
+  observedVersion: number;
+}
+
+/**
+ * Reads a message's payload. People in the Temporal UI can send anything or nothing, and a handler that threw on it would
+ * block the workflow for good. So this never throws.
+ * @param event the event of a message that stands for one event only
+ */
+export function toUncheckedRequest(payload: unknown, defaultActor: Actor, event?: OrderEvent): UncheckedRequest {
+  const fields: Record<string, unknown> = typeof payload === 'object' && payload !== null ? { ...payload } : {};
+  const { actor, reason, observedVersion } = fields;
+  return {
+    event: event ?? toEventName(fields.event),
+    actor: ACTORS.find((known) => known === actor) ?? defaultActor,
+    reason: typeof reason === 'string' ? toStorable(truncate(reason, MAX_REASON_LENGTH)) : null,
+    observedVersion: typeof observedVersion === 'number' ? observedVersion : 0,
+  };
+}
+
+/** Only progress events: a cancel has a message of its own, and an expiry cannot be requested. */
+function toEventName(event: unknown): string {
+  if (isProgressEvent(event)) return event;
+  return toStorable(truncate(`no event: ${JSON.stringify(event) as string | undefined}`, MAX_EVENT_LENGTH));
+}
+
+/** By characters, as the HTTP contract counts them. */
+function truncate(text: string, length: number): string {
+  return Array.from(text).slice(0, length).join('');
+}
+
+/** Postgres stores neither NUL nor lone surrogates; a save with one would be retried for ever. */
+function toStorable(text: string): string {
+  return text.replace(/\0|\p{Surrogate}/gu, '\ufffd');
+}
+
+export function isRequestable(event: string): event is OrderEvent {
+  return event === 'cancel' || event === 'expired' || isProgressEvent(event);
+}

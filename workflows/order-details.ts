@@ -1,0 +1,34 @@
+import { escapeMarkdown } from '../src/domain/markdown';
+import { formatPence } from '../src/domain/money';
+import type { WorkflowHistory } from '../src/domain/order';
+import type { OrderStatus } from '../src/domain/status';
+import { isFinal } from '../src/domain/status';
+
+const NEXT: Record<OrderStatus, string> = {
+  CREATED: 'the customer opens the checkout and starts the signup',
+  PENDING: 'the decision on the customer: approved or declined',
+  APPROVED: 'the customer completes the order',
+  SUCCESSFUL: 'nothing: the seller is paid',
+  UNSUCCESSFUL: 'nothing: the order has ended',
+};
+
+/**
+ * The workflow's current details in the Temporal UI, in markdown.
+ * @param delivery the webhook that is sent next; undefined if there is none
+ * @param decision how far the lender's decision is; undefined if none is requested
+ */
+export function orderDetails({ order, changes }: WorkflowHistory, delivery?: string, decision?: string): string {
+  const lines = [
+    `- ${formatPence(order.amountPence)} for ${escapeMarkdown(order.sellerName)}, reference ${escapeMarkdown(order.reference)}`,
+    `- Next: ${NEXT[order.status]}${decision === undefined ? '' : ` (${decision})`}`,
+  ];
+  if (order.cancelledAt !== null) lines.push(`- Cancelled at ${order.cancelledAt}`);
+  if (order.expiresAt !== null && !isFinal(order.status)) lines.push(`- Expires at ${order.expiresAt}`);
+  lines.push(`- Webhooks: ${delivery ?? 'none pending'}`);
+  const last = changes.at(-1);
+  if (last) {
+    const why = last.reason === null ? '' : ` (${escapeMarkdown(last.reason)})`;
+    lines.unshift(`**${order.status}** since ${last.at}: \`${last.event}\` by ${last.actor}${why}`, '');
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,186 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  allHandlersFinished,
+  condition,
+  log,
+  proxyActivities,
+  uuid4,
+} from '@temporalio/workflow';
+import { Mutex } from 'async-mutex';
+import type { Activities, PendingWebhook } from '../activities';
+import type { Decision, WorkflowHistory, WorkflowOrder } from '../src/domain/order';
+import { classifyEvent, decide } from '../src/domain/order';
+import type { UncheckedRequest } from './change-requests';
+import { isRequestable } from './change-requests';
+import type { DeliveryQueue } from './delivery-queue';
+import { BEHIND_ROW, REFUSED } from './messages';
+
+/** Activities that read or write Postgres: short, and retried until they succeed. */
+const inPostgres = (summary: string) =>
+  proxyActivities<Activities>({
+    startToCloseTimeout: '10 seconds',
+    retry: { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '20 seconds' },
+    summary,
+  });
+
+/** The state of one order: decides and saves one change at a time, and shows nothing that is not saved. */
+export class OrderEntity {
+  private readonly mutex = new Mutex();
+  private failure: Error | undefined;
+  /** `allHandlersFinished` does not count the handling of a cancellation request. */
+  private openSignals = 0;
+
+  /**
+   * @param history undefined for a run that resumes the order: `load` reads it from the row
+   * @param onSaved called after each saved change
+   */
+  constructor(
+    private history: WorkflowHistory | undefined,
+    private readonly deliveries: DeliveryQueue,
+    private readonly onSaved: () => void,
+  ) {}
+
+  /** The saved history; undefined until the row is read. */
+  get saved(): WorkflowHistory | undefined {
+    return this.history;
+  }
+
+  /** @throws ApplicationFailure until the row is read */
+  get loaded(): WorkflowHistory {
+    if (!this.history) throw ApplicationFailure.nonRetryable('the order is not loaded yet');
+    return this.history;
+  }
+
+  /** Set once the row is found to hold a different change: this run stops, and the sweep resumes the order from the row. */
+  get conflict(): Error | undefined {
+    return this.failure;
+  }
+
+  /** True if no message is being handled. */
+  get isIdle(): boolean {
+    return this.openSignals === 0 && allHandlersFinished();
+  }
+
+  readonly stop = (error: unknown): void => {
+    this.failure ??= error as Error;
+  };
+
+  /** Reads the order from its row. */
+  async load(orderId: string): Promise<{ applicationPending: boolean }> {
+    const { loadOrder } = inPostgres('read the order');
+    const { history, pendingWebhooks, resends, applicationPending } = await loadOrder(orderId);
+    this.deliveries.add(pendingWebhooks);
+    this.deliveries.addResends(resends);
+    this.history = history;
+    return { applicationPending };
+  }
+
+  /** Adds the resends that are requested in Postgres to the delivery queue. */
+  async addResends(): Promise<void> {
+    await condition(() => this.history !== undefined);
+    const { findResends } = inPostgres('read which webhooks to resend');
+    this.deliveries.addResends(await findResends(this.loaded.order.id));
+  }
+
+  /** Refuses what is certain to be refused, so that it leaves no trace in history. The decision is made under the mutex. */
+  validate({ event, observedVersion }: UncheckedRequest): void {
+    if (!isRequestable(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
+    if (!this.history || this.history.order.version < observedVersion) return;
+    if (classifyEvent(this.history, event) === 'refused') throw refusal(this.history.order, event);
+  }
+
+  /**
+   * Makes a change and returns the saved order.
+   * @throws ApplicationFailure REFUSED or BEHIND_ROW
+   */
+  async update(request: UncheckedRequest): Promise<WorkflowOrder> {
+    return CancellationScope.nonCancellable(async () => {
+      const { decision, order } = await this.change(request);
+      if (decision === 'refused') throw refusal(order, request.event);
+      return order;
+    });
+  }
+
+  /** Makes the same change without an answer to the sender: a refusal is recorded in the timeline. */
+  async signal(request: UncheckedRequest): Promise<void> {
+    this.openSignals += 1;
+    try {
+      await CancellationScope.nonCancellable(() => this.changeOrRecord(request));
+    } finally {
+      this.openSignals -= 1;
+    }
+  }
+
+  private async changeOrRecord(request: UncheckedRequest): Promise<void> {
+    try {
+      const { decision, order } = await this.change(request);
+      if (decision === 'refused') await this.recordRefusal(order, request);
+    } catch (error) {
+      if (this.failure === undefined) throw error;
+      const reason = `not carried out, the workflow was behind the row: send it again. ${request.reason ?? ''}`.trim();
+      await this.recordRefusal(this.loaded.order, { ...request, reason });
+    }
+  }
+
+  private async recordRefusal(
+    { id: orderId, status }: WorkflowOrder,
+    { event, actor, reason }: UncheckedRequest,
+  ): Promise<void> {
+    const { recordRefusal } = inPostgres(`refused: ${event}`);
+    await recordRefusal({ id: uuid4(), orderId, event, from: status, actor, reason, at: new Date().toISOString() });
+  }
+
+  /** Decides on and saves one change at a time. */
+  async change(
+    request: UncheckedRequest,
+  ): Promise<{ decision: Decision<WorkflowOrder>['kind']; order: WorkflowOrder }> {
+    await condition(() => this.history !== undefined);
+    return this.mutex.runExclusive(async () => {
+      const before = this.loaded;
+      const { event } = request;
+      // The sender has seen a later version than this run has: the save finds the conflict, and the run stops.
+      if (before.order.version < request.observedVersion) await this.save(before);
+      const decision: Decision<WorkflowOrder> = isRequestable(event)
+        ? decide(before, { ...request, event }, new Date().toISOString())
+        : { kind: 'refused' };
+      if (decision.kind === 'change') {
+        this.deliveries.add(await this.save(decision.next));
+        this.history = decision.next;
+        this.onSaved();
+      }
+      return { decision: decision.kind, order: this.loaded.order };
+    });
+  }
+
+  /** Saves what a restored backup made Postgres forget. A conflict that this finds ends the run as any other does. */
+  async bringRowForward(): Promise<void> {
+    await this.mutex.runExclusive(async () => this.deliveries.add(await this.save(this.loaded))).catch(() => undefined);
+  }
+
+  private async save(history: WorkflowHistory): Promise<PendingWebhook[]> {
+    if (this.failure !== undefined) throw behindRow();
+    const { saveOrder } = inPostgres(`save ${history.order.status}`);
+    try {
+      return await saveOrder(history);
+    } catch (error) {
+      log.error('the row holds a different change: this run stops, and the sweep resumes the order from the row', {
+        error,
+      });
+      this.failure = error as Error;
+      throw behindRow();
+    }
+  }
+}
+
+function behindRow(): ApplicationFailure {
+  return ApplicationFailure.nonRetryable('the workflow was behind the row; repeat the call', BEHIND_ROW);
+}
+
+function refusal(order: WorkflowOrder, event: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(
+    `${event} is not allowed: the order is ${order.status}`,
+    REFUSED,
+    order.status,
+  );
+}
