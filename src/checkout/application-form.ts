@@ -2,29 +2,32 @@ import { z } from 'zod';
 import type { Applicant } from '../domain/application';
 import { poundsToPence } from '../domain/money';
 
-/** As the customer typed it. */
-export type Entries = Record<keyof typeof FIELDS, string>;
-/** What is wrong, beside each field. */
-export type EntryErrors = Partial<Entries>;
+/** The form's values as the customer typed them. */
+export type FormValues = Record<keyof typeof FIELDS, string>;
+/** An error message for each invalid field. */
+export type FormErrors = Partial<FormValues>;
 
 const MAX_TURNOVER_PENCE = 1e12;
-/** Eight digits, or two letters and six digits; some old numbers begin or end with an R, those of societies with RS. */
+/**
+ * Companies House formats: eight digits, or two letters and six digits. Some old numbers start or end with R, and those
+ * of societies end with RS.
+ */
 const COMPANY_NUMBER = /^(?!0{8})(\d{8}|[A-Z]{2}\d{5}[\dR]|R\d{7}|(IP|RS|SP)[\dA-Z]{6})$/;
-/** Commas and blanks only between thousands: of `12500,00` nobody knows what it means. */
+/** Allows commas and spaces between thousands only, because `12500,00` is ambiguous. */
 const POUNDS = /^(\d{1,12}|\d{1,3}([ ,]\d{3}){1,3})(\.\d{1,2})?$/;
 
-const NO_EMAIL = 'Enter an email address such as name@example.co.uk';
+const INVALID_EMAIL = 'Enter an email address in the correct format, like name@example.co.uk';
 
-/** What no one types on purpose, and Postgres does not keep. */
+/** Includes characters that Postgres cannot store. */
 const UNPRINTABLE = /\p{C}/u;
 
 const FIELDS = {
   businessName: z
     .string()
     .trim()
-    .min(1, 'Enter the name of your business')
-    .max(160, 'The name may have at most 160 characters')
-    .refine((name) => !UNPRINTABLE.test(name), 'The name holds characters that cannot be printed'),
+    .min(1, 'Enter your business name')
+    .max(160, 'Business name must be 160 characters or fewer')
+    .refine((name) => !UNPRINTABLE.test(name), 'Business name must contain only printable characters'),
   companyNumber: z
     .string()
     .transform((number) => number.replace(/\s/g, '').toUpperCase())
@@ -32,30 +35,30 @@ const FIELDS = {
     .refine((number) => number !== '', { error: 'Enter your company number', abort: true })
     .refine(
       (number) => COMPANY_NUMBER.test(number),
-      'Enter the 8 characters that Companies House gave you, such as 01234567',
+      'Enter your 8-character company number from Companies House, for example 01234567',
     ),
   email: z
     .string()
     .trim()
     .min(1, { error: 'Enter your email address', abort: true })
-    .max(254, { error: 'The address is too long', abort: true })
-    .regex(z.regexes.html5Email, NO_EMAIL)
-    .regex(/@.+\./, NO_EMAIL),
+    .max(254, { error: 'Email address must be 254 characters or fewer', abort: true })
+    .regex(z.regexes.html5Email, INVALID_EMAIL)
+    .regex(/@.+\./, INVALID_EMAIL),
   monthlyTurnover: z
     .string()
     .transform((text) => text.replace('£', '').trim())
     .refine((text) => text !== '', { error: 'Enter your estimated monthly turnover', abort: true })
-    .refine((text) => POUNDS.test(text), { error: 'Enter an amount in pounds, such as 12,500', abort: true })
+    .refine((text) => POUNDS.test(text), { error: 'Enter an amount in pounds, for example 12,500', abort: true })
     .transform((text) => poundsToPence(Number(text.replace(/[ ,]/g, ''))) ?? 0)
-    .refine((pence) => pence <= MAX_TURNOVER_PENCE, 'Enter at most £10,000,000,000'),
+    .refine((pence) => pence <= MAX_TURNOVER_PENCE, 'Estimated monthly turnover must be £10,000,000,000 or less'),
 };
 
 const schema = z.object(FIELDS);
 
-export const NO_ENTRIES: Entries = { businessName: '', companyNumber: '', email: '', monthlyTurnover: '' };
+export const EMPTY_FORM: FormValues = { businessName: '', companyNumber: '', email: '', monthlyTurnover: '' };
 
-/** Takes the fields of the form out of a body that may hold anything. */
-export function entriesOf(fields: Readonly<Record<string, string>>): Entries {
+/** Picks the form's values out of a request's fields. */
+export function toFormValues(fields: Readonly<Record<string, string>>): FormValues {
   return {
     businessName: fields.business_name ?? '',
     companyNumber: fields.company_number ?? '',
@@ -64,13 +67,13 @@ export function entriesOf(fields: Readonly<Record<string, string>>): Entries {
   };
 }
 
-export function readEntries(entries: Entries): { applicant: Applicant } | { errors: EntryErrors } {
-  const { data, error } = schema.safeParse(entries);
+export function validateForm(values: FormValues): { applicant: Applicant } | { errors: FormErrors } {
+  const { data, error } = schema.safeParse(values);
   if (data) {
     const { monthlyTurnover, ...others } = data;
     return { applicant: { ...others, monthlyTurnoverPence: monthlyTurnover } };
   }
-  const errors: EntryErrors = {};
-  for (const { path, message } of error.issues) errors[path[0] as keyof Entries] ??= message;
+  const errors: FormErrors = {};
+  for (const { path, message } of error.issues) errors[path[0] as keyof FormValues] ??= message;
   return { errors };
 }

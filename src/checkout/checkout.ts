@@ -4,13 +4,12 @@ import { Problem } from '../contracts/problem';
 import { findCheckoutSecret } from '../db/applications';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import type { OrderDependencies } from '../orders/dependencies';
-import { UnreadableForm } from './body';
-import { ForeignForm, createCsrf } from './csrf';
-import type { Trouble } from './pages/trouble';
-import * as trouble from './pages/trouble';
-import { checkoutRoutes } from './routes';
-import type { CheckoutState } from './show';
-import { protect, show } from './show';
+import { checkoutRoutes } from './checkout-routes';
+import { CsrfError, createCsrf } from './csrf';
+import { FormBodyError } from './form-body';
+import type { ErrorPage } from './pages/error-page';
+import * as errors from './pages/error-page';
+import { type CheckoutRequestState, sendPage, setSecurityHeaders } from './send-page';
 
 export interface CheckoutOptions {
   deps: OrderDependencies;
@@ -18,18 +17,18 @@ export interface CheckoutOptions {
     countAddress: (ctx: Context, next: Next) => Promise<void>;
     countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
   };
-  /** Said on top of every page, such as that nothing here is real. */
+  /** Shown at the top of every page, for example that this is a test. */
   notice: string | undefined;
   retentionMs: number;
 }
 
-const OURS = /^\/pay(\/|$)/;
+const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
-/** The hosted checkout: answers everything under `/pay/`, errors too, as pages for people. */
+/** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOptions): Middleware {
   const { pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const csrf = createCsrf(
-    onceRead(() => findCheckoutSecret(deps.db)),
+    cacheSuccess(() => findCheckoutSecret(deps.db)),
     deps.checkoutBaseUrl,
   );
   const pathPrefix = pathname.replace(/\/$/, '');
@@ -37,51 +36,52 @@ export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOp
   const routes = router.routes() as unknown as Middleware;
 
   return async (ctx, next) => {
-    if (!OURS.test(ctx.path)) {
+    if (!CHECKOUT_PATH.test(ctx.path)) {
       await next();
       return;
     }
-    protect(ctx, protocol === 'https:');
+    setSecurityHeaders(ctx, protocol === 'https:');
     try {
       await limits.countAddress(ctx, async () => {
         await routes(ctx, () => {
           const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
-          throw allowed.length > 0 ? new WrongMethod(allowed) : new WrongPath();
+          throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
         });
       });
     } catch (error) {
-      const met = troubleOf(error);
+      const page = errorPageFor(error);
       const log = ctx.state.log as Logger;
-      if (met.status >= 500)
-        log.error({ err: error instanceof Problem ? (error.cause ?? error) : error }, 'page failed');
+      if (page.status >= 500) {
+        log.error({ err: error instanceof Problem ? (error.cause ?? error) : error }, 'checkout request failed');
+      }
       if (error instanceof Problem) ctx.set(error.headers);
-      if (error instanceof WrongMethod) ctx.set('Allow', error.allowed.join(', '));
-      show(ctx, trouble.troublePage(met, (ctx.state as CheckoutState).frame?.path), notice);
+      if (error instanceof MethodNotAllowedError) ctx.set('Allow', error.allowed.join(', '));
+      sendPage(ctx, errors.errorPage(page, (ctx.state as CheckoutRequestState).layout?.path), notice);
     }
   };
 }
 
-/** What was read well is kept; a failure is not. */
-function onceRead(read: () => Promise<string>): () => Promise<string> {
-  let known: string | undefined;
-  return async () => (known ??= await read());
+/** Caches the first value that was read; failures are not cached. */
+function cacheSuccess(read: () => Promise<string>): () => Promise<string> {
+  let cached: string | undefined;
+  return async () => (cached ??= await read());
 }
 
-class WrongPath extends Error {}
-class WrongMethod extends Error {
+class PageNotFoundError extends Error {}
+class MethodNotAllowedError extends Error {
   constructor(readonly allowed: readonly string[]) {
     super();
   }
 }
 
-function troubleOf(error: unknown): Trouble {
-  if (error instanceof WrongPath) return trouble.NO_PAGE;
-  if (error instanceof WrongMethod) return trouble.NOT_ALLOWED;
-  if (error instanceof ForeignForm) return trouble.FOREIGN_FORM;
-  if (error instanceof UnreadableForm) return error.isTooLarge ? trouble.TOO_LARGE : trouble.UNREADABLE;
-  if (isDatabaseUnavailable(error)) return trouble.UNAVAILABLE;
+function errorPageFor(error: unknown): ErrorPage {
+  if (error instanceof PageNotFoundError) return errors.PAGE_NOT_FOUND;
+  if (error instanceof MethodNotAllowedError) return errors.METHOD_NOT_ALLOWED;
+  if (error instanceof CsrfError) return errors.SESSION_EXPIRED;
+  if (error instanceof FormBodyError) return error.isTooLarge ? errors.FORM_TOO_LARGE : errors.FORM_UNREADABLE;
+  if (isDatabaseUnavailable(error)) return errors.SERVICE_UNAVAILABLE;
   const code = error instanceof Problem ? error.code : undefined;
-  if (code === 'not_found') return trouble.UNKNOWN_LINK;
-  if (code === 'rate_limited') return trouble.TOO_MANY;
-  return code === 'service_unavailable' ? trouble.UNAVAILABLE : trouble.BROKEN;
+  if (code === 'not_found') return errors.ORDER_NOT_FOUND;
+  if (code === 'rate_limited') return errors.TOO_MANY_REQUESTS;
+  return code === 'service_unavailable' ? errors.SERVICE_UNAVAILABLE : errors.INTERNAL_ERROR;
 }

@@ -1,13 +1,16 @@
 import escapeHtml from 'escape-html';
 
-/** Text that is markup already. Nothing from outside becomes that but through the tag below, which escapes it. */
+/** Trusted markup. Text from outside becomes markup only through the `html` tag, which escapes it. */
 export class Html {
   constructor(readonly text: string) {}
 }
 
 type Part = Html | readonly Part[] | string | number | false | null | undefined;
 
-/** A template whose parts are escaped, but for templates themselves and lists of them; attributes stand in quotes. */
+/**
+ * Escapes every interpolated value except markup. Lists are joined; `false`, `null` and `undefined` render nothing.
+ * Quote attribute values.
+ */
 export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
   return new Html(strings.reduce((text, string, index) => text + render(parts[index - 1]) + string));
 }

@@ -27,8 +27,8 @@ export function linePrinter(): Printer {
 function describe(workflow: Difference['workflow']): string {
   if (!workflow) return 'none';
   const { running, state } = workflow;
-  const state = state ? `version ${state.version}, ${state.status}` : 'no response';
-  return running ? state : `${state}, not running`;
+  const text = state ? `version ${state.version}, ${state.status}` : 'no response';
+  return running ? text : `${text}, not running`;
 }
 
 /** For `--json`: one JSON document. */

@@ -1,33 +1,31 @@
 import type { PaymentTerm } from './order';
 
-/** What a business tells of itself to be decided on: personal data, which stays in Postgres. */
+/** The business that applies. Personal data: it is stored in Postgres only. */
 export interface Applicant {
   businessName: string;
-  /** As Companies House writes it: eight characters, upper case. */
+  /** In the format of Companies House: eight characters, upper case. */
   companyNumber: string;
   email: string;
   monthlyTurnoverPence: number;
 }
 
 export interface Instalment {
-  /** Counted from the day of the agreement, so that an offer that is taken up late is none of arrears. */
+  /** Counted from the day of the agreement, so an offer accepted late has no overdue instalments. */
   dueInMonths: number;
-  /** The calendar date, such as `2027-01-31`, where an older version had the customer agree to one. */
-  due?: string;
   amountPence: number;
 }
 
-/** What a customer agrees to repay; without instalments where all is paid at once. */
+/** The repayments that a customer agrees to. There are no instalments if the customer pays now. */
 export interface Offer {
   instalments: readonly Instalment[];
-  /** How much of the instalments is interest. */
+  /** The part of the instalments that is interest. */
   interestPence: number;
 }
 
-/** Of who pays all at once. */
+/** The offer of a customer who pays now. */
 export const NO_OFFER: Offer = { instalments: [], interestPence: 0 };
 
-/** What the customer of an approved application agrees to. */
+/** The offer of an approved application; `NO_OFFER` for any other. */
 export function offerOf(application: Pick<Application, 'decision'> | undefined): Offer {
   return application?.decision?.kind === 'approved' ? application.decision.offer : NO_OFFER;
 }
@@ -35,21 +33,21 @@ export function offerOf(application: Pick<Application, 'decision'> | undefined):
 export const DECLINE_CODES = ['affordability', 'credit_check', 'other'] as const;
 export type DeclineCode = (typeof DECLINE_CODES)[number];
 
-/** What a lender says in the end. */
+/** The final decision of a lender. */
 export type LenderDecision =
   { kind: 'approved'; offer: Offer } | { kind: 'declined'; code: DeclineCode } | { kind: 'failed' };
 
 /** A customer's application on the hosted checkout. */
 export interface Application {
-  /** What the lender knows it by. */
+  /** The id that the lender knows the application by. */
   id: string;
   orderId: string;
   paymentTerm: PaymentTerm;
-  /** Set together, once; null again when what the customer told has been deleted. */
+  /** Null before the application is submitted, and again after the applicant's data is deleted. */
   submitted: { applicant: Applicant; at: Date } | null;
-  /** When the lender first said that it decides later. */
+  /** When the lender first answered that it decides later. */
   referredAt: Date | null;
   decision: LenderDecision | null;
-  /** When the customer confirmed, having seen the offer. */
+  /** When the customer agreed to the offer. */
   agreedAt: Date | null;
 }

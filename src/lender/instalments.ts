@@ -2,29 +2,36 @@ import type { Instalment, Offer } from '../domain/application';
 import { daysBetween, monthsAfter } from '../domain/calendar';
 import type { Pricing } from '../domain/order';
 
-const DAYS_A_YEAR = 365;
+const DAYS_PER_YEAR = 365;
 
 /**
- * Equal monthly parts of an amount; the pence that don't divide go with the first, and no part is without any. Interest
- * accrues by the day on what is still owed, but for the days that a promotion makes free, and comes with the last part.
- * @param today the calendar date that the interest is reckoned from
+ * Splits an amount into equal monthly instalments of at least one penny each. The first one includes the pence that do
+ * not divide. Interest accrues daily on the outstanding amount, except on days that a promotion makes interest-free, and
+ * is added to the last instalment.
+ * @param maxInstalments fewer are offered if the amount has fewer pence
+ * @param today the calendar date that interest starts on
  */
-export function monthlyInstalments(amountPence: number, most: number, today: string, pricing: Pricing): Offer {
-  const parts = Math.min(most, amountPence);
-  const part = Math.floor(amountPence / parts);
+export function monthlyInstalments(
+  amountPence: number,
+  maxInstalments: number,
+  today: string,
+  pricing: Pricing,
+): Offer {
+  const count = Math.min(maxInstalments, amountPence);
+  const equalPart = Math.floor(amountPence / count);
   const freeDays = interestFreeDays(pricing, today);
   const instalments: Instalment[] = [];
-  let owed = amountPence;
+  let outstanding = amountPence;
   let interest = 0;
-  let passed = 0;
-  for (let month = 1; month <= parts; month++) {
-    const until = daysBetween(today, monthsAfter(today, month));
-    const days = Math.max(until - Math.max(passed, freeDays), 0);
-    interest += (owed * pricing.representativeInterest * days) / (100 * DAYS_A_YEAR);
-    const amount = month === 1 ? amountPence - part * (parts - 1) : part;
-    instalments.push({ dueInMonths: month, amountPence: amount });
-    owed -= amount;
-    passed = until;
+  let previousDay = 0;
+  for (let month = 1; month <= count; month++) {
+    const dueDay = daysBetween(today, monthsAfter(today, month));
+    const chargedDays = Math.max(dueDay - Math.max(previousDay, freeDays), 0);
+    interest += (outstanding * pricing.representativeInterest * chargedDays) / (100 * DAYS_PER_YEAR);
+    const part = month === 1 ? amountPence - equalPart * (count - 1) : equalPart;
+    instalments.push({ dueInMonths: month, amountPence: part });
+    outstanding -= part;
+    previousDay = dueDay;
   }
   const interestPence = Math.round(interest);
   const last = instalments.at(-1);
@@ -32,7 +39,7 @@ export function monthlyInstalments(amountPence: number, most: number, today: str
   return { instalments, interestPence };
 }
 
-/** The best of the promotions that still run. */
+/** The interest-free days of the best promotion that has not ended. */
 function interestFreeDays({ promotions }: Pricing, today: string): number {
   const running = promotions.filter(({ validUntil }) => validUntil >= today);
   return Math.max(0, ...running.map((promotion) => promotion.interestFreeDays));

@@ -1,9 +1,9 @@
 import type { Applicant, LenderDecision } from '../domain/application';
 import type { PaymentTerm, Pricing } from '../domain/order';
 
-/** An application as a lender hears of it. */
+/** An application as it is sent to a lender. */
 export interface LenderApplication {
-  /** The same however often the lender is asked. */
+  /** Stays the same when the lender is asked again. */
   id: string;
   orderId: string;
   amountPence: number;
@@ -16,16 +16,16 @@ export interface LenderApplication {
 export type LenderAnswer = LenderDecision | { kind: 'referred'; askAgainMs: number };
 
 /**
- * Who decides on customers. It is asked again after any error and after each `referred`, also by two workers at once: an
- * application of an id that it knows is no new one.
+ * Decides on applications. It is asked again after every error and every `referred`, and two workers may ask at the same
+ * time, so it must treat a repeated id as the same application.
  */
 export interface Lender {
   /**
-   * @param signal aborts where nobody waits for the answer any more
-   * @throws LenderUnavailable while no answer is to be had; any other error likewise has it asked again
+   * @param signal aborts when the answer is no longer needed
+   * @throws LenderUnavailable if the lender cannot answer now; any other error is retried too
    */
   decide(application: LenderApplication, signal: AbortSignal): Promise<LenderAnswer>;
 }
 
-/** Its message is shown to operators and kept in the workflow's history: nothing about the customer may be in it. */
+/** The message is shown to operators and stored in workflow history, so it must not contain customer data. */
 export class LenderUnavailable extends Error {}

@@ -1,24 +1,22 @@
 import { Problem } from '../contracts/problem';
 import * as applications from '../db/applications';
-import type { Branding } from '../db/branding';
-import { findBranding } from '../db/branding';
-import type { Applicant, Application } from '../domain/application';
-import { offerOf } from '../domain/application';
+import { type Branding, findBranding } from '../db/branding';
+import { type Applicant, type Application, offerOf } from '../domain/application';
 import type { OrderHistory, PaymentTerm } from '../domain/order';
 import type { ProgressEvent } from '../domain/status';
+import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
 import { readByPayLink } from './read-order';
-import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 
-/** What the hosted checkout knows of the customer that came by a pay link. */
+/** An order as the hosted checkout shows it to its customer. */
 export interface Checkout extends OrderHistory {
   application: Application | undefined;
   branding: Branding;
 }
 
 /**
- * By the row, which no acknowledged change is ahead of; Temporal has no part in it.
+ * Reads the order behind a pay link from Postgres, which holds every acknowledged change. Does not need Temporal.
  * @throws Problem `not_found`
  */
 export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
@@ -31,9 +29,8 @@ export async function readCheckout(deps: OrderDependencies, payLinkId: string): 
 }
 
 /**
- * Takes how the customer wants to pay, and starts the signup. What comes too late changes nothing: the page tells where
- * the order stands.
- * @throws Problem `service_unavailable` where the start could not be reported; the choice is kept
+ * Saves how the customer pays and reports `signup_started`. Does nothing if the order is past that step.
+ * @throws Problem `service_unavailable` if the event could not be reported; the choice is saved
  */
 export async function choosePaymentTerm(
   deps: OrderDependencies,
@@ -46,8 +43,8 @@ export async function choosePaymentTerm(
 }
 
 /**
- * Takes the application, once, and has the order's workflow ask the lender. It is in Postgres before anybody is asked.
- * One that comes too late, or for another way to pay than was chosen last, changes nothing.
+ * Saves the application and notifies the order's workflow, which asks the lender. Does nothing if an application was
+ * submitted before, if the order is not PENDING, or if the customer has chosen another payment term since.
  */
 export async function submitApplication(
   deps: OrderDependencies,
@@ -55,21 +52,21 @@ export async function submitApplication(
   paymentTerm: PaymentTerm,
   applicant: Applicant,
 ): Promise<void> {
-  const taken = await applications.submitApplication(deps.db, order.id, paymentTerm, applicant, SWEEP_AFTER_MS);
-  if (taken) deps.dispatcher.applicationSubmitted(order);
+  const submitted = await applications.submitApplication(deps.db, order.id, paymentTerm, applicant, SWEEP_AFTER_MS);
+  if (submitted) deps.dispatcher.applicationSubmitted(order);
 }
 
-/** Whether the customer has been shown all that they confirm: what is repaid and when, where they pay later. */
+/** True if the customer can confirm: our lender approved, and there is an offer to show if the customer pays later. */
 export function isConfirmable({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
   if (order.status !== 'APPROVED' || application?.decision?.kind !== 'approved') return false;
   return application.paymentTerm === 'PAY_NOW' || offerOf(application).instalments.length > 0;
 }
 
 /**
- * Takes the customer's word, and completes the order. The word is in Postgres first: where the order's workflow can't be
- * reached, the sweep goes on with it.
+ * Saves the customer's agreement and completes the order. If the order's workflow is unavailable, the sweep completes it
+ * later.
  */
-export async function confirm(deps: OrderDependencies, checkout: Checkout, at: Date): Promise<void> {
+export async function confirmOrder(deps: OrderDependencies, checkout: Checkout, at: Date): Promise<void> {
   if (!isConfirmable(checkout)) return;
   await applications.recordAgreement(deps.db, checkout.order.id, at, SWEEP_AFTER_MS);
   try {
@@ -79,7 +76,7 @@ export async function confirm(deps: OrderDependencies, checkout: Checkout, at: D
   }
 }
 
-/** A refusal means that the order went another way meanwhile, which the page tells. */
+/** Ignores a refused event: the order has changed since, and the next page shows how. */
 async function report(deps: OrderDependencies, orderId: string, event: ProgressEvent): Promise<void> {
   try {
     await reportProgress(deps, orderId, { event, reason: null, actor: 'customer' });

@@ -1,32 +1,28 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import type { Page as CheckoutPage } from '../../src/checkout/page';
-import { renderPage } from '../../src/checkout/page';
-import { endedPage, paidPage } from '../../src/checkout/pages/ended';
-import { TOO_MANY, UNAVAILABLE, troublePage } from '../../src/checkout/pages/trouble';
+import { type Page as CheckoutPage, renderPage } from '../../src/checkout/layout';
+import { closedPage } from '../../src/checkout/pages/closed';
+import { completePage } from '../../src/checkout/pages/complete';
+import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
-import { BUSINESS, startCheckout } from '../support/checkout';
+import { BUSINESS, newCustomer, startCheckout, statusOfOrder } from '../support/checkout';
 import { CHROMIUM, launchChromium } from '../support/chromium';
-import type { Shot } from '../support/inspect-page';
-import { faultsOf, sheet, shoot } from '../support/inspect-page';
-import { isRunning } from '../support/orders';
-import type { Receiver } from '../support/receiver';
-import { startReceiver } from '../support/receiver';
-import type { Shop } from '../support/shop';
-import { startShop } from '../support/shop';
+import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
+import { type Receiver, startReceiver } from '../support/receiver';
+import { type Shop, startShop } from '../support/shop';
 import type { Stack } from '../support/stack';
 import { until } from '../support/until';
 
-/** Where `SCREENSHOTS=docs/images npx jest test/e2e/checkout-browser` puts its pictures. */
+/** The folder that `SCREENSHOTS=docs/images npx jest test/e2e/checkout-browser` writes images to. */
 const { SCREENSHOTS } = process.env;
 const MAX_PAGE_BYTES = 50 * 1024;
 const EVIL = `"><img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>`;
 
 jest.setTimeout(60_000);
 
-// Which machine has one is not for the tests to say; CI's has: see .ci/run.
+// Skipped on machines without a browser. CI has one: see .ci/run.
 const inBrowser = CHROMIUM !== undefined || process.env.CI ? test : test.skip;
 
 let stack: Stack;
@@ -35,9 +31,9 @@ let shop: Shop;
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
-/** What no page may do: speak to another host, break its own policy, weigh too much, fail a check of axe-core. */
-const faults: string[] = [];
-const shots: Shot[] = [];
+/** Requests to other hosts, breaches of the Content-Security-Policy, pages that are too large, findings of axe-core. */
+const violations: string[] = [];
+const screenshots: Screenshot[] = [];
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return;
@@ -70,11 +66,11 @@ beforeEach(async () => {
 afterEach(async () => {
   if (CHROMIUM === undefined) return;
   await context.close();
-  expect(faults.splice(0)).toEqual([]);
+  expect(violations.splice(0)).toEqual([]);
 });
 afterAll(async () => {
   if (CHROMIUM === undefined) return;
-  if (SCREENSHOTS) await keepShots(SCREENSHOTS);
+  if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);
   await browser.close();
   await stack.stop();
   await Promise.all([shop.stop(), receiver.stop()]);
@@ -95,54 +91,50 @@ async function newContext(options: { javaScriptEnabled?: boolean } = {}): Promis
   opened.on('request', (request) => {
     const { protocol, origin } = new URL(request.url());
     const isOurs = origin === stack.api.url || protocol === 'data:' || request.isNavigationRequest();
-    if (!isOurs) faults.push(`asked ${request.url()}`);
+    if (!isOurs) violations.push(`requested ${request.url()}`);
   });
   opened.on('response', (response) => {
     if (!response.url().startsWith(`${stack.api.url}/pay/`) || response.status() === 303) return;
     void response.body().then(
-      (body) => body.length > MAX_PAGE_BYTES && faults.push(`${response.url()} weighs ${body.length} bytes`),
+      (body) => body.length > MAX_PAGE_BYTES && violations.push(`${response.url()} has ${body.length} bytes`),
       () => undefined,
     );
   });
   opened.on('console', (message) => {
-    if (/Content.Security.Policy|Refused to/i.test(message.text())) faults.push(message.text());
+    if (/Content.Security.Policy|Refused to/i.test(message.text())) violations.push(message.text());
   });
-  opened.on('dialog', (dialog) => faults.push(`a dialog: ${dialog.message()}`));
+  opened.on('dialog', (dialog) => violations.push(`a dialog: ${dialog.message()}`));
   return opened;
 }
 
 async function newOrder(data: Record<string, unknown> = {}): Promise<{ id: string; url: string }> {
   const reference = `HP-2027-${String(Math.random()).slice(2, 8)}`;
-  const answer = await stack.api.create({ reference, webhook_url: receiver.url, redirect_url: shop.url, ...data });
-  const { id, order_url: url } = answer.body.data;
-  await until(() => isRunning(stack.client, id), 'the workflow runs');
-  return { id, url };
+  return newCustomer(stack, { reference, webhook_url: receiver.url, redirect_url: shop.url, ...data });
 }
 const heading = (on: Page = page) => on.locator('h1').textContent();
-const isAt = async (title: string, on: Page = page) => {
+const expectPage = async (title: string, on: Page = page) => {
   await on.locator('h1', { hasText: title }).waitFor();
   expect((await on.title()).startsWith(title) || title === 'Thanks for your order').toBe(true);
 };
-const statusOf = async (id: string): Promise<string> => (await stack.api.get(id)).body.data.status;
-const toldOf = (id: string): string[] =>
+const webhooksOf = (id: string): string[] =>
   receiver.deliveries.filter(({ body }) => body.data.order.id === id).map(({ body }) => body.data.order.status);
-const hears = async (id: string, ...statuses: string[]): Promise<void> => {
-  await until(() => toldOf(id).length >= statuses.length, 'the webhooks came');
-  expect(toldOf(id)).toEqual(statuses);
+const expectWebhooks = async (id: string, ...statuses: string[]): Promise<void> => {
+  await until(() => webhooksOf(id).length >= statuses.length, 'the webhooks came');
+  expect(webhooksOf(id)).toEqual(statuses);
 };
 
 async function inspect(name: string, on: Page = page): Promise<void> {
-  faults.push(...(await faultsOf(on)).map((fault) => `${name}: ${fault}`));
-  if (SCREENSHOTS) shots.push(...(await shoot(on, name)));
+  violations.push(...(await findViolations(on)).map((violation) => `${name}: ${violation}`));
+  if (SCREENSHOTS) screenshots.push(...(await takeScreenshots(on, name)));
 }
 
-async function keepShots(folder: string): Promise<void> {
+async function writeScreenshots(folder: string): Promise<void> {
   mkdirSync(folder, { recursive: true });
   const blank = await browser.newPage();
   for (const size of ['phone', 'desktop'] as const) {
-    writeFileSync(path.join(folder, `checkout-${size}.png`), await sheet(blank, shots, size));
+    writeFileSync(path.join(folder, `checkout-${size}.png`), await contactSheet(blank, screenshots, size));
   }
-  for (const { name, size, png } of shots) {
+  for (const { name, size, png } of screenshots) {
     if (['choice', 'schedule'].includes(name) && size === 'phone') {
       writeFileSync(path.join(folder, `checkout-${name}.png`), png);
     }
@@ -152,7 +144,7 @@ async function keepShots(folder: string): Promise<void> {
 async function choose(term: string, on: Page = page): Promise<void> {
   await on.getByLabel(term).check();
   await on.getByRole('button', { name: 'Continue' }).click();
-  await isAt('About your business', on);
+  await expectPage('About your business', on);
 }
 
 async function fill(more: Partial<typeof BUSINESS> = {}, on: Page = page): Promise<void> {
@@ -161,33 +153,33 @@ async function fill(more: Partial<typeof BUSINESS> = {}, on: Page = page): Promi
 
 async function apply(more: Partial<typeof BUSINESS> = {}, on: Page = page): Promise<void> {
   await fill(more, on);
-  await on.getByRole('button', { name: 'Send application' }).click();
+  await on.getByRole('button', { name: 'Submit application' }).click();
 }
 
 inBrowser(
-  'approved, without JavaScript: from the link to the shop, whose own GET says SUCCESSFUL when the customer comes',
+  'an approved customer gets from the link to the shop without JavaScript, and the shop reads SUCCESSFUL by then',
   async () => {
-    const plain = await newContext({ javaScriptEnabled: false });
-    const on = await plain.newPage();
+    const withoutScript = await newContext({ javaScriptEnabled: false });
+    const on = await withoutScript.newPage();
     const { id, url } = await newOrder();
     await on.goto(url);
     await choose('Pay later', on);
     await apply({}, on);
-    await isAt('You are approved', on);
+    await expectPage('You are approved', on);
     await on.getByRole('checkbox').check();
     await on.getByRole('button', { name: 'Agree and complete order' }).click();
-    await isAt('Thanks for your order', on);
+    await expectPage('Thanks for your order', on);
     expect(new URL(on.url()).pathname).toBe('/thanks');
     expect(shop.visits.filter(({ orderId }) => orderId === id)).toEqual([{ orderId: id, status: 'SUCCESSFUL' }]);
-    await hears(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-    await plain.close();
+    await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+    await withoutScript.close();
   },
 );
 
-inBrowser('each page of the way is fit for everybody, and can be walked by keyboard alone', async () => {
+inBrowser('every step is accessible and works with the keyboard alone', async () => {
   const { url, id } = await newOrder();
   await page.goto(url);
-  await isAt('How would you like to pay?');
+  await expectPage('How would you like to pay?');
   expect(await page.evaluate("document.querySelector('header img').naturalWidth")).toBe(40);
   await inspect('choice');
   await page.keyboard.press('Tab');
@@ -195,12 +187,12 @@ inBrowser('each page of the way is fit for everybody, and can be walked by keybo
   expect(await page.getByLabel('Pay later').isChecked()).toBe(true);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await isAt('About your business');
+  await expectPage('About your business');
   await inspect('details');
   await page.locator('#business_name').focus();
   await page.keyboard.type('Bloggs & Daughters Ltd');
   await page.keyboard.press('Enter');
-  await isAt('About your business').catch(() => undefined);
+  await expectPage('About your business').catch(() => undefined);
   expect(await page.title()).toBe('Error: About your business – Harbour & Pine');
   expect(await page.evaluate('document.activeElement.id')).toBe('company_number');
   await inspect('errors');
@@ -211,7 +203,7 @@ inBrowser('each page of the way is fit for everybody, and can be walked by keybo
     await page.keyboard.press('Tab');
   }
   await page.keyboard.press('Enter');
-  await isAt('You are approved');
+  await expectPage('You are approved');
   await inspect('schedule');
   await page.getByRole('button').click();
   await page.locator('#not-agreed').waitFor();
@@ -220,125 +212,125 @@ inBrowser('each page of the way is fit for everybody, and can be walked by keybo
   expect(await page.getByRole('checkbox').isChecked()).toBe(true);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await isAt('Thanks for your order');
+  await expectPage('Thanks for your order');
   await page.goto(url);
-  await isAt('Your order is complete');
-  await inspect('paid');
+  await expectPage('Your order is complete');
+  await inspect('complete');
   await page.emulateMedia({ media: 'print' });
   expect(await page.getByRole('link', { name: 'Back to' }).isVisible()).toBe(false);
   expect(await page.getByRole('table').isVisible()).toBe(true);
   expect(await page.getByText('no money moves').isVisible()).toBe(true);
-  await hears(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
-inBrowser('to pay now: one way to pay, one button to confirm', async () => {
+inBrowser('a customer who can only pay now confirms with one button', async () => {
   const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
   await page.goto(url);
-  await isAt('Pay now');
+  await expectPage('Pay now');
   await inspect('pay-now');
   await page.getByRole('button', { name: 'Continue' }).click();
   await apply();
-  await isAt('Confirm your payment');
+  await expectPage('Confirm your payment');
   await inspect('payment');
   await page.getByRole('button', { name: 'Pay £1,234.50' }).click();
-  await isAt('Thanks for your order');
-  expect(await statusOf(id)).toBe('SUCCESSFUL');
+  await expectPage('Thanks for your order');
+  expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
 });
 
-inBrowser(
-  'referred: the page waits, turns by itself when the lender has decided, and stands still where asked to',
-  async () => {
-    const { url, id } = await newOrder();
-    await page.goto(url);
-    await choose('Pay later');
-    await apply({ email: 'referred@bloggs.example' });
-    await isAt('The lender is taking a closer look');
-    const still = await context.newPage();
-    await still.goto(`${url}?still`);
-    await inspect('referred', still);
-    await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 20_000 });
-    expect(await heading(still)).toBe('The lender is taking a closer look');
-    await still.getByRole('link', { name: 'Check now' }).click();
-    await isAt('You are approved', still);
-    await hears(id, 'PENDING', 'APPROVED');
-  },
-);
+inBrowser('the waiting page refreshes until the lender has decided, unless the customer turns that off', async () => {
+  const { url, id } = await newOrder();
+  await page.goto(url);
+  await choose('Pay later');
+  await apply({ email: 'referred@bloggs.example' });
+  await expectPage('The lender is reviewing your application');
+  const still = await context.newPage();
+  await still.goto(`${url}?refresh=off`);
+  await inspect('referred', still);
+  await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 20_000 });
+  expect(await heading(still)).toBe('The lender is reviewing your application');
+  await still.getByRole('link', { name: 'Check now' }).click();
+  await expectPage('You are approved', still);
+  await expectWebhooks(id, 'PENDING', 'APPROVED');
+});
 
 inBrowser.each([
   ['declined', 'Your application was not approved'],
   ['failed', 'Something went wrong'],
-])('%s: told kindly, with a way back to the shop that is not the one of a completed order', async (kind, title) => {
-  const { url, id } = await newOrder();
-  await page.goto(url);
-  await choose('Pay later');
-  await apply({ email: `${kind}@bloggs.example` });
-  await isAt(title);
-  await inspect(kind);
-  expect(await page.getByRole('link', { name: 'Back to Harbour & Pine' }).getAttribute('href')).toBe(
-    `${new URL(shop.url).origin}/`,
-  );
-  await hears(id, 'PENDING', 'UNSUCCESSFUL');
-  expect(shop.visits.some(({ orderId }) => orderId === id)).toBe(false);
-});
+])(
+  'a %s application shows the outcome and leads back to the shop, but not to its redirect URL',
+  async (kind, title) => {
+    const { url, id } = await newOrder();
+    await page.goto(url);
+    await choose('Pay later');
+    await apply({ email: `${kind}@bloggs.example` });
+    await expectPage(title);
+    await inspect(kind);
+    expect(await page.getByRole('link', { name: 'Back to Harbour & Pine' }).getAttribute('href')).toBe(
+      `${new URL(shop.url).origin}/`,
+    );
+    await expectWebhooks(id, 'PENDING', 'UNSUCCESSFUL');
+    expect(shop.visits.some(({ orderId }) => orderId === id)).toBe(false);
+  },
+);
 
-inBrowser('cancelled by the seller half way: the next step says so, and so does the back button', async () => {
+inBrowser('after the seller cancels, the next step and the back button show the cancellation', async () => {
   const { url, id } = await newOrder();
   await page.goto(url);
   await choose('Pay later');
   await fill();
   expect((await stack.api.cancel(id)).status).toBe(200);
-  await page.getByRole('button', { name: 'Send application' }).click();
-  await isAt('This order was cancelled');
+  await page.getByRole('button', { name: 'Submit application' }).click();
+  await expectPage('This order was cancelled');
   await inspect('cancelled');
   await page.goBack();
-  await isAt('This order was cancelled');
-  await hears(id, 'PENDING', 'UNSUCCESSFUL');
+  await expectPage('This order was cancelled');
+  await expectWebhooks(id, 'PENDING', 'UNSUCCESSFUL');
 });
 
-inBrowser('two tabs: each tells where the order stands, and one payment is made', async () => {
+inBrowser('two tabs show the same state and make one payment', async () => {
   const { url, id } = await newOrder();
   const other = await context.newPage();
   await Promise.all([page.goto(url), other.goto(url)]);
   await choose('Pay later');
   await choose('Pay now', other);
   await apply();
-  await page.getByText('In another window you have since chosen: pay now.').waitFor();
-  await inspect('chosen-elsewhere');
-  await page.getByRole('button', { name: 'Send application' }).click();
-  await isAt('Confirm your payment');
+  await page.getByText('You changed the payment method to “Pay now” in another window.').waitFor();
+  await inspect('payment-method-changed');
+  await page.getByRole('button', { name: 'Submit application' }).click();
+  await expectPage('Confirm your payment');
   await apply({ business_name: 'Another Ltd' }, other);
-  await isAt('Confirm your payment', other);
-  expect(await other.getByRole('status').textContent()).toContain('What you sent just now was not used');
+  await expectPage('Confirm your payment', other);
+  expect(await other.getByRole('status').textContent()).toContain('We did not use the answers');
   await page.getByRole('button', { name: 'Pay' }).click();
-  await isAt('Thanks for your order');
+  await expectPage('Thanks for your order');
   await other.getByRole('button', { name: 'Pay' }).click();
-  await isAt('Thanks for your order', other);
-  await hears(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+  await expectPage('Thanks for your order', other);
+  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
-inBrowser('a double click, a reload and the back button at every step make one order of one customer', async () => {
+inBrowser('double clicks, reloads and the back button complete the order once', async () => {
   const { url, id } = await newOrder();
   await page.goto(url);
   await page.getByLabel('Pay later').check();
   await page.getByRole('button', { name: 'Continue' }).dblclick();
-  await isAt('About your business');
+  await expectPage('About your business');
   await fill();
-  await page.getByRole('button', { name: 'Send application' }).dblclick();
-  await isAt('You are approved');
+  await page.getByRole('button', { name: 'Submit application' }).dblclick();
+  await expectPage('You are approved');
   await page.reload();
-  await isAt('You are approved');
+  await expectPage('You are approved');
   expect(await page.getByRole('status').count()).toBe(0);
   await page.goBack();
   await page.getByRole('heading', { name: 'You are approved' }).waitFor();
   await page.getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Agree' }).dblclick();
-  await isAt('Thanks for your order');
+  await expectPage('Thanks for your order');
   await page.goBack();
-  await isAt('Your order is complete');
-  await hears(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+  await expectPage('Your order is complete');
+  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
-inBrowser('script and HTML in every field, in the reference and in the seller do nothing', async () => {
+inBrowser('HTML and scripts in form fields, the reference and the seller do not run', async () => {
   const rename = (name: string) => stack.db.query('update seller set name = $2 where id = $1', [stack.seller.id, name]);
   await rename(`Shop ${EVIL}`);
   const { url } = await newOrder({ reference: `ref ${EVIL}` });
@@ -350,13 +342,13 @@ inBrowser('script and HTML in every field, in the reference and in the seller do
   expect(await page.title()).not.toBe('hacked');
   expect(await page.locator('main img, script').count()).toBe(0);
   await apply({ business_name: EVIL });
-  await isAt('You are approved');
+  await expectPage('You are approved');
   await page.getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Agree' }).click();
-  await isAt('Thanks for your order');
+  await expectPage('Thanks for your order');
 });
 
-inBrowser('a form from another site is refused, and so is showing the page in a frame', async () => {
+inBrowser('a form from another site is refused, and the page cannot be framed', async () => {
   const { url, id } = await newOrder();
   await page.goto(url);
   const token = await page.locator('[name=form_token]').getAttribute('value');
@@ -365,21 +357,21 @@ inBrowser('a form from another site is refused, and so is showing the page in a 
   await attacker.setContent(`<iframe src="${url}"></iframe><form method="post" action="${url}choice/">
     <input name="form_token" value="${token}"><input name="payment_term" value="PAY_LATER"><button>Win</button></form>`);
   await attacker.getByRole('button').click();
-  await isAt('We could not take this form', attacker);
-  await inspect('refused', attacker);
-  expect(await statusOf(id)).toBe('CREATED');
-  // The browser says so itself, and that is what this test wants.
-  expect(faults.filter((fault) => /frame-ancestors/.test(fault)).length).toBeGreaterThan(0);
-  faults.splice(0, faults.length, ...faults.filter((fault) => !/frame-ancestors/.test(fault)));
+  await expectPage('Your session has expired', attacker);
+  await inspect('session-expired', attacker);
+  expect(await statusOfOrder(stack, id)).toBe('CREATED');
+  // The browser reports the refused frame, as expected here.
+  expect(violations.filter((violation) => /frame-ancestors/.test(violation)).length).toBeGreaterThan(0);
+  violations.splice(0, violations.length, ...violations.filter((violation) => !/frame-ancestors/.test(violation)));
 });
 
-inBrowser('a link that is unknown says so', async () => {
+inBrowser('an unknown link shows that the order is not found', async () => {
   await page.goto(`${stack.api.url}/pay/00000000-0000-4000-8000-000000000000/`);
-  await isAt('There is no order at this link');
-  await inspect('unknown');
+  await expectPage('Order not found');
+  await inspect('not-found');
 });
 
-inBrowser('the pages that few customers see are fit for everybody, too', async () => {
+inBrowser('rare pages are accessible', async () => {
   const { id } = await newOrder();
   const stored = (await findOrder(stack.db, id))!;
   const checkout = {
@@ -387,18 +379,18 @@ inBrowser('the pages that few customers see are fit for everybody, too', async (
     application: undefined,
     branding: { shopUrl: null, colour: '#ffd400', hasLogo: false },
   };
-  const waiting = { path: '/pay/x', since: new Date(0), isStill: false, now: new Date() };
+  const waiting = { path: '/pay/x', since: new Date(0), isRefreshing: true, now: new Date() };
   const rare: Record<string, CheckoutPage> = {
-    asking: waitingPage({ ...waiting, stage: 'waiting' }),
-    completing: waitingPage({ ...waiting, stage: 'completing' }),
-    expired: endedPage('expired', checkout),
-    elsewhere: endedPage('approved-elsewhere', checkout),
-    forgotten: paidPage(checkout),
-    unavailable: troublePage(UNAVAILABLE, '/pay/x'),
-    'too-many': troublePage(TOO_MANY),
+    waiting: waitingPage({ ...waiting, state: 'waiting' }),
+    completing: waitingPage({ ...waiting, state: 'completing' }),
+    expired: closedPage('expired', checkout),
+    'approved-elsewhere': closedPage('approved-elsewhere', checkout),
+    purged: completePage(checkout),
+    unavailable: errorPage(SERVICE_UNAVAILABLE, '/pay/x'),
+    'too-many-requests': errorPage(TOO_MANY_REQUESTS),
   };
-  for (const [name, one] of Object.entries(rare)) {
-    await page.setContent(renderPage(one, { ...checkout, path: '/pay/x' }, 'A notice').body);
+  for (const [name, rarePage] of Object.entries(rare)) {
+    await page.setContent(renderPage(rarePage, { ...checkout, path: '/pay/x' }, 'A notice').body);
     await inspect(name);
   }
 });

@@ -1,10 +1,9 @@
 import { choosePaymentTerm, submitApplication } from '../../src/db/applications';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
-import type { Stack } from './stack';
-import { startStack } from './stack';
+import { type Stack, startStack } from './stack';
 
-/** The service with its hosted checkout and the sandbox lender, customers and API at one address. */
+/** Starts the service with the hosted checkout and the sandbox lender. The pages and the API share one address. */
 export async function startCheckout(options: Parameters<typeof startStack>[0] = {}): Promise<Stack> {
   const port = String(await freePort());
   const env = {
@@ -17,23 +16,22 @@ export async function startCheckout(options: Parameters<typeof startStack>[0] = 
   return startStack({ ...options, env });
 }
 
-/** What a customer's browser shows. */
-export interface Shown {
+/** A response as the customer's browser shows it. */
+export interface CustomerPage {
   status: number;
   headers: Headers;
   text: string;
-  /** The page's one heading. */
   heading: string;
 }
 
 export type Customer = ReturnType<typeof customerAt>;
 
-/** A customer's browser as far as a form needs one: it keeps the cookie and sends what the form it saw last hides. */
+/** A minimal browser: it keeps the cookie, and sends the hidden fields of the last form that it received. */
 export function customerAt(orderUrl: string) {
   let cookie = '';
   let hidden: Record<string, string> = {};
 
-  async function call(url: string, init: RequestInit = {}): Promise<Shown> {
+  async function call(url: string, init: RequestInit = {}): Promise<CustomerPage> {
     const response = await fetch(url, {
       redirect: 'manual',
       ...init,
@@ -48,20 +46,20 @@ export function customerAt(orderUrl: string) {
 
   const customer = {
     look: (part = '') => call(orderUrl + part),
-    /** Sends a form as the last page gave it, and does not follow where it leads. */
+    /** Sends a form without following the redirect. */
     send: (part: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
       call(`${orderUrl}${part}/`, {
         method: 'POST',
         body: new URLSearchParams({ ...hidden, ...fields }),
         headers,
       }),
-    /** The same, and looks at the page that it leads to. */
-    async submit(part: string, fields: Record<string, string>): Promise<Shown> {
+    /** Sends a form and follows the redirect. */
+    async submit(part: string, fields: Record<string, string>): Promise<CustomerPage> {
       const answer = await customer.send(part, fields);
       return answer.status === 303 ? call(new URL(answer.headers.get('Location')!, orderUrl).href) : answer;
     },
-    /** From the first page to where the application is sent. */
-    async apply(fields: Partial<typeof BUSINESS> = {}, term = 'PAY_LATER'): Promise<Shown> {
+    /** Goes through the first two steps. */
+    async apply(fields: Partial<typeof BUSINESS> = {}, term = 'PAY_LATER'): Promise<CustomerPage> {
       await customer.look();
       await customer.submit('choice', { payment_term: term });
       return customer.submit('application', { ...BUSINESS, ...fields });
@@ -75,7 +73,7 @@ function hiddenFields(page: string): Record<string, string> {
   return Object.fromEntries(inputs.map(([, name, value]) => [name, value]));
 }
 
-/** What the sandbox lender approves. */
+/** An application that the sandbox lender approves. */
 export const BUSINESS = {
   business_name: 'Bloggs & Daughters Ltd',
   company_number: '01234567',
@@ -83,9 +81,23 @@ export const BUSINESS = {
   monthly_turnover: '12,500',
 };
 
+/** Creates an order, waits until its workflow runs, and opens a browser for its customer. */
+export async function newCustomer(stack: Stack, data: Record<string, unknown> = {}) {
+  const id = await openOrder(stack, data);
+  const { order_url: url } = (await stack.api.get(id)).body.data as { order_url: string };
+  return { id, url, customer: customerAt(url) };
+}
+
+export const statusOfOrder = async (stack: Stack, id: string): Promise<string> =>
+  (await stack.api.get(id)).body.data.status;
+
+/** The target of the page's link that looks like a button. */
+export const buttonTarget = (page: CustomerPage): string | undefined =>
+  /<a class="button" href="([^"]*)"/.exec(page.text)?.[1];
+
 /**
- * An order that waits for the lender, made without a page.
- * @param tell whether its workflow is told; else only Postgres knows of the application
+ * Creates an order with a submitted application, without the pages.
+ * @param tell notifies the workflow; otherwise the application is in Postgres only
  */
 export async function applied(
   stack: Stack,
@@ -96,7 +108,7 @@ export async function applied(
   await choosePaymentTerm(stack.db, id, 'PAY_LATER');
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
   if (!(await submitApplication(stack.db, id, 'PAY_LATER', applicant, sweepAfterMs)))
-    throw new Error('the application was not taken');
+    throw new Error('the application was not submitted');
   if (tell) await stack.client.workflow.getHandle(`order-${id}`).signal('applicationSubmitted');
   return id;
 }

@@ -3,14 +3,14 @@ import type { AddressInfo } from 'node:net';
 import type { Api } from './api';
 
 export interface Shop {
-  /** Where customers are sent back to; from there the shop sends them on to another host name, as real ones do. */
+  /** The redirect URL. Like real shops, it redirects customers to another host name. */
   url: string;
-  /** The order of each customer that came, and the status that the shop's own GET gave at that moment. */
+  /** For each returning customer, the order and the status that the shop's own GET returned at that moment. */
   visits: { orderId: string; status: string }[];
   stop(): Promise<void>;
 }
 
-/** A seller's shop as far as a customer comes back to it. */
+/** Starts a seller's shop that customers return to. */
 export async function startShop(api: () => Api): Promise<Shop> {
   const visits: Shop['visits'] = [];
   const server = createServer((request, response) => {

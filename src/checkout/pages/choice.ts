@@ -1,47 +1,45 @@
 import type { Order, PaymentTerm } from '../../domain/order';
-import type { Html } from '../html';
-import { html } from '../html';
-import type { Page } from '../page';
-import { TERM_NAMES, interestSentences } from '../words';
-import type { FormContext } from './form';
-import { errorSummary, form } from './form';
+import { PAYMENT_TERM_LABELS, describeInterest } from '../format';
+import { type Html, html } from '../html';
+import type { Page } from '../layout';
+import { errorSummary, form, type FormContext } from './form';
 
 const QUESTION = 'How would you like to pay?';
-const MISSING = 'Choose how you would like to pay';
+const MISSING = 'Select how you would like to pay';
 
 export interface ChoiceOptions extends FormContext {
   order: Order;
   chosen: PaymentTerm | undefined;
-  /** Whether the form came back without a choice. */
+  /** True if the form was sent without a choice. */
   isMissing: boolean;
 }
 
-/** The first step: how to pay, and what that costs. */
+/** Step 1: the payment method and its cost. */
 export function choicePage(options: ChoiceOptions): Page {
   const { order, isMissing } = options;
   const [only, ...others] = order.allowedPaymentTerms;
   const isSingle = others.length === 0 && only !== undefined;
-  const title = isSingle ? TERM_NAMES[only] : QUESTION;
-  const choices = isSingle ? single(order, only) : several(options);
+  const title = isSingle ? PAYMENT_TERM_LABELS[only] : QUESTION;
+  const fields = isSingle ? singleTerm(order, only) : radioButtons(options);
   return {
     status: isMissing ? 422 : 200,
     title: isMissing ? `Error: ${title}` : title,
     step: 1,
     content: html`${isMissing && errorSummary([{ field: 'PAY_LATER', message: MISSING }])}
-    ${form(options, 'choice', html`${choices}<button>Continue</button>`)}`,
+    ${form(options, 'choice', html`${fields}<button>Continue</button>`)}`,
   };
 }
 
-function single(order: Order, term: PaymentTerm): Html {
-  return html`<h1>${TERM_NAMES[term]}</h1>
+function singleTerm(order: Order, term: PaymentTerm): Html {
+  return html`<h1>${PAYMENT_TERM_LABELS[term]}</h1>
     ${describe(order, term).map((sentence) => html`<p>${sentence}</p>`)}
     <input type="hidden" name="payment_term" value="${term}" />`;
 }
 
-function several({ order, chosen, isMissing }: ChoiceOptions): Html {
+function radioButtons({ order, chosen, isMissing }: ChoiceOptions): Html {
   return html`<fieldset>
     <legend><h1>${QUESTION}</h1></legend>
-    ${isMissing && html`<p class="wrong" id="missing">${MISSING}</p>`}
+    ${isMissing && html`<p class="error" id="missing">${MISSING}</p>`}
     ${order.allowedPaymentTerms.map(
       (term) =>
         html`<label class="option">
@@ -55,7 +53,7 @@ function several({ order, chosen, isMissing }: ChoiceOptions): Html {
             ${isMissing && html`aria-describedby="missing"`}
           />
           <span>
-            <strong>${TERM_NAMES[term]}</strong>
+            <strong>${PAYMENT_TERM_LABELS[term]}</strong>
             ${describe(order, term).map((sentence) => html`<span>${sentence}</span>`)}
           </span>
         </label>`,
@@ -64,6 +62,9 @@ function several({ order, chosen, isMissing }: ChoiceOptions): Html {
 }
 
 function describe({ pricing }: Order, term: PaymentTerm): string[] {
-  if (term === 'PAY_NOW') return ['The whole amount at once, without interest.'];
-  return ['In monthly instalments. You see each of them before you agree.', ...interestSentences(pricing, new Date())];
+  if (term === 'PAY_NOW') return ['Pay the full amount now, with no interest.'];
+  return [
+    'Pay in monthly instalments. You can review them before you agree.',
+    ...describeInterest(pricing, new Date()),
+  ];
 }

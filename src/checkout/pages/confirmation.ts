@@ -1,48 +1,44 @@
 import type { Offer } from '../../domain/application';
-import { monthsAfter } from '../../domain/calendar';
 import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
-import type { Html } from '../html';
-import { html } from '../html';
-import type { Page } from '../page';
-import { formatDate, interestSentences } from '../words';
-import type { FormContext } from './form';
-import { errorSummary, form } from './form';
+import { describeInterest } from '../format';
+import { type Html, html } from '../html';
+import type { Page } from '../layout';
+import { errorSummary, form, type FormContext } from './form';
+import { repaymentSchedule, totalPence } from './repayment-schedule';
 
 export const NOT_AGREED = 'Tick the box to agree to the repayments';
-export const OTHER_DATES =
-  'A new day has begun, and the dates have moved with it: look at them again, and agree to them';
+export const DATES_CHANGED =
+  'The repayment dates have changed because a new day has started. Check the new dates and agree again';
 
-/** The field that says which dates the customer saw. */
+/** The form field with the date that the shown repayment dates count from. */
 export const AGREED_ON = 'agreed_on';
 
 export interface ConfirmationOptions extends FormContext {
   order: Order;
-  /** Without instalments all is paid at once. */
   offer: Offer;
   /** The calendar date that the instalments count from. */
   today: string;
-  /** Why the form came back. */
-  wrong: string | undefined;
+  error: string | undefined;
 }
 
-/** The last step: what is agreed to, and the word that completes the order. */
+/** Step 4: the customer agrees to the offer, which completes the order. */
 export function confirmationPage(options: ConfirmationOptions): Page {
   return options.offer.instalments.length > 0 ? payLater(options) : payNow(options);
 }
 
 function payLater(options: ConfirmationOptions): Page {
-  const { order, offer, today, wrong } = options;
+  const { order, offer, today, error } = options;
   const title = 'You are approved';
-  const total = formatPence(totalOf(offer));
+  const total = formatPence(totalPence(offer));
   return {
-    status: wrong === undefined ? 200 : 422,
-    title: wrong === undefined ? title : `Error: ${title}`,
+    status: error === undefined ? 200 : 422,
+    title: error === undefined ? title : `Error: ${title}`,
     step: 4,
     content: html`<h1>${title}</h1>
-      <p>${order.sellerName} is paid when you complete the order. You repay ${total} like this:</p>
-      ${wrong !== undefined && errorSummary([{ field: 'agree', message: wrong }])} ${schedule(offer, today)}
-      ${order.pricing.representativeInterest > 0 && terms(order)}
+      <p>${order.sellerName} is paid when you complete the order. You repay ${total} in these instalments:</p>
+      ${error !== undefined && errorSummary([{ field: 'agree', message: error }])} ${repaymentSchedule(offer, today)}
+      ${order.pricing.representativeInterest > 0 && interestTerms(order)}
       ${form(
         options,
         'confirmation',
@@ -54,14 +50,14 @@ function payLater(options: ConfirmationOptions): Page {
               name="agree"
               value="yes"
               required
-              ${wrong !== undefined && html`aria-invalid="true" aria-describedby="not-agreed" autofocus`}
+              ${error !== undefined && html`aria-invalid="true" aria-describedby="not-agreed" autofocus`}
             />
-            <span>I agree, for my business, to repay ${total} in these instalments.</span>
+            <span>I agree, on behalf of my business, to repay ${total} in these instalments.</span>
           </label>
-          ${wrong !== undefined && html`<p class="wrong" id="not-agreed">${wrong}</p>`}
+          ${error !== undefined && html`<p class="error" id="not-agreed">${error}</p>`}
           <button>Agree and complete order</button>`,
       )}
-      <p class="aside">You will find these repayments at this link afterwards, too.</p>`,
+      <p class="note">You can see these repayments at this link after you complete the order.</p>`,
   };
 }
 
@@ -73,50 +69,11 @@ function payNow(options: ConfirmationOptions): Page {
     title,
     step: 4,
     content: html`<h1>${title}</h1>
-      <p>You pay ${amount} to ${order.sellerName} at once. There is no interest and nothing to repay.</p>
+      <p>You pay ${amount} to ${order.sellerName} now. There is no interest and nothing to repay later.</p>
       ${form(options, 'confirmation', html`<button>Pay ${amount}</button>`)}`,
   };
 }
 
-/** What the interest comes from. */
-function terms({ pricing }: Order): Html[] {
-  return interestSentences(pricing, new Date()).map((sentence) => html`<p class="aside">${sentence}</p>`);
-}
-
-/**
- * The instalments as a table.
- * @param agreedOn the calendar date of the agreement
- */
-export function schedule(offer: Offer, agreedOn: string): Html {
-  const { instalments, interestPence } = offer;
-  return html`<table>
-    <caption>
-      ${interestPence === 0 ? 'No interest' : `Including ${formatPence(interestPence)} interest`}
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Due</th>
-        <th scope="col">Amount</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${instalments.map(
-        ({ due, dueInMonths, amountPence }) =>
-          html`<tr>
-            <th scope="row">${formatDate(due ?? monthsAfter(agreedOn, dueInMonths))}</th>
-            <td>${formatPence(amountPence)}</td>
-          </tr>`,
-      )}
-    </tbody>
-    <tfoot>
-      <tr>
-        <th scope="row">Total to repay</th>
-        <td>${formatPence(totalOf(offer))}</td>
-      </tr>
-    </tfoot>
-  </table>`;
-}
-
-function totalOf({ instalments }: Offer): number {
-  return instalments.reduce((sum, { amountPence }) => sum + amountPence, 0);
+function interestTerms({ pricing }: Order): Html[] {
+  return describeInterest(pricing, new Date()).map((sentence) => html`<p class="note">${sentence}</p>`);
 }

@@ -1,11 +1,9 @@
 import type { PaymentTerm } from '../../domain/order';
-import type { Entries, EntryErrors } from '../application-form';
-import type { Html } from '../html';
-import { html } from '../html';
-import type { Page } from '../page';
-import { TERM_NAMES } from '../words';
-import type { FormContext } from './form';
-import { errorSummary, form } from './form';
+import type { FormErrors, FormValues } from '../application-form';
+import { PAYMENT_TERM_LABELS } from '../format';
+import { type Html, html } from '../html';
+import type { Page } from '../layout';
+import { errorSummary, form, type FormContext } from './form';
 
 interface Field {
   name: string;
@@ -17,18 +15,18 @@ interface Field {
   isMoney?: boolean;
 }
 
-const FIELDS: Record<keyof Entries, Field> = {
+const FIELDS: Record<keyof FormValues, Field> = {
   businessName: { name: 'business_name', label: 'Business name', autocomplete: 'organization' },
   companyNumber: {
     name: 'company_number',
     label: 'Company number',
-    hint: 'The 8 characters that Companies House gave you, such as 01234567',
+    hint: 'The 8 characters from Companies House, for example 01234567',
     autocomplete: 'off',
   },
   email: {
     name: 'email',
     label: 'Email address',
-    hint: 'Of someone who is authorised to apply for your business',
+    hint: 'Of a person who is authorised to apply for your business',
     type: 'email',
     inputMode: 'email',
     autocomplete: 'email',
@@ -36,7 +34,7 @@ const FIELDS: Record<keyof Entries, Field> = {
   monthlyTurnover: {
     name: 'monthly_turnover',
     label: 'Estimated monthly turnover',
-    hint: 'In pounds, such as 12,500',
+    hint: 'In pounds, for example 12,500',
     inputMode: 'decimal',
     autocomplete: 'off',
     isMoney: true,
@@ -45,64 +43,71 @@ const FIELDS: Record<keyof Entries, Field> = {
 
 const TITLE = 'About your business';
 
-/** @param paymentTerm that was chosen in another window, after this form was made */
-export function chosenElsewhere(paymentTerm: PaymentTerm): { status: number; sentence: string } {
-  const chosen = TERM_NAMES[paymentTerm].toLowerCase();
+/** A message above the form, if the application could not be submitted. */
+export interface FormAlert {
+  status: number;
+  text: string;
+}
+
+/** @param paymentTerm the one chosen in another window after this form was rendered */
+export function paymentTermChanged(paymentTerm: PaymentTerm): FormAlert {
+  const label = PAYMENT_TERM_LABELS[paymentTerm];
   return {
     status: 409,
-    sentence: `In another window you have since chosen: ${chosen}. Nothing was sent; check the choice below and send your application again.`,
+    text: `You changed the payment method to “${label}” in another window. Your application was not submitted. Check the payment method and submit again.`,
   };
 }
 
 export interface DetailsOptions extends FormContext {
   paymentTerm: PaymentTerm;
   isOnlyTerm: boolean;
-  entries: Entries;
-  errors: EntryErrors;
-  /** Said above the form where it could not be taken. */
-  alert?: { status: number; sentence: string };
+  values: FormValues;
+  errors: FormErrors;
+  alert?: FormAlert;
   retentionDays: number;
 }
 
-/** The second step: who applies. */
+/** Step 2: the business that applies. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { paymentTerm, isOnlyTerm, entries, errors, alert, path, retentionDays } = options;
-  const keys = Object.keys(FIELDS) as (keyof Entries)[];
-  const wrong = keys.flatMap((key) => {
+  const { paymentTerm, isOnlyTerm, values, errors, alert, path, retentionDays } = options;
+  const keys = Object.keys(FIELDS) as (keyof FormValues)[];
+  const summary = keys.flatMap((key) => {
     const message = errors[key];
     return message === undefined ? [] : [{ field: FIELDS[key].name, message }];
   });
-  const fields = keys.map((key) => field(FIELDS[key], entries[key], errors[key], wrong[0]?.field === FIELDS[key].name));
+  const fields = keys.map((key) =>
+    input(FIELDS[key], values[key], errors[key], summary[0]?.field === FIELDS[key].name),
+  );
   return {
-    status: alert?.status ?? (wrong.length > 0 ? 422 : 200),
-    title: wrong.length > 0 || alert ? `Error: ${TITLE}` : TITLE,
+    status: alert?.status ?? (summary.length > 0 ? 422 : 200),
+    title: summary.length > 0 || alert ? `Error: ${TITLE}` : TITLE,
     step: 2,
     content: html`<h1>${TITLE}</h1>
       <p>
-        You chose: ${TERM_NAMES[paymentTerm].toLowerCase()}.
-        ${!isOnlyTerm && html`<a href="${path}/?change">Choose another way to pay</a>`}
+        Payment method: ${PAYMENT_TERM_LABELS[paymentTerm]}
+        ${!isOnlyTerm && html`<a href="${path}/?change">Change<span class="visually-hidden"> payment method</span></a>`}
       </p>
-      ${alert && html`<div class="alert" role="alert"><p>${alert.sentence}</p></div>`} ${errorSummary(wrong)}
+      ${alert && html`<div class="alert" role="alert"><p>${alert.text}</p></div>`} ${errorSummary(summary)}
       ${form(
         options,
         'application',
         html`<input type="hidden" name="payment_term" value="${paymentTerm}" /> ${fields}<button>
-            Send application
+            Submit application
           </button>`,
       )}
-      <p class="aside">
-        The lender decides by what you enter here. We keep it for that alone, do not show it to the seller, and delete
-        it ${retentionDays === 1 ? 'a day' : `${retentionDays} days`} after your order has closed.
+      <p class="note">
+        The lender uses these details to make its decision. We use them for this purpose only, do not show them to the
+        seller, and delete them ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your order closes.
       </p>`,
   };
 }
 
-function field(field: Field, value: string, error: string | undefined, isFirstWrong: boolean): Html {
+function input(field: Field, value: string, error: string | undefined, isFirstInvalid: boolean): Html {
   const { name, label, hint, type = 'text', inputMode = 'text', autocomplete, isMoney = false } = field;
-  const described = [hint !== undefined && `${name}-hint`, error !== undefined && `${name}-error`]
+  const descriptions = [hint !== undefined && `${name}-hint`, error !== undefined && `${name}-error`]
     .filter(Boolean)
     .join(' ');
-  const input = html`<input
+  const element = html`<input
     id="${name}"
     name="${name}"
     type="${type}"
@@ -112,14 +117,14 @@ function field(field: Field, value: string, error: string | undefined, isFirstWr
     spellcheck="false"
     value="${value}"
     required
-    ${described !== '' && html`aria-describedby="${described}"`}
+    ${descriptions !== '' && html`aria-describedby="${descriptions}"`}
     ${error !== undefined && html`aria-invalid="true"`}
-    ${isFirstWrong && html`autofocus`}
+    ${isFirstInvalid && html`autofocus`}
   />`;
   return html`<div class="field">
     <label for="${name}">${label}</label>
     ${hint !== undefined && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-    ${isMoney ? html`<div class="money"><span aria-hidden="true">£</span>${input}</div>` : input}
-    ${error !== undefined && html`<p class="wrong" id="${name}-error">${error}</p>`}
+    ${isMoney ? html`<div class="money"><span aria-hidden="true">£</span>${element}</div>` : element}
+    ${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}
   </div>`;
 }

@@ -1,13 +1,14 @@
-import type { Html } from '../html';
-import { html } from '../html';
 import { TOKEN_FIELD } from '../csrf';
+import { type Html, html } from '../html';
 
-/** What every form needs: where it goes, and the token that shows that it is ours. */
 export interface FormContext {
+  /** The path of the order's pages. */
   path: string;
+  /** The CSRF token. */
   token: string;
 }
 
+/** @param action the last segment of the path that the form is sent to */
 export function form({ path, token }: FormContext, action: string, content: Html): Html {
   return html`<form method="post" action="${path}/${action}/" novalidate>
     <input type="hidden" name="${TOKEN_FIELD}" value="${token}" />
@@ -15,11 +16,11 @@ export function form({ path, token }: FormContext, action: string, content: Html
   </form>`;
 }
 
-/** What is wrong with a form, above it; the sentences lead to their fields. */
+/** The list of errors above a form; each one links to its field. */
 export function errorSummary(errors: readonly { field: string; message: string }[]): Html | false {
   if (errors.length === 0) return false;
   return html`<div class="alert" role="alert">
-    <h2>Please check your answers</h2>
+    <h2>There is a problem</h2>
     <ul>
       ${errors.map(({ field, message }) => html`<li><a href="#${field}">${message}</a></li>`)}
     </ul>

@@ -1,69 +1,72 @@
+import type { WaitingState } from '../checkout-state';
+import { formatDateTime } from '../format';
 import { html } from '../html';
-import type { Page } from '../page';
-import type { WaitStage } from '../stage';
-import { formatMoment } from '../words';
+import type { Page } from '../layout';
 
 const REFRESH_SECONDS = 5;
-/** After this we no longer say that it takes a moment. */
-const LONG_MS = 30_000;
-/** And after this we look less often: nobody sits before a page that starts anew all the time. */
-const VERY_LONG_MS = 90_000;
 const SLOW_REFRESH_SECONDS = 30;
+/** From then on the page says that the wait is longer than usual. */
+const LONG_WAIT_MS = 30_000;
+/** From then on the page reloads less often, because few customers still watch it. */
+const VERY_LONG_WAIT_MS = 90_000;
 
 export interface WaitingOptions {
   path: string;
-  stage: WaitStage;
-  /** When the customer sent what it waits with. */
+  state: WaitingState;
+  /** When the customer sent the application or the agreement. */
   since: Date;
-  /** Whether the customer would rather look for themselves (WCAG 2.2, 2.2.1). */
-  isStill: boolean;
+  /** False if the customer turned automatic updates off (WCAG 2.2, 2.2.1). */
+  isRefreshing: boolean;
   now: Date;
 }
 
-const WORDS: Record<WaitStage, { title: string; soon: string; later: string; sent: string }> = {
+const TEXTS: Record<WaitingState, { title: string; soon: string; late: string; sent: string }> = {
   waiting: {
-    title: 'We are asking the lender',
-    soon: 'It usually takes a few seconds.',
-    later: 'This takes longer than usual: the lender has not answered yet. We keep asking.',
-    sent: 'Your application',
+    title: 'Waiting for the lender',
+    soon: 'The decision usually takes a few seconds.',
+    late: 'This is taking longer than usual. The lender has not answered yet. We will keep asking.',
+    sent: 'application',
   },
   referred: {
-    title: 'The lender is taking a closer look',
-    soon: 'Your application needs a second look before it can be decided.',
-    later: 'Your application needs a second look before it can be decided.',
-    sent: 'Your application',
+    title: 'The lender is reviewing your application',
+    soon: 'Your application needs a second look before the lender can decide.',
+    late: 'Your application needs a second look before the lender can decide.',
+    sent: 'application',
   },
   completing: {
-    title: 'Your order is being completed',
-    soon: 'It usually takes a few seconds.',
-    later: 'This takes longer than usual. There is nothing more for you to do, so please do not pay elsewhere.',
-    sent: 'Your agreement',
+    title: 'We are completing your order',
+    soon: 'This usually takes a few seconds.',
+    late: 'This is taking longer than usual. You do not need to do anything else. Do not pay in any other way.',
+    sent: 'agreement',
   },
 };
 
-/** While others are to act: the lender, or we ourselves. */
-export function waitingPage({ path, stage, since, isStill, now }: WaitingOptions): Page {
-  const { title, soon, later, sent } = WORDS[stage];
-  const waited = now.getTime() - since.getTime();
-  const seconds = waited > VERY_LONG_MS ? SLOW_REFRESH_SECONDS : REFRESH_SECONDS;
-  // Once it is completed the way goes on to the shop.
-  const next = stage === 'completing' ? `${path}/return/` : `${path}/`;
+/** Step 3, and the wait after step 4 while the order is completed. */
+export function waitingPage({ path, state, since, isRefreshing, now }: WaitingOptions): Page {
+  const { title, soon, late, sent } = TEXTS[state];
+  const waitedMs = now.getTime() - since.getTime();
+  const afterSeconds = waitedMs > VERY_LONG_WAIT_MS ? SLOW_REFRESH_SECONDS : REFRESH_SECONDS;
+  // A completed order continues to the seller.
+  const url = state === 'completing' ? `${path}/return/` : `${path}/`;
   return {
     title,
-    // What is being completed is behind the steps, and no longer to be left for later.
-    ...(stage !== 'completing' && { step: 3 }),
-    ...(!isStill && { refresh: { afterSeconds: seconds, url: next } }),
-    content: html`<p class="mark busy"></p>
+    // An order that is being completed is past the steps and cannot be finished later.
+    ...(state !== 'completing' && { step: 3 }),
+    ...(isRefreshing && { refresh: { afterSeconds, url } }),
+    content: html`<p class="icon busy"></p>
       <h1>${title}</h1>
-      <p>${waited > LONG_MS ? later : soon}</p>
-      <p>${sent} of ${formatMoment(since)} is kept safe. You may close this page and come back by the same link.</p>
+      <p>${waitedMs > LONG_WAIT_MS ? late : soon}</p>
+      <p>
+        We saved your ${sent} on ${formatDateTime(since)}. You can close this page and return to it with the same link.
+      </p>
       ${
-        isStill
-          ? html`<a class="button" href="${path}/?still">Check now</a>
-              <p class="aside"><a href="${path}/">Let the page update by itself</a></p>`
-          : html`<p class="aside no-print">
-              This page updates by itself every ${seconds} seconds. <a href="${path}/?still">Stop that</a>
+        isRefreshing
+          ? html`<p class="note no-print">
+              This page updates automatically every ${afterSeconds} seconds.
+              <a href="${path}/?refresh=off">Turn off automatic updates</a>
             </p>`
+          : html`<a class="button" href="${path}/?refresh=off">Check now</a>
+              <p class="note"><a href="${path}/">Turn on automatic updates</a></p>`
       }`,
   };
 }

@@ -1,12 +1,11 @@
 import { Writable } from 'node:stream';
 import { pino } from 'pino';
 import { loadConfig } from '../../../src/config';
-import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
+import { freePort } from '../../../tools/local-stack/ports';
 import { apiOf } from '../../support/api';
-import { BUSINESS, customerAt, startCheckout } from '../../support/checkout';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { BUSINESS, customerAt, startCheckout, statusOfOrder } from '../../support/checkout';
+import { type Stack, startStack } from '../../support/stack';
 
 const EVIL = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
 
@@ -20,11 +19,11 @@ async function newOrder(data: Record<string, unknown> = {}) {
   const { id, order_url: url } = (await stack.api.create(data)).body.data as { id: string; order_url: string };
   return { id, url, customer: customerAt(url) };
 }
-const statusOf = async (id: string): Promise<string> => (await stack.api.get(id)).body.data.status;
-const sha = (page: { headers: Headers }) =>
+const statusOf = (id: string) => statusOfOrder(stack, id);
+const styleHash = (page: { headers: Headers }) =>
   /style-src '(sha256-[^']+)'/.exec(page.headers.get('Content-Security-Policy')!)?.[1];
 
-test('every answer forbids scripts, frames, caching and telling where the customer came from', async () => {
+test('every response forbids scripts, frames, caching and referrers', async () => {
   const { url, customer } = await newOrder();
   const answers = [
     await customer.look(),
@@ -56,7 +55,7 @@ test('every answer forbids scripts, frames, caching and telling where the custom
   }
 });
 
-test('script and HTML in every field, in the reference and in the seller are text and no more', async () => {
+test('HTML and scripts in form fields, the reference and the seller are shown as text', async () => {
   await stack.db.query('update seller set name = $2 where id = $1', [stack.seller.id, `Shop ${EVIL}`]);
   await stack.db.query('update seller set pricing = $2 where id = $1', [
     stack.seller.id,
@@ -85,21 +84,21 @@ test('script and HTML in every field, in the reference and in the seller are tex
     expect(text).not.toMatch(/<script|<img src=x/);
     expect(text).toContain('&lt;script&gt;');
   }
-  // The fields that were refused come back as they were typed.
+  // Invalid fields keep what the customer typed.
   expect(pages[3]!.text.match(/value="&quot;&gt;&lt;script&gt;/g)).toHaveLength(4);
   await stack.db.query(`update seller set name = 'Test Shop Ltd' where id = $1`, [stack.seller.id]);
 });
 
-test("the stylesheet is allowed by its digest, and a seller's colour changes both", async () => {
+test("the Content-Security-Policy allows the stylesheet by its hash, which depends on the seller's colour", async () => {
   const { customer } = await newOrder();
-  const own = sha(await customer.look());
+  const own = styleHash(await customer.look());
   await stack.db.query("update seller set brand_colour = '#ffd400' where id = $1", [stack.seller.id]);
   const page = await customer.look();
   expect(page.text).toContain('--brand:#ffd400;--on-brand:#000000');
-  expect(sha(page)).not.toBe(own);
+  expect(styleHash(page)).not.toBe(own);
 });
 
-test("a seller's logo comes from us, by the pay link alone, as the image that it is", async () => {
+test("a seller's logo is served under the pay link with its image type", async () => {
   const { url, customer } = await newOrder();
   expect((await customer.look()).text).not.toContain('<img');
   const png = Buffer.from(
@@ -117,14 +116,14 @@ test("a seller's logo comes from us, by the pay link alone, as the image that it
   expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
 });
 
-describe('a form is refused and changes nothing', () => {
+describe('a forged or broken form', () => {
   const choice = { payment_term: 'PAY_LATER' };
   async function expectRefused(id: string, sent: Promise<{ status: number; heading: string }>) {
-    expect(await sent).toMatchObject({ status: 403, heading: 'We could not take this form' });
+    expect(await sent).toMatchObject({ status: 403, heading: 'Your session has expired' });
     expect(await statusOf(id)).toBe('CREATED');
   }
 
-  test('without a token, or with a wrong one', async () => {
+  test('a form without a valid token is refused', async () => {
     const { id, customer } = await newOrder();
     await customer.look();
     for (const form_token of ['', 'wrong', 'x'.repeat(43)]) {
@@ -132,7 +131,7 @@ describe('a form is refused and changes nothing', () => {
     }
   });
 
-  test('with the token of another order, or of another browser', async () => {
+  test('a form with the token of another order or another browser is refused', async () => {
     const [one, other] = [await newOrder(), await newOrder()];
     const tokenOf = async (customer: typeof one.customer, url: string) => {
       await customer.look();
@@ -151,13 +150,13 @@ describe('a form is refused and changes nothing', () => {
     { Origin: 'null', 'Sec-Fetch-Site': 'cross-site' },
     { 'Sec-Fetch-Site': 'same-site' },
     { Origin: 'https://evil.example', 'Sec-Fetch-Site': 'same-origin' },
-  ])('from another site: %j', async (headers) => {
+  ])('a form from another site is refused: %j', async (headers) => {
     const { id, customer } = await newOrder();
     await customer.look();
     await expectRefused(id, customer.send('choice', choice, headers));
   });
 
-  test('but not from ours, as browsers tell it under no-referrer', async () => {
+  test('a form of our own is accepted with the headers that browsers send under no-referrer', async () => {
     const { id, url, customer } = await newOrder();
     await customer.look();
     const sent = await customer.send('choice', choice, { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' });
@@ -166,7 +165,7 @@ describe('a form is refused and changes nothing', () => {
     expect([again.status, await statusOf(id)]).toEqual([303, 'PENDING']);
   });
 
-  test('where it is no form, or one that is too long or nested', async () => {
+  test('a body that is not a form, is too long or is nested is refused', async () => {
     const { id, url, customer } = await newOrder();
     await customer.look();
     const post = (body: string, type: string) =>
@@ -178,7 +177,7 @@ describe('a form is refused and changes nothing', () => {
   });
 });
 
-test('over https the cookie is Secure and can be set by no other host, and the page asks for https from then on', async () => {
+test('over https the cookie is Secure and bound to the host, and the response enables HSTS', async () => {
   const secure = await startCheckout({ env: { CHECKOUT_BASE_URL: 'https://pay.example' }, worker: false });
   const { pathname } = new URL((await secure.api.create()).body.data.order_url);
   const { headers } = await fetch(secure.api.url + pathname);
@@ -189,12 +188,12 @@ test('over https the cookie is Secure and can be set by no other host, and the p
   await secure.stop();
 });
 
-test('two API processes take the forms of each other', async () => {
+test('an API process accepts forms that another one rendered', async () => {
   const port = String(await freePort());
   const second = await startServer(loadConfig({ ...stack.env, PORT: port }), stack.temporal, pino({ enabled: false }));
   const { url, id, customer } = await newOrder();
   const page = await customer.look();
-  const answer = await fetch(`http://127.0.0.1:${second.port}${new URL(url).pathname}choice/`, {
+  const response = await fetch(`http://127.0.0.1:${second.port}${new URL(url).pathname}choice/`, {
     method: 'POST',
     redirect: 'manual',
     headers: { Cookie: page.headers.get('Set-Cookie')!.split(';')[0]! },
@@ -203,24 +202,24 @@ test('two API processes take the forms of each other', async () => {
       payment_term: 'PAY_LATER',
     }),
   });
-  expect([answer.status, await statusOf(id)]).toEqual([303, 'PENDING']);
+  expect([response.status, await statusOf(id)]).toEqual([303, 'PENDING']);
   await second.stop();
 });
 
-test('what is no page of ours is told plainly, in the form of a page', async () => {
+test('an unknown path or method returns an error page', async () => {
   const { url, customer } = await newOrder();
   for (const part of ['nothing/', '../', '../x/', 'choice/more/']) {
     const page = await customer.look(part);
     expect([part, page.status, page.headers.get('Content-Type')]).toEqual([part, 404, 'text/html; charset=utf-8']);
   }
-  const wrong = await fetch(url, { method: 'DELETE' });
-  expect([wrong.status, wrong.headers.get('Content-Type')]).toEqual([405, 'text/html; charset=utf-8']);
-  expect(wrong.headers.get('Allow')?.split(', ').sort()).toEqual(['GET', 'HEAD']);
+  const notAllowed = await fetch(url, { method: 'DELETE' });
+  expect([notAllowed.status, notAllowed.headers.get('Content-Type')]).toEqual([405, 'text/html; charset=utf-8']);
+  expect(notAllowed.headers.get('Allow')?.split(', ').sort()).toEqual(['GET', 'HEAD']);
   expect((await fetch(`${url}choice/`, { method: 'PUT' })).headers.get('Allow')).toMatch(/POST/);
   expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
 });
 
-test('a link that is opened too often is told so in a page, and another one is not', async () => {
+test('a pay link that is opened too often returns 429, and other links still work', async () => {
   const limited = await startCheckout({
     env: { RATE_LIMIT_PAY_LINK: '5', RATE_LIMIT_WINDOW_MS: '60000' },
     worker: false,
@@ -234,7 +233,7 @@ test('a link that is opened too often is told so in a page, and another one is n
   expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
   expect((await fetch(`${one}logo/`)).status).toBe(429);
   const page = await customerAt(one).look();
-  expect(page.heading).toBe('A moment, please');
+  expect(page.heading).toBe('Too many requests');
   expect(Number(page.headers.get('Retry-After'))).toBeGreaterThan(0);
   expect((await customerAt(other).look()).status).toBe(200);
   const { rows } = await limited.db.query<{ key: string }>("select key from rate_limit where key like 'pay-link%'");
@@ -242,7 +241,7 @@ test('a link that is opened too often is told so in a page, and another one is n
   await limited.stop();
 });
 
-test('without a lender there are no pages, so that nobody completes an order that nobody decided on', async () => {
+test('without a lender no pages are served', async () => {
   const bare = await startStack({ worker: false });
   const { order_url: url } = (await bare.api.create()).body.data;
   const answer = await fetch(bare.api.url + new URL(url).pathname);
@@ -250,7 +249,7 @@ test('without a lender there are no pages, so that nobody completes an order tha
   await bare.stop();
 });
 
-test('logs name the order, and neither the pay link nor anything of the customer', async () => {
+test('logs contain the order id, but no pay link and no customer data', async () => {
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {

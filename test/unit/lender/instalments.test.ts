@@ -4,7 +4,7 @@ import { monthlyInstalments } from '../../../src/lender/instalments';
 const FREE = { representativeInterest: 0, promotions: [] };
 const promotion = (interestFreeDays: number, validUntil: string) => ({ name: 'Offer', interestFreeDays, validUntil });
 
-test('an amount comes in equal monthly parts, and the pence that do not divide with the first', () => {
+test('an amount is split into equal instalments, and the first one includes the pence that do not divide', () => {
   expect(monthlyInstalments(10_000, 3, '2027-01-15', FREE)).toEqual({
     interestPence: 0,
     instalments: [
@@ -16,7 +16,7 @@ test('an amount comes in equal monthly parts, and the pence that do not divide w
 });
 
 test.each([1, 2, 3, 99, 100, 123_456, 1_000_000_000])(
-  'the parts of %d pence and the interest add up to the penny',
+  'the instalments of %d pence add up to the amount and the interest',
   (pence) => {
     for (const representativeInterest of [0, 0.1, 12.9, 49.99]) {
       const pricing = { representativeInterest, promotions: [] };
@@ -28,19 +28,19 @@ test.each([1, 2, 3, 99, 100, 123_456, 1_000_000_000])(
   },
 );
 
-test('no part is without any pence: of 2 there are two', () => {
+test('every instalment is at least one penny, so 2 pence are paid in two instalments', () => {
   const parts = (pence: number) => monthlyInstalments(pence, 3, '2027-01-15', FREE).instalments;
   expect(parts(1)).toEqual([{ dueInMonths: 1, amountPence: 1 }]);
   expect(parts(2).map(({ amountPence }) => amountPence)).toEqual([1, 1]);
 });
 
-test('what would be due on a day that a month lacks is due on its last one', () => {
+test('a due date that the month does not have moves to the last day of the month', () => {
   const dues = (start: string) => [1, 2, 3].map((months) => monthsAfter(start, months));
   expect(dues('2026-11-30')).toEqual(['2026-12-30', '2027-01-30', '2027-02-28']);
   expect(dues('2027-12-31')).toEqual(['2028-01-31', '2028-02-29', '2028-03-31']);
 });
 
-test('interest accrues by the day on what is still owed, and comes with the last part', () => {
+test('interest accrues daily on the outstanding amount and is added to the last instalment', () => {
   // 300.00 for 31 days, 200.00 for 28 and 100.00 for 31, at 36.5 %: 9.30 + 5.60 + 3.10.
   const pricing = { representativeInterest: 36.5, promotions: [] };
   const { instalments, interestPence } = monthlyInstalments(30_000, 3, '2027-01-15', pricing);
@@ -48,7 +48,7 @@ test('interest accrues by the day on what is still owed, and comes with the last
   expect(instalments.map(({ amountPence }) => amountPence)).toEqual([10_000, 10_000, 11_800]);
 });
 
-test('a promotion that still runs makes its first days free, and of several the best one counts', () => {
+test('the best promotion that has not ended makes its days interest-free', () => {
   const interest = (...promotions: ReturnType<typeof promotion>[]) =>
     monthlyInstalments(30_000, 3, '2027-01-15', { representativeInterest: 36.5, promotions }).interestPence;
   expect(interest(promotion(31, '2027-01-15'))).toBe(870);

@@ -1,5 +1,4 @@
-import type { LenderApplication } from '../../../src/lender/lender';
-import { LenderUnavailable } from '../../../src/lender/lender';
+import { type LenderApplication, LenderUnavailable } from '../../../src/lender/lender';
 import { createSandboxLender } from '../../../src/lender/sandbox';
 
 const SUBMITTED = Date.parse('2027-01-15T12:00:00Z');
@@ -30,22 +29,22 @@ test.each([
   ['referred-declined@bloggs.example', 'referred'],
   ['declinedly@bloggs.example', 'approved'],
   ['jo@declined.example', 'approved'],
-])('%s is %s', async (email, kind) => {
+])('an application of %s is %s', async (email, kind) => {
   expect(await decide(email)).toMatchObject({ kind });
 });
 
-test('a referral says when to ask again, and ends as its address says', async () => {
+test('a referral returns when to ask again, and the email selects the decision after it', async () => {
   expect(await decide('referred@b.example', { afterMs: 4000 })).toEqual({ kind: 'referred', askAgainMs: 6000 });
   expect(await decide('referred@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'approved' });
   expect(await decide('referred-declined@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'declined' });
 });
 
-test('an outage lasts as long as a referral', async () => {
+test('an outage ends after the duration of a referral', async () => {
   await expect(decide('outage@b.example')).rejects.toThrow(LenderUnavailable);
   expect(await decide('outage@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'approved' });
 });
 
-test('more than two monthly turnovers can not be paid later, but now', async () => {
+test('an amount above two monthly turnovers is declined for paying later and approved for paying now', async () => {
   expect(await decide('jo@b.example', { turnoverPence: 75_000 })).toMatchObject({ kind: 'approved' });
   expect(await decide('jo@b.example', { turnoverPence: 74_999 })).toEqual({ kind: 'declined', code: 'affordability' });
   expect(await decide('jo@b.example', { turnoverPence: 0, term: 'PAY_NOW' })).toEqual({
@@ -54,7 +53,7 @@ test('more than two monthly turnovers can not be paid later, but now', async () 
   });
 });
 
-test('what is paid later comes back in three instalments', async () => {
+test('an approval for paying later has three monthly instalments', async () => {
   const answer = await decide('jo@b.example');
   expect(answer).toMatchObject({
     kind: 'approved',

@@ -1,6 +1,5 @@
 import type { Context } from 'koa';
-import type { Page, Frame } from './page';
-import { renderPage } from './page';
+import { type LayoutContext, type Page, renderPage } from './layout';
 
 const FIXED_HEADERS = {
   'Referrer-Policy': 'no-referrer',
@@ -13,29 +12,30 @@ const FIXED_HEADERS = {
   'Cache-Control': 'no-store',
 };
 
-/** What every answer of the checkout carries, pictures and redirects too. */
-export function protect(ctx: Context, isHttps: boolean): void {
+/** Sets the headers of every checkout response, including images and redirects. */
+export function setSecurityHeaders(ctx: Context, isHttps: boolean): void {
   ctx.set(FIXED_HEADERS);
-  ctx.set('Content-Security-Policy', policy("'none'"));
+  ctx.set('Content-Security-Policy', contentSecurityPolicy("'none'"));
   if (isHttps) ctx.set('Strict-Transport-Security', 'max-age=31536000');
 }
 
-/** What the routes leave in a request's state: whose customer it is, once that is known. */
-export interface CheckoutState {
-  frame?: Frame;
+/** The `ctx.state` of a checkout request. */
+export interface CheckoutRequestState {
+  /** Set once the order is loaded. */
+  layout?: LayoutContext;
 }
 
-/** @param notice said on top of the page */
-export function show(ctx: Context, page: Page, notice: string | undefined): void {
-  const { body, style } = renderPage(page, (ctx.state as CheckoutState).frame, notice);
+/** @param notice shown at the top of the page */
+export function sendPage(ctx: Context, page: Page, notice: string | undefined): void {
+  const { body, styleHash } = renderPage(page, (ctx.state as CheckoutRequestState).layout, notice);
   ctx.status = page.status ?? 200;
   ctx.type = 'text/html; charset=utf-8';
-  ctx.set('Content-Security-Policy', policy(`'${style.hash}'`));
+  ctx.set('Content-Security-Policy', contentSecurityPolicy(`'${styleHash}'`));
   if (page.refresh) ctx.set('Refresh', `${page.refresh.afterSeconds};url=${page.refresh.url}`);
   ctx.body = body;
 }
 
-function policy(styleSource: string): string {
+function contentSecurityPolicy(styleSource: string): string {
   return (
     `default-src 'none'; style-src ${styleSource}; img-src 'self' data:; form-action 'self'; ` +
     `base-uri 'none'; frame-ancestors 'none'`

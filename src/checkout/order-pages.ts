@@ -1,0 +1,107 @@
+import type { Context } from 'koa';
+import { offerOf } from '../domain/application';
+import { londonDate } from '../lender/london-date';
+import type { Checkout } from '../orders/hosted-checkout';
+import { EMPTY_FORM } from './application-form';
+import { checkoutState } from './checkout-state';
+import type { Csrf } from './csrf';
+import { html } from './html';
+import type { Page } from './layout';
+import { choicePage } from './pages/choice';
+import { closedPage } from './pages/closed';
+import { completePage } from './pages/complete';
+import { confirmationPage } from './pages/confirmation';
+import { type DetailsOptions, detailsPage } from './pages/details';
+import { waitingPage } from './pages/waiting';
+
+const DAY_MS = 86_400_000;
+
+/** A query string that adds a message to the page: an earlier application is used. */
+export const ALREADY_SUBMITTED = '?message=already-submitted';
+
+const alreadySubmitted = html`<p class="message" role="status">
+  You already submitted an application for this order. We did not use the answers that you just sent.
+</p>`;
+
+/**
+ * Builds the pages of an order, with forms for the requesting browser.
+ * @param pathOf the path of an order's pages
+ * @param retentionMs how long an application is kept after its order closes
+ */
+export function createOrderPages(csrf: Csrf, pathOf: (payLinkId: string) => string, retentionMs: number) {
+  const formContext = async (ctx: Context, { order }: Checkout) => ({
+    path: pathOf(order.payLinkId),
+    token: await csrf.createToken(ctx, order.payLinkId),
+  });
+
+  async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
+    const { order, application } = checkout;
+    return choicePage({ ...(await formContext(ctx, checkout)), order, chosen: application?.paymentTerm, isMissing });
+  }
+
+  async function details(
+    ctx: Context,
+    checkout: Checkout,
+    form: Pick<DetailsOptions, 'values' | 'errors' | 'alert'>,
+  ): Promise<Page> {
+    return detailsPage({
+      ...(await formContext(ctx, checkout)),
+      paymentTerm: checkout.application?.paymentTerm ?? 'PAY_LATER',
+      isOnlyTerm: checkout.order.allowedPaymentTerms.length === 1,
+      retentionDays: Math.ceil(retentionMs / DAY_MS),
+      ...form,
+    });
+  }
+
+  async function confirmation(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {
+    const { order, application } = checkout;
+    return confirmationPage({
+      ...(await formContext(ctx, checkout)),
+      order,
+      offer: offerOf(application),
+      today: londonDate(new Date()),
+      error,
+    });
+  }
+
+  /** The page for the order's current state. */
+  async function current(ctx: Context, checkout: Checkout): Promise<Page> {
+    const page = await pageOfState(ctx, checkout);
+    const hasMessage = ctx.query.message === 'already-submitted' && checkout.application?.submitted;
+    return hasMessage ? { ...page, content: html`${alreadySubmitted} ${page.content}` } : page;
+  }
+
+  async function pageOfState(ctx: Context, checkout: Checkout): Promise<Page> {
+    const { order, application } = checkout;
+    const state = checkoutState(checkout);
+    switch (state) {
+      case 'choice':
+        return choice(ctx, checkout);
+      case 'details':
+        if (ctx.query.change !== undefined) return choice(ctx, checkout);
+        return details(ctx, checkout, { values: EMPTY_FORM, errors: {} });
+      case 'waiting':
+      case 'referred':
+      case 'completing':
+        return waitingPage({
+          path: pathOf(order.payLinkId),
+          state,
+          since: application?.agreedAt ?? application?.submitted?.at ?? new Date(),
+          isRefreshing: ctx.query.refresh !== 'off',
+          now: new Date(),
+        });
+      case 'confirmation':
+        return confirmation(ctx, checkout);
+      case 'complete':
+        return completePage(checkout);
+      case 'declined':
+      case 'failed':
+      case 'expired':
+      case 'cancelled':
+      case 'approved-elsewhere':
+        return closedPage(state, checkout);
+    }
+  }
+
+  return { choice, details, confirmation, current };
+}

@@ -1,0 +1,61 @@
+import { html } from '../html';
+import type { Page } from '../layout';
+
+export interface ErrorPage {
+  status: number;
+  title: string;
+  text: string;
+}
+
+export const ORDER_NOT_FOUND: ErrorPage = {
+  status: 404,
+  title: 'Order not found',
+  text: 'Check that the link is complete, or go back to the shop that sent you here and start again.',
+};
+export const PAGE_NOT_FOUND: ErrorPage = { ...ORDER_NOT_FOUND, title: 'Page not found' };
+export const METHOD_NOT_ALLOWED: ErrorPage = {
+  status: 405,
+  title: 'This request is not supported',
+  text: 'Go back to the previous page and try again.',
+};
+export const SESSION_EXPIRED: ErrorPage = {
+  status: 403,
+  title: 'Your session has expired',
+  text: 'Nothing has changed. Reload your order to continue. If this happens again, allow cookies from this site.',
+};
+export const FORM_TOO_LARGE: ErrorPage = {
+  status: 413,
+  title: 'We could not process this form',
+  text: 'Your answers are too long. Nothing has changed. Shorten your answers and try again.',
+};
+export const FORM_UNREADABLE: ErrorPage = {
+  status: 400,
+  title: 'We could not process this form',
+  text: 'Nothing has changed. Go back to the previous page and try again.',
+};
+export const TOO_MANY_REQUESTS: ErrorPage = {
+  status: 429,
+  title: 'Too many requests',
+  text: 'Too many requests were made in a short time. Nothing has changed. Try again in a minute.',
+};
+export const SERVICE_UNAVAILABLE: ErrorPage = {
+  status: 503,
+  title: 'Service temporarily unavailable',
+  text: 'Part of our service is not responding. Nothing is lost. Try again in a minute.',
+};
+export const INTERNAL_ERROR: ErrorPage = {
+  status: 500,
+  title: 'Something went wrong on our side',
+  text: 'Your order is saved. Try again in a minute, or contact the shop that sent you here.',
+};
+
+/** @param path of the order's pages; undefined if the order is not known */
+export function errorPage({ status, title, text }: ErrorPage, path?: string): Page {
+  return {
+    status,
+    title,
+    content: html`<h1>${title}</h1>
+      <p>${text}</p>
+      ${path !== undefined && html`<a class="button" href="${path}/">Reload your order</a>`}`,
+  };
+}

@@ -1,0 +1,43 @@
+import type { Offer } from '../../domain/application';
+import { monthsAfter } from '../../domain/calendar';
+import { formatPence } from '../../domain/money';
+import { formatDate } from '../format';
+import { type Html, html } from '../html';
+
+/**
+ * A table of the instalments and their due dates.
+ * @param agreedOn the calendar date of the agreement
+ */
+export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
+  const { instalments, interestPence } = offer;
+  return html`<table>
+    <caption>
+      ${interestPence === 0 ? 'No interest' : `Includes ${formatPence(interestPence)} interest`}
+    </caption>
+    <thead>
+      <tr>
+        <th scope="col">Due</th>
+        <th scope="col">Amount</th>
+      </tr>
+    </thead>
+    <tbody>
+      ${instalments.map(
+        ({ dueInMonths, amountPence }) =>
+          html`<tr>
+            <th scope="row">${formatDate(monthsAfter(agreedOn, dueInMonths))}</th>
+            <td>${formatPence(amountPence)}</td>
+          </tr>`,
+      )}
+    </tbody>
+    <tfoot>
+      <tr>
+        <th scope="row">Total to repay</th>
+        <td>${formatPence(totalPence(offer))}</td>
+      </tr>
+    </tfoot>
+  </table>`;
+}
+
+export function totalPence({ instalments }: Offer): number {
+  return instalments.reduce((sum, { amountPence }) => sum + amountPence, 0);
+}

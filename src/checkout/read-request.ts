@@ -1,0 +1,53 @@
+import type { Context } from 'koa';
+import { isUuid } from '../domain/uuid';
+import type { OrderDependencies } from '../orders/dependencies';
+import { type Checkout, readCheckout } from '../orders/hosted-checkout';
+import { notFound } from '../orders/not-found';
+import { type Csrf, TOKEN_FIELD } from './csrf';
+import { formFields } from './form-body';
+import type { CheckoutRequestState } from './send-page';
+
+export interface RequestReaderOptions {
+  deps: OrderDependencies;
+  csrf: Csrf;
+  /** @throws Problem `rate_limited` if a link is requested too often */
+  countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
+  /** The path of an order's pages. */
+  pathOf: (payLinkId: string) => string;
+}
+
+/** A form of one of our pages, and the order that it belongs to. */
+export interface SubmittedForm {
+  checkout: Checkout;
+  fields: Record<string, string>;
+}
+
+/** Reads requests for `/pay/:payLinkId`. */
+export function createRequestReader({ deps, csrf, countPayLink, pathOf }: RequestReaderOptions) {
+  /** Counts the request against the link's rate limit. */
+  async function readPayLinkId(ctx: Context): Promise<string> {
+    const { payLinkId = '' } = ctx.params as { payLinkId?: string };
+    if (!isUuid(payLinkId)) throw notFound();
+    const normalized = payLinkId.toLowerCase();
+    await countPayLink(ctx, normalized);
+    return normalized;
+  }
+
+  async function loadCheckout(ctx: Context): Promise<Checkout> {
+    const checkout = await readCheckout(deps, await readPayLinkId(ctx));
+    const { order, branding } = checkout;
+    ctx.state.orderId = order.id;
+    (ctx.state as CheckoutRequestState).layout = { order, branding, path: pathOf(order.payLinkId) };
+    return checkout;
+  }
+
+  /** @throws CsrfError */
+  async function readForm(ctx: Context): Promise<SubmittedForm> {
+    const fields = formFields(ctx);
+    const checkout = await loadCheckout(ctx);
+    await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
+    return { checkout, fields };
+  }
+
+  return { readPayLinkId, loadCheckout, readForm };
+}

@@ -1,0 +1,105 @@
+import { updateAccount } from '../../../src/db/accounts';
+import { BUSINESS, buttonTarget, customerAt, newCustomer, startCheckout, statusOfOrder } from '../../support/checkout';
+import type { Stack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const REDIRECT = 'https://shop.example/thanks?from=checkout';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startCheckout();
+});
+afterAll(() => stack.stop());
+
+const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
+
+test('a cancellation by the seller ends the checkout at every step, and the pages say so', async () => {
+  for (const step of ['created', 'details', 'referred', 'approved']) {
+    const { id, customer } = await newOrder();
+    await customer.look();
+    if (step !== 'created') await customer.submit('choice', { payment_term: 'PAY_LATER' });
+    if (step === 'referred') await customer.submit('application', { ...BUSINESS, email: 'referred@b.example' });
+    if (step === 'approved') await customer.submit('application', BUSINESS);
+    expect((await stack.api.cancel(id)).status).toBe(200);
+    for (const [part, fields] of [
+      ['choice', { payment_term: 'PAY_LATER' }],
+      ['application', BUSINESS],
+      ['confirmation', { agree: 'yes' }],
+    ] as const) {
+      const page = await customer.submit(part, fields);
+      expect([step, part, page.heading]).toEqual([step, part, 'This order was cancelled']);
+      expect(page.text).toContain('Test Shop Ltd cancelled it on');
+      expect(buttonTarget(page)).toBe('https://shop.example/');
+    }
+    expect(await statusOfOrder(stack, id)).toBe('UNSUCCESSFUL');
+  }
+});
+
+test("customers who do not complete the order go back to the seller's shop URL", async () => {
+  const { id, customer } = await newOrder();
+  const shopUrl = 'https://market.example/shops/harrow?from=pay&x=1';
+  await updateAccount(stack.db, stack.seller.id, { shopUrl });
+  const link = shopUrl.replace('&', '&amp;');
+  expect((await customer.look()).text).toContain(`<a href="${link}">Go back to Test Shop Ltd</a>`);
+  await stack.api.cancel(id);
+  expect(buttonTarget(await customer.look())).toBe(link);
+  await updateAccount(stack.db, stack.seller.id, { shopUrl: null });
+  expect(buttonTarget(await customer.look())).toBe('https://shop.example/');
+});
+
+test('an order that was approved outside the checkout cannot be completed in it', async () => {
+  const { id, customer } = await newOrder();
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  await stack.api.progress(id, 'approved');
+  const page = await customer.submit('confirmation', { agree: 'yes' });
+  expect(page.heading).toBe('Your order is approved');
+  expect(await statusOfOrder(stack, id)).toBe('APPROVED');
+});
+
+test('the page of an expired order says that it has expired', async () => {
+  const quick = await startCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
+  const { order_url: url } = (await quick.api.create()).body.data;
+  const customer = customerAt(url);
+  await until(async () => (await customer.look()).heading === 'This order has expired', 'it has expired');
+  await quick.stop();
+});
+
+test('applicant data is deleted a set time after the order closes, and the pages still show the outcome', async () => {
+  const purging = await startCheckout({ env: { APPLICATION_RETENTION_MS: '1500' } });
+  const headings: Record<string, string> = {};
+  for (const email of ['jo@b.example', 'declined@b.example', 'referred@b.example']) {
+    const customer = customerAt((await purging.api.create()).body.data.order_url);
+    await customer.apply({ email });
+    if (email.startsWith('jo')) await customer.submit('confirmation', { agree: 'yes' });
+    if (email.startsWith('referred')) continue;
+    await until(async () => {
+      const { rowCount } = await purging.db.query('select from application where email = $1', [email]);
+      return rowCount === 0;
+    }, 'it is deleted');
+    const page = await customer.look();
+    headings[email] = page.heading;
+    expect(page.text).not.toContain('checked the details');
+    // The agreement is kept, because the instalments are due after that time.
+    expect(page.text.includes('<table')).toBe(email.startsWith('jo'));
+  }
+  expect(headings).toEqual({
+    'jo@b.example': 'Your order is complete',
+    'declined@b.example': 'Your application was not approved',
+  });
+  await purging.stop();
+});
+
+test('GET /pay_link/ returns the order of a pay link to the checkout key only', async () => {
+  const { id, url } = await newOrder();
+  const link = new URL(url).pathname.split('/')[2]!;
+  const find = (payLinkId: string, key: string) =>
+    stack.api.call('GET', `/api/lending/edge/ecommerce/pay_link/${payLinkId}/`, { key });
+  const found = await find(link, stack.api.checkoutKey);
+  expect([found.status, found.headers.get('Order-Source')]).toEqual([200, expect.stringMatching(/workflow|snapshot/)]);
+  expect(found.body).toEqual((await stack.api.get(id)).body);
+  for (const unknown of [id, 'x', link.replace(/^.{8}/, '00000000')]) {
+    expect((await find(unknown, stack.api.checkoutKey)).status).toBe(404);
+  }
+  expect((await find(link, stack.seller.key)).status).toBe(401);
+});

@@ -1,0 +1,177 @@
+import { BUSINESS, buttonTarget, customerAt, newCustomer, startCheckout, statusOfOrder } from '../../support/checkout';
+import { timelineOf } from '../../support/orders';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import type { Stack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const REDIRECT = 'https://shop.example/thanks?from=checkout';
+
+let stack: Stack;
+let receiver: Receiver;
+beforeAll(async () => {
+  receiver = await startReceiver();
+  stack = await startCheckout();
+});
+afterAll(async () => {
+  await stack.stop();
+  await receiver.stop();
+});
+
+const newOrder = (data: Record<string, unknown> = {}) =>
+  newCustomer(stack, { webhook_url: receiver.url, redirect_url: REDIRECT, ...data });
+const statusOf = (id: string) => statusOfOrder(stack, id);
+const webhooksOf = (id: string) =>
+  receiver.deliveries
+    .filter(({ body }) => body.data.order.id === id)
+    .map(({ body }) => [body.data.sequence, body.data.order.status, body.data.actor, body.data.reason]);
+const changesOf = async (id: string) => (await timelineOf(stack, id)).map(({ event, actor }) => `${event} by ${actor}`);
+
+test('an approved customer pays later and is redirected to the seller, whose GET returns SUCCESSFUL by then', async () => {
+  const { id, url, customer } = await newOrder();
+  const choice = await customer.look();
+  expect([choice.status, choice.heading]).toEqual([200, 'How would you like to pay?']);
+  for (const text of ['Test Shop Ltd', '£1,234.50', 'Pay now', 'Pay later', 'No interest. You repay']) {
+    expect(choice.text).toContain(text);
+  }
+  const details = await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  expect(details.heading).toBe('About your business');
+  expect(await statusOf(id)).toBe('PENDING');
+  const approved = await customer.submit('application', BUSINESS);
+  expect(approved.heading).toBe('You are approved');
+  expect(approved.text.match(/£411\.50/g)).toHaveLength(3);
+  expect(await statusOf(id)).toBe('APPROVED');
+  const refused = await customer.send('confirmation', {});
+  expect([refused.status, await statusOf(id)]).toEqual([422, 'APPROVED']);
+  expect(refused.text).toContain('Tick the box to agree');
+  const agreed = await customer.send('confirmation', { agree: 'yes' });
+  expect([agreed.status, agreed.headers.get('Location')]).toEqual([303, `${new URL(url).pathname}return/`]);
+  const redirect = await customer.look('return/');
+  expect(redirect.headers.get('Refresh')).toBe(`0;url=${REDIRECT}&orderId=${id}`);
+  expect(await statusOf(id)).toBe('SUCCESSFUL');
+  const complete = await customer.look();
+  expect([complete.heading, complete.headers.get('Refresh'), buttonTarget(complete)]).toEqual([
+    'Your order is complete',
+    null,
+    `${REDIRECT}&amp;orderId=${id}`,
+  ]);
+  await until(() => webhooksOf(id).length === 3, 'three webhooks came');
+  expect(webhooksOf(id)).toEqual([
+    [1, 'PENDING', 'customer', null],
+    [2, 'APPROVED', 'checkout', null],
+    [3, 'SUCCESSFUL', 'customer', null],
+  ]);
+});
+
+test('a customer who pays now sees no repayments and no checkbox', async () => {
+  const { id, customer } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
+  const page = await customer.apply({}, 'PAY_NOW');
+  expect(page.heading).toBe('Confirm your payment');
+  expect(page.text).not.toContain('<table');
+  await customer.submit('confirmation', {});
+  expect(await statusOf(id)).toBe('SUCCESSFUL');
+});
+
+const DECLINED = 'Your application was not approved';
+test.each([
+  ['declined@b.example', {}, DECLINED, /checked the details/, 'declined', 'declined by the lender'],
+  ['jo@b.example', { monthly_turnover: '100' }, DECLINED, /turnover/, 'declined', 'declined by the lender'],
+  [
+    'failed@b.example',
+    {},
+    'Something went wrong',
+    /not a decision about you/,
+    'failed',
+    'the lender could not process the application',
+  ],
+])(
+  'the customer %s with %j reads why the order closed, and the seller learns only the outcome',
+  async (email, fields, heading, text, event, reason) => {
+    const { id, customer } = await newOrder();
+    const page = await customer.apply({ email, ...fields });
+    expect(page.heading).toBe(heading);
+    expect(page.text).toMatch(text);
+    expect(page.text).toContain('you owe nothing');
+    expect(buttonTarget(page)).toBe('https://shop.example/');
+    expect(await changesOf(id)).toEqual(['created by seller', 'signup_started by customer', `${event} by checkout`]);
+    await until(() => webhooksOf(id).length === 2, 'two webhooks came');
+    expect(webhooksOf(id)[1]).toEqual([2, 'UNSUCCESSFUL', 'checkout', reason]);
+    expect((await customer.send('confirmation', { agree: 'yes' })).status).toBe(303);
+    expect((await customer.look('return/')).status).toBe(303);
+    expect(await statusOf(id)).toBe('UNSUCCESSFUL');
+  },
+);
+
+test.each([
+  ['referred@b.example', 'You are approved'],
+  ['referred-declined@b.example', DECLINED],
+])('the customer %s waits on a page that refreshes unless they turn that off', async (email, heading) => {
+  const { customer } = await newOrder();
+  const page = await customer.apply({ email });
+  expect(page.heading).toBe('The lender is reviewing your application');
+  expect(page.headers.get('Refresh')).toMatch(/^5;url=\/pay\/[^/]+\/$/);
+  const still = await customer.look('?refresh=off');
+  expect([still.heading, still.headers.get('Refresh')]).toEqual([page.heading, null]);
+  await until(async () => (await customer.look()).heading === heading, 'the lender has decided');
+});
+
+test('an outage of the lender delays the decision', async () => {
+  const { customer } = await newOrder();
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  // Not awaited: the response waits a moment for the decision.
+  const submitted = customer.submit('application', { ...BUSINESS, email: 'outage@b.example' });
+  const waiting = await until(async () => {
+    const page = await customer.look();
+    return page.heading === 'Waiting for the lender' ? page : undefined;
+  }, 'the page waits for the lender');
+  expect(waiting.headers.get('Refresh')).toMatch(/^5;/);
+  await submitted;
+  await until(async () => (await customer.look()).heading === 'You are approved', 'the lender has decided');
+});
+
+test('every invalid field shows an error, and the page keeps what the customer typed', async () => {
+  const { id, customer } = await newOrder();
+  const page = await customer.apply({ company_number: '12', email: 'nobody', business_name: 'Kept Ltd' });
+  expect(page.status).toBe(422);
+  expect(page.text).toContain('value="Kept Ltd"');
+  expect(page.text.match(/aria-invalid="true"/g)).toHaveLength(2);
+  expect(page.text).toContain('href="#company_number"');
+  expect(await statusOf(id)).toBe('PENDING');
+  expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
+});
+
+test('the same form sent twice at once makes one application, one agreement and one webhook per change', async () => {
+  const { id, customer } = await newOrder();
+  await customer.look();
+  const twice = (part: string, fields: Record<string, string>) =>
+    Promise.all([customer.send(part, fields), customer.send(part, fields)]);
+  const locations: (string | null)[] = [];
+  for (const [part, fields] of [
+    ['choice', { payment_term: 'PAY_LATER' }],
+    ['application', BUSINESS],
+    ['confirmation', { agree: 'yes' }],
+  ] as const) {
+    const answers = await twice(part, fields);
+    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+    locations.push(...answers.map(({ headers }) => headers.get('Location')));
+    await customer.look();
+  }
+  expect(locations.some((location) => location!.includes('message'))).toBe(false);
+  expect(await changesOf(id)).toEqual([
+    'created by seller',
+    'signup_started by customer',
+    'approved by checkout',
+    'completed by customer',
+  ]);
+  await until(() => webhooksOf(id).length >= 3, 'the webhooks came');
+  expect(webhooksOf(id)).toHaveLength(3);
+});
+
+test('a customer who changes browsers continues at the same step', async () => {
+  const { url, customer } = await newOrder();
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  const otherBrowser = customerAt(url);
+  expect((await otherBrowser.look()).heading).toBe('About your business');
+  expect((await otherBrowser.submit('application', BUSINESS)).heading).toBe('You are approved');
+});

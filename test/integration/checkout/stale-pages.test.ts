@@ -1,0 +1,103 @@
+import { formatDate } from '../../../src/checkout/format';
+import { monthsAfter } from '../../../src/domain/calendar';
+import { londonDate } from '../../../src/lender/london-date';
+import { BUSINESS, customerAt, newCustomer, startCheckout, statusOfOrder } from '../../support/checkout';
+import { timelineOf } from '../../support/orders';
+import type { Stack } from '../../support/stack';
+
+const DAY_MS = 86_400_000;
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await startCheckout();
+});
+afterAll(() => stack.stop());
+
+test('the customer must choose a payment method and can change it until the application is submitted', async () => {
+  const { id, customer } = await newCustomer(stack);
+  await customer.look();
+  for (const payment_term of ['', 'PAY_NEVER']) {
+    const page = await customer.submit('choice', { payment_term });
+    expect([page.status, page.heading]).toEqual([422, 'How would you like to pay?']);
+  }
+  expect(await statusOfOrder(stack, id)).toBe('CREATED');
+  expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).text).toContain('Payment method: Pay now');
+  expect((await customer.look('?change')).text).toMatch(/value="PAY_NOW"\s+required\s+checked/);
+  expect((await customer.submit('choice', { payment_term: 'PAY_LATER' })).text).toContain('Payment method: Pay later');
+  expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
+  const late = await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  expect(late.heading).toBe('You are approved');
+  expect(late.text).toContain('You already submitted an application');
+  expect(await timelineOf(stack, id)).toHaveLength(3);
+});
+
+test('a payment method that the order does not allow is refused', async () => {
+  const { id, customer } = await newCustomer(stack, { allowed_payment_terms: ['PAY_LATER'] });
+  expect((await customer.look()).heading).toBe('Pay later');
+  expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).status).toBe(422);
+  expect(await statusOfOrder(stack, id)).toBe('CREATED');
+});
+
+test('the first application of two tabs is used, and the second tab says so', async () => {
+  const { id, customer } = await newCustomer(stack);
+  await customer.apply({ email: 'referred@b.example' });
+  const second = await customer.submit('application', { ...BUSINESS, business_name: 'Another Ltd' });
+  expect(second.heading).toBe('The lender is reviewing your application');
+  expect(second.text).toContain('We did not use the answers that you just sent.');
+  const { rows } = await stack.db.query('select business_name from application where order_id = $1', [id]);
+  expect(rows[0].business_name).toBe(BUSINESS.business_name);
+});
+
+test('an application is not submitted if another window has changed the payment method that the page shows', async () => {
+  const { id, url, customer } = await newCustomer(stack);
+  const otherWindow = customerAt(url);
+  await otherWindow.look();
+  await otherWindow.submit('choice', { payment_term: 'PAY_NOW' });
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  const refused = await otherWindow.submit('application', { ...BUSINESS, monthly_turnover: '100' });
+  expect([refused.status, refused.heading]).toEqual([409, 'About your business']);
+  expect(refused.text).toContain('You changed the payment method to “Pay later” in another window.');
+  expect(refused.text).toContain('value="Bloggs &amp; Daughters Ltd"');
+  expect(await statusOfOrder(stack, id)).toBe('PENDING');
+  // The form of the refusal names the new payment method.
+  expect((await otherWindow.submit('application', BUSINESS)).heading).toBe('You are approved');
+});
+
+test('a customer can agree only to the due dates that the page showed', async () => {
+  const { id, customer } = await newCustomer(stack);
+  await customer.apply();
+  const yesterday = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
+  const late = await customer.send('confirmation', { agree: 'yes', agreed_on: yesterday });
+  expect(late.status).toBe(422);
+  expect(late.text).toContain('a new day has started');
+  expect(await statusOfOrder(stack, id)).toBe('APPROVED');
+  expect((await customer.send('confirmation', { agree: 'yes' })).status).toBe(303);
+  expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
+});
+
+test('the due dates of an offer that is accepted months later count from the day of the agreement', async () => {
+  const { id, customer } = await newCustomer(stack);
+  await customer.apply();
+  await stack.db.query(
+    `update application set submitted_at = submitted_at - interval '100 days', decided_at = decided_at - interval '100 days'
+     where order_id = $1`,
+    [id],
+  );
+  const shown = (await customer.look()).text.match(/<th scope="row">[^<]*20\d\d/g);
+  const today = londonDate(new Date());
+  const expected = [1, 2, 3].map((months) => `<th scope="row">${formatDate(monthsAfter(today, months))}`);
+  expect(shown).toEqual(expected);
+  await customer.submit('confirmation', { agree: 'yes' });
+  await stack.db.query("update application set agreed_at = agreed_at - interval '40 days' where order_id = $1", [id]);
+  const agreedOn = londonDate(new Date(Date.now() - 40 * DAY_MS));
+  expect((await customer.look()).text).toContain(`<th scope="row">${formatDate(monthsAfter(agreedOn, 1))}`);
+});
+
+test('a reload of the response to a form redirects to the current page', async () => {
+  const { url, customer } = await newCustomer(stack);
+  for (const part of ['choice/', 'application/', 'confirmation/', 'return/']) {
+    const page = await customer.look(part);
+    expect([page.status, page.headers.get('Location')]).toEqual([303, new URL(url).pathname]);
+  }
+});

@@ -1,0 +1,75 @@
+import { EMPTY_FORM, toFormValues, validateForm } from '../../../src/checkout/application-form';
+
+const VALID = {
+  business_name: 'Bloggs & Daughters Ltd',
+  company_number: '01234567',
+  email: 'jo@bloggs.example',
+  monthly_turnover: '12,500',
+};
+
+const validate = (fields: Record<string, string>) => validateForm(toFormValues({ ...VALID, ...fields }));
+const errorsOf = (fields: Record<string, string>) => {
+  const result = validate(fields);
+  return 'errors' in result ? result.errors : undefined;
+};
+
+test('validation normalizes spaces, case and amounts', () => {
+  expect(
+    validate({
+      business_name: '  Bloggs Ltd ',
+      company_number: 'sc 123456',
+      email: ' jo@b.example ',
+      monthly_turnover: '£12,500.50',
+    }),
+  ).toEqual({
+    applicant: {
+      businessName: 'Bloggs Ltd',
+      companyNumber: 'SC123456',
+      email: 'jo@b.example',
+      monthlyTurnoverPence: 1_250_050,
+    },
+  });
+});
+
+test.each([
+  ['company_number', '1234567', { companyNumber: '01234567' }],
+  ['company_number', 'IP12345R', { companyNumber: 'IP12345R' }],
+  ['company_number', 'R0000123', { companyNumber: 'R0000123' }],
+  ['company_number', 'SP1234RS', { companyNumber: 'SP1234RS' }],
+  ['email', 'accounts&orders@b.co.uk', { email: 'accounts&orders@b.co.uk' }],
+  ['monthly_turnover', '1,234,567', { monthlyTurnoverPence: 123_456_700 }],
+  ['monthly_turnover', '0', { monthlyTurnoverPence: 0 }],
+  ['monthly_turnover', ' 10 000.5 ', { monthlyTurnoverPence: 1_000_050 }],
+  ['business_name', '<script>alert(1)</script>', { businessName: '<script>alert(1)</script>' }],
+])('the form accepts %s "%s"', (name, value, applicant) => {
+  expect(validate({ [name]: value })).toMatchObject({ applicant });
+});
+
+test.each([
+  ['business_name', '   ', 'businessName', /Enter your business name/],
+  ['business_name', 'x'.repeat(161), 'businessName', /160 characters or fewer/],
+  ['business_name', 'a\u0000b', 'businessName', /printable/],
+  ['company_number', '', 'companyNumber', /Enter your company number/],
+  ['company_number', '12345', 'companyNumber', /8-character/],
+  ['company_number', '123456789', 'companyNumber', /8-character/],
+  ['company_number', '00000000', 'companyNumber', /8-character/],
+  ['email', 'jo@localhost', 'email', /like name@/],
+  ['monthly_turnover', '12500,00', 'monthlyTurnover', /amount in pounds/],
+  ['monthly_turnover', '1,2,3', 'monthlyTurnover', /amount in pounds/],
+  ['email', '', 'email', /Enter your email/],
+  ['email', 'jo', 'email', /like name@/],
+  ['email', 'jo@b.example\r\nBcc: x@y.example', 'email', /like name@/],
+  ['email', `${'x'.repeat(250)}@b.example`, 'email', /254 characters or fewer/],
+  ['monthly_turnover', '', 'monthlyTurnover', /Enter your estimated/],
+  ['monthly_turnover', '-1', 'monthlyTurnover', /amount in pounds/],
+  ['monthly_turnover', '1e9', 'monthlyTurnover', /amount in pounds/],
+  ['monthly_turnover', '12.345', 'monthlyTurnover', /amount in pounds/],
+  ['monthly_turnover', '999999999999', 'monthlyTurnover', /or less/],
+])('the form refuses %s "%s"', (name, value, field, message) => {
+  expect(errorsOf({ [name]: value })).toEqual({ [field]: expect.stringMatching(message) });
+});
+
+test('validation reports an error for every invalid field', () => {
+  const errors = errorsOf({ business_name: '', company_number: '', email: '', monthly_turnover: '' })!;
+  expect(Object.keys(errors)).toEqual(Object.keys(EMPTY_FORM));
+});
