@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { createApp } from './api/app';
@@ -7,6 +8,7 @@ import { createCheckout } from './checkout/checkout';
 import type { Config } from './config';
 import { loadConfig } from './config';
 import { createPool } from './db/pool';
+import { waitForCurrentSchema } from './db/schema-check';
 import type { Running } from './entry-point';
 import { runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
@@ -20,12 +22,15 @@ import { checkWebhookUrl } from './webhooks/webhook-url';
 /** What the customers of a lender are told on every page. */
 const NOTICES = { sandbox: 'Test checkout: no real lender, and no money moves.' };
 
+/** How long the start waits for Postgres to answer. */
+const SCHEMA_CHECK_MS = 1000;
+
 /** The API: stateless, any number of them beside each other. */
 export async function startServer(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & { port: number }> {
+): Promise<Running & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal);
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const workflows = createOrderWorkflows(client, config);
@@ -65,10 +70,14 @@ export async function startServer(
     responseHmacHeader: config.responseHmacHeader,
     isServing: () => serving,
   });
+  const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
+  // While Postgres is down the API listens and answers 503.
+  await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
   const http = await listen(app, config.port, config.host, config.http);
   log.info({ port: http.port }, 'API is up');
   return {
     port: http.port,
+    schemaChecked,
     async stop() {
       serving = false;
       await http.close(config.shutdownGraceMs);
@@ -84,6 +93,8 @@ export async function startServer(
 if (require.main === module) {
   void runUntilSignalled(async (started) => {
     const config = loadConfig(process.env);
-    started(await startServer(config, temporalSettings(), createLogger(config.logLevel, 'api')));
+    const server = await startServer(config, temporalSettings(), createLogger(config.logLevel, 'api'));
+    started(server);
+    await server.schemaChecked;
   });
 }
