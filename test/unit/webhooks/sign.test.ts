@@ -67,7 +67,7 @@ describe('signing a webhook', () => {
     ['too long', `whsec_${Buffer.alloc(65).toString('base64')}`],
   ])('refuses a malformed secret (%s) and does not repeat it', (_why, secret) => {
     expect(() => signWebhook([secret], 'evt_1', 1, '{}')).toThrow(
-      new TypeError('a webhook secret is whsec_ and 24 to 64 bytes in base64'),
+      new TypeError('a webhook secret must be whsec_ followed by 24 to 64 bytes in base64'),
     );
   });
 

@@ -10,7 +10,7 @@ const DOMAIN = 'must have a full host name, with a domain';
 const ABSOLUTE = 'must be an absolute URL with a valid host';
 const BLANKS = 'must not contain white space, control characters or backslashes';
 const USER = 'must not contain a user name or password';
-const PORT = 'must use port 443 or one from 1024 up';
+const PORT = 'must use port 443 or a port from 1024';
 
 describe('a webhook URL in production', () => {
   test.each([
@@ -137,7 +137,7 @@ describe('a webhook URL where more is allowed', () => {
     for (const port of ['', ':443', ':8080']) {
       expect(checkWebhookUrl(`http://example.com${port}/`, httpToo)).toBeUndefined();
     }
-    expect(checkWebhookUrl('http://example.com:22/', httpToo)).toBe('must use port 80, 443 or one from 1024 up');
+    expect(checkWebhookUrl('http://example.com:22/', httpToo)).toBe('must use port 80, 443 or a port from 1024');
     expect(checkWebhookUrl('http://127.0.0.1:8080/', httpToo)).toBe(PRIVATE);
     expect(checkWebhookUrl('ftp://example.com/', httpToo)).toBe('must use https or http');
   });
