@@ -6,8 +6,6 @@ import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
 
-export type { Attempt, AttemptError, AttemptPhases } from './attempt';
-
 export interface SenderOptions {
   policy: AddressPolicy;
   /** Limit for a whole attempt, in milliseconds. Default: 15,000. */
