@@ -1,4 +1,5 @@
 import { ConfigError } from './config';
+import { SchemaError } from './db/schema-check';
 
 /** Something that runs until it is asked to stop, then drains. */
 export interface Running {
@@ -45,7 +46,7 @@ export async function runUntilSignalled(
     await start((part) => running.push(part));
   } catch (error) {
     // A part that was stopped under a start still under way may well fail it.
-    if (!stopping) console.error(error instanceof ConfigError ? error.message : error);
+    if (!stopping) console.error(error instanceof ConfigError || error instanceof SchemaError ? error.message : error);
     await (stopping ??= stop(1));
   }
 }

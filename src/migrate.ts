@@ -1,19 +1,16 @@
 import { ConfigError, loadDatabaseConfig } from './config';
 import { migrate } from './db/migrate';
-import { createPool } from './db/pool';
+import { SchemaError } from './db/schema-check';
 import { createLogger } from './logger';
 
-/** Brings the database up to date, then ends: a step of its own before API and workers are rolled out. */
+/** Applies the missing migrations and exits. Run it before each roll-out of API and workers. */
 async function main(): Promise<void> {
   const config = loadDatabaseConfig(process.env);
-  const log = createLogger(config.logLevel, 'migrate');
-  const db = createPool(config.databaseUrl, 1, (error) => log.warn({ err: error }, 'database'));
-  const applied = await migrate(db);
-  log.info({ applied }, applied.length > 0 ? 'migrated' : 'nothing to migrate');
-  await db.end();
+  const applied = await migrate(config.databaseUrl);
+  createLogger(config.logLevel, 'migrate').info({ applied }, 'the database schema is current');
 }
 
 void main().catch((error: unknown) => {
-  console.error(error instanceof ConfigError ? error.message : error);
+  console.error(error instanceof ConfigError || error instanceof SchemaError ? error.message : error);
   process.exit(1);
 });

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { createApp } from './api/app';
@@ -6,6 +7,7 @@ import { createRateLimits } from './api/rate-limit';
 import { createCheckout } from './checkout/checkout';
 import { type Config, loadConfig } from './config';
 import { createPool } from './db/pool';
+import { waitForCurrentSchema } from './db/schema-check';
 import { type Running, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
@@ -18,12 +20,15 @@ import { checkWebhookUrl } from './webhooks/webhook-url';
 /** A notice on every checkout page, by lender. */
 const NOTICES = { sandbox: 'Test checkout: no real lender, and no money moves.' };
 
+/** How long the start waits for Postgres to answer. */
+const SCHEMA_CHECK_MS = 1000;
+
 /** Starts the API. It is stateless: any number of processes can run beside each other. */
 export async function startServer(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & { port: number }> {
+): Promise<Running & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal);
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const workflows = createOrderWorkflows(client, config);
@@ -64,10 +69,14 @@ export async function startServer(
     responseHmacHeader: config.responseHmacHeader,
     isServing: () => serving,
   });
+  const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
+  // While Postgres is down the API listens and answers 503.
+  await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
   const http = await listen(app, config.port, config.host, config.http);
   log.info({ port: http.port }, 'API started');
   return {
     port: http.port,
+    schemaChecked,
     async stop() {
       serving = false;
       await http.close(config.shutdownGraceMs);
@@ -83,6 +92,8 @@ export async function startServer(
 if (require.main === module) {
   void runUntilSignalled(async (started) => {
     const config = loadConfig(process.env);
-    started(await startServer(config, temporalSettings(), createLogger(config.logLevel, 'api')));
+    const server = await startServer(config, temporalSettings(), createLogger(config.logLevel, 'api'));
+    started(server);
+    await server.schemaChecked;
   });
 }

@@ -1,30 +1,98 @@
-import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Db } from './pool';
-import { inTransaction } from './pool';
+import { setTimeout as delay } from 'node:timers/promises';
+import { runner, type MigrationBuilder } from 'node-pg-migrate';
+import pg from 'pg';
+import { MIGRATIONS_FOLDER, readMigrationFiles, type MigrationFile } from './migration-files';
+import { findPendingMigrations } from './schema-check';
 
-const FOLDER = path.join(__dirname, 'migrations');
-/** Any constant does; it keeps two migrating processes apart. */
 const LOCK = 7_351_001;
+const LOCK_POLL_MS = 200;
+const CONNECT_TIMEOUT_MS = 10_000;
 
-/** Applies the migrations that the database lacks, each in a transaction, in the order of their names. */
-export async function migrate(db: Db): Promise<string[]> {
-  const files = (await readdir(FOLDER)).filter((file) => file.endsWith('.sql')).sort();
-  const applied: string[] = [];
-  for (const file of files) {
-    const sql = await readFile(path.join(FOLDER, file), 'utf8');
-    await inTransaction(db, async (client) => {
-      await client.query('select pg_advisory_xact_lock($1)', [LOCK]);
-      await client.query(
-        'create table if not exists schema_migration (name text primary key, applied_at timestamptz default now())',
-      );
-      const { rowCount } = await client.query('select from schema_migration where name = $1', [file]);
-      if (rowCount) return;
-      await client.query('set local statement_timeout = 0');
-      await client.query(sql);
-      await client.query('insert into schema_migration (name) values ($1)', [file]);
-      applied.push(file);
-    });
+/** node-pg-migrate's own table lacks the digest. It inserts name and time; the default adds the digest. */
+const CREATE_TABLE = `create table if not exists public.schema_migration (
+  id serial primary key,
+  name varchar(255) not null unique,
+  run_on timestamptz not null,
+  digest text not null default current_setting('order_service.migration_digest')
+)`;
+
+/** Whatever the server, database or role sets: a migration takes as long as it takes. */
+const REMOVE_TIMEOUTS = `select set_config(name, '0', false) from pg_settings where name in
+  ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`;
+
+/** Its messages repeat whole files; the thrown error is enough. */
+const ignore = (): void => undefined;
+const SILENT = { info: ignore, warn: ignore, error: ignore };
+
+/**
+ * Applies the missing migrations in the order of their names, each in a transaction of its own. A file whose first line
+ * is `-- no-transaction` runs outside of one and holds a single statement, such as `create index concurrently`. If such
+ * a build fails, drop the invalid index that it leaves, then migrate again.
+ *
+ * @returns the names of the migrations that this call applied
+ * @throws SchemaError if the database has a migration that this build lacks or has with other content
+ */
+export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): Promise<string[]> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: 'order-service-migrate',
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    keepAlive: true,
+  });
+  // A lost connection also rejects the query; without a listener it would end the process.
+  client.on('error', ignore);
+  try {
+    await client.connect();
+    await client.query(REMOVE_TIMEOUTS);
+    await acquireLock(client);
+    await client.query(CREATE_TABLE);
+    const files = await readMigrationFiles(folder);
+    await findPendingMigrations(client, files);
+    return await applyMigrations(client, folder, files);
+  } finally {
+    // Ends an open transaction and releases the lock.
+    await client.end();
   }
-  return applied;
+}
+
+/** Polls, because a blocked `pg_advisory_lock` holds a snapshot that `create index concurrently` waits for: a deadlock. */
+async function acquireLock(client: pg.Client): Promise<void> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK]);
+    if (rows[0]?.locked) return;
+    await delay(LOCK_POLL_MS);
+  }
+}
+
+async function applyMigrations(client: pg.Client, folder: string, files: MigrationFile[]): Promise<string[]> {
+  let current: MigrationFile | undefined;
+  const units = files.map((file) => {
+    const filePath = path.join(folder, `${file.name}.sql`);
+    const up = (steps: MigrationBuilder) => {
+      current = file;
+      if (!file.transactional) steps.noTransaction();
+      steps.sql(`set order_service.migration_digest = '${file.digest}'`);
+      steps.sql(file.sql);
+    };
+    return { id: filePath, filePaths: [filePath], actions: { up, down: false as const } };
+  });
+  try {
+    const applied = await runner({
+      dbClient: client,
+      dir: folder,
+      direction: 'up',
+      migrationsTable: 'schema_migration',
+      singleTransaction: false,
+      // Its lock either blocks or fails at once.
+      noLock: true,
+      migrationLoaderStrategies: [{ extensions: ['.sql'], loader: () => Promise.resolve(units) }],
+      logger: SILENT,
+    });
+    return applied.map(({ name }) => name);
+  } catch (error) {
+    if (!current || !(error instanceof pg.DatabaseError)) throw error;
+    const line = error.position ? `:${current.sql.slice(0, Number(error.position)).split('\n').length}` : '';
+    throw new Error(`${current.name}.sql${line}: ${error.message}`, { cause: error });
+  }
 }

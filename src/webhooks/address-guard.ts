@@ -4,29 +4,29 @@ import { buildConnector } from 'undici';
 import { isPublicAddress } from './public-address';
 import { checkPort, checkScheme, type AddressPolicy } from './webhook-url';
 
-/** A target that the policy refuses; nothing was sent to it. */
+/** The policy refuses the target. Nothing was sent to it. */
 export class AddressRefusedError extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED';
 }
 
 export interface ConnectorOptions {
-  /** Resolves names; `dns.lookup` if left out. */
+  /** Resolves names. Default: `dns.lookup`. */
   lookup?: LookupFunction | undefined;
-  /** Limit for name, connection and TLS handshake together, in milliseconds; undici's 10 s if left out. */
+  /** Limit for name lookup, connection and TLS handshake together, in milliseconds. Default: undici's 10 s. */
   timeoutMs?: number | undefined;
-  /** Trust anchors in PEM, in place of Node's own. */
+  /** Trusted root certificates in PEM. Default: Node's own. */
   ca?: string | undefined;
 }
 
 /**
- * An undici connector that holds a policy where it cannot be bypassed: at the socket. A literal address skips the
- * lookup, and a name may answer otherwise than when it was last checked, so literals, every answer of the lookup and
- * the address in fact connected to are each judged. Fails with an `AddressRefusedError`.
+ * An undici connector that enforces a policy at the socket, where nothing can bypass it. A literal address skips the
+ * lookup, and a name can resolve differently on each lookup, so the connector checks literals, every address that the
+ * lookup returns, and the address of the open socket. Refused targets fail with an `AddressRefusedError`.
  */
 export function guardedConnector(policy: AddressPolicy, options: ConnectorOptions = {}): buildConnector.connector {
   const connect = buildConnector({
     lookup: policy.allowPrivate ? (options.lookup ?? systemLookup) : guardedLookup(options.lookup ?? systemLookup),
-    // Node drops a host's first address after 250 ms, which a distant receiver with two addresses may need.
+    // Node's default of 250 ms per address is too short for a distant receiver with two addresses.
     autoSelectFamilyAttemptTimeout: 1000,
     ...(options.timeoutMs !== undefined && { timeout: options.timeoutMs }),
     ...(options.ca !== undefined && { ca: options.ca }),
@@ -44,7 +44,7 @@ export function guardedConnector(policy: AddressPolicy, options: ConnectorOption
         callback(null, socket);
       } else if (socket.remoteAddress === undefined) {
         socket.destroy();
-        callback(Object.assign(new Error('the connection was closed at once'), { code: 'ECONNRESET' }), null);
+        callback(Object.assign(new Error('the connection closed immediately'), { code: 'ECONNRESET' }), null);
       } else if (!isPublicAddress(socket.remoteAddress)) {
         socket.destroy();
         callback(new AddressRefusedError('the connection led to an address that is not public'), null);
@@ -61,7 +61,7 @@ function refuseTarget(target: buildConnector.Options, policy: AddressPolicy): st
   return checkScheme(target.protocol, policy) ?? checkPort(target.protocol, target.port, policy);
 }
 
-/** Refuses a name if any of its addresses is not public: which one is connected to is for others to choose. */
+/** Refuses a name if any of its addresses is not public, because Node chooses which one it connects to. */
 function guardedLookup(lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, answer, family) => {

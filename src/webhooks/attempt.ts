@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 
-/** What kept an attempt from being a delivery. */
+/** Why an attempt failed. */
 export type AttemptError =
   | 'http_status'
   | 'redirect'
@@ -15,40 +15,40 @@ export type AttemptError =
   | 'invalid_response'
   | 'network';
 
-/** Milliseconds from the start of the attempt; null for what was not reached. */
+/** Milliseconds from the start of the attempt; null if the attempt did not get that far. */
 export interface AttemptPhases {
-  /** Name resolved, connected, TLS handshake done. */
+  /** The name is resolved, the socket connected and the TLS handshake complete. */
   connectedMs: number | null;
-  /** Status line and headers of the answer are in. */
+  /** The status line and headers of the response have arrived. */
   headersMs: number | null;
 }
 
-/** One attempt to deliver a webhook, as it is recorded. */
+/** One attempt to deliver a webhook. */
 export interface Attempt {
-  /** HTTP status; null if no answer came in time. */
+  /** HTTP status; null without a response in time. */
   status: number | null;
-  /** `gone` (410): the receiver wants no more. */
+  /** `gone` (410): the receiver wants no more webhooks. */
   outcome: 'delivered' | 'failed' | 'gone';
   error: AttemptError | null;
-  /** The error in a line of plain text, without control characters. */
+  /** One line of plain text, at most 300 characters, without control characters. */
   errorDetail: string | null;
-  /** Whole attempt, in milliseconds. */
+  /** Duration of the whole attempt, in milliseconds. */
   durationMs: number;
   phases: AttemptPhases;
-  /** Address connected to; null if there was no (TLS) connection. */
+  /** The receiver's IP address; null without a (TLS) connection. */
   peerAddress: string | null;
-  /** First 1 KiB of the answer's body as text that Postgres can keep: valid UTF-8 without NUL. */
+  /** First 1 KiB of the response body as text that Postgres can store: valid UTF-8 without NUL. */
   responseBody: string;
-  /** Wait asked for by a 429 or 503, in milliseconds, at most 24 hours. */
+  /** `Retry-After` of a 429 or 503, in milliseconds, at most 24 hours. */
   retryAfterMs: number | null;
 }
 
-/** A test webhook's attempt, with the text that was sent. */
+/** The attempt at a test webhook, with the body that was sent. */
 export type WebhookTestAttempt = Attempt & { body: string };
 
 export type Classification = Pick<Attempt, 'outcome' | 'error' | 'errorDetail'>;
 
-/** An attempt that has got no answer yet. */
+/** An attempt without a response. */
 export function emptyAttempt(): Attempt {
   return {
     status: null,
@@ -63,7 +63,7 @@ export function emptyAttempt(): Attempt {
   };
 }
 
-/** The status line alone decides: what a receiver says after it changes nothing. */
+/** The status line alone decides the outcome; the body does not change it. */
 export function classifyStatus(status: number, location: string | string[] | undefined): Classification {
   if (status >= 200 && status < 300) return { outcome: 'delivered', error: null, errorDetail: null };
   if (status === 410) return { outcome: 'gone', error: 'http_status', errorDetail: 'answered 410 (gone)' };
@@ -74,10 +74,10 @@ export function classifyStatus(status: number, location: string | string[] | und
   return failure('http_status', `answered ${status}`);
 }
 
-/** @param thrown by undici, Node's sockets, TLS or name lookup, or the address guard */
+/** @param thrown an error of undici, Node's sockets, TLS or name lookup, or the address guard */
 export function classifyError(thrown: unknown): Classification {
   const error: NodeJS.ErrnoException = isNativeError(thrown) ? thrown : new Error(String(thrown));
-  // Of several addresses that all failed, Node's AggregateError has the code of one and no message.
+  // If all addresses of a name fail, Node's AggregateError has the code of one and an empty message.
   return failure(errorClass(error), error.message === '' ? (error.code ?? error.name) : error.message);
 }
 
@@ -92,10 +92,10 @@ const BY_CODE: [RegExp, AttemptError][] = [
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*)$/, 'dns'],
   [/^ECONNREFUSED$/, 'refused'],
   [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, 'reset'],
-  // OpenSSL's verification errors (X509_V_ERR_…, less their prefix) have no name part in common.
+  // OpenSSL's verification errors (X509_V_ERR_… without the prefix) share no part of their names.
   [/^(EPROTO|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|.*_CRL_.*|CRL_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH)$/, 'tls'],
   [/^(INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED)$/, 'tls'],
-  // undici's parser error mostly has no code.
+  // Most of undici's parser errors have no code, so their name is used.
   [/^(HTTPParserError|HPE_.*|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_.*)$/, 'invalid_response'],
 ];
 

@@ -1,23 +1,23 @@
-/** Lets each holder have `limit` things at once, so that no one takes all there are. */
+/** Limits how many slots each key holds at once, so that one seller cannot use all of them. */
 export interface KeyedSemaphore {
-  /** False where the holder has its share already; what was taken is to be given back. */
-  tryAcquire(holder: string): boolean;
-  release(holder: string): void;
+  /** False if the key already holds `limit` slots. Release each acquired slot. */
+  tryAcquire(key: string): boolean;
+  release(key: string): void;
 }
 
 export function createKeyedSemaphore(limit: number): KeyedSemaphore {
-  const taken = new Map<string, number>();
+  const held = new Map<string, number>();
   return {
-    tryAcquire(holder) {
-      const count = taken.get(holder) ?? 0;
+    tryAcquire(key) {
+      const count = held.get(key) ?? 0;
       if (count >= limit) return false;
-      taken.set(holder, count + 1);
+      held.set(key, count + 1);
       return true;
     },
-    release(holder) {
-      const count = taken.get(holder) ?? 0;
-      if (count > 1) taken.set(holder, count - 1);
-      else taken.delete(holder);
+    release(key) {
+      const count = held.get(key) ?? 0;
+      if (count > 1) held.set(key, count - 1);
+      else held.delete(key);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Not for receivers on the internet: the IANA special-purpose registry, multicast, and the Azure host (168.63.129.16). */
+/** Ranges that are not public: the IANA special-purpose registry, multicast, and Azure's host address (168.63.129.16). */
 const REFUSED_IPV4 = subnets('ipv4', [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -23,23 +23,23 @@ const REFUSED_IPV4 = subnets('ipv4', [
   '168.63.129.16/32',
 ]);
 
-/** Global unicast. An allow list: what lies outside (NAT64, unique local, link local, `::7f00:1`) reaches inwards or nowhere. */
+/** Global unicast. All other IPv6 ranges (NAT64, unique local, link local, `::7f00:1`) are internal or unassigned. */
 const GLOBAL_IPV6 = subnets('ipv6', ['2000::/3']);
 
-/** Less what is not global in it: protocol assignments with Teredo, documentation, 6to4, AS112. */
+/** Ranges within it that are not public: protocol assignments and Teredo, documentation, 6to4, AS112. */
 const REFUSED_IPV6 = subnets('ipv6', ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20', '2620:4f:8000::/48']);
 
 const MAPPED_IPV4 = subnets('ipv6', ['::ffff:0:0/96']);
 
 /**
- * Whether an address, as `net.isIP` knows it, is an ordinary one on the internet. An IPv4-mapped IPv6 address is
- * judged by its IPv4 address. False for anything that is not an address, or has a zone (`fe80::1%eth0`).
+ * True for a public IP address. An IPv4-mapped IPv6 address counts as its IPv4 address. False for text that `net.isIP`
+ * does not accept and for an address with a zone (`fe80::1%eth0`).
  */
 export function isPublicAddress(ip: string): boolean {
   const version = isIP(ip);
   if (version === 0 || ip.includes('%')) return false;
   if (version === 4) return !REFUSED_IPV4.check(ip, 'ipv4');
-  // A BlockList holds a mapped address against its IPv4 rules by itself.
+  // A BlockList checks a mapped address against its IPv4 rules.
   if (MAPPED_IPV4.check(ip, 'ipv6')) return !REFUSED_IPV4.check(ip, 'ipv6');
   return GLOBAL_IPV6.check(ip, 'ipv6') && !REFUSED_IPV6.check(ip, 'ipv6');
 }

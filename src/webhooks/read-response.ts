@@ -2,8 +2,8 @@ const READ_BYTES = 64 * 1024;
 const KEPT_BYTES = 1024;
 
 /**
- * Reads a body of any length up to 64 KiB, so that an ordinary receiver is not cut off in mid-answer, and gives its
- * first 1 KiB as text. A body that breaks off, or is cut off, counts as far as it came; never throws.
+ * Reads up to 64 KiB of a body, so that an ordinary receiver can finish its response, and returns the first 1 KiB as
+ * text. If the body breaks off, returns what arrived. Never throws.
  */
 export async function readResponse(body: AsyncIterable<Buffer>): Promise<string> {
   const head = Buffer.alloc(KEPT_BYTES);
@@ -16,15 +16,15 @@ export async function readResponse(body: AsyncIterable<Buffer>): Promise<string>
       if (read >= READ_BYTES) break;
     }
   } catch {
-    // The status has already decided.
+    // The status has already decided the outcome.
   }
   return toText(head.subarray(0, kept));
 }
 
-/** At most 1 KiB of UTF-8 that Postgres takes: no NUL, no half character at the end, bad bytes as U+FFFD. */
+/** At most 1 KiB of UTF-8 that Postgres accepts: no NUL, no partial character at the end, U+FFFD for each bad byte. */
 function toText(bytes: Buffer): string {
   const text = new TextDecoder().decode(bytes, { stream: true }).replaceAll('\0', '');
-  // Each bad byte has become three.
+  // Each U+FFFD takes three bytes, so the text can exceed the limit.
   const { read } = new TextEncoder().encodeInto(text, new Uint8Array(KEPT_BYTES));
   return text.slice(0, read);
 }

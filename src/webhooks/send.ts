@@ -6,42 +6,40 @@ import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
 
-export type { Attempt, AttemptError, AttemptPhases } from './attempt';
-
 export interface SenderOptions {
   policy: AddressPolicy;
-  /** Limit for a whole attempt, in milliseconds; 15,000 if left out. */
+  /** Limit for a whole attempt, in milliseconds. Default: 15,000. */
   timeoutMs?: number;
-  /** Resolves names; `dns.lookup` if left out. */
+  /** Resolves names. Default: `dns.lookup`. */
   lookup?: LookupFunction;
-  /** Trust anchors in PEM, in place of Node's own. */
+  /** Trusted root certificates in PEM. Default: Node's own. */
   ca?: string;
 }
 
 export interface WebhookRequest {
   url: string;
   id: string;
-  /** Unix seconds, as signed. */
+  /** Unix seconds; the signature covers it. */
   timestamp: number;
   signature: string;
   body: string;
 }
 
 export interface WebhookSender {
-  /** Makes one attempt. Never rejects for what a receiver or the network does; rejects once the sender is closed. */
+  /** Makes one attempt. A failure of the receiver or the network is in the result; rejects only if the sender is closed. */
   send: (request: WebhookRequest) => Promise<Attempt>;
-  /** Takes no more; resolves when the attempts under way have ended. */
+  /** Accepts no further requests; resolves when the running attempts have ended. */
   close: () => Promise<void>;
 }
 
 /**
- * A connection an attempt, on purpose: a kept-alive one that the receiver closes just then fails a delivery that
- * nobody is to blame for, and each attempt is to be judged, timed and recorded by its own connection. TLS sessions
- * are resumed across attempts.
+ * Each attempt opens its own connection: a receiver may close a kept-alive connection at the moment of reuse, which
+ * fails a delivery for no reason, and address, timing and errors belong to one attempt. TLS sessions are resumed across
+ * attempts.
  */
 export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: SenderOptions): WebhookSender {
   const connector = guardedConnector(policy, { lookup, ca, timeoutMs });
-  const underWay = new Set<Promise<Attempt>>();
+  const running = new Set<Promise<Attempt>>();
   let closed = false;
 
   async function attempt(request: WebhookRequest): Promise<Attempt> {
@@ -67,11 +65,11 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
           callback(null, socket);
         }),
     });
-    // Destroying the client ends it in any phase; undici does not hear an AbortSignal before it is connected.
+    // Destroying the client works in every phase; undici ignores an AbortSignal until it is connected.
     const deadline = setTimeout(() => void client.destroy(timeoutError(timeoutMs)), timeoutMs);
     try {
       const { statusCode: status, headers, body } = await client.request(toHttp(url, request));
-      // Unheard, a late error of the body would end the process.
+      // Without a listener, a late error of the body would end the process.
       body.on('error', () => undefined);
       result.status = status;
       result.phases.headersMs = elapsedMs();
@@ -92,21 +90,21 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
     async send(request) {
       if (closed) throw new Error('the webhook sender is closed');
       const sending = attempt(request);
-      underWay.add(sending);
+      running.add(sending);
       try {
         return await sending;
       } finally {
-        underWay.delete(sending);
+        running.delete(sending);
       }
     },
     async close() {
       closed = true;
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(running);
     },
   };
 }
 
-/** Checked at each send: the policy, or the rules, may have become stricter since the URL was taken. */
+/** The policy or the rules can be stricter than when the URL was accepted, so each attempt checks it. */
 function refuseUrl(url: string, policy: AddressPolicy): Classification | undefined {
   const reason = checkWebhookUrl(url, policy);
   if (reason === undefined) return undefined;

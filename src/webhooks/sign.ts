@@ -2,21 +2,21 @@ import { createHmac, randomBytes } from 'node:crypto';
 
 const SECRET_PREFIX = 'whsec_';
 
-/** Milliseconds passed for seconds would only show at the receiver, as a signature from the far future. */
+/** Rejects milliseconds passed as seconds, which otherwise only the receiver would notice. */
 const LATEST_PLAUSIBLE_SECONDS = 100_000_000_000;
 
 /**
- * The `webhook-signature` header: one `v1,<base64>` entry a live secret, so that a receiver verifies with the old or
- * the new secret during a rotation.
+ * Returns the `webhook-signature` header: one `v1,<base64>` entry per live secret, so that a receiver can verify with
+ * either secret during a rotation.
  *
- * @param timestamp unix seconds of this attempt, as sent in `webhook-timestamp`
- * @throws TypeError for a malformed secret, without naming it; RangeError for no secrets or a timestamp not in seconds
+ * @param timestamp Unix seconds of this attempt, as sent in `webhook-timestamp`
+ * @throws TypeError for a malformed secret, without repeating it; RangeError without secrets or for a bad timestamp
  * @see https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md (1.0)
  */
 export function signWebhook(secrets: readonly string[], id: string, timestamp: number, body: string): string {
-  if (secrets.length === 0) throw new RangeError('a webhook needs a secret to be signed with');
+  if (secrets.length === 0) throw new RangeError('signing a webhook requires a secret');
   if (!Number.isInteger(timestamp) || timestamp < 0 || timestamp > LATEST_PLAUSIBLE_SECONDS) {
-    throw new RangeError('a webhook timestamp is in whole unix seconds');
+    throw new RangeError('a webhook timestamp must be in whole Unix seconds');
   }
   const signed = `${id}.${timestamp}.${body}`;
   return secrets
@@ -32,10 +32,10 @@ export function generateWebhookSecret(): string {
 function signingKey(secret: string): Buffer {
   const encoded = secret.slice(SECRET_PREFIX.length);
   const key = Buffer.from(encoded, 'base64');
-  // Node drops what is not base64 without a word, and would sign with a key that the receiver does not have.
-  const sound = secret.startsWith(SECRET_PREFIX) && key.toString('base64') === encoded;
-  if (!sound || key.length < 24 || key.length > 64) {
-    throw new TypeError('a webhook secret is whsec_ and 24 to 64 bytes in base64');
+  // Node ignores characters that are not base64, which would sign with a key that the receiver does not have.
+  const wellFormed = secret.startsWith(SECRET_PREFIX) && key.toString('base64') === encoded;
+  if (!wellFormed || key.length < 24 || key.length > 64) {
+    throw new TypeError('a webhook secret must be whsec_ followed by 24 to 64 bytes in base64');
   }
   return key;
 }

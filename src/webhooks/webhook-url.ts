@@ -1,25 +1,25 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from './public-address';
 
-/** Where webhooks may go. Production says false twice. */
+/** Which targets webhooks may have. Both are false in production. */
 export interface AddressPolicy {
-  /** Loopback, private and otherwise reserved targets, on any port. */
+  /** Allows loopback, private and reserved addresses, on any port. */
   allowPrivate: boolean;
-  /** Plain http beside https. */
+  /** Allows http in addition to https. */
   allowHttp: boolean;
 }
 
 const LONGEST_URL = 2048;
 
-/** What the URL parser would drop or rewrite, so that two readers see two hosts: blanks, controls, `\`, lone surrogates. */
+/** Characters that URL parsers drop or rewrite, so that two parsers can see two hosts. */
 const REWRITTEN = /[\s\\\p{Cc}\p{Cf}\p{Cs}]/u;
 
-/** The parser also takes `https:host` and `https:////host`. */
+/** The URL parser also accepts `https:host` and `https:////host`. */
 const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
 
 /**
- * Why a URL cannot be a webhook target, by its syntax or its literal address, in words that follow the name of a
- * field ("must use https"); undefined if it can. Resolves no name: the connector judges what a name leads to.
+ * Checks the syntax and the literal address of a webhook URL. Returns the reason to refuse it, to follow a field name
+ * ("must use https"), or undefined. Does not resolve names: the connector checks their addresses.
  */
 export function checkWebhookUrl(url: string, policy: AddressPolicy): string | undefined {
   if (url.length > LONGEST_URL) return `must not be longer than ${LONGEST_URL} characters`;
@@ -33,20 +33,23 @@ export function checkWebhookUrl(url: string, policy: AddressPolicy): string | un
   return checkHost(hostname, policy) ?? checkPort(protocol, port, policy);
 }
 
-/** `protocol` as in a URL object: with its colon. */
+/** @param protocol as in a URL object, with the colon */
 export function checkScheme(protocol: string, policy: AddressPolicy): string | undefined {
   if (protocol === 'https:' || (protocol === 'http:' && policy.allowHttp)) return undefined;
   return policy.allowHttp ? 'must use https or http' : 'must use https';
 }
 
-/** `port` as in a URL object: empty for the scheme's own. Low ports belong to services that are not meant to be spoken to in HTTP. */
+/**
+ * Refuses the ports below 1024 that belong to services other than HTTP.
+ * @param port as in a URL object: empty for the default port
+ */
 export function checkPort(protocol: string, port: string, policy: AddressPolicy): string | undefined {
   const number = port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port);
   if (policy.allowPrivate || number === 443 || number >= 1024 || (number === 80 && policy.allowHttp)) return undefined;
-  return `must use port ${policy.allowHttp ? '80, 443' : '443'} or one from 1024 up`;
+  return `must use port ${policy.allowHttp ? '80, 443' : '443'} or a port from 1024`;
 }
 
-/** `hostname` as in a URL object, which has brought every notation of an address to the usual one. */
+/** @param hostname as in a URL object, which normalizes every notation of an address */
 function checkHost(hostname: string, policy: AddressPolicy): string | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, '$1');
   if (isIP(host) !== 0) {

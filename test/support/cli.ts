@@ -15,7 +15,7 @@ export interface CliRun {
 export async function runCli(
   args: readonly string[],
   env: Record<string, string> = {},
-  entry: 'cli' | 'migrate' = 'cli',
+  entry: 'cli' | 'migrate' | 'server' = 'cli',
 ): Promise<CliRun> {
   const { PATH, HOME } = process.env;
   const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, `dist/src/${entry}.js`), ...args], {

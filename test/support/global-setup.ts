@@ -2,7 +2,6 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { migrate } from '../../src/db/migrate';
-import { createPool } from '../../src/db/pool';
 import { freePort } from '../../tools/local-stack/ports';
 import { startPostgres } from '../../tools/local-stack/postgres';
 import { startTemporal } from '../../tools/local-stack/temporal-server';
@@ -18,9 +17,7 @@ export default async function globalSetup(): Promise<void> {
     log,
     durable: false,
   });
-  const template = createPool(postgres.url, 1, () => undefined);
-  await migrate(template);
-  await template.end();
+  await migrate(postgres.url);
   stopOnExit(postgres.pid);
   const temporal = await startTemporal({
     dataDir: path.join(dataDir, 'temporal'),

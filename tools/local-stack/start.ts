@@ -116,9 +116,9 @@ async function apiPort(wanted: string | undefined): Promise<number> {
 }
 
 async function prepareDatabase(config: Config): Promise<DemoAccess> {
+  await migrate(config.databaseUrl);
   const db = createPool(config.databaseUrl, 1, () => undefined);
   try {
-    await migrate(db);
     return await demoSeller(db, DEMO_ENV);
   } finally {
     await db.end();

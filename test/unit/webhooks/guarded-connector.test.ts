@@ -19,7 +19,7 @@ afterEach(async () => {
   await stopReceivers();
 });
 
-/** What becomes of a request through the guarded connector alone, without any check of the URL: a status or an error code. */
+/** Requests through the guarded connector alone, without a check of the URL. Returns the status or the error code. */
 async function request(origin: string, policy: AddressPolicy, lookup?: LookupFunction): Promise<unknown> {
   const client = new Client(origin, { connect: guardedConnector(policy, { lookup }) });
   try {
@@ -33,7 +33,7 @@ async function request(origin: string, policy: AddressPolicy, lookup?: LookupFun
   }
 }
 
-/** What the connector answers for a host that no URL parser has seen. */
+/** Connects to a host that no URL parser has normalized. */
 function connectRaw(hostname: string, port: string, protocol = 'http:'): Promise<unknown> {
   return new Promise((resolve) => {
     guardedConnector(httpToo)({ hostname, port, protocol }, (error, socket) => {
@@ -44,7 +44,7 @@ function connectRaw(hostname: string, port: string, protocol = 'http:'): Promise
 }
 
 describe('the guarded connector', () => {
-  test('connects to a private address where the policy allows it, by literal and by name', async () => {
+  test('connects to a private address if the policy allows it, by literal and by name', async () => {
     const local = { allowPrivate: true, allowHttp: true };
     expect(await request(`http://127.0.0.1:${receiver.port}`, local)).toBe(200);
     expect(await request(`http://hook.example:${receiver.port}`, local, answering(['127.0.0.1']))).toBe(200);
@@ -66,22 +66,22 @@ describe('the guarded connector', () => {
     ['localhost'],
     ['localhost.'],
     ['a.localhost'],
-  ])('refuses %s, though something listens there', async (host) => {
+  ])('refuses %s although a server listens there', async (host) => {
     const lookup = host.includes('localhost') ? answering(['127.0.0.1']) : undefined;
     expect(await request(`http://${host}:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
     expect(receiver.sockets).toHaveLength(0);
   });
 
   test.each(['127.0.0.1', '127.1', '2130706433', '0x7f000001', '017700000001', '::1', '[::1]', '::ffff:7f00:1'])(
-    'refuses %s also when no URL parser has normalised it',
+    'refuses %s when no URL parser has normalized it',
     async (host) => {
-      // What the system's resolver does not take for an address, it does not find.
+      // The system's resolver does not find what it does not recognize as an address.
       expect(await connectRaw(host, String(receiver.port))).toMatch(/^(ERR_ADDRESS_REFUSED|ENOTFOUND|EAI_AGAIN)$/);
       expect(receiver.sockets).toHaveLength(0);
     },
   );
 
-  test('refuses a name that was public when it was checked and is private when it is connected to', async () => {
+  test('refuses a name that resolves to a public address when checked and to a private one when connecting', async () => {
     const lookup = answering(['8.8.8.8'], ['127.0.0.1']);
     const checked = await new Promise<LookupAddress[]>((resolve) => {
       lookup('rebinding.example', { all: true }, (_error, addresses) => resolve(addresses as LookupAddress[]));
@@ -91,7 +91,7 @@ describe('the guarded connector', () => {
     expect(receiver.sockets).toHaveLength(0);
   });
 
-  test('drops a connection that has come to a private address past the lookup, before a byte of the request', async () => {
+  test('closes a connection that reached a private address past the lookup, before it sends a byte', async () => {
     let reads = 0;
     const shifting = {
       family: 4,
@@ -113,23 +113,23 @@ describe('the guarded connector', () => {
     [['2606:4700::1111', '::ffff:a9fe:a9fe']],
     [['169.254.169.254']],
     [['not an address']],
-  ])('refuses a name if any of its answers is not public: %j', async (answer) => {
+  ])('refuses a name if any of its addresses is not public: %j', async (answer) => {
     expect(await request(`http://mixed.example:${receiver.port}`, httpToo, answering(answer))).toBe(
       'ERR_ADDRESS_REFUSED',
     );
     expect(receiver.sockets).toHaveLength(0);
   });
 
-  test('judges also a lookup that gives one address as a string', async () => {
+  test('checks a lookup that returns one address as a string', async () => {
     const lookup: LookupFunction = (_name, _options, callback) => process.nextTick(callback, null, '127.0.0.1', 4);
     expect(await request(`http://one.example:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
   });
 
-  test('takes no answer at all for an unknown name', async () => {
+  test('reports a lookup without addresses as an unknown name', async () => {
     expect(await request(`http://none.example:${receiver.port}`, httpToo, answering([]))).toBe('ENOTFOUND');
   });
 
-  test('asks for all addresses of a name, also when Node wants one', async () => {
+  test('requests all addresses of a name even if Node wants one', async () => {
     setDefaultAutoSelectFamily(false);
     const asked: unknown[] = [];
     const lookup: LookupFunction = (_name, options, callback) => {
@@ -140,7 +140,7 @@ describe('the guarded connector', () => {
     expect(asked).toEqual([true]);
   });
 
-  test('holds the rules for port and scheme by itself', async () => {
+  test('enforces the rules for port and scheme on its own', async () => {
     const lookup = answering(['8.8.8.8']);
     expect(await request('http://ports.example:22', httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
     expect(await request('https://ports.example:80', { ...httpToo, allowHttp: false }, lookup)).toBe(

@@ -15,8 +15,8 @@ const ranges = refusedIpv4.map((subnet) => {
 });
 const isRefused = (number: number) => ranges.some(({ first, last }) => number >= first && number <= last);
 
-describe('a public address', () => {
-  test.each(ranges)('is judged rightly at both ends of $subnet, plain and mapped into IPv6', ({ first, last }) => {
+describe('isPublicAddress', () => {
+  test.each(ranges)('is correct at both ends of $subnet, plain and mapped into IPv6', ({ first, last }) => {
     for (const number of [first - 1, first, last, last + 1].filter((n) => n >= 0 && n < 2 ** 32)) {
       const ip = toIpv4(number);
       const hex = `${(number >>> 16).toString(16)}:${(number & 0xffff).toString(16)}`;
@@ -25,10 +25,10 @@ describe('a public address', () => {
     }
   });
 
-  test('is judged as plain arithmetic judges it, over the whole of IPv4', () => {
+  test('agrees with plain arithmetic over all of IPv4', () => {
     const wrong: string[] = [];
     for (let i = 0; i < 100_000; i++) {
-      // A multiplier prime to 2^32 walks the space evenly.
+      // A multiplier coprime to 2^32 covers the address space evenly.
       const number = Math.imul(i, 2_654_435_761) >>> 0;
       if (isPublicAddress(toIpv4(number)) === isRefused(number)) wrong.push(toIpv4(number));
     }
@@ -46,7 +46,7 @@ describe('a public address', () => {
     ['discard only', '100::1'],
     ['before global unicast', '1fff:ffff::1'],
     ['Teredo', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
-    ['protocol assignments, the last', '2001:1ff:ffff::1'],
+    ['last protocol assignment', '2001:1ff:ffff::1'],
     ['documentation', '2001:db8::1'],
     ['6to4 of 169.254.169.254', '2002:a9fe:a9fe::1'],
     ['AS112', '2620:4f:8000::1'],
@@ -63,8 +63,8 @@ describe('a public address', () => {
     ['mapped metadata', '::ffff:169.254.169.254'],
     ['a name', 'example.com'],
     ['short IPv4', '127.1'],
-    ['nothing', ''],
-  ])('is not %s (%s)', (_what, ip) => {
+    ['empty text', ''],
+  ])('rejects %s (%s)', (_what, ip) => {
     expect(isPublicAddress(ip)).toBe(false);
   });
 
@@ -86,7 +86,7 @@ describe('a public address', () => {
     '2620:4f:8001::1',
     '3fff:1000::1',
     '3ffe::1',
-  ])('is %s', (ip) => {
+  ])('accepts %s', (ip) => {
     expect(isPublicAddress(ip)).toBe(true);
   });
 });

@@ -17,17 +17,17 @@ interface Received {
 
 export interface Receiver {
   port: number;
-  /** Requests in full, in the order they came. */
+  /** Complete requests, in the order of arrival. */
   received: Received[];
-  /** Connections ever made, also closed ones. */
+  /** All connections, including closed ones. */
   sockets: Socket[];
-  /** When each of them was made, in unix milliseconds. */
+  /** When each connection opened, in Unix milliseconds. */
   connectedAt: number[];
 }
 
 const servers = new Set<{ server: Server; sockets: Socket[] }>();
 
-/** Ends every receiver that a test has started. */
+/** Stops every receiver that a test has started. */
 export async function stopReceivers(): Promise<void> {
   for (const { server, sockets } of servers) {
     const closed = new Promise((resolve) => server.close(resolve));
@@ -37,7 +37,7 @@ export async function stopReceivers(): Promise<void> {
   servers.clear();
 }
 
-/** An HTTP server on 127.0.0.1 that answers once it has the whole request. */
+/** Starts an HTTP server on 127.0.0.1 that responds once it has the whole request. */
 export function startReceiver(answer: RequestListener): Promise<Receiver> {
   const received: Received[] = [];
   return listen(createServer(recorder(received, answer)), received);
@@ -48,12 +48,12 @@ export function startTlsReceiver(options: ServerOptions, answer: RequestListener
   return listen(createTlsServer(options, recorder(received, answer)), received);
 }
 
-/** A bare TCP server on 127.0.0.1. */
+/** Starts a plain TCP server on 127.0.0.1. */
 export function startTcpReceiver(onConnection: (socket: Socket) => void): Promise<Receiver> {
   return listen(createTcpServer(onConnection), []);
 }
 
-/** A port of 127.0.0.1 that nothing listens on. */
+/** Returns a port of 127.0.0.1 that nothing listens on. */
 export async function closedPort(): Promise<number> {
   const server = createTcpServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -62,14 +62,14 @@ export async function closedPort(): Promise<number> {
   return port;
 }
 
-/** Waits until a receiver sees its connection gone, a second at most; whether it is. */
+/** Waits up to a second for a receiver's connection to close. Returns true if it did. */
 export async function closedBySender(socket: Socket | undefined): Promise<boolean> {
   const until = Date.now() + 1000;
   while (socket?.destroyed === false && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
   return socket?.destroyed ?? false;
 }
 
-/** A lookup that gives these answers in turn, the last one for ever after. */
+/** A lookup that returns these answers in turn, then repeats the last one. */
 export function answering(...answers: string[][]): LookupFunction & { calls: number } {
   const lookup = Object.assign(
     ((_name, _options, callback) => {

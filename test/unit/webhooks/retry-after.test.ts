@@ -3,33 +3,33 @@ import { parseRetryAfter } from '../../../src/webhooks/retry-after';
 const now = Date.parse('2026-03-01T12:00:00Z');
 const day = 24 * 60 * 60 * 1000;
 
-describe('Retry-After', () => {
+describe('parseRetryAfter', () => {
   test.each<[string, string | string[] | undefined, number | null]>([
     ['seconds', '120', 120_000],
     ['no wait', '0', 0],
-    ['blanks around', ' 7 ', 7_000],
+    ['seconds with surrounding spaces', ' 7 ', 7_000],
     ['more than a day', '86401', day],
-    ['more than a number holds', '9'.repeat(400), day],
+    ['more seconds than a number holds', '9'.repeat(400), day],
     ['a date', 'Sun, 01 Mar 2026 12:02:00 GMT', 120_000],
-    ['a date gone by', 'Sun, 01 Mar 2026 11:00:00 GMT', 0],
-    ['a date in years', 'Fri, 01 Mar 2030 12:00:00 GMT', day],
-    ['a date in RFC 850 form', 'Sunday, 01-Mar-26 12:00:10 GMT', 10_000],
-    ['a date in asctime form, which is UTC', 'Sun Mar  1 12:00:10 2026', 10_000],
+    ['a past date', 'Sun, 01 Mar 2026 11:00:00 GMT', 0],
+    ['a date years ahead', 'Fri, 01 Mar 2030 12:00:00 GMT', day],
+    ['a date in RFC 850 format', 'Sunday, 01-Mar-26 12:00:10 GMT', 10_000],
+    ['a date in asctime format, which is UTC', 'Sun Mar  1 12:00:10 2026', 10_000],
     ['two headers', ['5', '60'], 5_000],
     ['no header', undefined, null],
-    ['an empty one', '', null],
+    ['an empty header', '', null],
     ['a negative number', '-5', null],
     ['a fraction', '1.5', null],
     ['an exponent', '1e3', null],
     ['an ISO date', '2026-03-01T12:02:00Z', null],
     ['a date that does not exist', 'Sun, 99 Mar 2026 12:02:00 GMT', null],
     ['words', 'soon', null],
-  ])('%s', (_what, value, expected) => {
+  ])('reads %s', (_what, value, expected) => {
     expect(parseRetryAfter(value, now)).toBe(expected);
   });
 
   test('reads an asctime date as UTC in any time zone', () => {
-    // Which zone `Date.parse` assumes cannot be set from within jest, and is often UTC: so by what it is told.
+    // Jest cannot set the time zone, which is often UTC, so this checks the argument of `Date.parse`.
     const parse = jest.spyOn(Date, 'parse');
     parseRetryAfter('Sun Mar  1 12:00:10 2026', now);
     expect(parse.mock.calls).toEqual([['Sun Mar  1 12:00:10 2026 GMT']]);

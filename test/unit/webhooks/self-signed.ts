@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from 'node:crypto';
 
-/** One element of DER: tag, length, content. */
+/** Encodes one DER element: tag, length, content. */
 function der(tag: number, ...content: (Buffer | string | number[])[]): Buffer {
   const body = Buffer.concat(content.map((part) => Buffer.from(part as Buffer)));
   const length = body.length < 128 ? [body.length] : [0x82, body.length >> 8, body.length & 255];
@@ -11,7 +11,7 @@ const sequence = (...content: Buffer[]) => der(0x30, ...content);
 const ECDSA_WITH_SHA256 = sequence(der(0x06, [0x2a, 0x86, 0x48, 0xce, 0x3d, 0x04, 0x03, 0x02]));
 const utcTime = (date: Date) => der(0x17, date.toISOString().replace(/^..|[-T:]|\.\d+Z/g, '') + 'Z');
 
-/** A self-signed certificate for one DNS name, made here so that the tests need neither openssl nor a key in git. */
+/** Creates a self-signed certificate for one DNS name, so that the tests need neither openssl nor a key in git. */
 export function selfSigned(name: string, { expired = false } = {}): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const day = 24 * 60 * 60 * 1000;

@@ -4,8 +4,8 @@ import { sender, sendTo, stopAll, timeoutMs, webhook } from './sending';
 
 afterEach(stopAll);
 
-describe('an answer', () => {
-  test('without an end is cut off after some 64 KiB, long before the deadline', async () => {
+describe('a response', () => {
+  test('without an end is cut off after about 64 KiB, long before the deadline', async () => {
     const chunk = Buffer.alloc(16 * 1024, 'x');
     const { attempt, receiver } = await sendTo(
       (response) => {
@@ -20,11 +20,11 @@ describe('an answer', () => {
     expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', responseBody: 'x'.repeat(1024) });
     expect(attempt.durationMs).toBeLessThan(2000);
     expect(await closedBySender(receiver.sockets[0])).toBe(true);
-    // The rest of it is what the kernel's buffers hold.
+    // The remainder is in the kernel's buffers.
     expect(receiver.sockets[0]!.bytesWritten).toBeLessThan(16 * 1024 * 1024);
   });
 
-  test('of 60 KiB is taken to its end, so that the receiver sees no broken connection', async () => {
+  test('of 60 KiB is read completely, so that the receiver sees no broken connection', async () => {
     const half = Buffer.alloc(30 * 1024, 'y');
     let finished: Promise<boolean> | undefined;
     const { attempt } = await sendTo((response) => {
@@ -38,7 +38,7 @@ describe('an answer', () => {
     expect(await finished).toBe(true);
   });
 
-  test('that is a gzip bomb stays packed', async () => {
+  test('that is a gzip bomb is not decompressed', async () => {
     const bomb = gzipSync(Buffer.alloc(20 * 1024 * 1024, 'z'));
     const { attempt, receiver } = await sendTo((response) =>
       response.writeHead(200, { 'content-encoding': 'gzip', 'content-length': bomb.length }).end(bomb),
@@ -55,14 +55,14 @@ describe('an answer', () => {
     ['a character across the 1 KiB mark', Buffer.from(`${'a'.repeat(1021)}🛒`), 'a'.repeat(1021)],
     ['bad UTF-8 throughout', Buffer.alloc(2000, 0xff), '\ufffd'.repeat(341)],
     ['an encoded surrogate', Buffer.from([0x61, 0xed, 0xa0, 0x80]), 'a\ufffd\ufffd\ufffd'],
-    ['nothing', Buffer.alloc(0), ''],
-  ])('with %s is kept as text that Postgres takes', async (_what, bytes, text) => {
+    ['an empty body', Buffer.alloc(0), ''],
+  ])('with %s is kept as text that Postgres accepts', async (_what, bytes, text) => {
     const { attempt } = await sendTo((response) => response.end(bytes));
     expect(attempt.responseBody).toBe(text);
     expect(Buffer.from(text).toString()).toBe(text);
   });
 
-  test('that is not HTTP, or has endless headers, is invalid', async () => {
+  test('that is not HTTP or has endless headers is invalid', async () => {
     const other = await startTcpReceiver((socket) => socket.once('data', () => socket.end('SSH-2.0-OpenSSH_9.0\r\n')));
     const endless = await startTcpReceiver((socket) =>
       socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n${'X-Pad: 0123456789\r\n'.repeat(5000)}`)),
@@ -74,8 +74,8 @@ describe('an answer', () => {
   });
 });
 
-describe('a receiver that does not take a webhook', () => {
-  test.each([400, 401, 404, 500, 502, 599])('fails the attempt by status %i', async (status) => {
+describe('an attempt that the receiver rejects', () => {
+  test.each([400, 401, 404, 500, 502, 599])('fails with status %i', async (status) => {
     const { attempt } = await sendTo((response) => response.writeHead(status, { 'retry-after': '9' }).end('oh\nno'));
     expect(attempt).toMatchObject({
       status,
@@ -86,7 +86,7 @@ describe('a receiver that does not take a webhook', () => {
     expect(attempt).toMatchObject({ responseBody: 'oh\nno', retryAfterMs: null });
   });
 
-  test.each([429, 503])('says by %i and Retry-After how long to wait, in seconds or as a date', async (status) => {
+  test.each([429, 503])('returns the wait of %i with Retry-After, in seconds or as a date', async (status) => {
     const inSeconds = await sendTo((response) => response.writeHead(status, { 'retry-after': '120' }).end());
     expect(inSeconds.attempt).toMatchObject({ status, outcome: 'failed', error: 'http_status', retryAfterMs: 120_000 });
     const date = new Date(Date.now() + 3_600_000).toUTCString();
@@ -97,12 +97,12 @@ describe('a receiver that does not take a webhook', () => {
     expect(without.attempt.retryAfterMs).toBeNull();
   });
 
-  test('says by 410 that it wants no more', async () => {
+  test('is gone with status 410', async () => {
     const { attempt } = await sendTo((response) => response.writeHead(410, { 'retry-after': '9' }).end());
     expect(attempt).toMatchObject({ status: 410, outcome: 'gone', error: 'http_status', retryAfterMs: null });
   });
 
-  test.each([301, 302, 303, 307, 308])('is not followed when it redirects inwards by %i', async (status) => {
+  test.each([301, 302, 303, 307, 308])('does not follow a %i redirect to an internal address', async (status) => {
     const inside = await startReceiver((_request, response) => response.end('secret'));
     const location = `http://127.0.0.1:${inside.port}/latest/meta-data/`;
     const { attempt } = await sendTo((response) => response.writeHead(status, { location }).end());
@@ -111,14 +111,14 @@ describe('a receiver that does not take a webhook', () => {
     expect(inside.sockets).toHaveLength(0);
   });
 
-  test('keeps its error detail in a bounded line of plain text', async () => {
+  test('has an error detail of one bounded line of plain text', async () => {
     const location = `/${'a\t\u0080'.repeat(500)}`;
     const { attempt } = await sendTo((response) => response.writeHead(302, { location }).end());
     expect(attempt.errorDetail).toMatch(/^answered 302 \(to \/[^\p{Cc}]*$/u);
     expect(attempt.errorDetail).toHaveLength(300);
   });
 
-  test('fails by its status, though the body has no end in time', async () => {
+  test('fails with its status even if the body does not end in time', async () => {
     const { attempt } = await sendTo((response) => response.writeHead(500).write('slow'));
     expect(attempt).toMatchObject({ status: 500, outcome: 'failed', error: 'http_status', responseBody: 'slow' });
     expect(attempt.durationMs).toBeGreaterThanOrEqual(timeoutMs - 10);

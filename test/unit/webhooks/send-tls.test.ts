@@ -22,7 +22,7 @@ async function sendTo(origin: string, ca?: string) {
 }
 
 describe('a webhook over TLS', () => {
-  test('is delivered under the host name that was asked for, also over a resumed session', async () => {
+  test('is delivered under the requested host name, also over a resumed session', async () => {
     const names: unknown[] = [];
     const resumed: boolean[] = [];
     const receiver = await startTlsReceiver(trusted, (request, response) => {
@@ -42,7 +42,7 @@ describe('a webhook over TLS', () => {
     ['is self-signed', selfSigned('hook.example'), undefined, 'self-signed certificate'],
     ['has expired', selfSigned('hook.example', { expired: true }), 'own', 'certificate has expired'],
     ['is for another name', selfSigned('other.example'), 'own', "does not match certificate's altnames"],
-  ])('is not delivered when the certificate %s', async (_what, pair, trust, detail) => {
+  ])('is not delivered if the certificate %s', async (_what, pair, trust, detail) => {
     const receiver = await startTlsReceiver(pair, (_request, response) => response.end());
     for (const attempt of await sendTo(`https://hook.example:${receiver.port}`, trust && pair.cert)) {
       expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'tls' });
@@ -57,7 +57,7 @@ describe('a webhook over TLS', () => {
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'tls' });
   });
 
-  test('fails at the deadline when the handshake does not come', async () => {
+  test('fails at the deadline if the handshake does not complete', async () => {
     const receiver = await startTcpReceiver(() => undefined);
     const [attempt] = await sendTo(`https://hook.example:${receiver.port}`);
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', peerAddress: null });

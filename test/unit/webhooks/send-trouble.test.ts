@@ -4,8 +4,8 @@ import { sender, sendTo, slackMs, stopAll, timeoutMs, webhook } from './sending'
 
 afterEach(stopAll);
 
-describe('a receiver in trouble', () => {
-  test('that answers 200 after the deadline has failed, and its connection is closed', async () => {
+describe('an attempt', () => {
+  test('times out if the response arrives after the deadline, and closes its connection', async () => {
     const { attempt, receiver } = await sendTo((response) => {
       const answer = setTimeout(() => response.end(), 3 * timeoutMs);
       response.on('close', () => clearTimeout(answer));
@@ -18,7 +18,7 @@ describe('a receiver in trouble', () => {
     expect(await closedBySender(receiver.sockets[0])).toBe(true);
   });
 
-  test('whose headers come a byte at a time has failed at the deadline', async () => {
+  test('times out if the headers arrive one byte at a time', async () => {
     const receiver = await startTcpReceiver((socket) => {
       const answer = 'HTTP/1.1 200 OK\r\nX-Pad: ';
       let sent = 0;
@@ -30,7 +30,7 @@ describe('a receiver in trouble', () => {
     expect(attempt.durationMs).toBeLessThan(timeoutMs + slackMs);
   });
 
-  test('that says 100 Continue and 103 for ever has failed at the deadline', async () => {
+  test('times out if the receiver sends 103 Early Hints forever', async () => {
     const receiver = await startTcpReceiver((socket) => {
       const drip = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
       socket.on('close', () => clearInterval(drip));
@@ -39,7 +39,7 @@ describe('a receiver in trouble', () => {
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout' });
   });
 
-  test('whose name is never resolved has failed at the deadline', async () => {
+  test('times out if the name lookup never returns', async () => {
     const lookup: LookupFunction = () => undefined;
     const attempt = await sender({ lookup }).send(webhook('http://silent.example/'));
     expect(attempt).toMatchObject({ status: null, error: 'timeout', peerAddress: null });
@@ -47,7 +47,7 @@ describe('a receiver in trouble', () => {
     expect(attempt.durationMs).toBeLessThan(timeoutMs + slackMs);
   });
 
-  test('whose name is unknown has failed by dns', async () => {
+  test('fails with dns if the name is unknown', async () => {
     const lookup: LookupFunction = (name, _options, callback) => {
       const error = Object.assign(new Error(`getaddrinfo ENOTFOUND ${name}`), {
         code: 'ENOTFOUND',
@@ -60,7 +60,7 @@ describe('a receiver in trouble', () => {
     expect(attempt.errorDetail).toBe('getaddrinfo ENOTFOUND unknown.example');
   });
 
-  test('whose resolver refuses is in trouble by dns, not refused by the receiver', async () => {
+  test('fails with dns, not refused, if the resolver refuses the connection', async () => {
     const lookup: LookupFunction = (_name, _options, callback) => {
       const error = Object.assign(new Error('queryA ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'queryA' });
       process.nextTick(callback, error, []);
@@ -68,7 +68,7 @@ describe('a receiver in trouble', () => {
     expect((await sender({ lookup }).send(webhook('http://unknown.example/'))).error).toBe('dns');
   });
 
-  test('where nothing listens has refused, at one address or at each of several', async () => {
+  test('fails with refused if nothing listens at its address or at any of several', async () => {
     const port = await closedPort();
     const one = await sender().send(webhook(`http://127.0.0.1:${port}/`));
     expect(one).toMatchObject({ status: null, outcome: 'failed', error: 'refused', peerAddress: null });
@@ -79,8 +79,8 @@ describe('a receiver in trouble', () => {
 
   test.each([
     ['resets the connection', 'reset'],
-    ['closes it without an answer', 'close'],
-  ])('that takes the request and %s has failed by reset', async (_what, how) => {
+    ['closes it without a response', 'close'],
+  ])('fails with reset if the receiver reads the request and %s', async (_what, how) => {
     const { attempt, receiver } = await sendTo(({ socket }) =>
       how === 'reset' ? socket?.resetAndDestroy() : socket?.end(),
     );

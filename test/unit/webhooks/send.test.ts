@@ -5,8 +5,8 @@ import { sender, sendTo, slackMs, stopAll, timeoutMs, webhook } from './sending'
 
 afterEach(stopAll);
 
-describe('a webhook that is delivered', () => {
-  test('reaches the receiver byte for byte, with headers that it can verify', async () => {
+describe('a webhook', () => {
+  test('reaches the receiver byte for byte, with a signature that verifies', async () => {
     const receiver = await startReceiver((_request, response) => response.end('thanks'));
     const secret = generateWebhookSecret();
     const timestamp = Math.floor(Date.now() / 1000);
@@ -45,12 +45,12 @@ describe('a webhook that is delivered', () => {
     expect(new Webhook(secret).verify(got, headers)).toEqual(JSON.parse(body));
   });
 
-  test.each([200, 201, 202, 204, 299])('is so by status %i', async (status) => {
+  test.each([200, 201, 202, 204, 299])('is delivered with status %i', async (status) => {
     const { attempt } = await sendTo((response) => response.writeHead(status).end());
     expect(attempt).toMatchObject({ status, outcome: 'delivered', error: null });
   });
 
-  test('resolves the name anew for each attempt', async () => {
+  test('is sent to a freshly resolved address in each attempt', async () => {
     const receiver = await startReceiver((_request, response) => response.end());
     const lookup = answering(['127.0.0.1']);
     const { send } = sender({ lookup });
@@ -59,7 +59,7 @@ describe('a webhook that is delivered', () => {
     expect([lookup.calls, receiver.received.length]).toEqual([2, 2]);
   });
 
-  test('is so by its status line, though the body trickles on past the deadline', async () => {
+  test('is delivered with its status line even if the body continues past the deadline', async () => {
     const { attempt, receiver } = await sendTo((response) => {
       response.write('a');
       const drip = setInterval(() => response.write('a'), 50);
@@ -72,7 +72,7 @@ describe('a webhook that is delivered', () => {
     expect(await closedBySender(receiver.sockets[0])).toBe(true);
   });
 
-  test('is so by its status line, though the body breaks off', async () => {
+  test('is delivered with its status line even if the body breaks off', async () => {
     const { attempt } = await sendTo((response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('half');
       setTimeout(() => response.socket?.resetAndDestroy(), 50);
@@ -90,7 +90,7 @@ describe('a sender', () => {
     ['https://127.0.0.1/', 'address_refused', /private or reserved/],
     ['https://localhost:8443/', 'address_refused', /localhost/],
     ['https://example.com:22/', 'address_refused', /port/],
-  ])('in production does not send to %s', async (url, error, detail) => {
+  ])('does not send to %s in production', async (url, error, detail) => {
     const attempt = await sender({ policy: { allowPrivate: false, allowHttp: false } }).send(webhook(url));
     expect(attempt).toMatchObject({
       status: null,
@@ -100,7 +100,7 @@ describe('a sender', () => {
     });
   });
 
-  test('does not send to a name that leads inwards, and does not tell where it led', async () => {
+  test('does not send to a name with an internal address, and does not reveal the address', async () => {
     const receiver = await startReceiver((_request, response) => response.end());
     const { send } = sender({ policy: { allowPrivate: false, allowHttp: true }, lookup: answering(['127.0.0.1']) });
     const attempt = await send(webhook(`http://inwards.example:${receiver.port}/`));
@@ -109,7 +109,7 @@ describe('a sender', () => {
     expect(receiver.sockets).toHaveLength(0);
   });
 
-  test('is not held up at one receiver by another', async () => {
+  test('is not delayed at one receiver by another', async () => {
     const slow = await startReceiver(() => undefined);
     const quick = await startReceiver((_request, response) => response.end());
     const { send } = sender({ timeoutMs: 1000 });
@@ -120,7 +120,7 @@ describe('a sender', () => {
     expect((await Promise.all(stuck)).map(({ error }) => error)).toEqual(Array(50).fill('timeout'));
   });
 
-  test('once closed has let the attempts under way end, and takes no more', async () => {
+  test('finishes the running attempts on close and accepts no further ones', async () => {
     const receiver = await startReceiver((_request, response) => void setTimeout(() => response.end(), 100));
     const closing = sender();
     let ended = false;

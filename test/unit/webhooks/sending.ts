@@ -3,21 +3,21 @@ import type { Attempt } from '../../../src/webhooks/attempt';
 import { createWebhookSender, type SenderOptions, type WebhookSender } from '../../../src/webhooks/send';
 import { startReceiver, stopReceivers, type Receiver } from './receivers';
 
-/** The deadline of an attempt, unless a test sets its own. */
+/** Default deadline of an attempt. */
 export const timeoutMs = 300;
-/** For a loaded machine; far from what any of the receivers would take on its own. */
+/** Tolerance for a loaded machine, far below the time that any of the receivers takes on its own. */
 export const slackMs = 1000;
 
 let senders: WebhookSender[] = [];
 
-/** A sender that may go anywhere. */
+/** A sender without address restrictions. */
 export function sender(options: Partial<SenderOptions> = {}): WebhookSender {
   const made = createWebhookSender({ policy: { allowPrivate: true, allowHttp: true }, timeoutMs, ...options });
   senders.push(made);
   return made;
 }
 
-/** Ends every sender and receiver that a test has started. */
+/** Stops every sender and receiver that a test has started. */
 export async function stopAll(): Promise<void> {
   await Promise.all(senders.map(({ close }) => close()));
   senders = [];
@@ -32,7 +32,7 @@ export const webhook = (url: string) => ({
   body: '{"type":"order.status_changed"}',
 });
 
-/** One attempt at a receiver of its own. */
+/** Makes one attempt at a new receiver. */
 export async function sendTo(
   answer: (response: ServerResponse) => void,
   options: Partial<SenderOptions> = {},

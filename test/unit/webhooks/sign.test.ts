@@ -21,12 +21,12 @@ const vectors = [
   },
 ];
 
-describe('signing a webhook', () => {
-  test.each(vectors)('gives the published signature of $id', ({ secret, id, timestamp, body, signature }) => {
+describe('webhook signing', () => {
+  test.each(vectors)('returns the published signature of $id', ({ secret, id, timestamp, body, signature }) => {
     expect(signWebhook([secret], id, timestamp, body)).toBe(signature);
   });
 
-  test('gives what the published library accepts, for any text', () => {
+  test('returns a signature that the published library accepts, for any text', () => {
     const secret = generateWebhookSecret();
     const timestamp = nowSeconds();
     for (const body of ['{}', '{"name":"Zoë 🛒 \\u0000"}', JSON.stringify({ text: 'x'.repeat(100_000) })]) {
@@ -40,7 +40,7 @@ describe('signing a webhook', () => {
     }
   });
 
-  test('during a rotation lets a receiver verify with either secret, and with no third one', () => {
+  test('lets a receiver verify with either secret of a rotation and with no other secret', () => {
     const [older, newer, other] = [generateWebhookSecret(), generateWebhookSecret(), generateWebhookSecret()];
     const timestamp = nowSeconds();
     const signature = signWebhook([newer, older], 'evt_1', timestamp, '{}');
@@ -51,7 +51,7 @@ describe('signing a webhook', () => {
     expect(() => new Webhook(other).verify('{}', headers)).toThrow('No matching signature found');
   });
 
-  test('makes secrets of 32 random bytes', () => {
+  test('generates secrets of 32 random bytes', () => {
     const secrets = new Set(Array.from({ length: 50 }, generateWebhookSecret));
     expect(secrets.size).toBe(50);
     for (const secret of secrets) {
@@ -65,13 +65,13 @@ describe('signing a webhook', () => {
     ['not base64', 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2La-!Sw'],
     ['too short', `whsec_${Buffer.alloc(23).toString('base64')}`],
     ['too long', `whsec_${Buffer.alloc(65).toString('base64')}`],
-  ])('refuses a malformed secret (%s) and does not repeat it', (_why, secret) => {
+  ])('rejects a malformed secret (%s) without repeating it', (_why, secret) => {
     expect(() => signWebhook([secret], 'evt_1', 1, '{}')).toThrow(
-      new TypeError('a webhook secret is whsec_ and 24 to 64 bytes in base64'),
+      new TypeError('a webhook secret must be whsec_ followed by 24 to 64 bytes in base64'),
     );
   });
 
-  test('refuses to sign with nothing, and a timestamp in milliseconds', () => {
+  test('rejects an empty list of secrets and a timestamp in milliseconds', () => {
     expect(() => signWebhook([], 'evt_1', 1, '{}')).toThrow(RangeError);
     expect(() => signWebhook([generateWebhookSecret()], 'evt_1', Date.now(), '{}')).toThrow(RangeError);
     expect(() => signWebhook([generateWebhookSecret()], 'evt_1', 1.5, '{}')).toThrow(RangeError);

@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type pg from 'pg';
+import { isDatabaseUnavailable, isNotMigrated } from './database-errors';
+import { MIGRATIONS_FOLDER, readMigrationFiles, type MigrationFile } from './migration-files';
+import type { Db } from './pool';
+
+const RETRY_MS = 1000;
+
+/** The database's schema does not fit the migrations of this build. */
+export class SchemaError extends Error {}
+
+/** @throws SchemaError if the schema is older than this build, newer, or made by files that have changed since */
+export async function assertSchemaIsCurrent(db: Db, folder = MIGRATIONS_FOLDER): Promise<void> {
+  const pending = await findPendingMigrations(db, await readMigrationFiles(folder));
+  if (pending.length === 0) return;
+  const names = pending.map(({ name }) => name).join(', ');
+  throw new SchemaError(
+    `The database schema is older than this build: run the migrations (node dist/src/migrate.js). Missing: ${names}`,
+  );
+}
+
+/**
+ * Waits until Postgres answers, then checks the schema once. Resolves without a check if the pool is closed first.
+ * @throws SchemaError
+ */
+export async function waitForCurrentSchema(db: Db, onRetry: (error: unknown) => void): Promise<void> {
+  for (;;) {
+    try {
+      await assertSchemaIsCurrent(db);
+      return;
+    } catch (error) {
+      if (db.ending) return;
+      if (!isDatabaseUnavailable(error)) throw error;
+      onRetry(error);
+      await delay(RETRY_MS, undefined, { ref: false });
+    }
+  }
+}
+
+/** @throws SchemaError if the database has a migration that this build lacks or has with other content */
+export async function findPendingMigrations(
+  db: pg.Pool | pg.Client,
+  files: readonly MigrationFile[],
+): Promise<MigrationFile[]> {
+  const applied = await readAppliedMigrations(db);
+  const known = new Map(files.map(({ name, digest }) => [name, digest]));
+  const unknown = [...applied.keys()].filter((name) => !known.has(name));
+  if (unknown.length > 0) {
+    throw new SchemaError(
+      `This build is older than the database schema: deploy the build that has ${unknown.join(', ')}`,
+    );
+  }
+  for (const [name, digest] of applied) {
+    if (known.get(name) === digest) continue;
+    throw new SchemaError(
+      `The migration ${name}.sql has changed since it was applied: restore the file and add a new migration instead`,
+    );
+  }
+  return files.filter(({ name }) => !applied.has(name));
+}
+
+async function readAppliedMigrations(db: pg.Pool | pg.Client): Promise<Map<string, string>> {
+  try {
+    const { rows } = await db.query<{ name: string; digest: string }>(
+      'select name, digest from public.schema_migration order by name',
+    );
+    return new Map(rows.map(({ name, digest }) => [name, digest]));
+  } catch (error) {
+    if (isNotMigrated(error)) return new Map();
+    throw error;
+  }
+}
