@@ -3,7 +3,7 @@ import { migrate } from './db/migrate';
 import { createPool } from './db/pool';
 import { createLogger } from './logger';
 
-/** Brings the database up to date, then ends: a step of its own before API and workers are rolled out. */
+/** Migrates the database, then exits. Deployments run it before they roll out the API and the workers. */
 async function main(): Promise<void> {
   const config = loadDatabaseConfig(process.env);
   const log = createLogger(config.logLevel, 'migrate');
