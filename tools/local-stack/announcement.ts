@@ -1,11 +1,11 @@
 import type { DemoAccess } from './demo';
 
-/** What `npm start` writes to `.data/demo.env`. */
+/** The variables that `npm start` writes to `.data/demo.env`. */
 export type Addresses = DemoAccess &
   Record<'ORDERS_URL' | 'CHECKOUT_BASE_URL' | 'DATABASE_URL' | 'METRICS_URL', string> &
   Record<'TEMPORAL_ADDRESS' | 'TEMPORAL_NAMESPACE' | 'TEMPORAL_UI_URL', string>;
 
-/** What `npm start` prints when everything is up. */
+/** The text that `npm start` prints when the service is up. */
 export function announcement(
   addresses: Addresses,
   files: { dataDir: string; envFile: string },

@@ -11,7 +11,7 @@ import {
 } from '../../src/db/sellers';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
 
-/** What a developer needs to try the service. It is kept in `.data/demo.env`, because Postgres stores only digests. */
+/** The keys to try the service with. `.data/demo.env` keeps them, because Postgres stores only digests. */
 export interface DemoAccess {
   SELLER_ID: string;
   SELLER_API_KEY: string;

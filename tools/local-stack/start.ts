@@ -132,5 +132,5 @@ async function prepareTemporalNamespace(settings: ClientConnectConfig): Promise<
 
 void runUntilSignalled(start, () => {
   stopping = true;
-  print(`\nStopping. The data stay in ${DATA_DIR}.`);
+  print(`\nStopping. ${DATA_DIR} keeps the data.`);
 });
