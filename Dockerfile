@@ -1,11 +1,11 @@
-# One image for the API, the worker and the migrations: see docker-compose.yml for their commands.
-# Debian, not Alpine: the Temporal SDK's native part needs glibc.
+# One image for the API, the worker, the migrations and the CLI. docker-compose.yml shows their commands.
+# Debian instead of Alpine, because the Temporal SDK's native library needs glibc.
 ARG NODE_IMAGE=node:20-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# No package needs its install script for what is done here.
+# The build needs no package's install script.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY src src
@@ -17,14 +17,14 @@ RUN npm run build
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The SDK brings its native part for five platforms; the image is for one. Source maps are for developers.
+# Removes the SDK's native libraries for other platforms, and source maps.
 RUN npm ci --ignore-scripts --omit=dev \
  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
       ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} + \
  && rm node_modules/swagger-ui-dist/*.map
 
 FROM ${NODE_IMAGE}
-# tini: as process 1, node would ignore a signal that comes before its handlers are set.
+# tini: as process 1, node ignores signals until it has registered handlers.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends ca-certificates tini \
  && rm -rf /var/lib/apt/lists/*
@@ -32,7 +32,7 @@ WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /app/node_modules node_modules
 COPY --from=build /app/dist dist
-# Every process of the service answers its health checks on port 3000.
+# The API and the worker both answer health checks on port 3000.
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=3000 \

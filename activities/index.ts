@@ -1,7 +1,5 @@
-import type { LenderActivityOptions } from './lender-activities';
-import { createLenderActivities } from './lender-activities';
-import type { OrderActivityOptions } from './order-activities';
-import { createOrderActivities } from './order-activities';
+import { type LenderActivityOptions, createLenderActivities } from './lender-activities';
+import { type OrderActivityOptions, createOrderActivities } from './order-activities';
 import type { DeliveryOptions } from '../src/webhooks/deliver';
 import { createWebhookActivities } from './webhook-activities';
 

@@ -3,8 +3,7 @@ import { findApplication, recordDecision, recordReferral } from '../src/db/appli
 import { findOrder } from '../src/db/find-orders';
 import type { Db } from '../src/db/pool';
 import type { LenderDecision } from '../src/domain/application';
-import type { Lender, LenderAnswer, LenderApplication } from '../src/lender/lender';
-import { LenderUnavailable } from '../src/lender/lender';
+import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 
 /** The part of the lender's answer that enters history: nothing about the customer. */
 export type LenderResponse =

@@ -3,14 +3,15 @@ import { toStatusWebhooks } from '../src/contracts/status-webhooks';
 import { findOrder } from '../src/db/find-orders';
 import { isApplicationPending, sweepSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
-import type { Refusal } from '../src/db/save-order';
-import { RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
-import type { PendingWebhook as StoredWebhook, Resend } from '../src/db/webhook-events';
-import { findPendingWebhooks, findResends } from '../src/db/webhook-events';
-import type { WorkflowHistory } from '../src/domain/order';
-import { toWorkflowHistory } from '../src/domain/order';
-import type { RetrySchedule } from '../src/domain/retry-schedule';
-import { yieldsToNext } from '../src/domain/retry-schedule';
+import { type Refusal, RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
+import {
+  type PendingWebhook as StoredWebhook,
+  type Resend,
+  findPendingWebhooks,
+  findResends,
+} from '../src/db/webhook-events';
+import { type WorkflowHistory, toWorkflowHistory } from '../src/domain/order';
+import { type RetrySchedule, yieldsToNext } from '../src/domain/retry-schedule';
 
 export interface OrderActivityOptions {
   db: Db;

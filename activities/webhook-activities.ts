@@ -2,12 +2,10 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookTestInput, WebhookState } from '../src/domain/webhook';
 import { exhaustWebhook } from '../src/db/webhook-attempts';
-import type { EventState, Resend } from '../src/db/webhook-events';
-import { findResends } from '../src/db/webhook-events';
+import { type EventState, type Resend, findResends } from '../src/db/webhook-events';
 import { yieldsToNext } from '../src/domain/retry-schedule';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
-import type { DeliveryOptions, ScheduledAttempt } from '../src/webhooks/deliver';
-import { DeliveryBusy, createDelivery } from '../src/webhooks/deliver';
+import { type DeliveryOptions, type ScheduledAttempt, DeliveryBusy, createDelivery } from '../src/webhooks/deliver';
 import type { PendingWebhook } from './order-activities';
 
 /** How an attempt left its event. `missing`: Postgres does not hold the event. */

@@ -1,17 +1,18 @@
 import { ConfigError } from './config';
 import { SchemaError } from './db/schema-check';
 
-/** Something that runs until it is asked to stop, then drains. */
+/** A part of a process that runs until `stop`, which drains it. */
 export interface Running {
   stop(): Promise<void>;
 }
 
-/** Above what any part grants its own work; what is cut off here is taken up by the next process. */
+/** Longer than any part's own limit. The next process resumes the work that this limit interrupts. */
 const STOP_LIMIT_MS = 60_000;
 
 /**
- * Runs an entry point. On SIGINT or SIGTERM what was started is stopped, the last first, also where the start is still
- * under way; a second signal ends the process at once. What goes wrong at the start is told plainly.
+ * Runs an entry point. SIGINT or SIGTERM stops the started parts, the last one first, even during the start. A second
+ * signal ends the process immediately. If the start fails, its error is printed and the exit code is 1.
+ * @param start calls `started` for each part that it has started
  */
 export async function runUntilSignalled(
   start: (started: (running: Running) => void) => Promise<void>,
@@ -22,8 +23,8 @@ export async function runUntilSignalled(
 
   async function stop(exitCode: number): Promise<void> {
     setTimeout(() => {
-      console.error('a part did not stop in time: ending without it');
-      // An ordinary exit may itself wait for the SDK's native threads.
+      console.error('a part did not stop in time: killing the process');
+      // process.exit can wait for the SDK's native threads.
       process.kill(process.pid, 'SIGKILL');
     }, STOP_LIMIT_MS).unref();
     onStop?.();
@@ -45,7 +46,7 @@ export async function runUntilSignalled(
   try {
     await start((part) => running.push(part));
   } catch (error) {
-    // A part that was stopped under a start still under way may well fail it.
+    // Stopping a part during the start can make the start fail.
     if (!stopping) console.error(error instanceof ConfigError || error instanceof SchemaError ? error.message : error);
     await (stopping ??= stop(1));
   }

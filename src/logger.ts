@@ -1,7 +1,6 @@
-import type { Logger } from 'pino';
-import { pino, stdSerializers } from 'pino';
+import { pino, stdSerializers, type Logger } from 'pino';
 
-/** JSON lines on standard output. */
+/** Creates a logger that writes JSON lines to standard output. */
 export function createLogger(level: string, service: string): Logger {
   return pino({
     level,
@@ -9,7 +8,7 @@ export function createLogger(level: string, service: string): Logger {
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label) => ({ level: label }) },
     serializers: { err: stdSerializers.err },
-    // Nothing below logs headers or secrets; this is the second lock.
+    // A second safeguard: no code logs headers or secrets.
     redact: ['*.authorization', '*.secret', '*.key', 'err.config'],
   });
 }

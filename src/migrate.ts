@@ -3,7 +3,7 @@ import { migrate } from './db/migrate';
 import { SchemaError } from './db/schema-check';
 import { createLogger } from './logger';
 
-/** Applies the missing migrations and exits. Run it before each roll-out of API and workers. */
+/** Migrates the database, then exits. Deployments run it before they roll out the API and the workers. */
 async function main(): Promise<void> {
   const config = loadDatabaseConfig(process.env);
   const applied = await migrate(config.databaseUrl);

@@ -1,21 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
-import type { WorkerOptions } from '@temporalio/worker';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { type WorkerOptions, NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { healthRoutes } from './api/health-routes';
-import type { HttpServer } from './api/http-server';
-import { listen } from './api/http-server';
-import type { Config } from './config';
-import { loadConfig } from './config';
-import type { Db } from './db/pool';
-import { createPool } from './db/pool';
-import type { Running } from './entry-point';
-import { runUntilSignalled } from './entry-point';
+import { type HttpServer, listen } from './api/http-server';
+import { type Config, loadConfig } from './config';
+import { type Db, createPool } from './db/pool';
+import { waitForCurrentSchema } from './db/schema-check';
+import { type Running, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
@@ -25,8 +21,7 @@ import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
 import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
-import type { WebhookSender } from './webhooks/send';
-import { createWebhookSender } from './webhooks/send';
+import { type WebhookSender, createWebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
 /** Calls to the lender at once. */
@@ -45,6 +40,7 @@ export async function startWorker(
   const sender = createWebhookSender({ policy: config.addressPolicy, timeoutMs: config.webhookTimeoutMs });
   let isServing = (): boolean => false;
   const health = await serveHealth(config, db, () => isServing(), log);
+  await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
   const workers = await createWorkers(config, { connection, namespace: client.options.namespace }, db, sender);
   const run = Promise.all(workers.map((worker) => worker.run()));

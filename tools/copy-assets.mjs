@@ -1,4 +1,4 @@
-// Copies what the compiled code reads at run time and tsc leaves behind: SQL and CSS files, to the same place in dist/.
+// Copies the SQL and CSS files that the compiled code reads at run time to the same place in dist/.
 import { cpSync, statSync } from 'node:fs';
 
 const isAsset = (path) => statSync(path).isDirectory() || /\.(sql|css)$/.test(path);

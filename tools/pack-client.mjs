@@ -1,4 +1,4 @@
-// Packs what shops install: the client alone, without what the server needs. The tarball comes into the current folder.
+// Packs the client that shops install, without the server, into a tarball in the current folder.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,7 +11,7 @@ const { name, version, license, exports, files, engines, dependencies } = JSON.p
 const manifest = {
   ...{ name, version, license, exports, files, engines },
   description: 'The client of the order service',
-  // For its types, which only TypeScript reads.
+  // Only the types need zod.
   peerDependencies: { zod: dependencies.zod.replace(/\..*/, '') },
   peerDependenciesMeta: { zod: { optional: true } },
 };

@@ -1,5 +1,4 @@
-import type { Actor, OrderEvent } from '../src/domain/status';
-import { ACTORS, isProgressEvent } from '../src/domain/status';
+import { type Actor, type OrderEvent, ACTORS, isProgressEvent } from '../src/domain/status';
 
 const MAX_REASON_LENGTH = 500;
 const MAX_EVENT_LENGTH = 100;

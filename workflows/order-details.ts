@@ -1,8 +1,7 @@
 import { escapeMarkdown } from '../src/domain/markdown';
 import { formatPence } from '../src/domain/money';
 import type { WorkflowHistory } from '../src/domain/order';
-import type { OrderStatus } from '../src/domain/status';
-import { isFinal } from '../src/domain/status';
+import { type OrderStatus, isFinal } from '../src/domain/status';
 
 const NEXT: Record<OrderStatus, string> = {
   CREATED: 'the customer opens the checkout and starts the signup',

@@ -9,10 +9,8 @@ import {
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
 import type { Activities, PendingWebhook } from '../activities';
-import type { Decision, WorkflowHistory, WorkflowOrder } from '../src/domain/order';
-import { classifyEvent, decide } from '../src/domain/order';
-import type { UncheckedRequest } from './change-requests';
-import { isRequestable } from './change-requests';
+import { type Decision, type WorkflowHistory, type WorkflowOrder, classifyEvent, decide } from '../src/domain/order';
+import { type UncheckedRequest, isRequestable } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
 import { BEHIND_ROW, REFUSED } from './messages';
 

@@ -13,8 +13,8 @@ import { toUncheckedRequest } from './change-requests';
 import { DecisionPoller } from './decision-poller';
 import { DeliveryQueue } from './delivery-queue';
 import { expireOrder } from './expiry';
-import type { OrderWorkflowInput } from './messages';
 import {
+  type OrderWorkflowInput,
   applicationSubmittedSignal,
   cancelOrderUpdate,
   cancelSignal,

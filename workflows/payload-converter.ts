@@ -1,5 +1,4 @@
-import type { PayloadConverter } from '@temporalio/common';
-import { defaultPayloadConverter } from '@temporalio/common';
+import { type PayloadConverter, defaultPayloadConverter } from '@temporalio/common';
 
 /**
  * Decodes a payload in an unknown encoding, which people can send from the Temporal UI, as undefined. The SDK's own

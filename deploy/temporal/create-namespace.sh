@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the namespace of the orders once the server is whole. Safe to repeat.
-# Runs in temporalio/admin-tools; the temporal CLI itself reads TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.
+# Creates the namespace of the orders when the server is healthy. Safe to repeat.
+# Runs in temporalio/admin-tools. The temporal CLI reads TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE.
 set -eu
 
 tries=60
@@ -11,7 +11,7 @@ until temporal operator cluster health >/dev/null 2>&1; do
 done
 
 if temporal operator namespace describe --namespace "$TEMPORAL_NAMESPACE" >/dev/null 2>&1; then
-  echo "namespace $TEMPORAL_NAMESPACE: is there already"
+  echo "namespace $TEMPORAL_NAMESPACE already exists"
 else
   temporal operator namespace create --namespace "$TEMPORAL_NAMESPACE" --retention 720h
 fi

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Makes Temporal's two databases, or brings them up to the server's version. Safe to repeat.
-# Runs in temporalio/admin-tools; temporal-sql-tool itself reads SQL_HOST, SQL_PORT, SQL_USER and SQL_PASSWORD.
+# Creates Temporal's two databases, or updates them to the server's version. Safe to repeat.
+# Runs in temporalio/admin-tools. temporal-sql-tool reads SQL_HOST, SQL_PORT, SQL_USER and SQL_PASSWORD.
 set -eu
 
 : "${SCHEMA_DIR:=/etc/temporal/schema/postgresql/v12}"
 
-bring_up_to_date() {
+create_or_update() {
   database=$1
   schema=$2
   temporal-sql-tool --plugin postgres12 --db "$database" create-database
@@ -13,5 +13,5 @@ bring_up_to_date() {
   temporal-sql-tool --plugin postgres12 --db "$database" update-schema -d "$SCHEMA_DIR/$schema/versioned"
 }
 
-bring_up_to_date temporal temporal
-bring_up_to_date temporal_visibility visibility
+create_or_update temporal temporal
+create_or_update temporal_visibility visibility

@@ -1,7 +1,7 @@
 import { isNativeError } from 'node:util/types';
 import { ConfigError } from '../config';
 import { Problem } from '../contracts/problem';
-import { isDatabaseUnavailable, isNotMigrated } from '../db/database-errors';
+import { isDatabaseUnavailable } from '../db/database-errors';
 
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
@@ -20,7 +20,6 @@ export class TemporalUnreachable extends CliError {}
 
 /** Describes an error in one line, for people. */
 export function formatError(error: unknown): string {
-  if (isNotMigrated(error)) return 'the database lacks migrations: run node dist/src/migrate.js';
   if (isDatabaseUnavailable(error)) return `the database is unavailable: ${reasonOf(error)}`;
   return reasonOf(error);
 }

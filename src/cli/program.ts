@@ -16,7 +16,8 @@ export function createProgram(services: Services): Command {
     .configureHelp({ showGlobalOptions: true })
     // Commander prints its suggestions on a second line.
     .configureOutput({ outputError: (text, print) => print(`${text.trim().replace(/\s+/g, ' ')}\n`) })
-    .exitOverride();
+    .exitOverride()
+    .hook('preAction', () => services.checkSchema());
   addSellerCommands(program, services);
   addSellerKeyCommands(program, services);
   addCheckoutKeyCommands(program, services);

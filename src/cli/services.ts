@@ -1,5 +1,6 @@
 import { type Environment, loadDatabaseConfig } from '../config';
 import { type Db, createPool } from '../db/pool';
+import { SchemaError, assertSchemaIsCurrent } from '../db/schema-check';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
 import { TemporalUnreachable, reasonOf } from './cli-error';
 
@@ -13,15 +14,25 @@ export interface Services {
   db: () => Db;
   /** @throws TemporalUnreachable */
   temporal: () => Promise<TemporalClient>;
+  /** @throws SchemaError. A command that needs the database reports a missing setting or a lost connection itself. */
+  checkSchema: () => Promise<void>;
   close: () => Promise<void>;
 }
 
 export function createServices(env: Environment): Services {
   let db: Db | undefined;
   let client: TemporalClient | undefined;
+  const openDb = (): Db => (db ??= createPool(loadDatabaseConfig(env).databaseUrl, 1, () => undefined));
   return {
     env,
-    db: () => (db ??= createPool(loadDatabaseConfig(env).databaseUrl, 1, () => undefined)),
+    db: openDb,
+    async checkSchema() {
+      try {
+        await assertSchemaIsCurrent(openDb());
+      } catch (error) {
+        if (error instanceof SchemaError) throw error;
+      }
+    },
     async temporal() {
       const settings = temporalSettings(env);
       const options = { ...settings.connectionOptions, connectTimeout: CONNECT_TIMEOUT_MS };

@@ -1,5 +1,12 @@
-import type { Attachments, Order, WorkflowHistory } from '../domain/order';
-import { isStatusChange, sequenceOf, stateAfter, withState } from '../domain/order';
+import {
+  type Attachments,
+  type Order,
+  type WorkflowHistory,
+  isStatusChange,
+  sequenceOf,
+  stateAfter,
+  withState,
+} from '../domain/order';
 import { toOrderBody } from './order-mapper';
 import { toOrderStatusChanged } from './webhook-mapper';
 

@@ -1,5 +1,11 @@
-import type { Applicant, Application, DeclineCode, LenderDecision, Offer } from '../domain/application';
-import { NO_OFFER } from '../domain/application';
+import {
+  type Applicant,
+  type Application,
+  type DeclineCode,
+  type LenderDecision,
+  type Offer,
+  NO_OFFER,
+} from '../domain/application';
 import type { PaymentTerm } from '../domain/order';
 import { sweepWithin } from './order-work';
 import type { DbClient } from './pool';

@@ -1,6 +1,5 @@
 import type { OrderStatus } from '../domain/status';
-import type { OrderRow, StoredOrder } from './find-orders';
-import { ORDER_COLUMNS, toStoredOrder } from './find-orders';
+import { type OrderRow, type StoredOrder, ORDER_COLUMNS, toStoredOrder } from './find-orders';
 import type { DbClient } from './pool';
 
 export interface OrderFilter {

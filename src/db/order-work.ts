@@ -1,7 +1,5 @@
-import type { OrderRow, StoredOrder } from './find-orders';
-import { ORDER_COLUMNS, toStoredOrder } from './find-orders';
-import type { Db, DbClient } from './pool';
-import { inTransaction } from './pool';
+import { type OrderRow, type StoredOrder, ORDER_COLUMNS, toStoredOrder } from './find-orders';
+import { type Db, type DbClient, inTransaction } from './pool';
 
 /*
  * All rules about what is left to do for an order: when the sweep checks it, when it is settled, and which process may

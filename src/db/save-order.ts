@@ -1,12 +1,9 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
 import type { OrderChange, WorkflowHistory } from '../domain/order';
-import type { OrderRow } from './find-orders';
-import { CHANGES, toChanges } from './find-orders';
+import { type OrderRow, CHANGES, toChanges } from './find-orders';
 import { recordSave } from './order-work';
-import type { Db, DbClient } from './pool';
-import { inTransaction } from './pool';
-import type { PendingWebhook } from './webhook-events';
-import { findPendingWebhooks } from './webhook-events';
+import { type Db, type DbClient, inTransaction } from './pool';
+import { type PendingWebhook, findPendingWebhooks } from './webhook-events';
 
 /** The row holds a change that the history to save does not build on. */
 export class RowConflict extends Error {}

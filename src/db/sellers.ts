@@ -1,8 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Pricing } from '../domain/order';
 import { createKey, digestOf } from './api-keys';
-import type { Db, DbClient } from './pool';
-import { inTransaction } from './pool';
+import { type Db, type DbClient, inTransaction } from './pool';
 
 export interface Seller {
   id: string;

@@ -1,9 +1,7 @@
 import type { WebhookState } from '../domain/webhook';
 import { recordDelivery, removeIfSettled } from './order-work';
-import type { Db, DbClient } from './pool';
-import { inTransaction } from './pool';
-import type { EventState } from './webhook-events';
-import { lockOrders } from './webhook-events';
+import { type Db, type DbClient, inTransaction } from './pool';
+import { type EventState, lockOrders } from './webhook-events';
 
 /** One attempt as it is stored, and the state in which it leaves its event. */
 export interface AttemptRecord {

@@ -1,7 +1,6 @@
 import type { WebhookState } from '../domain/webhook';
 import { sweepForResends } from './order-work';
-import type { Db, DbClient } from './pool';
-import { inTransaction } from './pool';
+import { type Db, type DbClient, inTransaction } from './pool';
 
 /** A webhook event that the delivery queue of its order still has to send. */
 export interface PendingWebhook {

@@ -1,5 +1,4 @@
-import type { Actor, OrderEvent, OrderStatus } from './status';
-import { transition } from './status';
+import { type Actor, type OrderEvent, type OrderStatus, transition } from './status';
 
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];

@@ -1,9 +1,7 @@
 import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/find-orders';
-import type { ChangeRequest } from '../domain/order';
-import { classifyEvent, withState } from '../domain/order';
-import type { Actor, OrderStatus } from '../domain/status';
-import { isFinal } from '../domain/status';
+import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
+import { type Actor, type OrderStatus, isFinal } from '../domain/status';
 import { ChangeRefused } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 import { readStored } from './read-order';

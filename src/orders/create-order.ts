@@ -10,8 +10,7 @@ import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import type { Seller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
-import type { Order } from '../domain/order';
-import { PAYMENT_TERMS, created } from '../domain/order';
+import { type Order, PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import type { OrderDependencies } from './dependencies';
 

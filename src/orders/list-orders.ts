@@ -4,8 +4,7 @@ import type { OrderListQuery } from '../contracts/request-schemas';
 import { listOrders as findOrders } from '../db/list-orders';
 import { findOrder } from '../db/find-orders';
 import type { OrderDependencies } from './dependencies';
-import type { Page } from './page';
-import { toPage, unknownCursor } from './page';
+import { type Page, toPage, unknownCursor } from './page';
 
 /**
  * Lists a seller's orders from their rows, newest first.

@@ -1,5 +1,4 @@
-import type { StoredOrder } from '../db/find-orders';
-import { findOrder, findOrderByPayLink } from '../db/find-orders';
+import { type StoredOrder, findOrder, findOrderByPayLink } from '../db/find-orders';
 import { withState } from '../domain/order';
 import { isFinal } from '../domain/status';
 import { isUuid } from '../domain/uuid';

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { bulkhead } from 'cockatiel';
 import type { Db } from '../db/pool';
-import type { OrderSelection, OrderState } from '../db/order-states';
-import { findOrderStates, orderStatesByPage } from '../db/order-states';
+import { type OrderSelection, type OrderState, findOrderStates, orderStatesByPage } from '../db/order-states';
 import { sweepSoon } from '../db/order-work';
 import { isFinal } from '../domain/status';
 import type { InspectedWorkflow } from '../temporal/inspect-workflow';

@@ -1,13 +1,10 @@
 import type { WebhookState } from '../domain/webhook';
 import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
-import type { TimelineEntry } from '../db/read-timeline';
-import { readTimeline } from '../db/read-timeline';
-import type { LoggedWebhook } from '../db/logged-webhooks';
-import { findLoggedWebhook, listWebhooks as findWebhooks } from '../db/logged-webhooks';
+import { type TimelineEntry, readTimeline } from '../db/read-timeline';
+import { type LoggedWebhook, findLoggedWebhook, listWebhooks as findWebhooks } from '../db/logged-webhooks';
 import { requestResends } from '../db/webhook-events';
 import type { OrderDependencies } from './dependencies';
-import type { Page, PageRequest } from './page';
-import { toPage, unknownCursor } from './page';
+import { type Page, type PageRequest, toPage, unknownCursor } from './page';
 import { isUuid } from '../domain/uuid';
 import { notFound } from './not-found';
 import { readStored } from './read-order';

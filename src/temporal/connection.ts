@@ -1,7 +1,6 @@
 import type { Interceptor } from '@grpc/grpc-js';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
-import type { ClientConnectConfig } from '@temporalio/envconfig';
-import { loadClientConnectConfig } from '@temporalio/envconfig';
+import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 
 /**
  * Reads where Temporal is from the TEMPORAL_* variables or a profile, as `@temporalio/envconfig` does.

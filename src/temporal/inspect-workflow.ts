@@ -1,5 +1,4 @@
-import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { getOrderQuery } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { OrderState } from '../domain/order';

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
 import {
+  type Client,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import type { SignalDefinition } from '@temporalio/common';
-import { ApplicationFailure } from '@temporalio/common';
+import { type SignalDefinition, ApplicationFailure } from '@temporalio/common';
 import {
   BEHIND_ROW,
   ORDER_TASK_QUEUE,
@@ -21,10 +20,15 @@ import {
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import type { WebhookTestInput } from '../domain/webhook';
-import type { ChangeRequest, Order, OrderHistory, OrderState, VersionedRequest } from '../domain/order';
-import { toWorkflowHistory } from '../domain/order';
-import type { OrderStatus } from '../domain/status';
-import { isFinal } from '../domain/status';
+import {
+  type ChangeRequest,
+  type Order,
+  type OrderHistory,
+  type OrderState,
+  type VersionedRequest,
+  toWorkflowHistory,
+} from '../domain/order';
+import { type OrderStatus, isFinal } from '../domain/status';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { resumeOptions, startOptions, workflowId } from './workflow-options';
 

@@ -1,5 +1,4 @@
-import type { LogLevel } from '@temporalio/worker';
-import { DefaultLogger, Runtime, makeTelemetryFilterString } from '@temporalio/worker';
+import { type LogLevel, DefaultLogger, Runtime, makeTelemetryFilterString } from '@temporalio/worker';
 import type { Logger } from 'pino';
 
 const LEVELS: Record<LogLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'> = {

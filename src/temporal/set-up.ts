@@ -1,6 +1,5 @@
 import { status } from '@grpc/grpc-js';
-import type { Client } from '@temporalio/client';
-import { isGrpcServiceError } from '@temporalio/client';
+import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { orderReferenceKey, orderStatusKey, sellerIdKey } from '../../workflows/messages';
 

@@ -1,10 +1,8 @@
 import { timelineOf } from '../support/orders';
 import { killProcesses } from '../support/processes';
 import { STEPS } from './moments';
-import type { Plan } from './plan';
-import { planOf } from './plan';
-import type { Scene } from './scene';
-import { createScene } from './scene';
+import { type Plan, planOf } from './plan';
+import { type Scene, createScene } from './scene';
 
 /**
  * Kills the worker during deliveries, at each of their steps. Default: one kill at each step. `CHAOS_SEEDS=50`

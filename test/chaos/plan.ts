@@ -1,6 +1,5 @@
 import { STANDARD_SCHEDULE } from '../../src/domain/retry-schedule';
-import type { Moment } from './moments';
-import { STEPS } from './moments';
+import { type Moment, STEPS } from './moments';
 
 /** Events of orders with one, two and three webhooks. The last event closes the order and completes its workflow. */
 const EVENT_SEQUENCES = [['failed'], ['signup_started', 'declined'], ['signup_started', 'approved', 'completed']];

@@ -1,15 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { openOrder, statusOf } from '../support/orders';
-import type { ServiceProcess } from '../support/processes';
-import { startProcess } from '../support/processes';
-import type { Proxy } from '../support/proxy';
-import { startProxy } from '../support/proxy';
-import type { Stack } from '../support/stack';
-import { startStack } from '../support/stack';
+import { type ServiceProcess, startProcess } from '../support/processes';
+import { type Proxy, startProxy } from '../support/proxy';
+import { type Stack, startStack } from '../support/stack';
 import { until } from '../support/until';
 import type { Plan } from './plan';
-import type { CallKey, HoldingReceiver } from './receiver';
-import { startHoldingReceiver } from './receiver';
+import { type CallKey, type HoldingReceiver, startHoldingReceiver } from './receiver';
 
 /** Seconds before each attempt. After five attempts a webhook with a successor yields. */
 const DELAYS = '0,0.4,0.4,0.4,0.4,60';

@@ -1,6 +1,5 @@
 import { temporal } from '@temporalio/proto';
-import type { Db } from '../../src/db/pool';
-import { inTransaction } from '../../src/db/pool';
+import { type Db, inTransaction } from '../../src/db/pool';
 import { statementsWaiting } from '../support/database';
 import { openOrder } from '../support/orders';
 import { until } from '../support/until';

@@ -1,10 +1,8 @@
-import type { Answer, Api } from '../support/api';
-import { apiOf } from '../support/api';
+import { type Answer, type Api, apiOf } from '../support/api';
 import { holdTransaction, statementsWaiting } from '../support/database';
 import { openOrder } from '../support/orders';
 import { expectProblem } from '../support/problems';
-import type { ServiceProcess } from '../support/processes';
-import { killProcesses, startProcess } from '../support/processes';
+import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
 import { useStack } from '../support/stack';
 import { until } from '../support/until';
 

@@ -11,8 +11,7 @@ import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import { openOrder } from '../support/orders';
 import { startReceiver } from '../support/receiver';
-import type { Stack } from '../support/stack';
-import { createSeller, startStack } from '../support/stack';
+import { type Stack, createSeller, startStack } from '../support/stack';
 import { blockExternalConnections } from './block-external-connections';
 
 /**

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import type { Db } from '../../src/db/pool';
-import { createPool } from '../../src/db/pool';
+import { type Db, createPool } from '../../src/db/pool';
 import { useResource } from './use-resource';
 
 export interface TestDatabase {

@@ -1,7 +1,7 @@
 import type { AttemptError } from '../../src/webhooks/attempt';
 import { selfSigned } from '../unit/webhooks/self-signed';
-import type { Start } from './failing-responses';
 import {
+  type Start,
   failingWith,
   failingWithRetryAfter,
   bomb,

@@ -1,7 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import type { Receiver } from '../unit/webhooks/receivers';
-import { closedPort, startReceiver, startTlsReceiver } from '../unit/webhooks/receivers';
+import { type Receiver, closedPort, startReceiver, startTlsReceiver } from '../unit/webhooks/receivers';
 
 /** Seconds before each attempt. */
 export const DELAYS = [0, 0.2, 0.4, 0.6];

@@ -1,5 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { request } from 'node:http';
+import { type IncomingMessage, type ServerResponse, request } from 'node:http';
 import { startTestServer } from './http-server';
 
 export type Fault = (incoming: IncomingMessage, response: ServerResponse) => void;

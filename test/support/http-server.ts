@@ -1,5 +1,4 @@
-import type { RequestListener } from 'node:http';
-import { createServer } from 'node:http';
+import { type RequestListener, createServer } from 'node:http';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 export interface TestServer {

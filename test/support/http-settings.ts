@@ -1,5 +1,4 @@
-import type { Config } from '../../src/config';
-import { loadConfig } from '../../src/config';
+import { type Config, loadConfig } from '../../src/config';
 
 /** The API's default HTTP settings. */
 export const HTTP: Config['http'] = loadConfig({

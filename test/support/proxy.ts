@@ -1,5 +1,4 @@
-import type { Socket } from 'node:net';
-import { connect, createServer } from 'node:net';
+import { type Socket, connect, createServer } from 'node:net';
 import { listen } from './http-server';
 
 export interface Proxy {

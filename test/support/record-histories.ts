@@ -10,8 +10,7 @@ import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
 import { isRunning, openOrder, shownBy } from './orders';
 import { startReceiver } from './receiver';
-import type { Stack } from './stack';
-import { startStack } from './stack';
+import { type Stack, startStack } from './stack';
 import { until } from './until';
 
 /**

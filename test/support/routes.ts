@@ -1,7 +1,6 @@
 import type { Router } from '@koa/router';
 import type Koa from 'koa';
-import { createApp } from '../../src/api/app';
-import type { AppOptions } from '../../src/api/app';
+import { createApp, type AppOptions } from '../../src/api/app';
 import { log } from './stack';
 
 /** Lists every route that the API's routers serve, as `GET /path/:parameter`. */

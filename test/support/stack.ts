@@ -11,8 +11,7 @@ import { installTemporalRuntime } from '../../src/temporal/runtime';
 import { ensureNamespace } from '../../src/temporal/set-up';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
 import { startWorker } from '../../src/worker';
-import type { Api } from './api';
-import { apiOf } from './api';
+import { type Api, apiOf } from './api';
 import { createDatabase } from './database';
 import { useResource } from './use-resource';
 

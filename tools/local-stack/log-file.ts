@@ -4,18 +4,18 @@ import { dirname } from 'node:path';
 export type LogFile = {
   path: string;
   fd: number;
-  /** What was written since it was opened, at most the last `bytes`. */
+  /** The text written since the file was opened, at most the last `bytes`. */
   tail(bytes?: number): string;
-  /** Closes our own end; a child that was given the descriptor keeps its copy. */
+  /** Closes this process's descriptor. A child that inherited it keeps its copy. */
   close(): void;
 };
 
-const ROTATE_AT = 10 * 1024 * 1024;
+const ROTATE_AT_BYTES = 10 * 1024 * 1024;
 
-/** Opens a log for appending; one that has grown past 10 MiB is set aside as `….old` first. */
+/** Opens a log for appending. A log of more than 10 MiB is renamed to `<path>.old` first. */
 export function openLog(path: string): LogFile {
   mkdirSync(dirname(path), { recursive: true });
-  if (size(path) > ROTATE_AT) renameSync(path, `${path}.old`);
+  if (size(path) > ROTATE_AT_BYTES) renameSync(path, `${path}.old`);
   const start = size(path);
   const fd = openSync(path, 'a');
   return {

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Whether a server could listen on this port of 127.0.0.1 now. */
+/** True if a server can listen on this port of 127.0.0.1 now. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();
@@ -11,8 +11,8 @@ export function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * A port of 127.0.0.1 that nobody listens on. Random, and below the ephemeral range, so that neither an outgoing
- * connection nor a second stack that starts at the same time is likely to take it before its user binds it.
+ * A free port of 127.0.0.1. It is random and below the ephemeral range, so that an outgoing connection or a second stack
+ * that starts at the same time is unlikely to take it before the caller binds it.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries += 1) {
@@ -22,7 +22,7 @@ export async function freePort(): Promise<number> {
   throw new Error('no free port found between 20000 and 30000 on 127.0.0.1');
 }
 
-/** The preferred port if it is free, else another one. */
+/** The preferred port if it is free, else a random one. */
 export async function choosePort(preferred: number): Promise<number> {
   return (await isPortFree(preferred)) ? preferred : freePort();
 }

@@ -6,7 +6,7 @@ import { postgresBinaries, spawnAs, type Account } from './postgres-binaries';
 
 const PASSWORD_FILE = 'order-service.password';
 
-/** Makes the cluster and its database `orders`: whole or, if it is interrupted, not at all. */
+/** Creates the cluster and its database `orders`. An interrupted call leaves no `dataDir`. */
 export async function initialisePostgres(dataDir: string, account: Account, durable: boolean): Promise<void> {
   const { initdb, postgres } = postgresBinaries();
   const fresh = `${dataDir}.new`;
@@ -18,7 +18,7 @@ export async function initialisePostgres(dataDir: string, account: Account, dura
   if (owner) for (const path of [fresh, passwordFile]) chownSync(path, owner.uid, owner.gid);
 
   const flags = ['--username=postgres', '--auth=scram-sha-256', `--pwfile=${passwordFile}`, '--encoding=UTF8'];
-  // Postgres' own UTF-8 locale: text sorts alike on every machine, whatever locales it has.
+  // Postgres' built-in UTF-8 locale sorts text the same on every machine.
   flags.push('--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8');
   await run(account, initdb, ['-D', fresh, ...flags, ...(durable ? [] : ['--no-sync'])]);
   await run(account, postgres, ['--single', '-D', fresh, 'postgres'], 'create database orders\n');
@@ -35,10 +35,10 @@ function run(account: Account, binary: string, args: string[], input = ''): Prom
   const options = { ...spawnAs(account), env: { ...process.env, LC_ALL: 'C' } };
   return new Promise((resolve, reject) => {
     const child = execFile(command, rest, options, (error, _stdout, stderr) => {
-      // In single-user mode a failed statement still ends with code 0.
+      // In single-user mode, Postgres exits with code 0 even if a statement fails.
       const problem = /(?:(?:error|ERROR|FATAL|PANIC):|error while loading) .*/.exec(stderr)?.[0] ?? error?.message;
       if (problem === undefined) resolve();
-      else reject(new Error(`Postgres could not make its database: ${problem}`));
+      else reject(new Error(`Postgres could not create its database: ${problem}`));
     });
     child.stdin?.on('error', () => undefined).end(input);
   });

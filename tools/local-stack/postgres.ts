@@ -10,39 +10,39 @@ import { commandLine, identify } from './process-table';
 export type Postgres = {
   url: string;
   pid: number;
-  /** Resolves with a word on how it ended, also when nobody asked it to. */
+  /** Resolves when Postgres has ended, for any reason, with a description of how it ended. */
   exited: Promise<string>;
-  /** Ends open connections, writes a checkpoint, stops. */
+  /** Closes open connections, writes a checkpoint and stops. */
   stop(): Promise<void>;
 };
 
 export type PostgresOptions = {
-  /** Where the cluster is kept; `<dataDir>.log` and `<dataDir>.pid` are beside it. */
+  /** The folder of the cluster. `<dataDir>.log` and `<dataDir>.pid` are beside it. */
   dataDir: string;
-  /** Another one is taken where this one is not free. */
+  /** The preferred port. If it is in use, Postgres gets another one; see `url`. */
   port: number;
   log: (line: string) => void;
-  /** False, for tests: nothing is flushed to disk, so data survive a killed Postgres, but not a machine that goes down. */
+  /** Default: true. False skips flushing to disk: data survive a killed Postgres, but not a crash of the machine. */
   durable?: boolean;
 };
 
 const LOCK_FILE = 'postmaster.pid';
-/** Milliseconds: replay of a long write-ahead log after a kill is part of a start. */
+/** Milliseconds. After a kill, a start replays the write-ahead log, which can be long. */
 const START_LIMIT = 120_000;
-/** Milliseconds in which the backends of a killed postmaster notice and let go of the shared memory. */
+/** Milliseconds in which the backends of a killed postmaster exit and release the shared memory. */
 const ORPHANS_LIMIT = 10_000;
 
-/** How often the port may be gone between our looking at it and Postgres' taking it. */
+/** Another process can take a port after the check that it is free and before Postgres binds it. */
 const PORT_TRIES = 5;
 
-/** Starts a real Postgres on 127.0.0.1 with a database `orders`, on new data or on what `dataDir` holds. */
+/** Starts a real Postgres on 127.0.0.1 with a database `orders`. Creates `dataDir` if it does not exist. */
 export async function startPostgres({ dataDir, port, log, durable = true }: PostgresOptions): Promise<Postgres> {
   const dir = resolve(dataDir);
   await stopLeftoverPostgres(dir);
   mkdirSync(dirname(dir), { recursive: true });
   const account = accountFor(dir);
   if (!existsSync(dir)) {
-    log(`Postgres: making a new database in ${dir}`);
+    log(`Postgres: creating a database in ${dir}`);
     await initialisePostgres(dir, account, durable);
   }
 
@@ -56,15 +56,15 @@ export async function startPostgres({ dataDir, port, log, durable = true }: Post
       return { url, pid: child.pid, exited: child.exited, stop: () => child.stop() };
     }
     await child.stop();
-    const mayPass =
+    const isTransient =
       (problem.includes('shared memory block') && Date.now() < retryUntil) ||
       (problem.includes('TCP/IP sockets') && tries < PORT_TRIES);
-    if (!mayPass) throw new Error(`Postgres did not start: ${problem} (log: ${child.log.path})`);
+    if (!isTransient) throw new Error(`Postgres did not start: ${problem} (log: ${child.log.path})`);
     await sleep(250);
   }
 }
 
-/** Ends a Postgres that a killed run left on this data, which may hold the port too. */
+/** Ends a Postgres that a killed run left on these data. It may also hold the port. */
 async function stopLeftoverPostgres(dataDir: string): Promise<void> {
   const dir = resolve(dataDir);
   await stopLeftover({ name: 'Postgres', pidFile: `${dir}.pid`, stopSignal: 'SIGINT' });
@@ -74,7 +74,7 @@ async function stopLeftoverPostgres(dataDir: string): Promise<void> {
   if (!holder) return;
   const command = commandLine(pid);
   if (command.includes(`-D ${dir} `)) await end(holder, 'SIGINT');
-  // The pid has gone to some other program since, which Postgres would take for a postmaster.
+  // Another program has this pid now. Postgres would mistake it for a postmaster.
   else if (!command.includes('postgres')) rmSync(join(dir, LOCK_FILE));
 }
 
@@ -84,7 +84,7 @@ function launch(dir: string, port: number, account: Account, durable: boolean): 
     listen_addresses: '127.0.0.1',
     unix_socket_directories: '',
     max_connections: 200,
-    // synchronous_commit stays on: without it a killed Postgres loses what it has acknowledged.
+    // synchronous_commit stays on: without it, a killed Postgres loses acknowledged data.
     ...(!durable && { fsync: 'off', full_page_writes: 'off' }),
   };
   return startChild({
@@ -100,11 +100,11 @@ function launch(dir: string, port: number, account: Account, durable: boolean): 
   });
 }
 
-/** Waits until it takes connections; what went wrong, if it does not. */
+/** Waits until Postgres accepts connections. Returns what went wrong if it does not. */
 async function ready(child: Child, dir: string): Promise<string | undefined> {
   const deadline = Date.now() + START_LIMIT;
   while (child.running()) {
-    // What pg_ctl looks at too: the first line is the postmaster's pid, the eighth its state.
+    // As pg_ctl does: the first line is the postmaster's pid, the eighth its state.
     const lines = lockFile(dir);
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return undefined;
     if (Date.now() > deadline) return `it was not ready after ${START_LIMIT / 1000} s`;
@@ -114,7 +114,7 @@ async function ready(child: Child, dir: string): Promise<string | undefined> {
   return fatal?.join('; ') ?? (await child.exited);
 }
 
-/** The lines of Postgres' lock file; none if it is not there, as between the removal of a stale one and its own. */
+/** The lines of Postgres' lock file; none if the file does not exist. */
 function lockFile(dir: string): string[] {
   try {
     return readFileSync(join(dir, LOCK_FILE), 'utf8').split('\n');

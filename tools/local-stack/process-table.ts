@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
-/** A process that cannot be mistaken for a later one with the same pid. */
+/** Identifies a process even if a later one gets the same pid. `started` is an opaque start time. */
 export type ProcessId = { pid: number; started: string };
 
-/** The process that has this pid now; undefined if there is none. A zombie counts as none: it holds nothing any more. */
+/** The process that has this pid now; undefined if there is none. A zombie does not count: it holds no resources. */
 export function identify(pid: number): ProcessId | undefined {
   const stat = readProc(pid, 'stat');
   if (stat !== undefined) {
-    // proc(5): the name in brackets may hold anything, so count from its end: state is field 3, start time field 22.
+    // proc(5): field 2, the name in brackets, can contain anything. Field 3 is the state, field 22 the start time.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return fields[0] === 'Z' || fields[19] === undefined ? undefined : { pid, started: fields[19] };
   }
@@ -21,13 +21,13 @@ export function isAlive(known: ProcessId): boolean {
   return identify(known.pid)?.started === known.started;
 }
 
-/** The command line, its words joined by blanks; empty if there is no such process. */
+/** The command line, its words separated by spaces; empty if there is no such process. */
 export function commandLine(pid: number): string {
   if (process.platform === 'linux') return readProc(pid, 'cmdline')?.replaceAll('\0', ' ') ?? '';
   return ps(pid, 'command=');
 }
 
-/** Waits until the process is gone; false if it outlives the limit (milliseconds). */
+/** Waits until the process has ended. Returns false if it has not ended after `limit` milliseconds. */
 export async function waitUntilGone(known: ProcessId, limit: number): Promise<boolean> {
   const deadline = Date.now() + limit;
   while (isAlive(known)) {

@@ -1,42 +1,40 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
-import type { Config } from '../../src/config';
-import { ConfigError, loadConfig } from '../../src/config';
+import { ConfigError, loadConfig, type Config } from '../../src/config';
 import { migrate } from '../../src/db/migrate';
 import { createPool } from '../../src/db/pool';
-import type { DemoAccess } from './demo';
-import { curlCommands, demoOrder, demoSeller, writeEnv } from './demo';
-import { choosePort, isPortFree } from './ports';
-import { startPostgres } from './postgres';
-import { startTemporal } from './temporal-server';
-import type { Running } from '../../src/entry-point';
-import { runUntilSignalled } from '../../src/entry-point';
+import { runUntilSignalled, type Running } from '../../src/entry-point';
 import { createLogger } from '../../src/logger';
-import { dataDir, demoEnvFile } from '../package-root';
 import { startServer } from '../../src/server';
 import { createTemporalClient, temporalSettings } from '../../src/temporal/connection';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
 import { ensureNamespace } from '../../src/temporal/set-up';
 import { startWorker } from '../../src/worker';
+import { PACKAGE_ROOT } from '../package-root';
+import { announcement } from './announcement';
+import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';
+import { choosePort, isPortFree } from './ports';
+import { startPostgres } from './postgres';
+import { startTemporal } from './temporal-server';
 
-/** `npm start`: the whole service on this machine, with real Postgres and Temporal, until Ctrl-C. */
-const DATA_DIR = dataDir(process.env);
-const DEMO_ENV = demoEnvFile(process.env);
+const DATA_DIR = process.env.DATA_DIR || path.join(PACKAGE_ROOT, '.data');
+const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
 
-const say = (line: string): void => console.log(line);
+const print = (line: string): void => console.log(line);
 
-/** Whether the parts of the stack end because we stop them. */
+/** True once this process stops the parts of the stack itself. */
 let stopping = false;
 
+/** `npm start`: the whole service on this machine, with a real Postgres and a real Temporal, until Ctrl-C. */
 async function start(started: (running: Running) => void): Promise<void> {
   await mkdir(DATA_DIR, { recursive: true });
   const env = { ...process.env };
 
-  env.DATABASE_URL ||= await ownPostgres(started);
+  env.DATABASE_URL ||= await startOwnPostgres(started);
   const { settings, uiUrl } = env.TEMPORAL_ADDRESS
     ? { settings: temporalSettings(), uiUrl: env.TEMPORAL_UI_URL ?? '' }
-    : await ownTemporal(started);
+    : await startOwnTemporal(started);
 
   const port = await apiPort(env.PORT);
   const metricsPort = await choosePort(9464);
@@ -70,35 +68,36 @@ async function start(started: (running: Running) => void): Promise<void> {
     METRICS_URL: `http://${config.metricsAddress ?? ''}/metrics`,
   };
   await writeEnv(DEMO_ENV, addresses);
-  // Settings of the developer's own may refuse it.
-  announce(addresses, await demoOrder(ordersUrl, access, uiUrl).catch((error: unknown) => String(error)));
+  // The developer's own settings can make this order invalid.
+  const orderUrl = await demoOrder(ordersUrl, access, uiUrl).catch((error: unknown) => String(error));
+  print(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV }, orderUrl));
   await worker.failed;
 }
 
-async function ownPostgres(started: (running: Running) => void): Promise<string> {
+async function startOwnPostgres(started: (running: Running) => void): Promise<string> {
   const dataDir = path.join(DATA_DIR, 'postgres');
-  const postgres = await startPostgres({ dataDir, port: 54329, log: say });
+  const postgres = await startPostgres({ dataDir, port: 54329, log: print });
   started(postgres);
-  endWith(postgres.exited, 'Postgres');
+  stopWhenEnded(postgres.exited, 'Postgres');
   return postgres.url;
 }
 
-async function ownTemporal(
+async function startOwnTemporal(
   started: (running: Running) => void,
 ): Promise<{ settings: ClientConnectConfig; uiUrl: string }> {
   const dataDir = path.join(DATA_DIR, 'temporal');
-  const temporal = await startTemporal({ dataDir, port: 7233, uiPort: 8233, log: say });
+  const temporal = await startTemporal({ dataDir, port: 7233, uiPort: 8233, log: print });
   started(temporal);
-  endWith(temporal.exited, 'Temporal');
+  stopWhenEnded(temporal.exited, 'Temporal');
   const settings = { connectionOptions: { address: temporal.address }, namespace: 'default' };
   return { settings, uiUrl: temporal.uiUrl ?? '' };
 }
 
-/** Without one of its parts the service cannot go on: it stops, and says which one ended. */
-function endWith(exited: Promise<string>, name: string): void {
+/** Stops the whole service if Postgres or Temporal ends unexpectedly. */
+function stopWhenEnded(exited: Promise<string>, name: string): void {
   void exited.then((how) => {
     if (stopping) return;
-    say(`${name} ended: ${how}`);
+    print(`${name} stopped unexpectedly: ${how}`);
     process.kill(process.pid, 'SIGTERM');
   });
 }
@@ -106,12 +105,12 @@ function endWith(exited: Promise<string>, name: string): void {
 async function apiPort(wanted: string | undefined): Promise<number> {
   if (!wanted) {
     const port = await choosePort(3000);
-    if (port !== 3000) say(`Port 3000 is taken: the API listens on ${port}`);
+    if (port !== 3000) print(`Port 3000 is in use: the API listens on ${port}`);
     return port;
   }
   const port = Number(wanted);
   if (!(await isPortFree(port)))
-    throw new ConfigError(`PORT: ${wanted} is taken by another program; choose another one`);
+    throw new ConfigError(`PORT: ${wanted} is in use by another program; choose another port`);
   return port;
 }
 
@@ -131,29 +130,7 @@ async function prepareTemporalNamespace(settings: ClientConnectConfig): Promise<
   await client.connection.close();
 }
 
-function announce(
-  addresses: DemoAccess & Record<'ORDERS_URL' | 'TEMPORAL_UI_URL' | 'METRICS_URL' | 'DATABASE_URL', string>,
-  orderUrl: string,
-) {
-  say(`
-The order service is up.
-
-  API           ${addresses.ORDERS_URL}
-  Temporal UI   ${addresses.TEMPORAL_UI_URL || 'not started'}
-  Postgres      ${addresses.DATABASE_URL}
-  Metrics       ${addresses.METRICS_URL}
-  Keys          ${DEMO_ENV}
-  Checkout      ${orderUrl}
-
-The last one is where the customer of a new order pays; what to enter there is in docs/hosted-checkout.md.
-Create an order, retrieve it, cancel it:
-
-${curlCommands(addresses.ORDERS_URL, addresses, DATA_DIR).join('\n\n')}
-
-Ctrl-C stops everything; open orders go on at the next start.`);
-}
-
 void runUntilSignalled(start, () => {
   stopping = true;
-  say('\nStopping; open orders are kept in .data/');
+  print(`\nStopping. ${DATA_DIR} keeps the data.`);
 });

@@ -1,13 +1,13 @@
-/** More than a load test on one machine can reach. */
+/** Higher than any rate that a load test on one machine reaches. */
 const NO_LIMIT = 1_000_000;
 
 /**
- * The server's dynamic config for local use. The names are those of common/dynamicconfig/constants.go in the server's
- * module. Limits on one workflow (updates in flight, history size) stay as production has them.
+ * The server's dynamic config for local use, with the names of common/dynamicconfig/constants.go in the server's module.
+ * Limits on a single workflow (updates in flight, history size) stay the same as in production.
  */
 export const dynamicConfig: Record<string, boolean | number> = {
   'system.enableEagerWorkflowStart': true,
-  // A search attribute that was just made is usable at once.
+  // Makes a new search attribute usable immediately.
   'system.forceSearchAttributesCacheRefreshOnRead': true,
   'frontend.rps': NO_LIMIT,
   'frontend.namespaceRPS': NO_LIMIT,
@@ -21,12 +21,15 @@ export const dynamicConfig: Record<string, boolean | number> = {
   'worker.persistenceMaxQPS': NO_LIMIT,
 };
 
-/** The same as a file: each name with a list of values and what they are constrained to. */
+/** The dynamic config as a file, in which each name has a list of values with constraints. */
 export function dynamicConfigFile(): string {
   return json(Object.fromEntries(Object.entries(dynamicConfig).map(([name, value]) => [name, [{ value }]])));
 }
 
-/** A config of the stock server: all four services in one process on loopback, one SQLite file, paths from its folder. */
+/**
+ * The config of the stock server: all four services in one process on loopback, one SQLite file. File paths are relative
+ * to the working directory.
+ */
 export function serverConfig(ports: number[], files: { database: string; dynamicConfig: string }, durable: boolean) {
   const [frontend, ...rest] = ports;
   const address = `127.0.0.1:${frontend ?? ''}`;
@@ -36,11 +39,11 @@ export function serverConfig(ports: number[], files: { database: string; dynamic
   const cluster = { enabled: true, initialFailoverVersion: 1, rpcName: 'frontend', rpcAddress: address };
   const sql = {
     pluginName: 'sqlite',
-    // Unused, and refused if they are empty.
+    // Unused, but the server refuses empty values.
     connectAddr: 'localhost',
     connectProtocol: 'tcp',
     databaseName: files.database,
-    // Full syncing for npm start. Without it data survive a killed server, but not a machine that goes down.
+    // 2: flush each commit to disk. 0: data survive a killed server, but not a crash of the machine.
     connectAttributes: { mode: 'rwc', setup: 'true', journal_mode: 'wal', synchronous: durable ? '2' : '0' },
     maxConns: 1,
     maxIdleConns: 1,
@@ -86,7 +89,7 @@ export function uiConfig(port: number, uiPort: number, namespace: string): strin
   });
 }
 
-/** Both servers read YAML, of which JSON is a part. */
+/** Both servers read YAML, which includes JSON. */
 function json(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startChild, type Child } from './child';
 import type { TemporalPrograms } from './find-temporal';
-import { innerPorts } from './inner-ports';
+import { internalPorts } from './internal-ports';
 import { dynamicConfig, dynamicConfigFile, serverConfig, uiConfig } from './temporal-config';
 
 export type Launch = {
@@ -16,10 +16,10 @@ export type Launch = {
 
 export type Launched = {
   server: Child;
-  /** The same process as the server, where that is the CLI. */
+  /** The server's own process if the server is the CLI. */
   ui: Child | undefined;
-  /** To be called once the server has answered: a database that never got so far is made anew by the next start. */
-  keepData(): void;
+  /** Marks the database as complete. Call it when the server has answered; otherwise the next start recreates it. */
+  markComplete(): void;
 };
 
 const DATABASE = 'temporal.db';
@@ -29,22 +29,23 @@ export function pidFiles(dataDir: string) {
 }
 
 export async function launchTemporal(programs: TemporalPrograms, launch: Launch): Promise<Launched> {
-  // CLI and stock server may be of different versions, so neither opens the other's database.
+  // The CLI and the stock server can have different versions, so each has its own database.
   const dir = join(launch.dataDir, 'cli' in programs ? 'cli' : 'server');
   mkdirSync(dir, { recursive: true });
   const complete = join(dir, 'complete');
-  // A schema cut off in the making would be taken for a whole one.
-  if (!existsSync(complete)) for (const end of ['', '-wal', '-shm']) rmSync(join(dir, DATABASE + end), { force: true });
-  const keepData = () => writeFileSync(complete, '');
+  // The server would use a partly created schema as if it were complete.
+  if (!existsSync(complete))
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(dir, DATABASE + suffix), { force: true });
+  const markComplete = () => writeFileSync(complete, '');
 
   if ('cli' in programs) {
     const server = await launchCli(programs.cli, dir, launch);
-    return { server, ui: launch.uiPort === undefined ? undefined : server, keepData };
+    return { server, ui: launch.uiPort === undefined ? undefined : server, markComplete };
   }
   const server = await launchServer(programs.server, dir, launch);
-  if (programs.ui === undefined || launch.uiPort === undefined) return { server, ui: undefined, keepData };
+  if (programs.ui === undefined || launch.uiPort === undefined) return { server, ui: undefined, markComplete };
   try {
-    return { server, ui: await launchUi(programs.ui, dir, launch, launch.uiPort), keepData };
+    return { server, ui: await launchUi(programs.ui, dir, launch, launch.uiPort), markComplete };
   } catch (error) {
     await server.stop();
     throw error;
@@ -65,8 +66,8 @@ async function launchServer(binary: string, dir: string, launch: Launch): Promis
   const { dataDir, port, uiPort, durable, log } = launch;
   const files = { database: DATABASE, dynamicConfig: 'dynamic-config.yaml' };
   writeFileSync(join(dir, files.dynamicConfig), dynamicConfigFile());
-  const inner = await innerPorts(dir, DATABASE, [port, uiPort ?? 0], log);
-  writeFileSync(join(dir, 'server.yaml'), serverConfig([port, ...inner], files, durable));
+  const internal = await internalPorts(dir, DATABASE, [port, uiPort ?? 0], log);
+  writeFileSync(join(dir, 'server.yaml'), serverConfig([port, ...internal], files, durable));
   return startServer(binary, ['--config-file', 'server.yaml', '--allow-no-auth', 'start'], dir, dataDir);
 }
 

@@ -2,26 +2,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import type { Child } from './child';
 
-/** Milliseconds that a server has to answer. */
+/** Milliseconds within which the server and the UI must answer. */
 const SERVER_LIMIT = 60_000;
 const UI_LIMIT = 20_000;
 
 const NAMESPACE = 'temporal-system';
 
-/** Waits until workflows can be started and run: what went wrong, if it does not come to that. */
+/** Waits until the server can start and run workflows. Returns what went wrong if it cannot. */
 export function serverReady(server: Child, address: string): Promise<string | undefined> {
   return ready(server, SERVER_LIMIT, async () => {
     const connection = await Connection.connect({ address, connectTimeout: 1000 });
     try {
-      return await connection.withDeadline(Date.now() + 2000, () => isWhole(connection));
+      return await connection.withDeadline(Date.now() + 2000, () => allServicesAnswer(connection));
     } finally {
       await connection.close();
     }
   });
 }
 
-/** Whether the frontend reaches the history service and the matching service, and these the store. */
-async function isWhole({ workflowService }: Connection): Promise<boolean> {
+/** True if the frontend reaches the matching and the history service, and these reach the database. */
+async function allServicesAnswer({ workflowService }: Connection): Promise<boolean> {
   await workflowService.listTaskQueuePartitions({ namespace: NAMESPACE, taskQueue: { name: 'no-such-queue' } });
   try {
     await workflowService.describeWorkflowExecution({
@@ -34,6 +34,7 @@ async function isWhole({ workflowService }: Connection): Promise<boolean> {
   }
 }
 
+/** Waits until the UI answers. Returns what went wrong if it does not. */
 export function uiReady(ui: Child, url: string): Promise<string | undefined> {
   return ready(ui, UI_LIMIT, async () => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok);
 }

@@ -12,35 +12,35 @@ export type TemporalServer = {
   address: string;
   uiUrl: string | undefined;
   pid: number;
-  /** Resolves with a word on how the server ended, also when nobody asked it to. */
+  /** Resolves when the server has ended, for any reason, with a description of how it ended. */
   exited: Promise<string>;
   stop(): Promise<void>;
-  /** Sends a signal to the server, for tests of what a crash does; after SIGKILL waits until it is gone. */
+  /** For tests of crashes: sends a signal to the server. SIGKILL also waits until the server has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
 };
 
 export type TemporalOptions = {
-  /** Where workflows are kept, with the logs beside them. */
+  /** The folder of the workflow database and the logs. */
   dataDir: string;
-  /** Another one is taken where this is not free; `address` says which. */
+  /** The preferred port. If it is in use, the server gets another one; see `address`. */
   port: number;
   uiPort: number;
   log: (line: string) => void;
-  /** Whether the Web UI is started too; true by default. */
+  /** Whether to start the Web UI. Default: true. */
   ui?: boolean;
-  /** The namespace that the UI opens with; registering it is the caller's part. */
+  /** The namespace that the UI shows first. The caller registers it. Default: `default`. */
   namespace?: string;
-  /** False, for tests: nothing is flushed to disk, so data survive a killed server, but not a machine that goes down. */
+  /** Default: true. False skips flushing to disk: data survive a killed server, but not a crash of the machine. */
   durable?: boolean;
 };
 
-/** Finds or makes a Temporal server and starts it on 127.0.0.1, on new data or on what `dataDir` holds. */
+/** Finds or builds a Temporal server and starts it on 127.0.0.1. Creates `dataDir` if it does not exist. */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {
   const { log, ui = true, namespace = 'default', durable = true } = options;
   const dataDir = resolve(options.dataDir);
   const programs = await findTemporal({ log, ui });
   await stopLeftoverTemporal(dataDir);
-  // Only now: a build can take minutes, and what was free before it may be taken after it.
+  // After the build, which can take minutes: a port that was free before it may be in use now.
   const port = await choosePort(options.port);
   const uiPort = ui ? await choosePort(options.uiPort) : undefined;
 
@@ -51,17 +51,17 @@ export async function startTemporal(options: TemporalOptions): Promise<TemporalS
     const launched = await launchTemporal(programs, launch);
     const problem = await serverReady(launched.server, address);
     if (problem === undefined) {
-      launched.keepData();
+      launched.markComplete();
       return running(launched, address, (await uiAnswers(launched, uiUrl, log)) ? uiUrl : undefined);
     }
     await stopAll(launched);
-    // One of its inner ports went to somebody else between being found free and being bound.
+    // Another process took one of the internal ports between the check and the start.
     if (triesLeft === 0 || !problem.includes('address already in use'))
       throw new Error(`Temporal did not start: ${problem}`);
   }
 }
 
-/** Ends servers that a killed run left on this data: they may hold the ports that are wanted. */
+/** Ends servers that a killed run left on these data. They may also hold the ports. */
 async function stopLeftoverTemporal(dataDir: string): Promise<void> {
   const { server, ui } = pidFiles(resolve(dataDir));
   await stopLeftover({ name: 'Temporal', pidFile: server });

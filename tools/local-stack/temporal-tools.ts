@@ -1,11 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
+import { PACKAGE_ROOT } from '../package-root';
 
-/** One program that Go can build for machines without a `temporal` CLI. */
+/** A program that Go builds on machines without a `temporal` CLI. */
 export type Tool = {
   binary: 'temporal-server' | 'temporal-ui';
-  /** The Go module that pins it; its go.mod alone says which package and which version. */
+  /** The folder of the Go module whose go.mod pins the package and its version. */
   dir: string;
   package: string;
   version: string;
@@ -13,16 +14,16 @@ export type Tool = {
 };
 
 export function temporalTools(): { server: Tool; ui: Tool } {
-  const root = join(projectRoot(), 'tools', 'temporal');
+  const root = join(PACKAGE_ROOT, 'tools', 'temporal');
   return {
-    // The tag leaves out the cloud-storage client's xDS: a minute less to build.
+    // The tag excludes the cloud-storage client's xDS, which saves a minute of build time.
     server: tool('temporal-server', join(root, 'server'), ['-tags', 'disable_grpc_modules']),
     ui: tool('temporal-ui', join(root, 'ui'), []),
   };
 }
 
-/** Where a version of a program is kept, for every clone of this user. */
-export function cached(binary: string, version: string, env: NodeJS.ProcessEnv): string {
+/** The path of a program in the user's cache, which all clones share. */
+export function cachePath(binary: string, version: string, env: NodeJS.ProcessEnv): string {
   const cache = env['XDG_CACHE_HOME'] ?? join(env['HOME'] ?? homedir(), '.cache');
   return join(cache, 'order-service', 'temporal', `${version}-${process.platform}-${process.arch}`, binary);
 }
@@ -32,16 +33,6 @@ function tool(binary: Tool['binary'], dir: string, flags: string[]): Tool {
   const name = /^tool (\S+)$/m.exec(mod)?.[1] ?? '';
   const required = [...mod.matchAll(/^\s*(?:require )?(\S+) v(\S+)/gm)];
   const version = required.find(([, module]) => name.startsWith(`${module ?? ''}/`))?.[2];
-  if (version === undefined) throw new Error(`${dir}/go.mod does not say which version of "${name}" it needs`);
+  if (version === undefined) throw new Error(`${dir}/go.mod does not require a version of "${name}"`);
   return { binary, dir, package: name, version, flags };
-}
-
-/** The folder of package.json: two levels up from the source, three from the compiled file. */
-function projectRoot(): string {
-  let dir = __dirname;
-  while (!existsSync(join(dir, 'package.json'))) {
-    if (dirname(dir) === dir) throw new Error(`no package.json above ${__dirname}`);
-    dir = dirname(dir);
-  }
-  return dir;
 }

@@ -2,12 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { purgeApplicantData } from '../../db/applications';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
-import type { DueOrder } from '../../db/order-work';
-import { finishSettled, leaseDueOrders, markRunning } from '../../db/order-work';
+import { type DueOrder, finishSettled, leaseDueOrders, markRunning } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order } from '../../domain/order';
-import type { OrderWorkflows } from '../../temporal/order-workflows';
-import { ChangeRefused } from '../../temporal/order-workflows';
+import { type OrderWorkflows, ChangeRefused } from '../../temporal/order-workflows';
 
 const BATCH = 50;
 const PRUNE_BATCH = 1000;

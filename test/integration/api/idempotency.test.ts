@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { apiOf } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { startStack, createSeller } from '../../support/stack';
-import type { Stack } from '../../support/stack';
+import { startStack, createSeller, type Stack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {

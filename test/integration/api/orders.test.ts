@@ -2,8 +2,7 @@ import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-sc
 import { insertSeller, createSellerKey } from '../../../src/db/sellers';
 import { BASE, apiOf } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { startStack, createSeller } from '../../support/stack';
-import type { Stack } from '../../support/stack';
+import { startStack, createSeller, type Stack } from '../../support/stack';
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -8,14 +8,11 @@ import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
 import { startServer } from '../../../src/server';
-import type { Answer } from '../../support/api';
-import { BASE, apiOf } from '../../support/api';
+import { type Answer, BASE, apiOf } from '../../support/api';
 import { go, saveHistory } from '../db/new-orders';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import type { TestSeller } from '../../support/stack';
-import { startStack, QUICK, createSeller, log } from '../../support/stack';
+import { type TestSeller, startStack, QUICK, createSeller, log } from '../../support/stack';
 
 const NOTHING_DONE = /Nothing was changed/;
 const UNKNOWN = /outcome is unknown/;

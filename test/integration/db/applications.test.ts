@@ -7,13 +7,11 @@ import {
   recordReferral,
   submitApplication,
 } from '../../../src/db/applications';
-import type { Db } from '../../../src/db/pool';
-import { inTransaction } from '../../../src/db/pool';
+import { type Db, inTransaction } from '../../../src/db/pool';
 import { isApplicationPending, leaseDueOrders } from '../../../src/db/order-work';
 import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase, statementsWaiting } from '../../support/database';
+import { type TestDatabase, createDatabase, statementsWaiting } from '../../support/database';
 import { until } from '../../support/until';
 import { go, insertedOrder, saveHistory, sweptIn } from './new-orders';
 

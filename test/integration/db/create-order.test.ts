@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { IdempotencyClaim } from '../../../src/db/insert-order';
-import { insertOrder } from '../../../src/db/insert-order';
+import { type IdempotencyClaim, insertOrder } from '../../../src/db/insert-order';
 import { violatedConstraint } from '../../../src/db/database-errors';
 import { findIdempotencyKey } from '../../../src/db/idempotency-keys';
 import { findOrder, findOrderByReference } from '../../../src/db/find-orders';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { newOrder, newSeller } from './new-orders';
 
 let database: TestDatabase;

@@ -1,8 +1,7 @@
 import { insertOrder } from '../../../src/db/insert-order';
 import { findIdempotencyKey, pruneIdempotencyKeys } from '../../../src/db/idempotency-keys';
 import type { Db } from '../../../src/db/pool';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { newOrder, newSeller } from './new-orders';
 import { queryPlan } from './query-plan';
 

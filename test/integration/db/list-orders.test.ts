@@ -1,6 +1,5 @@
 import { listOrders } from '../../../src/db/list-orders';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { insertedOrder } from './new-orders';
 import { queryPlan } from './query-plan';
 

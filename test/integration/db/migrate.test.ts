@@ -8,8 +8,7 @@ import { createPool } from '../../../src/db/pool';
 import { SchemaError, assertSchemaIsCurrent, waitForCurrentSchema } from '../../../src/db/schema-check';
 import { freePort } from '../../../tools/local-stack/ports';
 import { runCli } from '../../support/cli';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { until } from '../../support/until';
 
 let database: TestDatabase;

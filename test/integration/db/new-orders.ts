@@ -1,14 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { NewOrder } from '../../../src/db/insert-order';
-import { insertOrder } from '../../../src/db/insert-order';
+import { type NewOrder, insertOrder } from '../../../src/db/insert-order';
 import type { Db } from '../../../src/db/pool';
 import { findOrder } from '../../../src/db/find-orders';
 import { saveOrder } from '../../../src/db/save-order';
 import { insertSeller } from '../../../src/db/sellers';
 import type { PendingWebhook } from '../../../src/db/webhook-events';
 import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
-import type { ChangeRequest, Order, OrderHistory } from '../../../src/domain/order';
-import { created, decide, toWorkflowHistory } from '../../../src/domain/order';
+import {
+  type ChangeRequest,
+  type Order,
+  type OrderHistory,
+  created,
+  decide,
+  toWorkflowHistory,
+} from '../../../src/domain/order';
 import type { OrderEvent } from '../../../src/domain/status';
 import { ORDER, minute, request } from '../../unit/domain/histories';
 

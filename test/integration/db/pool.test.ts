@@ -1,6 +1,5 @@
 import { inTransaction } from '../../../src/db/pool';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,7 +1,5 @@
-import type { OrderSelection } from '../../../src/db/order-states';
-import { findOrderStates, orderStatesByPage } from '../../../src/db/order-states';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type OrderSelection, findOrderStates, orderStatesByPage } from '../../../src/db/order-states';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { go, insertedOrder, saveHistory } from './new-orders';
 
 let database: TestDatabase;

@@ -1,11 +1,9 @@
 import type { Db } from '../../../src/db/pool';
 import { findOrder } from '../../../src/db/find-orders';
 import { RowConflict, insertRefusal, saveOrder } from '../../../src/db/save-order';
-import type { OrderHistory } from '../../../src/domain/order';
-import { isStatusChange, sequenceOf, toWorkflowHistory } from '../../../src/domain/order';
+import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowHistory } from '../../../src/domain/order';
 import { minute, request } from '../../unit/domain/histories';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { go, insertedOrder, sweptIn } from './new-orders';
 
 let database: TestDatabase;

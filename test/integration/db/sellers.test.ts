@@ -8,8 +8,7 @@ import {
   insertWebhookSecret,
   liveWebhookSecrets,
 } from '../../../src/db/sellers';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { newSeller } from './new-orders';
 
 let database: TestDatabase;

@@ -1,8 +1,7 @@
 import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
 import type { Db } from '../../../src/db/pool';
 import { finishSettled, leaseDueOrders, markRunning, sweepSoon } from '../../../src/db/order-work';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { go, insertedOrder, saveHistory, sweptIn as sweptInMs } from './new-orders';
 
 let database: TestDatabase;

@@ -1,11 +1,9 @@
 import type { Db } from '../../../src/db/pool';
 import { leaseDelivery } from '../../../src/db/order-work';
-import type { AttemptRecord } from '../../../src/db/webhook-attempts';
-import { exhaustWebhook, recordAttempt } from '../../../src/db/webhook-attempts';
+import { type AttemptRecord, exhaustWebhook, recordAttempt } from '../../../src/db/webhook-attempts';
 import { findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
 import type { OrderEvent } from '../../../src/domain/status';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 import { go, insertedOrder, saveHistory, sweptIn } from './new-orders';
 
 let database: TestDatabase;

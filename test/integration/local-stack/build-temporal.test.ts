@@ -7,12 +7,13 @@ import {
   readFileSync,
   readdirSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { lock } from 'proper-lockfile';
 import { buildTool } from '../../../tools/local-stack/build-temporal';
-import { identify } from '../../../tools/local-stack/process-table';
 import type { Tool } from '../../../tools/local-stack/temporal-tools';
 
 let home: string;
@@ -41,8 +42,8 @@ const tool = (): Tool => ({
 const build = () => buildTool(tool(), target, (line) => lines.push(line), env);
 const calls = () => readFileSync(join(home, 'calls'), 'utf8').trim().split('\n');
 
-/** A `go` that notes how it was called and, for a build, runs the given line with its output file as $out. */
-function go(onBuild: string): void {
+/** Installs a `go` that records its calls and, for a build, runs the given line with the output file as $out. */
+function fakeGo(onBuild: string): void {
   const script = `#!/bin/sh
 echo "$CGO_ENABLED $GOFLAGS $*" >> "$CALLS"
 [ "$1" = list ] && exit 0
@@ -53,10 +54,10 @@ ${onBuild}
   writeFileSync(join(home, 'go'), script);
   chmodSync(join(home, 'go'), 0o755);
 }
-const written = 'echo "#!/bin/sh" > "$out"; chmod +x "$out"';
+const writeProgram = 'echo "#!/bin/sh" > "$out"; chmod +x "$out"';
 
-test('a build is made without cgo, with the flags of the user and of the tool, and leaves the program alone', async () => {
-  go(written);
+test('a build runs without cgo, with the flags of the user and of the tool, and leaves only the program', async () => {
+  fakeGo(writeProgram);
   await build();
   expect(calls()).toEqual([
     '0 -mod=mod list -deps -tags x example/server',
@@ -65,38 +66,55 @@ test('a build is made without cgo, with the flags of the user and of the tool, a
   expect(readdirSync(cache)).toEqual(['temporal-server']);
 });
 
-test('of two that start at once one builds and the other waits, with a word', async () => {
-  go(`sleep 0.5; ${written}`);
+test('the second of two simultaneous builds logs that it waits and uses the result of the first', async () => {
+  fakeGo(`sleep 0.5; ${writeProgram}`);
   await Promise.all([build(), build()]);
   expect(calls().filter((call) => call.includes(' build '))).toHaveLength(1);
   expect(lines).toContain('another process is building temporal-server 1.0.0: waiting for it');
 });
 
-test('a build that fails says the last line of Go and leaves nothing', async () => {
-  go('echo "half" > "$out"; echo "one" >&2; echo "go.mod requires go >= 9" >&2; exit 1');
+test("a failed build throws Go's last line and leaves no file", async () => {
+  fakeGo('echo "half" > "$out"; echo "one" >&2; echo "go.mod requires go >= 9" >&2; exit 1');
   await expect(build()).rejects.toThrow('go build ended with code 1: go.mod requires go >= 9');
   expect(readdirSync(cache)).toEqual([]);
 });
 
-test('a build that was killed is made again: its lock and its half a file are cleared away', async () => {
-  const dead = spawnSync('sh', ['-c', 'echo $$'], { encoding: 'utf8' }).stdout.trim();
+/** Runs a process that takes the lock and then ends by the signal. */
+function lockAndEndBy(signal: NodeJS.Signals): number {
   mkdirSync(cache);
-  writeFileSync(`${target}.lock`, JSON.stringify({ pid: Number(dead), started: '1' }));
-  writeFileSync(`${target}.${dead}.tmp`, 'half');
-  go(written);
+  const script = `setInterval(() => {}, 1000);
+    require('proper-lockfile').lock(process.argv[1], { realpath: false })
+      .then(() => process.kill(process.pid, process.argv[2]))`;
+  const ended = spawnSync(process.execPath, ['-e', script, target, signal]);
+  expect(ended.signal).toBe(signal);
+  return ended.pid;
+}
+
+test('Ctrl-C releases the lock', () => {
+  lockAndEndBy('SIGINT');
+  expect(readdirSync(cache)).toEqual([]);
+});
+
+test('a build replaces the stale lock and the unfinished file of a killed build', async () => {
+  const pid = lockAndEndBy('SIGKILL');
+  expect(readdirSync(cache)).toEqual(['temporal-server.lock']);
+  const aMinuteAgo = new Date(Date.now() - 60_000);
+  utimesSync(`${target}.lock`, aMinuteAgo, aMinuteAgo);
+  writeFileSync(`${target}.${pid}.tmp`, 'half');
+  fakeGo(writeProgram);
   await build();
   expect(readdirSync(cache)).toEqual(['temporal-server']);
   expect(lines).not.toContain('another process is building temporal-server 1.0.0: waiting for it');
 });
 
-test('the lock of a living process is respected until it lets go', async () => {
+test('a build waits until the living holder of the lock releases it', async () => {
   mkdirSync(cache);
-  writeFileSync(`${target}.lock`, JSON.stringify(identify(process.pid)));
-  go(written);
+  const release = await lock(target, { realpath: false });
+  fakeGo(writeProgram);
   const built = build();
   await new Promise((resolve) => setTimeout(resolve, 600));
   expect(existsSync(join(home, 'calls'))).toBe(false);
-  rmSync(`${target}.lock`);
+  await release();
   await built;
   expect(existsSync(target)).toBe(true);
 });

@@ -5,8 +5,7 @@ import { revokeKey } from '../../../src/db/api-keys';
 import { liveWebhookSecrets, rotateWebhookSecret } from '../../../src/db/sellers';
 import { demoSeller, writeEnv } from '../../../tools/local-stack/demo';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type TestDatabase, createDatabase } from '../../support/database';
 
 let database: TestDatabase;
 let folder: string;
@@ -21,18 +20,18 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** What a start of `npm start` finds, and leaves behind. */
+/** The part of `npm start` that prepares the demo seller and writes the env file. */
 async function start() {
   const access = await demoSeller(database.db, envFile);
   await writeEnv(envFile, { ORDERS_URL: 'http://127.0.0.1:3000', ...access });
   return access;
 }
 
-test('the demo seller is the same at each start', async () => {
+test('each start uses the same demo seller', async () => {
   expect(await start()).toEqual(await start());
 });
 
-test('a webhook secret that was rotated away is replaced by the one that signs', async () => {
+test('a start after a rotation writes the webhook secret that signs now', async () => {
   const { db } = database;
   const { SELLER_ID: seller, ...before } = await start();
   for (const overlapMs of [86_400_000, 0]) {
@@ -43,7 +42,7 @@ test('a webhook secret that was rotated away is replaced by the one that signs',
   }
 });
 
-test('where a key was revoked there is a new seller', async () => {
+test('a start creates a new seller if a key is revoked', async () => {
   const { db } = database;
   const before = await start();
   const { rows } = await db.query<{ id: string }>('select id from api_key where seller_id = $1', [before.SELLER_ID]);

@@ -40,7 +40,7 @@ async function query(sql: string): Promise<any[]> {
   }
 }
 
-test('new data hold a UTF-8 database "orders" that listens on 127.0.0.1 alone and asks for a password', async () => {
+test('a new cluster has a UTF-8 database "orders", listens only on 127.0.0.1 and requires a password', async () => {
   const { url } = await start();
   expect(
     await query(
@@ -60,17 +60,17 @@ test('new data hold a UTF-8 database "orders" that listens on 127.0.0.1 alone an
   await expect(stranger.connect()).rejects.toThrow('password authentication failed');
 });
 
-test('data survive a stop and a start, with everything flushed to disk unless a test says otherwise', async () => {
+test('a durable Postgres flushes to disk, and its data survive a stop and a start', async () => {
   await start(true);
-  await query("create table kept as select 'Zoë £' as word");
+  await query("create table kept as select 'Zoë £' as name");
   await running!.stop();
   await start(true);
-  expect(await query('select word from kept')).toEqual([{ word: 'Zoë £' }]);
+  expect(await query('select name from kept')).toEqual([{ name: 'Zoë £' }]);
   expect(await query('show fsync')).toEqual([{ fsync: 'on' }]);
   expect(await query('show synchronous_commit')).toEqual([{ synchronous_commit: 'on' }]);
 });
 
-test('data survive a SIGKILL of Postgres, and the next start is at once', async () => {
+test('data survive a SIGKILL of Postgres, and the next start succeeds immediately', async () => {
   await start();
   await query('create table kept as select 1 as n');
   process.kill(running!.pid, 'SIGKILL');
@@ -79,11 +79,11 @@ test('data survive a SIGKILL of Postgres, and the next start is at once', async 
   expect(await query('select n from kept')).toEqual([{ n: 1 }]);
 });
 
-test('a Postgres that a killed run left behind is ended, and its data taken over on the same port', async () => {
+test('a start ends the Postgres of a killed run and uses its data', async () => {
   await start();
   await query('create table kept as select 1 as n');
   const orphan = identify(running!.pid)!;
-  // The run that owned it is gone: no such process was ever started then.
+  // No process has this start time, so the owner counts as dead.
   const pidFile = `${dataDir}.pid`;
   writeFileSync(
     pidFile,
@@ -94,7 +94,7 @@ test('a Postgres that a killed run left behind is ended, and its data taken over
   expect(await query('select n from kept')).toEqual([{ n: 1 }]);
 });
 
-test('an orphan is found by its lock file when the note of its pid was lost', async () => {
+test('a start finds an orphan by its lock file if the pid file is missing', async () => {
   await start();
   const orphan = identify(running!.pid)!;
   rmSync(`${dataDir}.pid`);
@@ -102,7 +102,7 @@ test('an orphan is found by its lock file when the note of its pid was lost', as
   expect(isAlive(orphan)).toBe(false);
 });
 
-test('a port that is taken is left to its holder', async () => {
+test('Postgres starts on another port if the preferred one is in use', async () => {
   const holder = createServer();
   await new Promise<void>((resolve) => holder.listen(port, '127.0.0.1', resolve));
   await start();
@@ -111,7 +111,7 @@ test('a port that is taken is left to its holder', async () => {
   holder.close();
 });
 
-test('several that start at once on the same port all come up', async () => {
+test('several Postgres servers that start at once on the same port all come up', async () => {
   const started = await Promise.all(
     [1, 2, 3].map((number) =>
       startPostgres({ dataDir: `${dataDir}-${number}`, port, log: () => undefined, durable: false }),
@@ -121,7 +121,7 @@ test('several that start at once on the same port all come up', async () => {
   await Promise.all(started.map((one) => one.stop()));
 });
 
-test('data that a living run uses are left alone, and the message says whose they are', async () => {
+test('a start refuses data that a living run uses, and names the process of that run', async () => {
   await start();
   const other = spawn('sleep', ['60']);
   const pidFile = `${dataDir}.pid`;
@@ -137,11 +137,11 @@ test('data that a living run uses are left alone, and the message says whose the
   }
 });
 
-test('a lock file whose pid belongs to another process by now neither stops the start nor that process', async () => {
+test('a lock file whose pid belongs to another program neither prevents the start nor ends that program', async () => {
   await start();
   const lock = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8');
   await running!.stop();
-  // Of the same user, which Postgres would take for a postmaster.
+  // Postgres mistakes a process of the same user for a postmaster.
   const foreign = spawn('sleep', ['60'], { uid: statSync(dataDir).uid });
   writeFileSync(join(dataDir, 'postmaster.pid'), lock.replace(/^\d+/, String(foreign.pid)));
   try {
@@ -154,7 +154,7 @@ test('a lock file whose pid belongs to another process by now neither stops the 
   }
 });
 
-test('a cluster that cannot start is said in one line', async () => {
+test('a cluster that cannot start produces an error of one line', async () => {
   await (await start()).stop();
   writeFileSync(join(dataDir, 'postgresql.conf'), 'no_such_setting = 1\n');
   await expect(start()).rejects.toThrow(/^Postgres did not start: FATAL: .*\(log: .*\)$/);

@@ -20,7 +20,7 @@ let uiPort: number;
 let server: TemporalServer | undefined;
 let connections: Connection[];
 
-// On a machine that has neither CLI nor cache this is where the server is built.
+// On a machine with neither a CLI nor a cached server, this builds the server.
 beforeAll(() => prepareTemporal(() => undefined), 15 * 60_000);
 
 beforeEach(async () => {
@@ -53,7 +53,7 @@ async function connect(): Promise<Connection> {
   return connection;
 }
 
-/** A namespace with a search attribute, and a workflow that waits under it; without a single retry. */
+/** Creates a namespace, a search attribute and a workflow that uses it, without a retry. */
 async function populate(): Promise<void> {
   const connection = await connect();
   const workflowExecutionRetentionPeriod = { seconds: 86_400 as never };
@@ -73,7 +73,7 @@ async function expectPopulated(): Promise<void> {
   const description = await client.workflow.getHandle('order-1').describe();
   expect(description.status.name).toBe('RUNNING');
   expect(description.typedSearchAttributes.get(STATUS)).toBe('CREATED');
-  // Tasks are handed out too, which a restart can delay by most of a minute.
+  // A restart on other internal ports would delay tasks by most of a minute.
   const poll = { namespace: NAMESPACE, taskQueue: { name: 'orders' } };
   const task = await connection.withDeadline(Date.now() + 5000, () =>
     connection.workflowService.pollWorkflowTaskQueue(poll),
@@ -81,18 +81,18 @@ async function expectPopulated(): Promise<void> {
   expect(task.workflowExecution?.workflowId).toBe('order-1');
 }
 
-test('a namespace and a search attribute are usable at once, and are kept over a stop and a start', async () => {
+test('a namespace and a search attribute are usable immediately and survive a stop and a start', async () => {
   await start();
   await populate();
   const before = Date.now();
   await server!.stop();
-  // Well below the limit at which it would be killed.
+  // Well below the limit at which the server would be killed.
   expect(Date.now() - before).toBeLessThan(8000);
   await start();
   await expectPopulated();
 });
 
-test('a SIGKILL loses nothing, and the next start takes the same port at once', async () => {
+test('a SIGKILL loses no data, and the next start is fast and uses the same port', async () => {
   await start();
   await populate();
   await server!.kill('SIGKILL');
@@ -103,7 +103,7 @@ test('a SIGKILL loses nothing, and the next start takes the same port at once', 
   await expectPopulated();
 });
 
-test('a server that a killed run left behind is ended, and its data and port are taken over', async () => {
+test('a start ends the server of a killed run and uses its data and its port', async () => {
   await start();
   await populate();
   const orphan = identify(server!.pid)!;
@@ -117,7 +117,7 @@ test('a server that a killed run left behind is ended, and its data and port are
   await expectPopulated();
 });
 
-test('the Web UI answers and sees the namespaces of the server, and ends with it', async () => {
+test('the Web UI shows the namespaces of the server and stops together with it', async () => {
   const { uiUrl } = await start(true);
   await populate();
   const page = await fetch(uiUrl!);
@@ -128,17 +128,17 @@ test('the Web UI answers and sees the namespaces of the server, and ends with it
   expect(await isPortFree(uiPort)).toBe(true);
 });
 
-test('it listens on loopback alone, in a process group of its own', async () => {
+test('the server listens only on loopback and has its own process group', async () => {
   if (process.platform !== 'linux') return;
   const { pid } = await start();
-  // proc(5): the fifth field is the process group; our terminal's Ctrl-C must not reach the server before our drain.
+  // proc(5): the fifth field is the process group. Ctrl-C in a terminal must not reach the server before the drain.
   expect(readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')[2]).toBe(String(pid));
   expect(listeningOn(pid).length).toBeGreaterThan(0);
-  // 127.0.0.1, as the kernel writes it.
+  // 127.0.0.1 in the kernel's notation.
   expect(listeningOn(pid).filter((address) => address !== '0100007F')).toEqual([]);
 });
 
-/** The addresses of a process' listening sockets: /proc/net/tcp has them by inode, the process its inodes. */
+/** The addresses of the process's listening sockets, found by inode in /proc/<pid>/fd and /proc/<pid>/net/tcp. */
 function listeningOn(pid: number): string[] {
   const links = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
   const rows = ['tcp', 'tcp6'].flatMap((table) =>
@@ -148,7 +148,7 @@ function listeningOn(pid: number): string[] {
   return sockets.filter((s) => s[3] === '0A' && links.includes(`socket:[${s[9]}]`)).map((s) => s[1]!.split(':')[0]!);
 }
 
-test('data that were never whole are made anew', async () => {
+test('a start recreates an incomplete database', async () => {
   await start();
   await server!.stop();
   const [kind] = readdirSync(dataDir).filter((name) => ['cli', 'server'].includes(name));
@@ -159,14 +159,14 @@ test('data that were never whole are made anew', async () => {
   await populate();
 });
 
-test('a port that is taken is left to its holder, and another one is used', async () => {
-  const squatter = createServer().listen(port, '127.0.0.1');
-  await once(squatter, 'listening');
+test('the server starts on another port if the preferred one is in use', async () => {
+  const holder = createServer().listen(port, '127.0.0.1');
+  await once(holder, 'listening');
   try {
     await start();
     expect(server!.address).not.toBe(`127.0.0.1:${port}`);
-    expect(squatter.listening).toBe(true);
+    expect(holder.listening).toBe(true);
   } finally {
-    squatter.close();
+    holder.close();
   }
 });

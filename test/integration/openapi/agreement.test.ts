@@ -3,16 +3,12 @@ import type { Router } from '@koa/router';
 import { createApp } from '../../../src/api/app';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { createRateLimits } from '../../../src/api/rate-limit';
-import type { Answer } from '../../support/api';
-import { order } from '../../support/api';
-import type { DocumentedOperation } from '../../support/contract';
-import { document, misfits, operations } from '../../support/contract';
+import { type Answer, order } from '../../support/api';
+import { type DocumentedOperation, document, misfits, operations } from '../../support/contract';
 import { openOrder } from '../../support/orders';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
+import { type Receiver, startReceiver } from '../../support/receiver';
 import { sendRaw } from '../../support/raw-http';
-import type { Stack } from '../../support/stack';
-import { log, startStack } from '../../support/stack';
+import { type Stack, log, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Every answer that `api.call` gets is held to the document; here each operation is called, and each error met. */

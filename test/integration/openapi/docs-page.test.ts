@@ -1,8 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { CHROMIUM, launchChromium } from '../../support/chromium';
 import { operations } from '../../support/contract';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {

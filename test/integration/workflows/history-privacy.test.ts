@@ -1,8 +1,6 @@
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
+import { type Receiver, startReceiver } from '../../support/receiver';
 import { openOrder, runsOf } from '../../support/orders';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 let stack: Stack;

@@ -10,10 +10,8 @@ import {
   reportProgressUpdate,
 } from '../../../workflows/messages';
 import { isRunning, openOrder, runsOf, shownBy, statusOf, timelineOf } from '../../support/orders';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const { EventType } = temporal.api.enums.v1;

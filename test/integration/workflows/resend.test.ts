@@ -4,10 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { requestResends } from '../../../src/db/webhook-events';
 import { BASE } from '../../support/api';
 import { openOrder, runsOf, statusOf } from '../../support/orders';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 let stack: Stack;

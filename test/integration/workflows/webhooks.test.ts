@@ -4,10 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../../support/api';
 import { openOrder, timelineOf } from '../../support/orders';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import { type Stack, createSeller, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Seconds before each of seven attempts. */

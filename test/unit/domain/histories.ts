@@ -1,5 +1,4 @@
-import type { ChangeRequest, Order, OrderHistory } from '../../../src/domain/order';
-import { created, decide } from '../../../src/domain/order';
+import { type ChangeRequest, type Order, type OrderHistory, created, decide } from '../../../src/domain/order';
 import type { OrderEvent, OrderStatus } from '../../../src/domain/status';
 
 export const CREATED_AT = '2026-03-01T10:00:00.000Z';

@@ -1,5 +1,6 @@
-import type { ChangeRequest, OrderHistory } from '../../../src/domain/order';
 import {
+  type ChangeRequest,
+  type OrderHistory,
   created,
   decide,
   isStatusChange,

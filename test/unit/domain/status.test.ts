@@ -1,5 +1,11 @@
-import type { OrderEvent, OrderStatus } from '../../../src/domain/status';
-import { ORDER_STATUSES, isFinal, isProgressEvent, transition } from '../../../src/domain/status';
+import {
+  type OrderEvent,
+  type OrderStatus,
+  ORDER_STATUSES,
+  isFinal,
+  isProgressEvent,
+  transition,
+} from '../../../src/domain/status';
 
 /** The table of DESIGN.md and of section 3 of the specification, written out once more: event, status met, status after. */
 const REFUSED = undefined;

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { downloadCli } from '../../../tools/local-stack/download-cli';
 import { findTemporal, type FindOptions } from '../../../tools/local-stack/find-temporal';
-import { cached, temporalTools } from '../../../tools/local-stack/temporal-tools';
+import { cachePath, temporalTools } from '../../../tools/local-stack/temporal-tools';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
 
 let home: string;
 let env: NodeJS.ProcessEnv;
@@ -29,21 +30,21 @@ function program(path: string, script = 'exit 0'): string {
   return path;
 }
 
-const cli = (says = 'temporal version 1.5.0 (Server 1.29.1, UI 2.42.1)') =>
-  program(join(home, 'bin', 'temporal'), `echo '${says}'`);
+const cli = (version = 'temporal version 1.5.0 (Server 1.29.1, UI 2.42.1)') =>
+  program(join(home, 'bin', 'temporal'), `echo '${version}'`);
 const inCache = (tool: 'server' | 'ui') => {
   const { binary, version } = temporalTools()[tool];
-  return cached(binary, version, env);
+  return cachePath(binary, version, env);
 };
 
-test('versions come from the go.mod files of the tools', () => {
-  const mod = (tool: string) => readFileSync(join(__dirname, '../../tools/temporal', tool, 'go.mod'), 'utf8');
+test('the versions come from the go.mod files in tools/temporal', () => {
+  const mod = (tool: string) => readFileSync(join(PACKAGE_ROOT, 'tools/temporal', tool, 'go.mod'), 'utf8');
   const { server, ui } = temporalTools();
   expect(mod('server')).toContain(`go.temporal.io/server v${server.version}`);
   expect(mod('ui')).toContain(`github.com/temporalio/ui-server/v2 v${ui.version}`);
 });
 
-test('a CLI on PATH is taken before anything else', async () => {
+test('a CLI on PATH has precedence over the cache', async () => {
   program(inCache('server'));
   const path = cli();
   expect(await find()).toEqual({ cli: path });
@@ -51,16 +52,16 @@ test('a CLI on PATH is taken before anything else', async () => {
 });
 
 test.each([
-  ['temporal version 1.1.0 (Server 1.25.0, UI 2.31.0)', 'brings server 1.25, and 1.28 is needed'],
+  ['temporal version 1.1.0 (Server 1.25.0, UI 2.31.0)', 'has server 1.25; 1.28 or later is required'],
   ["'; exit 1; echo '", 'does not run'],
-])('a CLI of no use is passed over with a word: %s', async (says, word) => {
-  const path = cli(says);
+])('a log line names the reason why a CLI cannot be used: %s', async (version, reason) => {
+  const path = cli(version);
   const server = program(inCache('server'));
   expect(await find({ ui: false })).toEqual({ server, ui: undefined });
-  expect(lines).toEqual([expect.stringContaining(`${path} ${word}`)]);
+  expect(lines).toEqual([expect.stringContaining(`${path} ${reason}`)]);
 });
 
-test('a server in the cache is taken before a download', async () => {
+test('a cached server has precedence over a download', async () => {
   const [server, ui] = [program(inCache('server')), program(inCache('ui'))];
   const download = jest.fn(offline);
   expect(await find({ download })).toEqual({ server, ui });
@@ -68,7 +69,7 @@ test('a server in the cache is taken before a download', async () => {
   expect(lines).toEqual(['Temporal: no temporal CLI on PATH']);
 });
 
-test('the download of the SDK is taken before a build, and the next time from the cache', async () => {
+test("the SDK's download has precedence over a build and is cached", async () => {
   const build = jest.fn();
   const download = jest.fn((target: string) => Promise.resolve(void program(target)));
   const found = await find({ download, build });
@@ -78,7 +79,7 @@ test('the download of the SDK is taken before a build, and the next time from th
   expect(build).not.toHaveBeenCalled();
 });
 
-test('what cannot be found is built, with a line for each step that failed', async () => {
+test('the server and the UI are built after a log line for each failed step', async () => {
   const build = jest.fn((_tool: unknown, target: string) => Promise.resolve(void program(target)));
   expect(await find({ build })).toEqual({ server: inCache('server'), ui: inCache('ui') });
   expect(build.mock.calls.map(([, target]) => target)).toEqual([inCache('server'), inCache('ui')]);
@@ -89,19 +90,19 @@ test('what cannot be found is built, with a line for each step that failed', asy
   ]);
 });
 
-test('without a UI the server is used alone', async () => {
+test('the server is used without a UI if the UI cannot be built', async () => {
   const server = program(inCache('server'));
   expect(await find()).toEqual({ server, ui: undefined });
   expect(lines.at(-1)).toBe('Temporal: no Web UI: no Go toolchain on PATH');
 });
 
-test('with no server to be had the error says what to install', async () => {
+test('the error names what to install if no server can be found or built', async () => {
   await expect(find()).rejects.toThrow(/install the Temporal CLI .* or Go 1\.26 or later .*, or set TEMPORAL_ADDRESS/);
-  expect(lines.at(-1)).toBe('Temporal: no build of the server: no Go toolchain on PATH');
+  expect(lines.at(-1)).toBe('Temporal: the server could not be built: no Go toolchain on PATH');
 });
 
 describe('the download', () => {
-  // In the SDK's place: its module, with a createLocal that does as told.
+  // Replaces the SDK's module by one with the given createLocal.
   const sdk = (createLocal: string) => {
     const path = join(home, 'sdk.js');
     const options = '{ server: { executable: { downloadDir } } }';
@@ -110,22 +111,22 @@ describe('the download', () => {
   };
   const target = () => join(home, 'cache', 'temporal');
 
-  test('keeps what the SDK leaves, and nothing beside it', async () => {
+  test('keeps only the program', async () => {
     const write = "require('fs').writeFileSync(downloadDir + '/temporal-cli-sdk', 'binary');";
     await downloadCli(target(), { sdk: sdk(`${write} return { async teardown() {} };`) });
     expect(readFileSync(target(), 'utf8')).toBe('binary');
   });
 
-  test('is given up once nothing comes any more, and leaves nothing', async () => {
+  test('fails without leaving a file if it receives no data', async () => {
     const wait = downloadCli(target(), {
       sdk: sdk('setInterval(() => {}, 1000); await new Promise(() => {});'),
-      stalledAfter: 400,
+      stallLimit: 400,
     });
-    await expect(wait).rejects.toThrow('nothing came for 0.4 s');
+    await expect(wait).rejects.toThrow('received no data for 0.4 s');
     expect(existsSync(target())).toBe(false);
   });
 
-  test('says in a few words why it failed', async () => {
+  test('throws only the cause of a failure', async () => {
     const message =
       'Failed to start: error sending request for url (https://example.test/x): client error (Connect): dns error';
     await expect(downloadCli(target(), { sdk: sdk(`throw new Error(${JSON.stringify(message)})`) })).rejects.toThrow(

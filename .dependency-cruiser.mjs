@@ -1,0 +1,120 @@
+/**
+ * The import rules of DESIGN.md: "Imports point one way: domain <- contracts <- db, webhooks, lender <- activities,
+ * temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and activities, contracts
+ * (types only)." test/unit/architecture.test.ts runs them.
+ */
+
+/** Each layer's files. A file matches at most one layer. */
+const FILES = {
+  ...Object.fromEntries(
+    ['domain', 'contracts', 'db', 'webhooks', 'lender', 'temporal', 'orders', 'api', 'checkout', 'cli', 'client'].map(
+      (name) => [name, `^src/${name}/`],
+    ),
+  ),
+  config: '^src/config([.]ts$|/)',
+  version: '^src/version[.]ts$',
+  logger: '^src/logger[.]ts$',
+  entry: '^src/(cli|entry-point|migrate|server|worker)[.]ts$',
+  activities: '^activities/',
+  // The messages that workflows and their clients share.
+  messages: '^workflows/messages[.]ts$',
+  workflows: '^workflows/(?!messages[.]ts$)',
+  tools: '^tools/',
+};
+
+/** What a layer may import besides itself. A trailing `:type` allows types only. */
+const LAYERS = {
+  domain: [],
+  contracts: ['domain'],
+  db: ['domain', 'contracts'],
+  webhooks: ['domain', 'contracts', 'db'],
+  lender: ['domain'],
+  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender'],
+  messages: ['domain', 'contracts:type', 'activities:type', 'workflows'],
+  workflows: ['domain', 'contracts:type', 'activities:type', 'messages'],
+  temporal: ['domain', 'contracts', 'db', 'webhooks', 'messages', 'workflows:type'],
+  orders: ['domain', 'contracts', 'db', 'webhooks', 'temporal'],
+  api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'version'],
+  checkout: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'temporal', 'orders'],
+  cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'config', 'version'],
+  // Shops install it without any package, so it needs nothing else at run time.
+  client: ['domain:type', 'contracts:type', 'webhooks'],
+  config: ['domain', 'webhooks:type'],
+  version: [],
+  logger: [],
+  entry: Object.keys(FILES).filter((name) => name !== 'tools'),
+  tools: Object.keys(FILES).filter((name) => name !== 'api' && name !== 'orders'),
+};
+
+/** The layers that may import a package. Layers above the domain may import any other package. */
+const PACKAGES = {
+  pg: ['db'],
+  'node-pg-migrate': ['db'],
+  koa: ['api', 'checkout', 'entry'],
+  '@koa/router': ['api', 'checkout', 'entry'],
+  'koa-bodyparser': ['api', 'checkout'],
+  '@temporalio/workflow': ['workflows', 'messages'],
+  '@temporalio/activity': ['activities'],
+  '@temporalio/client': ['temporal', 'orders', 'entry', 'tools'],
+  '@temporalio/common': ['workflows', 'messages', 'activities', 'temporal'],
+  '@temporalio/envconfig': ['temporal', 'entry', 'tools'],
+  '@temporalio/proto': ['temporal'],
+  '@temporalio/worker': ['temporal', 'entry'],
+  commander: ['cli', 'entry'],
+};
+
+const INTERNAL = '^(src|workflows|activities|tools|test)/';
+const PRODUCTION = '^(src|workflows|activities)/';
+const TYPES = ['type-only', 'type-import'];
+
+const anyOf = (layers) => layers.map((name) => FILES[name]);
+const packagePath = (name) => `(^|/)node_modules/(@types/)?${name}(/|$)`;
+const forbid = (name, from, to) => ({ name, severity: 'error', from, to });
+
+const layerRules = Object.entries(LAYERS).flatMap(([layer, allowed]) => {
+  const values = [layer, ...allowed.filter((name) => !name.endsWith(':type'))];
+  const types = allowed.filter((name) => name.endsWith(':type')).map((name) => name.slice(0, -':type'.length));
+  const from = { path: FILES[layer] };
+  return [
+    forbid(`layer:${layer}`, from, { path: INTERNAL, pathNot: anyOf([...values, ...types]) }),
+    ...types.map((type) => forbid(`types-only:${layer}`, from, { path: FILES[type], dependencyTypesNot: TYPES })),
+  ];
+});
+
+const packageRules = Object.entries(PACKAGES).map(([name, layers]) =>
+  forbid(`package:${name}`, { pathNot: anyOf(layers) }, { path: packagePath(name) }),
+);
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: [
+    ...layerRules,
+    ...packageRules,
+    forbid('known-layer', { path: INTERNAL, pathNot: Object.values(FILES) }, {}),
+    forbid('no-cycle', {}, { circular: true }),
+    forbid('resolvable', {}, { couldNotResolve: true }),
+    forbid('domain-alone', { path: FILES.domain }, { pathNot: FILES.domain }),
+    // The workflow sandbox has no modules of Node, and each package adds to the bundle.
+    forbid(
+      'workflow-values',
+      { path: anyOf(['workflows', 'messages']) },
+      {
+        pathNot: [INTERNAL, ...['@temporalio/workflow', '@temporalio/common', 'async-mutex'].map(packagePath)],
+        dependencyTypesNot: TYPES,
+      },
+    ),
+    // The production image is installed without devDependencies.
+    forbid(
+      'production-dependency',
+      { path: PRODUCTION },
+      { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown'], pathNot: '(^|/)node_modules/@types/' },
+    ),
+    forbid('declared-dependency', { path: FILES.tools }, { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] }),
+  ],
+  options: {
+    doNotFollow: { path: ['node_modules', '^test/'] },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'require', 'node', 'default'] },
+  },
+};

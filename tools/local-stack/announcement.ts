@@ -1,0 +1,44 @@
+import type { DemoAccess } from './demo';
+
+/** The variables that `npm start` writes to `.data/demo.env`. */
+export type Addresses = DemoAccess &
+  Record<'ORDERS_URL' | 'CHECKOUT_BASE_URL' | 'DATABASE_URL' | 'METRICS_URL', string> &
+  Record<'TEMPORAL_ADDRESS' | 'TEMPORAL_NAMESPACE' | 'TEMPORAL_UI_URL', string>;
+
+/** The text that `npm start` prints when the service is up. */
+export function announcement(
+  addresses: Addresses,
+  files: { dataDir: string; envFile: string },
+  orderUrl: string,
+): string {
+  return `
+The order service is up.
+
+  API           ${addresses.ORDERS_URL}
+  Temporal UI   ${addresses.TEMPORAL_UI_URL || 'not started'}
+  Postgres      ${addresses.DATABASE_URL}
+  Metrics       ${addresses.METRICS_URL}
+  Keys          ${files.envFile}
+  Checkout      ${orderUrl}
+
+The checkout address is that of a new order. docs/hosted-checkout.md lists what to enter there.
+Create an order, retrieve it, cancel it:
+
+${curlCommands(addresses, files.dataDir).join('\n\n')}
+
+Ctrl-C stops everything. Open orders resume at the next start.`;
+}
+
+/** Three commands that work when pasted in this order. */
+function curlCommands({ ORDERS_URL, SELLER_ID, SELLER_API_KEY }: Addresses, dataDir: string): string[] {
+  const base = `${ORDERS_URL}/api/lending/edge/ecommerce`;
+  const auth = `-H 'Authorization: Bearer ${SELLER_API_KEY}'`;
+  const file = `'${dataDir}/order.json'`;
+  const orderId = `$(sed 's/.*"id":"\\([^"]*\\).*/\\1/' ${file})`;
+  return [
+    `curl -s ${base}/seller/${SELLER_ID}/order/ ${auth} -H 'Content-Type: application/json' ` +
+      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(date +%s)'"}}' | tee ${file}; echo`,
+    `curl -s ${base}/order/${orderId}/ ${auth}; echo`,
+    `curl -s -X DELETE ${base}/order/${orderId}/ ${auth}; echo`,
+  ];
+}
