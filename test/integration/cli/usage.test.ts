@@ -146,7 +146,11 @@ describe('a failing command prints a one-line error and exits with 1', () => {
   test('if the database lacks migrations', async () => {
     const database = await createDatabase();
     await database.db.query('delete from schema_migration');
-    expectError(await runCli(['seller', 'list'], { DATABASE_URL: database.url }), 1, /older than this build: run the migrations/);
+    expectError(
+      await runCli(['seller', 'list'], { DATABASE_URL: database.url }),
+      1,
+      /older than this build: run the migrations/,
+    );
     await database.drop();
   });
 

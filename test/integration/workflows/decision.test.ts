@@ -143,7 +143,9 @@ test("what a lender's adapter throws does not reach history, but for a message t
       checkoutBaseUrl: 'http://127.0.0.1',
       checkAfterMs: 1000,
     });
-    return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() => activities.askLender(id));
+    return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
+      activities.askLender(id),
+    );
   };
   const refused = ask((application) => Promise.reject(new TypeError(`no such person: ${application.applicant.email}`)));
   await expect(refused).rejects.toMatchObject({ message: "the lender's adapter failed: TypeError", cause: undefined });
