@@ -5,12 +5,10 @@ import { approvedOrder, webhookEvent } from './examples';
 
 /** Headers of Standard Webhooks 1.0. */
 const webhookHeaders = z.object({
-  'webhook-id': z
-    .uuid()
-    .meta({
-      description: 'ID of the webhook, the same for every attempt. Use it to detect duplicates.',
-      examples: [webhookEvent.id],
-    }),
+  'webhook-id': z.uuid().meta({
+    description: 'ID of the webhook, the same for every attempt. Use it to detect duplicates.',
+    examples: [webhookEvent.id],
+  }),
   'webhook-timestamp': z.string().meta({
     description: 'Time of this attempt in Unix seconds. Reject a difference of more than five minutes.',
     examples: ['1795251600'],

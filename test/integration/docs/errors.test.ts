@@ -32,7 +32,7 @@ test('the page has a section for every code, and for no other, in the order of t
 });
 
 test('the page has a line for every code of a field, and for no other', () => {
-  const [, table = ''] = page.split('\n## The codes of fields\n');
+  const [, table = ''] = page.split('\n## Field error codes\n');
   expect([...table.matchAll(/^\| `(\w+)` \| \S.* \|$/gm)].map(([, code]) => code)).toEqual([...FIELD_ERROR_CODES]);
 });
 
