@@ -4,11 +4,9 @@ import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { createCheckout } from './checkout/checkout';
-import type { Config } from './config';
-import { loadConfig } from './config';
+import { type Config, loadConfig } from './config';
 import { createPool } from './db/pool';
-import type { Running } from './entry-point';
-import { runUntilSignalled } from './entry-point';
+import { type Running, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
@@ -17,10 +15,10 @@ import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
-/** What the customers of a lender are told on every page. */
+/** A notice on every checkout page, by lender. */
 const NOTICES = { sandbox: 'Test checkout: no real lender, and no money moves.' };
 
-/** The API: stateless, any number of them beside each other. */
+/** Starts the API. It is stateless: any number of processes can run beside each other. */
 export async function startServer(
   config: Config,
   temporal: ClientConnectConfig,
@@ -51,7 +49,8 @@ export async function startServer(
   let serving = true;
   const limits = createRateLimits(db, config.rateLimits, log);
   const { lender, applicationRetentionMs } = config.hostedCheckout;
-  if (config.production && lender === 'sandbox') log.warn('CHECKOUT_LENDER=sandbox: customers are approved by nobody');
+  if (config.production && lender === 'sandbox')
+    log.warn('CHECKOUT_LENDER=sandbox: no real lender decides on applications');
   const app = createApp({
     deps,
     limits,
@@ -66,7 +65,7 @@ export async function startServer(
     isServing: () => serving,
   });
   const http = await listen(app, config.port, config.host, config.http);
-  log.info({ port: http.port }, 'API is up');
+  log.info({ port: http.port }, 'API started');
   return {
     port: http.port,
     async stop() {
@@ -76,7 +75,7 @@ export async function startServer(
       await workflows.drain();
       await client.connection.close();
       await db.end();
-      log.info('API is down');
+      log.info('API stopped');
     },
   };
 }

@@ -1,6 +1,5 @@
 import type { Router } from '@koa/router';
-import type { Middleware } from 'koa';
-import Koa from 'koa';
+import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
@@ -20,22 +19,21 @@ import { webhookRoutes } from './webhook-routes';
 export interface AppOptions {
   deps: OrderDependencies;
   limits: RateLimits;
-  /** How many proxies of our own a request passes; each appends to X-Forwarded-For whom it heard it from. */
+  /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
   trustedProxies: number;
   maxBodyBytes: number;
   log: Logger;
-  /** Name of the header that signs answers; undefined: none does. */
+  /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
   isServing: () => boolean;
-  /** The hosted checkout, which answers its part of the paths itself; undefined where a lender has their own. */
+  /** The hosted checkout, which handles its own paths. Undefined if the lender hosts the checkout. */
   checkout: Middleware | undefined;
 }
 
-/** The API as a Koa application. */
 export function createApp(options: AppOptions): Koa<State> {
   const { deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout } = options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
-  // What gets past the problem renderer is a socket that went away under us.
+  // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(requestLog(log));
   if (checkout) app.use(checkout);

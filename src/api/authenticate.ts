@@ -1,6 +1,5 @@
 import { Problem } from '../contracts/problem';
-import type { Caller, Seller } from '../db/sellers';
-import { findCaller } from '../db/sellers';
+import { type Caller, findCaller, type Seller } from '../db/sellers';
 import type { Db } from '../db/pool';
 import { notFound } from '../orders/not-found';
 import type { Context, Next } from './context';
@@ -8,14 +7,14 @@ import type { RateLimits } from './rate-limit';
 
 const BEARER = /^Bearer +([\w-]{1,200})$/i;
 
-/** A middleware that finds out whose key the request presents; one of another kind is no key there. */
+/** Creates a middleware that accepts live keys of one kind and sets `ctx.state.caller`. */
 export type Authenticate = ReturnType<typeof createAuthentication>;
 
 export function createAuthentication(db: Db, limits: RateLimits) {
   return (kind: Caller['kind']) =>
     async (ctx: Context, next: Next): Promise<void> => {
       const key = BEARER.exec(ctx.get('Authorization'))?.[1];
-      // No guess at a key: the limit of the address is enough.
+      // Without a key there is nothing to guess: only the limit by address applies.
       if (key === undefined) throw unauthorized(kind);
       limits.checkFailures(ctx, key);
       const caller = await findCaller(db, key);
@@ -37,12 +36,12 @@ function unauthorized(kind: Caller['kind']): Problem {
 }
 
 /**
- * The seller whose key the request presents.
- * @throws Problem `not_found` where the path names another one: it might as well not exist
+ * The seller whose key authenticated the request.
+ * @throws Problem `not_found` if the path names another seller, whether or not that seller exists
  */
 export function sellerOf(ctx: Context): Seller {
   const { caller } = ctx.state;
-  if (caller?.kind !== 'seller') throw new Error('the route lacks its authentication');
+  if (caller?.kind !== 'seller') throw new Error('the route has no seller authentication');
   const { sellerId } = ctx.params;
   if (sellerId !== undefined && sellerId.toLowerCase() !== caller.seller.id) throw notFound();
   return caller.seller;

@@ -5,17 +5,17 @@ import { fieldErrors, fromPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest } from '../contracts/problem';
 import type { FieldError } from '../contracts/problem-schema';
 import type { Context, Next } from './context';
-import { hasTimedOut, requestTimeout } from './http-server';
+import { hasTimedOut, requestTimeout } from './reject-request';
 
-/** Of the parser within, which the types do not tell: JSON.parse makes `__proto__` a key like any other, too. */
+/** An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it. */
 const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
 
 type Middleware = (ctx: Context, next: Next) => Promise<void>;
 
 export interface BodyReaders {
-  /** Reads a JSON body, and only that. */
+  /** Requires a JSON body. */
   jsonBody: Middleware;
-  /** Reads a JSON body where there is one. */
+  /** Accepts a JSON body or none. */
   optionalJsonBody: Middleware;
 }
 
@@ -23,7 +23,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
   const parse = bodyParser({
     enableTypes: ['json'],
     jsonLimit: `${maxBytes}b`,
-    // What JSON calls a value may be any value; the schema says what is wrong with it.
+    // Accepts every JSON value, so that the schema reports a body that is not an object.
     strict: false,
     ...CO_BODY_OPTIONS,
     onerror: (error) => {
@@ -35,19 +35,19 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
     if (ctx.is('application/json') === false || ctx.get('Content-Type') === '') {
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
-    if (!/^(utf-?8)?$/i.test(ctx.request.charset)) throw wrongEncoding();
+    if (!/^(utf-?8)?$/i.test(ctx.request.charset)) throw unsupportedEncoding();
     try {
-      await Promise.race([parse(ctx, () => Promise.resolve()), cutOff(ctx.req)]);
+      await Promise.race([parse(ctx, () => Promise.resolve()), rejectIfTruncated(ctx.req)]);
     } catch (error) {
       throw hasTimedOut(ctx.socket) ? requestTimeout() : error;
     }
-    // What is not UTF-8 was decoded to this character; text that went through it is not what the caller meant.
+    // The decoder replaces bytes that are not UTF-8 with U+FFFD, so a body that contains it has probably lost text.
     const raw = ctx.request.rawBody;
     if (typeof raw !== 'string' || raw.trim() === '') throw new Problem('malformed_json', 'The body is empty.');
     if (raw.includes('\ufffd')) {
       throw new Problem(
         'malformed_json',
-        'The body is not valid UTF-8, or holds U+FFFD, the mark of a lost character.',
+        'The body is not valid UTF-8, or contains U+FFFD, the replacement character.',
       );
     }
     await next();
@@ -61,11 +61,11 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
   };
 }
 
-/** Rejects where the connection ends before the body does: the parser does not hear of that while it unpacks. */
-function cutOff(request: IncomingMessage): Promise<never> {
+/** Rejects if the connection closes before the body is complete. The parser misses that while it decompresses. */
+function rejectIfTruncated(request: IncomingMessage): Promise<never> {
   return new Promise((_, reject) => {
     request.once('close', () => {
-      if (!request.complete) reject(new Problem('bad_request', 'The body ended too soon.'));
+      if (!request.complete) reject(new Problem('bad_request', 'The body is incomplete.'));
     });
   });
 }
@@ -81,19 +81,23 @@ function toProblem(error: Error & { type?: string; status?: number }, maxBytes: 
       return new Problem('payload_too_large', `The body may be at most ${maxBytes} bytes.`);
     case 'encoding.unsupported':
     case '415':
-      return wrongEncoding();
+      return unsupportedEncoding();
     default:
       return new Problem('bad_request', 'The body could not be read.', { cause: error });
   }
 }
 
-function wrongEncoding(): Problem {
-  return new Problem('unsupported_media_type', 'Send the body in UTF-8, as it is or packed by gzip, deflate or br.');
+function unsupportedEncoding(): Problem {
+  return new Problem(
+    'unsupported_media_type',
+    'Send the body in UTF-8, uncompressed or with the encoding gzip, deflate or br.',
+  );
 }
 
 /**
- * @param further errors besides those of the schema, told only with them; of one field only the first counts
- * @throws Problem `invalid_request` that names every failing field
+ * @param further errors to report beside the schema's, except for fields that the schema refuses. Ignored if the body
+ *   matches the schema.
+ * @throws Problem `invalid_request` with an error for every invalid field
  */
 export function validate<T extends z.ZodType>(
   schema: T,
@@ -107,13 +111,13 @@ export function validate<T extends z.ZodType>(
   throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))]);
 }
 
-/** @throws Problem `invalid_request` that names every failing search parameter */
+/** @throws Problem `invalid_request` with an error for every invalid search parameter */
 export function validateQuery<T extends z.ZodType>(schema: T, query: Context['query']): z.infer<T> {
   const { data, error } = schema.safeParse(query, { reportInput: true });
   if (!error) return data;
   const errors = fieldErrors(error, schema).map(({ code, detail, pointer = '' }) => {
     const parameter = fromPointer(pointer);
-    // To Koa, what is given twice is a list.
+    // Koa parses a repeated parameter as an array.
     const isRepeated = code !== 'unknown_field' && Array.isArray(query[parameter]);
     return { code, detail: isRepeated ? 'must be given once' : detail, parameter };
   });

@@ -1,22 +1,17 @@
-import { isIPv6 } from 'node:net';
-
-const GROUPS = 8;
-const NETWORK_GROUPS = 4;
+import ipaddr from 'ipaddr.js';
 
 /**
- * Whom an address stands for: an IPv4 address for itself, an IPv6 one for its /64, within which a single machine takes
- * any address it likes. An IPv4-mapped address is the IPv4 one; a port, which some proxies add, counts for nothing.
+ * The network that a limit by address counts: an IPv4 address itself, or the /64 of an IPv6 address, because one machine
+ * can use any address of its /64. An IPv4-mapped address counts as the IPv4 address. A port, which some proxies add, is
+ * ignored. Text that is not an address is returned unchanged.
  */
 export function clientNetwork(ip: string): string {
-  const address = ip
-    .replace(/^\[(.*)\](:\d+)?$/, '$1')
-    .replace(/^([\d.]+):\d+$/, '$1')
-    .replace(/^::ffff:(?=\d+\.)/i, '')
-    .replace(/%.*/, '');
-  if (!isIPv6(address)) return address;
-  // A URL holds the one spelling that an address has: lower case, no needless zeros, no dotted part.
-  const spelt = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [head = [], tail = []] = spelt.split('::').map((part) => part.split(':').filter(Boolean));
-  const zeros = Array<string>(GROUPS - head.length - tail.length).fill('0');
-  return `${[...head, ...zeros, ...tail].slice(0, NETWORK_GROUPS).join(':')}::/64`;
+  const host = ip.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1');
+  if (!ipaddr.isValid(host)) return host;
+  const address = ipaddr.process(host);
+  return address instanceof ipaddr.IPv4 ? address.toString() : toNetwork(address);
+}
+
+function toNetwork({ parts }: ipaddr.IPv6): string {
+  return `${new ipaddr.IPv6([...parts.slice(0, 4), 0, 0, 0, 0]).toString()}/64`;
 }

@@ -5,11 +5,11 @@ import type { Caller } from '../db/sellers';
 export interface State {
   requestId: string;
   log: Logger;
-  /** Set by the authentication. */
+  /** Set by the authentication middleware. */
   caller?: Caller;
-  /** What the caller presented; set with `caller`, never logged. */
+  /** The caller's key. Set together with `caller`; never logged. */
   apiKey?: string;
-  /** For the log line of the request. */
+  /** Appears in the request's log line. */
   orderId?: string;
 }
 

@@ -1,4 +1,4 @@
-/** The page is same-origin to the last byte; Swagger UI has its pictures in data URLs and sets styles by script. */
+/** Everything on the page is same-origin. Swagger UI uses data URLs for its images and sets styles by script. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,7 +21,7 @@ export const PAGE = `<!doctype html>
     <link rel="stylesheet" href="page.css">
   </head>
   <body>
-    <noscript>This page needs JavaScript. The document that it shows is at <a href="/openapi.json">/openapi.json</a>.</noscript>
+    <noscript>This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</noscript>
     <main id="docs"></main>
     <script src="swagger-ui-bundle.js"></script>
     <script src="page.js"></script>
@@ -29,7 +29,7 @@ export const PAGE = `<!doctype html>
 </html>
 `;
 
-/** The validator's badge would be fetched from the internet. */
+/** Without `validatorUrl: 'none'`, Swagger UI loads a badge from the internet. */
 export const SCRIPT = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#docs',

@@ -6,7 +6,7 @@ import type { OpenApiDocument } from '../contracts/openapi/document';
 import type { Context, State } from './context';
 import { CONTENT_SECURITY_POLICY, PAGE, SCRIPT, STYLE } from './docs-page';
 
-/** The contract as OpenAPI at `/openapi.json`, and a page at `/docs/` that shows it; all from this server, without a key. */
+/** The OpenAPI document at `/openapi.json` and a page at `/docs/` that displays it. Neither needs a key. */
 export function docsRoutes(document: OpenApiDocument): Router<State> {
   const router = new Router<State>();
   router.get('/openapi.json', serveFile('json', JSON.stringify(document)));
@@ -28,7 +28,7 @@ export function docsRoutes(document: OpenApiDocument): Router<State> {
   return router;
 }
 
-/** Browsers keep it, and ask whether it has changed. */
+/** Serves a constant. Compression and digest run once, because Swagger UI takes 65 ms of CPU to compress. */
 function serveFile(type: string, content: string | Buffer): (ctx: Context) => void {
   const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
   let gzipped: Buffer | undefined;

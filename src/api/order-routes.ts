@@ -8,19 +8,15 @@ import {
 } from '../contracts/request-schemas';
 import { Problem } from '../contracts/problem';
 import { accountErrors } from '../orders/account-errors';
-import type { ChangedOrder } from '../orders/change-order';
-import { cancelOrder, reportProgress } from '../orders/change-order';
+import { cancelOrder, type ChangedOrder, reportProgress } from '../orders/change-order';
 import { createOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
-import type { RetrievedOrder } from '../orders/read-order';
-import { retrieveByPayLink, retrieveOrder } from '../orders/read-order';
-import type { Authenticate } from './authenticate';
-import { sellerOf } from './authenticate';
-import type { BodyReaders } from './body';
-import { validate, validateQuery } from './body';
+import { retrieveByPayLink, type RetrievedOrder, retrieveOrder } from '../orders/read-order';
+import { type Authenticate, sellerOf } from './authenticate';
+import { type BodyReaders, validate, validateQuery } from './body';
 import type { Context, State } from './context';
-import { answerPage } from './page';
+import { sendPage } from './send-page';
 
 export const BASE_PATH = '/api/lending/edge/ecommerce';
 
@@ -34,30 +30,30 @@ export function orderRoutes(
   const checkout = authenticate('checkout');
   const createSchema = createOrderRequestSchema(deps.rules);
 
-  const answer = (ctx: Context, { order, attachments }: ChangedOrder): void => {
+  const sendOrder = (ctx: Context, { order, attachments }: ChangedOrder): void => {
     ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
   };
 
-  const show = (ctx: Context, retrieved: RetrievedOrder): void => {
+  const sendRetrieved = (ctx: Context, retrieved: RetrievedOrder): void => {
     ctx.state.orderId = retrieved.order.id;
     ctx.set('Order-Source', retrieved.source);
-    answer(ctx, retrieved);
+    sendOrder(ctx, retrieved);
   };
 
   const retrieve = async (ctx: Context): Promise<void> => {
-    show(ctx, await retrieveOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
+    sendRetrieved(ctx, await retrieveOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
   };
 
   const cancel = async (ctx: Context): Promise<void> => {
-    answer(ctx, await cancelOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
+    sendOrder(ctx, await cancelOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
   };
 
-  // Written without the slash at the end, a path is matched with and without it.
+  // The router matches these paths with and without a trailing slash.
   router.post('/seller/:sellerId/order', seller, jsonBody, async (ctx) => {
     const account = sellerOf(ctx);
-    const refusals = accountErrors(account, ctx.request.body);
-    const { data } = validate(createSchema, ctx.request.body, refusals);
-    const { body, replayed } = await createOrder(deps, account, data, refusals, idempotencyKeyOf(ctx));
+    const errors = accountErrors(account, ctx.request.body);
+    const { data } = validate(createSchema, ctx.request.body, errors);
+    const { body, replayed } = await createOrder(deps, account, data, errors, idempotencyKeyOf(ctx));
     ctx.state.orderId = body.id;
     ctx.status = 201;
     ctx.set('Location', `${BASE_PATH}/order/${body.id}/`);
@@ -66,7 +62,7 @@ export function orderRoutes(
   });
   router.get('/seller/:sellerId/order', seller, async (ctx) => {
     const { id } = sellerOf(ctx);
-    answerPage(ctx, await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query)));
+    sendPage(ctx, await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query)));
   });
   router.get('/order/:orderId', seller, retrieve);
   router.delete('/order/:orderId', seller, cancel);
@@ -79,12 +75,12 @@ export function orderRoutes(
   });
 
   router.get('/pay_link/:payLinkId', checkout, async (ctx) => {
-    show(ctx, await retrieveByPayLink(deps, ctx.params.payLinkId ?? ''));
+    sendRetrieved(ctx, await retrieveByPayLink(deps, ctx.params.payLinkId ?? ''));
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
     const { data } = validate(progressRequestSchema, ctx.request.body);
-    answer(ctx, await reportProgress(deps, orderIdOf(ctx), { event: data.event, reason: data.reason ?? null }));
+    sendOrder(ctx, await reportProgress(deps, orderIdOf(ctx), { event: data.event, reason: data.reason ?? null }));
   });
 
   return router;

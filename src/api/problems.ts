@@ -5,15 +5,15 @@ import type { State } from './context';
 
 const RETRY_LATER = { 'Retry-After': '5' };
 
-/** Renders everything that is thrown below as `application/problem+json`. */
+/** Renders every error of the middlewares below it as `application/problem+json`. */
 export function renderProblems(): Middleware<State> {
   return async (ctx, next) => {
     try {
       await next();
       if (ctx.status === 404 && ctx.body === undefined)
-        throw new Problem('not_found', 'There is nothing at this address.');
+        throw new Problem('not_found', 'No resource exists at this path.');
     } catch (error) {
-      // Who calls is found out before anything is done.
+      // Authentication sets the caller before any write.
       const readOnly = ctx.method === 'GET' || ctx.method === 'HEAD' || ctx.state.caller === undefined;
       const problem = toProblem(error, readOnly);
       if (problem.status >= 500)
@@ -30,20 +30,14 @@ function toProblem(error: unknown, readOnly: boolean): Problem {
   if (error instanceof Problem) return error;
   if (isDatabaseUnavailable(error)) {
     const detail = readOnly
-      ? 'The database cannot be reached. Nothing was changed; repeating the call is safe.'
-      : 'The database cannot be reached, and the outcome is unknown. Repeating the same call is safe.';
+      ? 'The database is unavailable. Nothing was changed; repeating the call is safe.'
+      : 'The database is unavailable, and the outcome is unknown. Repeating the same call is safe.';
     return new Problem('service_unavailable', detail, { headers: RETRY_LATER, cause: error });
   }
-  return new Problem(
-    'internal_error',
-    'Something went wrong on our side. Quote the request_id when you ask about it.',
-    {
-      cause: error,
-    },
-  );
+  const detail = 'Something went wrong on our side. Quote the request_id when you contact support.';
+  return new Problem('internal_error', detail, { cause: error });
 }
 
-/** 405 with `Allow` in place of koa-router's own answer. */
 export function methodNotAllowed(ctx: Context, allow: string): Problem {
-  return new Problem('method_not_allowed', `${ctx.method} is not served here.`, { headers: { Allow: allow } });
+  return new Problem('method_not_allowed', `This path does not support ${ctx.method}.`, { headers: { Allow: allow } });
 }

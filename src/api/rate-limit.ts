@@ -5,21 +5,20 @@ import { digestOf } from '../db/keys';
 import type { Caller } from '../db/sellers';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
-import type { RequestCounter, Usage } from './request-counter';
-import { createCounter } from './request-counter';
+import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
-/** No caller waits longer to be counted by Postgres. */
-const SHARE_TIMEOUT_MS = 500;
+/** Maximum time a request waits until Postgres has counted it. */
+const SYNC_TIMEOUT_MS = 500;
 
-/** How many requests there may be in a window. */
+/** Maximum numbers of requests per window. */
 export interface RateLimitSettings {
   windowMs: number;
-  /** From one address, whatever they are. */
+  /** Of any kind, from one address. */
   address: number;
-  /** From one address, with keys that are refused. */
+  /** With an invalid key, from one address. */
   authFailures: number;
-  /** With one key, unless its account has a limit of its own. */
+  /** With one key, unless the seller's account has its own limit. */
   key: number;
   /** With one pay link. */
   payLink: number;
@@ -28,28 +27,28 @@ export interface RateLimitSettings {
 type Ctx = Pick<Context, 'ip' | 'append'>;
 export type RateLimits = ReturnType<typeof createRateLimits>;
 
-/** Each limit that applies is told in the headers of draft-ietf-httpapi-ratelimit-headers-11. */
+/** Reports each limit that applies in the headers of draft-ietf-httpapi-ratelimit-headers-11. */
 export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logger) {
   const counter = (name: string, windowMs = settings.windowMs): RequestCounter =>
-    createCounter(db, { name, windowMs, shareTimeoutMs: SHARE_TIMEOUT_MS }, log);
+    createCounter(db, { name, windowMs, syncTimeoutMs: SYNC_TIMEOUT_MS }, log);
   const addresses = counter('address');
   const failures = counter('auth-failures');
   const keys = counter('key');
   const sellers = counter('seller', MINUTE_MS);
   const payLinks = counter('pay-link');
-  /** Digests, as many as there are keys at the most. */
+  /** Digests of keys that were valid when last used. */
   const validKeys = new Set<string>();
 
   return {
-    /** A middleware for all that counts: nothing is done for a request before. */
+    /** A middleware that counts the request before any other work. */
     countAddress: async (ctx: Ctx, next: Next): Promise<void> => {
       await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
       await next();
     },
 
     /**
-     * Keeps an address whose keys were refused too often from trying more, but not from using one that was valid the
-     * last time: a worker of a shop with an old key must not stop the others.
+     * Refuses further keys from an address that sent too many invalid ones. A key that was valid when last used stays
+     * usable, so that one shop process with an old key does not block the others.
      * @throws Problem `rate_limited`
      */
     checkFailures(ctx: Ctx, key: string): void {
@@ -61,12 +60,12 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
 
     async countFailure(ctx: Ctx, key: string): Promise<void> {
       validKeys.delete(idOf(key));
-      setRateLimitHeaders(ctx, failures, await failures.add(clientNetwork(ctx.ip), settings.authFailures));
+      setRateLimitHeaders(ctx, failures, await failures.increment(clientNetwork(ctx.ip), settings.authFailures));
     },
 
     /**
-     * Counts a request with a key that is valid. Where the seller's account has a limit, all its keys together are held
-     * to that, in place of the service's limit for each key.
+     * Counts a request with a valid key. If the seller's account has its own limit, all its keys share that limit, and
+     * the limit per key does not apply.
      * @throws Problem `rate_limited`
      */
     async countCaller(ctx: Ctx, key: string, caller: Caller): Promise<void> {
@@ -90,7 +89,7 @@ const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
 /** @throws Problem `rate_limited` */
 async function count(ctx: Ctx, counter: RequestCounter, client: string, limit: number): Promise<void> {
-  const usage = await counter.add(client, limit);
+  const usage = await counter.increment(client, limit);
   setRateLimitHeaders(ctx, counter, usage);
   if (usage.used > usage.limit) throw rateLimited(counter, usage);
 }
@@ -105,7 +104,7 @@ function rateLimited({ name, windowMs }: RequestCounter, { limit, resetMs }: Usa
   return new Problem(
     'rate_limited',
     `The limit "${name}" of ${limit} requests in ${toSeconds(windowMs)} s is reached. ` +
-      `Nothing was changed; come back in ${wait} s.`,
+      `Nothing was changed. Retry in ${wait} s.`,
     { headers: { 'Retry-After': String(wait) } },
   );
 }

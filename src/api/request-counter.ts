@@ -2,129 +2,134 @@ import type { Logger } from 'pino';
 import { RLWrapperTimeouts, RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { Db } from '../db/pool';
 
-/** The part of a limit that a process does not let through on its own: Postgres must know. */
-const STEP = 1 / 50;
+/** The part of a limit that one process may let through before Postgres has counted it. */
+const UNCONFIRMED_PART = 1 / 50;
+
 export interface CounterOptions {
   name: string;
   windowMs: number;
-  /** For Postgres to answer a share. */
-  shareTimeoutMs: number;
+  /** Time limit for one update in Postgres. */
+  syncTimeoutMs: number;
 }
 
-/** What a client has used of its limit. */
+/** A client's use of its limit. */
 export interface Usage {
   limit: number;
+  /** More than `limit` if the request is over the limit. */
   used: number;
-  /** Until the window ends; more than 0. */
+  /** Time until the window ends; at least 1. */
   resetMs: number;
 }
 
-/** Counts the requests of each client in a window that starts with its first one. */
+/** Counts each client's requests in a window that starts with the first request. */
 export interface RequestCounter extends Pick<CounterOptions, 'name' | 'windowMs'> {
   /**
-   * Counts one more, unless the limit is known to be reached. Never rejects: where the shared count can't be had, this
-   * process's own one stands in.
-   * @returns more used than the limit where the request is beyond it
+   * Counts a request, unless the limit is already known to be reached. Never rejects: if Postgres fails, this process's
+   * own count applies.
    */
-  add(client: string, limit: number): Promise<Usage>;
-  /** The count as far as this process knows it; undefined where it knows of none. */
+  increment(client: string, limit: number): Promise<Usage>;
+  /** The usage that this process knows of; undefined if it knows of no window. */
   peek(client: string, limit: number): Usage | undefined;
 }
 
-/** What this process knows of a client's window. */
-interface Count {
+interface Window {
   endsAt: number;
-  /** By all processes as Postgres last told it, and by this one since. */
+  /** The total at the last sync, plus this process's requests since then. */
   used: number;
-  /** Of these, what the next share tells Postgres. */
-  unsent: number;
-  /** Of these, what was let through before Postgres has confirmed it. */
-  loose: number;
-  /** The share under way: one at a time for each client. */
-  sharing: Promise<Share | undefined> | undefined;
+  /** Requests that the next sync adds in Postgres. */
+  unsynced: number;
+  /** Requests let through before Postgres counted them. */
+  unconfirmed: number;
+  /** The running sync; each client has at most one. */
+  sync: Promise<SyncResult | undefined> | undefined;
 }
 
-/** What Postgres answered: the total, of which the requests just shared are the last. */
-interface Share {
+interface SyncResult {
+  /** The total of all processes, including `added`. */
   total: number;
-  shared: number;
+  /** The requests that this sync added. */
+  added: number;
 }
 
 /**
- * A counter that all processes share through Postgres. A write for each request would be dear, so a process lets requests
- * through on its own as long as Postgres misses less than a step of them; the others wait until they are counted there,
- * all at once. So one process lets nothing through beyond the limit, however many requests come at once; of several each
- * may let less than a step through, which is nothing where the limit is 50 or less. What is known to be beyond the limit
- * is refused without Postgres. Where Postgres fails, those who wait are let through at once by the process's own count.
+ * Creates a counter that all processes share through Postgres. It collects requests, because one update per request
+ * (rate-limiter-flexible's `consume`) lets through a tenth of the requests per second, keeps the pool's connections busy
+ * (64 callers: 20 ms for `select 1` instead of 0.1 ms), and doubles the limit when updates exceed their time limit.
+ *
+ * A process lets requests through at once while Postgres lacks less than 1/50 of the limit. Other requests wait until
+ * one update has counted them together. So one process never exceeds the limit, and each further process exceeds it by
+ * less than 1/50, which is 0 if the limit is 50 or less. The counter refuses a request without Postgres if it knows that
+ * the limit is reached. If Postgres fails, all waiting requests continue at once with this process's own count.
  */
-export function createCounter(db: Db, { name, windowMs, shareTimeoutMs }: CounterOptions, log: Logger): RequestCounter {
+export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: CounterOptions, log: Logger): RequestCounter {
   const postgres = new RateLimiterPostgres({
     keyPrefix: name,
-    // Demanded, but of use only to the library's own way of refusing.
+    // Required, but unused by `penalty`.
     points: 0,
     duration: windowMs / 1000,
     storeClient: db,
     tableName: 'rate_limit',
     tableCreated: true,
   });
-  const postgresInTime = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: shareTimeoutMs });
-  const counts = new Map<string, Count>();
-  const forgetEnded = (): void => counts.forEach(({ endsAt }, client) => endsAt <= Date.now() && counts.delete(client));
-  setInterval(forgetEnded, windowMs).unref();
+  const limiter = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: syncTimeoutMs });
+  const windows = new Map<string, Window>();
+  const deleteEnded = (): void =>
+    windows.forEach(({ endsAt }, client) => endsAt <= Date.now() && windows.delete(client));
+  setInterval(deleteEnded, windowMs).unref();
 
-  function find(client: string): Count | undefined {
-    const count = counts.get(client);
-    return count && count.endsAt > Date.now() ? count : undefined;
+  function find(client: string): Window | undefined {
+    const window = windows.get(client);
+    return window && window.endsAt > Date.now() ? window : undefined;
   }
 
-  function begin(client: string): Count {
-    const count = { endsAt: Date.now() + windowMs, used: 0, unsent: 0, loose: 0, sharing: undefined };
-    counts.set(client, count);
-    return count;
+  function open(client: string): Window {
+    const window = { endsAt: Date.now() + windowMs, used: 0, unsynced: 0, unconfirmed: 0, sync: undefined };
+    windows.set(client, window);
+    return window;
   }
 
-  function toUsage({ endsAt }: Count, used: number, limit: number): Usage {
+  function toUsage({ endsAt }: Window, used: number, limit: number): Usage {
     return { limit, used, resetMs: Math.max(endsAt - Date.now(), 1) };
   }
 
-  async function share(client: string, count: Count): Promise<Share | undefined> {
-    const { unsent: shared, loose } = count;
-    count.unsent = 0;
+  async function sync(client: string, window: Window): Promise<SyncResult | undefined> {
+    const { unsynced: added, unconfirmed } = window;
+    window.unsynced = 0;
     try {
-      const { consumedPoints: total, msBeforeNext } = await postgresInTime.penalty(client, shared);
-      count.used = total + count.unsent;
+      const { consumedPoints: total, msBeforeNext } = await limiter.penalty(client, added);
+      window.used = total + window.unsynced;
       // The clocks of two machines may differ.
-      count.endsAt = Date.now() + Math.min(msBeforeNext, windowMs);
-      return { total, shared };
+      window.endsAt = Date.now() + Math.min(msBeforeNext, windowMs);
+      return { total, added };
     } catch (error) {
       log.warn({ err: error, limit: name }, 'rate limit not shared with other processes');
       return undefined;
     } finally {
-      count.loose -= loose;
-      count.sharing = undefined;
+      window.unconfirmed -= unconfirmed;
+      window.sync = undefined;
     }
   }
 
   return {
     name,
     windowMs,
-    async add(client, limit) {
-      const count = find(client) ?? begin(client);
-      if (count.used >= limit) return toUsage(count, count.used + 1, limit);
-      const used = ++count.used;
-      const place = ++count.unsent;
-      if (count.loose + 1 < Math.ceil(limit * STEP)) {
-        count.loose++;
-        return toUsage(count, used, limit);
+    async increment(client, limit) {
+      const window = find(client) ?? open(client);
+      if (window.used >= limit) return toUsage(window, window.used + 1, limit);
+      const used = ++window.used;
+      const position = ++window.unsynced;
+      if (window.unconfirmed + 1 < Math.ceil(limit * UNCONFIRMED_PART)) {
+        window.unconfirmed++;
+        return toUsage(window, used, limit);
       }
-      // Who comes during a share waits for it, and shares with all others who did.
-      const isAway = count.sharing && !(await count.sharing);
-      const answer = isAway ? undefined : await (count.sharing ??= share(client, count));
-      return toUsage(count, answer ? answer.total - answer.shared + place : used, limit);
+      // A request that arrives during a sync joins the next one, unless this one fails.
+      const hasFailed = window.sync && !(await window.sync);
+      const result = hasFailed ? undefined : await (window.sync ??= sync(client, window));
+      return toUsage(window, result ? result.total - result.added + position : used, limit);
     },
     peek(client, limit) {
-      const count = find(client);
-      return count && toUsage(count, count.used, limit);
+      const window = find(client);
+      return window && toUsage(window, window.used, limit);
     },
   };
 }

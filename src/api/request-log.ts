@@ -3,19 +3,22 @@ import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import type { State } from './context';
 
-const SANE_ID = /^[\w.:/+=-]{1,128}$/;
+const VALID_ID = /^[\w.:/+=-]{1,128}$/;
 /** W3C Trace Context, version 00: version-traceid-parentid-flags. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Whoever has a pay link has the order's checkout: the log names the order instead. */
+/** A pay link gives access to the order's checkout, so the log omits it; the line has the order's id. */
 const PAY_LINK = /^(.*\/pay(?:_link)?\/)[^/]+/;
 
-/** Names the request (`X-Request-Id` in, if it is sane, and out) and writes its one log line. No query, no body, no key. */
+/**
+ * Sets the request's id (the client's `X-Request-Id` if it is valid) and writes one log line per request, without query,
+ * body or key.
+ */
 export function requestLog(log: Logger): Middleware<State> {
   return async (ctx, next) => {
     const start = performance.now();
     const given = ctx.get('X-Request-Id');
-    const requestId = SANE_ID.test(given) ? given : randomUUID();
+    const requestId = VALID_ID.test(given) ? given : randomUUID();
     const traceId = TRACEPARENT.exec(ctx.get('traceparent'))?.[1];
     ctx.state.requestId = requestId;
     ctx.state.log = log.child({ request_id: requestId, ...(traceId && { trace_id: traceId }) });
@@ -24,7 +27,7 @@ export function requestLog(log: Logger): Middleware<State> {
       await next();
     } finally {
       const { orderId, caller } = ctx.state;
-      // Load balancers ask every few seconds: a healthy answer is no news.
+      // Load balancers send a health check every few seconds.
       const level = ctx.path.startsWith('/health/') && ctx.status === 200 ? 'debug' : 'info';
       ctx.state.log[level](
         {

@@ -3,15 +3,15 @@ import type { Middleware } from 'koa';
 import type { State } from './context';
 
 /**
- * Puts base64 HMAC-SHA256 of the exact body, keyed by the API key that was presented, into a header of every
- * authenticated answer: some shop plugins verify what they are answered.
+ * Adds a header with the base64 HMAC-SHA256 of the exact body, keyed by the caller's API key, to every authenticated
+ * response. Some shop plugins verify it.
  */
 export function signResponses(header: string): Middleware<State> {
   return async (ctx, next) => {
     await next();
     const { apiKey } = ctx.state;
     if (apiKey === undefined) return;
-    // What Koa would make of it, made here, so that what is signed is what is sent.
+    // Serialized here, not by Koa, so that the signature covers exactly the bytes sent.
     const body = JSON.stringify(ctx.body);
     ctx.body = body;
     ctx.set(header, createHmac('sha256', apiKey).update(body).digest('base64'));

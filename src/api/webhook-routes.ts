@@ -9,15 +9,13 @@ import {
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
-import type { Authenticate } from './authenticate';
-import { sellerOf } from './authenticate';
-import type { BodyReaders } from './body';
-import { hasBody, validate, validateQuery } from './body';
+import { type Authenticate, sellerOf } from './authenticate';
+import { type BodyReaders, hasBody, validate, validateQuery } from './body';
 import type { State } from './context';
 import { BASE_PATH, orderIdOf } from './order-routes';
-import { answerPage } from './page';
+import { sendPage } from './send-page';
 
-/** What a seller sees and does of their webhooks: the log, resends, the signing secret, a test. */
+/** A seller's webhooks: the log, resends, the signing secret and test deliveries. */
 export function webhookRoutes(
   deps: OrderDependencies,
   authenticate: Authenticate,
@@ -29,16 +27,16 @@ export function webhookRoutes(
 
   router.get('/seller/:sellerId/webhook_event', seller, async (ctx) => {
     const { id } = sellerOf(ctx);
-    answerPage(ctx, await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query)));
+    sendPage(ctx, await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query)));
   });
   router.get('/order/:orderId/timeline', seller, async (ctx) => {
     const query = validateQuery(timelineQuerySchema, ctx.query);
-    answerPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
+    sendPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
   });
   router.post('/webhook_event/:eventId/resend', seller, async (ctx) => {
     const webhook = await resendWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id);
     ctx.state.orderId = webhook.order_id;
-    // It is made by the workflow; the timeline shows how it went.
+    // The workflow sends the webhook later; the timeline reports the result.
     ctx.status = 202;
     ctx.body = { data: webhook };
   });

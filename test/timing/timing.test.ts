@@ -1,14 +1,11 @@
-import { missingThings, MALFORMED, pathOf, thingsOf } from '../support/accounts';
-import type { Things } from '../support/accounts';
-import { MATRIX, parametersOf } from '../support/authorization-matrix';
-import type { Whose } from '../support/authorization-matrix';
-import type { Stack } from '../support/stack';
-import { createSeller, startStack } from '../support/stack';
+import { MALFORMED, missingThings, pathOf, type Things, thingsOf } from '../support/accounts';
+import { MATRIX, parametersOf, type Whose } from '../support/authorization-matrix';
+import { createSeller, type Stack, startStack } from '../support/stack';
 
-/** `npm run timing` makes 2,000 for each. */
+/** Calls per route and parameter; `npm run timing` makes 2,000. */
 const CALLS = Number(process.env.TIMING_CALLS ?? 200);
-/** Chance alone goes beyond this once in 1.7 million times. */
-const SURE = 5;
+/** In standard deviations: chance alone exceeds this once in 1.7 million tests. */
+const SIGNIFICANT = 5;
 const SETS = 5;
 
 jest.setTimeout(300_000);
@@ -26,10 +23,10 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** Durations in ms of calls of two kinds. */
+/** The durations, in ms, of two kinds of calls. */
 type Samples = [number[], number[]];
 
-/** How long one call takes, in ms. */
+/** The duration of one call, in ms. */
 async function time(route: string, parameter: string, whose: Whose, index: number): Promise<number> {
   const body = MATRIX[route]!.body?.();
   const path = pathOf(route, sets[index % SETS]!, whose, parameter);
@@ -41,8 +38,8 @@ async function time(route: string, parameter: string, whose: Whose, index: numbe
 }
 
 /**
- * Times calls of two kinds in an order drawn by lot, one at a time. The lot makes the test fair whatever else the machine
- * does: both kinds meet the same load.
+ * Measures two kinds of calls in random order, one at a time. The random order exposes both kinds to the same load on the
+ * machine.
  */
 async function sample(
   samples: Samples,
@@ -51,16 +48,16 @@ async function sample(
   kinds: [Whose, Whose],
   calls: number,
 ): Promise<void> {
-  const drawn = Array.from({ length: calls }, (_, index) => ({ index, lot: Math.random() })).sort(
-    (a, b) => a.lot - b.lot,
+  const shuffled = Array.from({ length: calls }, (_, index) => ({ index, key: Math.random() })).sort(
+    (a, b) => a.key - b.key,
   );
-  for (const { index } of drawn) {
+  for (const { index } of shuffled) {
     const side = (index % 2) as 0 | 1;
     samples[side].push(await time(route, parameter, kinds[side], Math.floor(index / 2)));
   }
 }
 
-/** By how many standard deviations the ranks of `a` lie above what they are where `a` and `b` are alike (Mann-Whitney U). */
+/** The Mann-Whitney U statistic of `a` against `b`, as standard deviations from the mean of equal distributions. */
 function mannWhitneyZ(a: number[], b: number[]): number {
   const sorted = [...a.map((value) => ({ value, own: true })), ...b.map((value) => ({ value, own: false }))].sort(
     (x, y) => x.value - y.value,
@@ -78,19 +75,19 @@ const rows = Object.entries(MATRIX)
 
 const GET_ORDER = rows.find(([route]) => /^GET .*edge\/ecommerce\/order\/:orderId$/.test(route))!;
 
-test('a call that makes one query less is told by its time', async () => {
-  // A busy machine hides it behind its noise, but not for ever: as many calls as it takes.
+test('the measurement detects a call that makes one query less', async () => {
+  // A busy machine adds noise, so the test makes more calls until the difference is significant.
   const samples: Samples = [[], []];
-  for (let calls = 0; calls < 8000 && mannWhitneyZ(...samples) <= SURE; calls += 500) {
+  for (let calls = 0; calls < 8000 && mannWhitneyZ(...samples) <= SIGNIFICANT; calls += 500) {
     await sample(samples, ...GET_ORDER, ['missing', 'malformed'], 500);
   }
-  expect(mannWhitneyZ(...samples)).toBeGreaterThan(SURE);
+  expect(mannWhitneyZ(...samples)).toBeGreaterThan(SIGNIFICANT);
 });
 
-test.each(rows)('%s: another’s :%s takes as long as a missing one', async (route, parameter) => {
+test.each(rows)('%s takes as long for another seller’s :%s as for a missing one', async (route, parameter) => {
   const samples: Samples = [[], []];
   await sample(samples, route, parameter, ["another's", 'missing'], CALLS);
   const z = mannWhitneyZ(...samples);
   if (CALLS >= 2000) console.log(`${route} :${parameter}, ${CALLS} calls: z = ${z.toFixed(2)}`);
-  expect(Math.abs(z)).toBeLessThan(SURE);
+  expect(Math.abs(z)).toBeLessThan(SIGNIFICANT);
 });

@@ -7,6 +7,7 @@ import { problemResponses } from './problem-responses';
 const healthSchema = z.object({
   status: z.string().meta({ description: '`ok`, or why the process cannot serve requests', examples: ['ok'] }),
   database: z.enum(['ok', 'unavailable']).optional().meta({ description: 'Status of Postgres' }),
+  version: z.string().optional().meta({ description: 'Version of the service' }),
 });
 const FILE_HEADERS = z.object({
   ...STANDARD_HEADERS,
@@ -56,7 +57,7 @@ const document = publicOperation(
 );
 
 const live = publicOperation('checkLiveness', 'Check liveness', 'Returns 200 while the process runs.', {
-  '200': healthResponse('The process is running', { status: 'ok' }),
+  '200': healthResponse('The process is running', { status: 'ok', version: '1.0.0' }),
   ...problemResponses(UNREADABLE),
 });
 

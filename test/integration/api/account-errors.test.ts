@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { updateAccount } from '../../../src/db/accounts';
 import { BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import type { Stack } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -11,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-test("a seller's own limit holds for its new orders, below the service's and for nobody else", async () => {
+test("a seller's own amount limit applies to its new orders only, and never exceeds the service's limit", async () => {
   const limited = await createSeller(stack.db);
   const create = (amount: number) =>
     stack.api.call('POST', `${BASE}/seller/${limited.id}/order/`, {
@@ -33,9 +32,9 @@ test("a seller's own limit holds for its new orders, below the service's and for
 });
 
 test.each([
-  ['its limit was lowered below it', { maxAmountPence: 49_999 }],
-  ['the default redirect address that it took was removed', { defaultRedirectUrl: null }],
-])('an order is replayed to its Idempotency-Key, though %s since', async (_, change) => {
+  ['its amount now exceeds the limit', { maxAmountPence: 49_999 }],
+  ['the default redirect URL it used was removed', { defaultRedirectUrl: null }],
+])('a repeated Idempotency-Key returns the order even if %s', async (_, change) => {
   const seller = await createSeller(stack.db);
   const reference = randomUUID();
   const create = (key: string, amount = 500) =>
@@ -54,7 +53,7 @@ test.each([
   expectProblem(await create('cart-2'), 422, 'invalid_request');
 });
 
-test('what the account asks is told with all else that is wrong, and of each field one thing', async () => {
+test('errors from account settings are reported with all other errors, one error for each field', async () => {
   const seller = await createSeller(stack.db, null);
   await updateAccount(stack.db, seller.id, { maxAmountPence: 50_000 });
   const errorsOf = async (body: unknown) => {

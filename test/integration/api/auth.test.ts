@@ -2,8 +2,7 @@ import { digestOf } from '../../../src/db/keys';
 import { createSellerKey } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 let ownOrder: string;
@@ -26,7 +25,7 @@ test.each([
   ['1'],
   ['undefined'],
   ['x'.repeat(5000)],
-])('%s is no id of an order: 404', async (id) => {
+])('the order id %s returns 404', async (id) => {
   expectProblem(await stack.api.get(id), 404, 'not_found');
   expectProblem(await stack.api.cancel(id), 404, 'not_found');
 });
@@ -35,13 +34,13 @@ describe('the Authorization header', () => {
   const get = (authorization: string) =>
     stack.api.get(ownOrder, { key: null, headers: { Authorization: authorization } });
 
-  test('may spell Bearer as it likes', async () => {
+  test('accepts Bearer in any case', async () => {
     for (const scheme of ['Bearer', 'bearer', 'BEARER', 'Bearer  ']) {
       expect((await get(`${scheme} ${stack.seller.key}`)).status).toBe(200);
     }
   });
 
-  test('must be a Bearer one, with the key alone', async () => {
+  test('is refused with 401 unless it is Bearer and the key alone', async () => {
     const { key, id } = stack.seller;
     const basic = Buffer.from(`${id}:${key}`).toString('base64');
     for (const header of [
@@ -57,13 +56,13 @@ describe('the Authorization header', () => {
     }
   });
 
-  test('may hold anything without harm', async () => {
+  test('returns 401 for arbitrary text', async () => {
     for (const key of ["' or 1=1 --", '%00', 'x'.repeat(10_000), '\u00e9', '${jndi:ldap://x}']) {
       expectProblem(await get(`Bearer ${key}`), 401, 'unauthorized');
     }
   });
 
-  test('counts, not a key in the address', async () => {
+  test('is the only place for a key: a key in the URL returns 401', async () => {
     const { api, seller } = stack;
     const path = `${BASE}/seller/${seller.id}/connection_check/?key=${seller.key}&access_token=${seller.key}`;
     const answer = await api.call('GET', path, { key: null });
@@ -72,7 +71,7 @@ describe('the Authorization header', () => {
   });
 });
 
-test('several keys of a seller are live at once, and a revoked one stops at the next call', async () => {
+test('a seller can have several live keys, and a revoked key stops working immediately', async () => {
   const { api, db, seller } = stack;
   const second = await createSellerKey(db, seller.id);
   const path = `${BASE}/seller/${seller.id}/connection_check/`;
@@ -85,7 +84,7 @@ test('several keys of a seller are live at once, and a revoked one stops at the 
   expect(await statuses()).toEqual([200, 401]);
 });
 
-test('a seller’s id is known in capitals too', async () => {
+test('a seller id in the path is case-insensitive', async () => {
   const { api, seller } = stack;
   expect((await api.call('GET', `${BASE}/seller/${seller.id.toUpperCase()}/connection_check/`)).status).toBe(200);
 });

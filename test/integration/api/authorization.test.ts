@@ -1,12 +1,9 @@
-import { missingThings, MALFORMED, keysOf, pathOf, thingsOf } from '../../support/accounts';
-import type { Things } from '../../support/accounts';
+import { keysOf, MALFORMED, missingThings, pathOf, type Things, thingsOf } from '../../support/accounts';
 import type { Answer } from '../../support/api';
-import { MATRIX, OPEN, WHOSE, parametersOf } from '../../support/authorization-matrix';
-import type { Whose } from '../../support/authorization-matrix';
+import { MATRIX, OPEN, parametersOf, WHOSE, type Whose } from '../../support/authorization-matrix';
 import { expectProblem } from '../../support/problems';
 import { apiRoutes } from '../../support/routes';
-import type { Stack } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 let things: Record<Whose, Things>;
@@ -31,7 +28,7 @@ function call(route: string, whose: Whose, parameter: string, key: string | null
   });
 }
 
-/** All of an answer but what names the request: if two are the same, a caller cannot tell them apart. */
+/** The response without the parts that identify the request. If two are equal, a caller cannot distinguish them. */
 function seen({ status, headers, body }: Answer, ...besides: string[]): unknown {
   const shown = [...headers].filter(
     ([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit', ...besides].includes(name),
@@ -39,18 +36,18 @@ function seen({ status, headers, body }: Answer, ...besides: string[]): unknown 
   return { status, shown, body: JSON.stringify({ ...body, request_id: '', instance: '' }) };
 }
 
-test('every route has a row, and every row a route', () => {
+test('every route has a row in the matrix, and every row has a route', () => {
   expect(apiRoutes().sort()).toEqual([...Object.keys(MATRIX), ...Object.keys(OPEN)].sort());
 });
 
 describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
   const parameters = parametersOf(route);
 
-  test(`serves a live ${kind} key`, async () => {
+  test(`accepts a live ${kind} key`, async () => {
     expect((await call(route, 'own', '', keys[kind]!)).status).toBe(ok);
   });
 
-  test('answers 401 to every other key, and the same to each, whatever it asks for', async () => {
+  test('returns the same 401 for every other key and every resource', async () => {
     const wrong = Object.keys(keys).filter((name) => name !== kind);
     const answers = await Promise.all(
       wrong.flatMap((name) =>
@@ -61,26 +58,29 @@ describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
     for (const answer of answers) {
       expectProblem(answer, 401, 'unauthorized');
       expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
-      // Which limits were counted says no more than whether there was a key.
+      // The list of limits reveals only whether the request had a key.
       expect(seen(answer, 'ratelimit-policy')).toEqual(seen(answers[0]!, 'ratelimit-policy'));
     }
   });
 
-  test.each(parameters)('answers 404 where its :%s is missing or none, and the same to each', async (parameter) => {
-    const missing = await call(route, 'missing', parameter, keys[kind]!);
-    expectProblem(missing, 404, 'not_found');
-    expect(seen(await call(route, 'malformed', parameter, keys[kind]!))).toEqual(seen(missing));
-    const others = await call(route, "another's", parameter, keys[kind]!);
-    if (kind === 'checkout') {
-      expect(others.status).toBe(ok);
-      return;
-    }
-    expect(seen(others)).toEqual(seen(missing));
-    expect(others.headers.get('Content-Length')).toBe(missing.headers.get('Content-Length'));
-  });
+  test.each(parameters)(
+    'returns the same 404 if its :%s is missing, malformed or of another seller',
+    async (parameter) => {
+      const missing = await call(route, 'missing', parameter, keys[kind]!);
+      expectProblem(missing, 404, 'not_found');
+      expect(seen(await call(route, 'malformed', parameter, keys[kind]!))).toEqual(seen(missing));
+      const others = await call(route, "another's", parameter, keys[kind]!);
+      if (kind === 'checkout') {
+        expect(others.status).toBe(ok);
+        return;
+      }
+      expect(seen(others)).toEqual(seen(missing));
+      expect(others.headers.get('Content-Length')).toBe(missing.headers.get('Content-Length'));
+    },
+  );
 });
 
-test('after all that nothing of another’s was changed', async () => {
+test('none of these calls changed anything of another seller', async () => {
   const { orderId, eventId, sellerId } = things["another's"];
   const { rows: orders } = await stack.db.query('select status, cancelled_at, version from orders where id = $1', [
     orderId,

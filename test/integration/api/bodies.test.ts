@@ -1,9 +1,7 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import type { Answer } from '../../support/api';
-import { BASE } from '../../support/api';
+import { type Answer, BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { startStack } from '../../support/stack';
-import type { Stack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -11,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** A create call whose body is these bytes. */
+/** Sends a create call with exactly this body. */
 async function post(body: Buffer | string | null, headers: Record<string, string> = {}): Promise<Answer> {
   const { api, seller } = stack;
   const response = await fetch(`${api.url}${BASE}/seller/${seller.id}/order/`, {
@@ -27,10 +25,10 @@ const order = (reference: string, rest = '') => `{"data": {"amount": 1, "referen
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** One of each kind of JSONTestSuite's `n_` files. */
+/** One example of each kind of invalid JSON in JSONTestSuite's `n_` files. */
 const NOT_JSON: [string, Buffer | string][] = [
-  ['nothing', ''],
-  ['blanks', ' \n\t'],
+  ['an empty body', ''],
+  ['white space', ' \n\t'],
   ['a truncated object', '{"data": {"amount": 1'],
   ['a truncated string', '{"data": {"reference": "x'],
   ['a truncated literal', 'nul'],
@@ -65,25 +63,25 @@ const NOT_JSON: [string, Buffer | string][] = [
   ['NUL in a string', '{"data": "a\u0000b"}'],
   ['NUL before the value', '\u0000{}'],
   ['an unknown escape', '{"data": "\\x41"}'],
-  ['a form feed as a blank', '\f{}'],
-  ['a no-break space as a blank', '\u00a0{}'],
+  ['a form feed as white space', '\f{}'],
+  ['a no-break space as white space', '\u00a0{}'],
   ['UTF-8 that is cut off', bytes('{"data": {"reference": "', [0xe2, 0x82], '"}}')],
-  ['a byte that UTF-8 has not', bytes('{"data": {"reference": "', [0xff], '"}}')],
+  ['a byte that UTF-8 does not use', bytes('{"data": {"reference": "', [0xff], '"}}')],
   ['an overlong encoding', bytes('{"data": {"reference": "', [0xc0, 0xaf], '"}}')],
   ['an encoded surrogate', bytes('{"data": {"reference": "', [0xed, 0xa0, 0x80], '"}}')],
   ['Latin-1', Buffer.from('{"data": {"reference": "caf\u00e9"}}', 'latin1')],
   ['UTF-16', Buffer.from(`\ufeff${order('utf16')}`, 'utf16le')],
-  ['a byte order mark and nothing', bytes([0xef, 0xbb, 0xbf])],
+  ['a byte order mark alone', bytes([0xef, 0xbb, 0xbf])],
   ['a form', 'amount=1&reference=x'],
   ['XML', '<order/>'],
 ];
 
-test.each(NOT_JSON)('%s is no JSON: 400', async (_, body) => {
+test.each(NOT_JSON)('%s is not JSON and returns 400', async (_, body) => {
   expectProblem(await post(body), 400, 'malformed_json');
 });
 
-/** JSON, but no create request. */
-const NO_REQUEST: [string, string, string[]][] = [
+/** Valid JSON that is not a valid create request. */
+const INVALID_REQUESTS: [string, string, string[]][] = [
   ['a list', '[]', [' invalid_type']],
   ['a string', '"data"', [' invalid_type']],
   ['a number', '1', [' invalid_type']],
@@ -111,7 +109,7 @@ const NO_REQUEST: [string, string, string[]][] = [
   ['meta_data of 20 KiB', order('large', `, "meta_data": {"a": "${'x'.repeat(20_480)}"}`), ['/data/meta_data too_big']],
 ];
 
-test.each(NO_REQUEST)('%s is JSON, but no order: 422', async (_, body, errors) => {
+test.each(INVALID_REQUESTS)('%s is JSON but not an order, and returns 422', async (_, body, errors) => {
   expect(pointers(expectProblem(await post(body), 422, 'invalid_request'))).toEqual(errors);
 });
 
@@ -124,27 +122,27 @@ test.each([
     '/data/meta_data forbidden_key',
   ],
   ['in escapes', order('p', ', "amount": 0, "meta_data": {"\\u005f_proto__": 1}'), '/data/meta_data forbidden_key'],
-])('a key __proto__ is refused by its place, beside all else that is wrong: %s', async (_, body, error) => {
+])('a key __proto__ %s is refused with its pointer, beside all other errors', async (_, body, error) => {
   const problem = expectProblem(await post(body), 422, 'invalid_request');
   expect(pointers(problem)).toEqual(expect.arrayContaining(['/data/amount too_small', error]));
   expect(({} as Record<string, unknown>).amount).toBeUndefined();
 });
 
 test.each([
-  ['blanks around', ` \r\n\t${order('blanks')}\n`],
+  ['surrounding white space', ` \r\n\t${order('blanks')}\n`],
   ['a byte order mark', bytes([0xef, 0xbb, 0xbf], order('mark'))],
-  ['escapes', order('\\u0065scaped \\uD83D\\uDE00')],
+  ['escaped characters', order('\\u0065scaped \\uD83D\\uDE00')],
   ['the word __proto__ as a value', order('__proto__: 1')],
-])('%s: taken', async (_, body) => {
+])('a body with %s is accepted', async (_, body) => {
   expect((await post(body)).status).toBe(201);
 });
 
-test('of a key that comes twice the last one counts', async () => {
+test('the last of two equal keys wins', async () => {
   const { body } = await post('{"data": {"amount": 1, "reference": "twice", "amount": 2}}');
   expect(body.data.amount).toBe(2);
 });
 
-test('a few thousand unknown fields are all reported, in one sentence of reasonable length', async () => {
+test('thousands of unknown fields are all reported, with a detail of reasonable length', async () => {
   const fields = Array.from({ length: 5000 }, (_, index) => `, "f${index}": 1`).join('');
   const problem = expectProblem(await post(order('many', fields)), 422, 'invalid_request');
   expect(problem.errors).toHaveLength(5000);
@@ -164,17 +162,17 @@ describe('the content type', () => {
     'application',
     'json',
     '*/*',
-  ])('%s is refused: 415', async (type) => {
+  ])('%s returns 415', async (type) => {
     expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
   });
 
-  test.each(['utf-16', 'UTF-16LE', 'iso-8859-1', '"utf-7"'])('with the charset %s is refused: 415', async (charset) => {
+  test.each(['utf-16', 'UTF-16LE', 'iso-8859-1', '"utf-7"'])('with charset %s returns 415', async (charset) => {
     const type = `application/json; charset=${charset}`;
     const problem = expectProblem(await post(order('type'), { 'Content-Type': type }), 415, 'unsupported_media_type');
     expect(problem.detail).toMatch(/UTF-8/);
   });
 
-  test('may not be left out', async () => {
+  test('is required', async () => {
     const { api, seller } = stack;
     const url = `${api.url}${BASE}/seller/${seller.id}/order/`;
     const headers = { Authorization: `Bearer ${seller.key}` };
@@ -184,7 +182,7 @@ describe('the content type', () => {
   });
 
   test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-    '%s is taken',
+    '%s is accepted',
     async (type) => {
       expect((await post(order(type.replaceAll('"', '')), { 'Content-Type': type })).status).toBe(201);
     },
@@ -192,17 +190,17 @@ describe('the content type', () => {
 });
 
 describe('the size', () => {
-  test.each([70_000, 10_000_000])('of %d bytes is refused: 413', async (size) => {
+  test.each([70_000, 10_000_000])('of %d bytes returns 413', async (size) => {
     expectProblem(await post(order('x'.repeat(size))), 413, 'payload_too_large');
   });
 
-  test('up to 64 KiB is read', async () => {
+  test('up to 64 KiB is accepted', async () => {
     const body = order('large').padEnd(64 * 1024);
     expect((await post(body)).status).toBe(201);
     expectProblem(await post(`${body} `), 413, 'payload_too_large');
   });
 
-  test('counts after unpacking: a gzip bomb is refused', async () => {
+  test('is limited after decompression: a gzip bomb returns 413', async () => {
     const bomb = gzipSync(order('x'.repeat(20_000_000)));
     expect(bomb.length).toBeLessThan(64 * 1024);
     expectProblem(await post(bomb, { 'Content-Encoding': 'gzip' }), 413, 'payload_too_large');
@@ -210,30 +208,30 @@ describe('the size', () => {
 });
 
 describe('the content encoding', () => {
-  const PACKED = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
+  const COMPRESSED = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
 
-  test.each(Object.entries(PACKED))('may be %s', async (encoding, pack) => {
-    expect((await post(pack(order(encoding)), { 'Content-Encoding': encoding })).status).toBe(201);
+  test.each(Object.entries(COMPRESSED))('may be %s', async (encoding, compress) => {
+    expect((await post(compress(order(encoding)), { 'Content-Encoding': encoding })).status).toBe(201);
   });
 
-  test('that is not what the body has is refused: 400', async () => {
+  test('that does not match the body returns 400', async () => {
     expectProblem(await post(order('x'), { 'Content-Encoding': 'gzip' }), 400, 'bad_request');
   });
 
-  test('that we do not know is refused: 415', async () => {
+  test('that is unknown returns 415, and the detail lists the supported encodings', async () => {
     const answer = await post(order('x'), { 'Content-Encoding': 'zstd' });
     const { detail } = expectProblem(answer, 415, 'unsupported_media_type');
-    for (const encoding of Object.keys(PACKED)) expect(detail).toContain(encoding);
+    for (const encoding of Object.keys(COMPRESSED)) expect(detail).toContain(encoding);
   });
 });
 
-test('nothing of all that was refused is an order', async () => {
+test('no refused request created an order', async () => {
   const refused = ['type', 'x', 'p', 'deep', 'many', 'utf16'];
   const { rows } = await stack.db.query('select reference from orders where reference = any($1)', [refused]);
   expect(rows).toEqual([]);
 });
 
-test('the progress call reads its body by the same rules', async () => {
+test('the progress call applies the same rules to its body', async () => {
   const { api } = stack;
   const { id } = (await api.create()).body.data;
   const call = (body: string, headers = {}) =>

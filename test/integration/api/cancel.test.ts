@@ -2,10 +2,8 @@ import { orderSchema } from '../../../src/contracts/order-schemas';
 import { BASE } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const NOW = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
@@ -21,13 +19,14 @@ afterAll(async () => {
   await receiver.stop();
 });
 
-const hasEnded = (id: string) => until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'it has ended');
+const hasEnded = (id: string) =>
+  until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the workflow has ended');
 
 test.each([
   ['CREATED', []],
   ['PENDING', ['signup_started']],
   ['APPROVED', ['signup_started', 'approved']],
-])('a %s order becomes UNSUCCESSFUL, with the time of the cancel', async (status, events) => {
+])('cancelling a %s order makes it UNSUCCESSFUL and sets cancelled_at', async (status, events) => {
   const id = await openOrder(stack, {}, events);
   const before = await stack.api.get(id);
   expect(before.body.data.status).toBe(status);
@@ -42,7 +41,7 @@ test.each([
   expect((await stack.api.get(id)).body).toEqual(cancelled.body);
 });
 
-test('the seller is who cancelled it', async () => {
+test('the timeline names the seller as the actor of the cancel', async () => {
   const id = await openOrder(stack);
   await stack.api.cancel(id);
   expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
@@ -53,7 +52,7 @@ test('the seller is who cancelled it', async () => {
   });
 });
 
-test('an order that was declined, and whose workflow has ended, keeps its status, gets its cancelled_at, and sends no webhook', async () => {
+test('cancelling a declined order whose workflow has ended sets cancelled_at and sends no webhook', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'declined']);
   await hasEnded(id);
   const cancelled = await stack.api.cancel(id);
@@ -69,7 +68,7 @@ test('an order that was declined, and whose workflow has ended, keeps its status
   expect(rowCount).toBe(2);
 });
 
-test('a repeated cancel changes nothing: the first cancelled_at stays', async () => {
+test('a repeated cancel changes nothing and keeps the first cancelled_at', async () => {
   const id = await openOrder(stack, {}, ['signup_started']);
   const first = await stack.api.cancel(id);
   const second = await stack.api.cancel(id);
@@ -81,7 +80,7 @@ test('a repeated cancel changes nothing: the first cancelled_at stays', async ()
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
 });
 
-test('twenty cancels at once are one', async () => {
+test('twenty concurrent cancels make one change', async () => {
   const id = await openOrder(stack);
   const answers = await Promise.all(Array.from({ length: 20 }, () => stack.api.cancel(id)));
   expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
@@ -89,7 +88,7 @@ test('twenty cancels at once are one', async () => {
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });
 
-test('a SUCCESSFUL order is not cancelled: 409, and nothing is changed', async () => {
+test('cancelling a SUCCESSFUL order returns 409 and changes nothing', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
   for (const path of [`/order/${id}/`, `/seller/${stack.seller.id}/order/${id}/`]) {
     const problem = expectProblem(await stack.api.call('DELETE', BASE + path), 409, 'order_not_cancellable');
@@ -100,7 +99,7 @@ test('a SUCCESSFUL order is not cancelled: 409, and nothing is changed', async (
   expect(data).not.toHaveProperty('cancelled_at');
 });
 
-test('the seller-scoped form does the same, with and without the slash', async () => {
+test('the seller-scoped path cancels too, with and without a trailing slash', async () => {
   const { api, seller } = stack;
   for (const end of ['/', '']) {
     const id = await openOrder(stack);
@@ -110,13 +109,13 @@ test('the seller-scoped form does the same, with and without the slash', async (
   }
 });
 
-test('an order is cancelled at once after it was created, before its workflow is known to run', async () => {
+test('an order can be cancelled immediately after it was created', async () => {
   const { id } = (await stack.api.create()).body.data;
   const cancelled = await stack.api.cancel(id);
   expect(cancelled.body.data).toMatchObject({ id, status: 'UNSUCCESSFUL' });
 });
 
-test('what was sent along is in the answer to a cancel too', async () => {
+test('the response to a cancel includes source and meta_data', async () => {
   const id = await openOrder(stack, { source: 'shop', meta_data: { cart: 1 } });
   expect((await stack.api.cancel(id)).body.data).toMatchObject({ source: 'shop', meta_data: { cart: 1 } });
 });

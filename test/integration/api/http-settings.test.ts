@@ -1,8 +1,7 @@
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
 import { parseRaw, sendRaw } from '../../support/raw-http';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -16,7 +15,7 @@ afterAll(() => stack.stop());
 const body = (bytes: number, reference: string) =>
   JSON.stringify({ data: { amount: 1, reference } }).padEnd(bytes, ' ');
 
-test('a body may be as large as the setting says, and the document tells it', async () => {
+test('MAX_BODY_BYTES limits the body, and the OpenAPI document states it', async () => {
   const { api } = stack;
   expect((await api.create({}, { body: body(100_000, 'large') })).status).toBe(201);
   const { detail } = expectProblem(await api.create({}, { body: body(100_001, 'larger') }), 413, 'payload_too_large');
@@ -25,7 +24,7 @@ test('a body may be as large as the setting says, and the document tells it', as
   expect(document.body.info.description).toContain('at most 100000 bytes');
 });
 
-test('headers may be as large as the setting says', async () => {
+test('MAX_HEADER_BYTES limits the headers', async () => {
   const get = async (bytes: number) =>
     parseRaw(await sendRaw(stack.api.url, `GET /nothing HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(bytes)}\r\n\r\n`));
   expectProblem(await get(30_000), 404, 'not_found');
@@ -33,7 +32,7 @@ test('headers may be as large as the setting says', async () => {
   expect(detail).toContain('32768 bytes');
 });
 
-test('a request may take no longer than the setting says', async () => {
+test('HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS limit the time a request takes to arrive', async () => {
   const hasty = await startStack({ worker: false, env: { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' } });
   const { id, key } = hasty.seller;
   const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 10`;

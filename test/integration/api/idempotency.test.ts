@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { apiOf } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { startStack } from '../../support/stack';
-import type { Stack } from '../../support/stack';
-import { createSeller } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -11,14 +9,14 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** A create call with a key, by the stack's seller. */
+/** A create call with an Idempotency-Key. */
 const create = (key: string, data: Record<string, unknown>, api = stack.api) =>
   api.create(data, { headers: { 'Idempotency-Key': key }, body: { data: { amount: 10, ...data } } });
 const countOf = async (reference: string) =>
   (await stack.db.query('select from orders where reference = $1', [reference])).rowCount;
 
-describe('a call that repeats its key', () => {
-  test('gets the first answer again: status, body, Location, and a header that says so', async () => {
+describe('a call that repeats its Idempotency-Key', () => {
+  test('gets the first response again, with Idempotency-Replayed: true', async () => {
     const key = randomUUID();
     const first = await create(key, { reference: 'replayed', amount: 0.1 + 0.2 });
     const second = await create(key, { reference: 'replayed', amount: 0.1 + 0.2 });
@@ -31,7 +29,7 @@ describe('a call that repeats its key', () => {
     expect(await countOf('replayed')).toBe(1);
   });
 
-  test('may write the same request another way', async () => {
+  test('may format the same request differently', async () => {
     const key = randomUUID();
     const { seller, api } = stack;
     const path = `/api/lending/edge/ecommerce/seller/${seller.id}/order`;
@@ -47,7 +45,7 @@ describe('a call that repeats its key', () => {
     expect(answers[1]!.text).toBe(answers[0]!.text);
   });
 
-  test('may nest its meta_data in another order of keys', async () => {
+  test('may order the keys of meta_data differently', async () => {
     const key = randomUUID();
     const reference = randomUUID();
     const first = await create(key, { reference, meta_data: { a: 1, b: { '10': [], c: [{ d: 1, e: 2 }], '9': '' } } });
@@ -56,17 +54,17 @@ describe('a call that repeats its key', () => {
   });
 
   test.each([
-    ['amount', { amount: 10.01 }],
-    ['reference', { reference: 'another' }],
-    ['payment terms', { allowed_payment_terms: ['PAY_NOW'] }],
-    ['webhook address', { webhook_url: 'https://shop.example/hooks' }],
-    ['redirect address', { redirect_url: 'https://shop.example/other' }],
+    ['the amount', { amount: 10.01 }],
+    ['the reference', { reference: 'another' }],
+    ['the payment terms', { allowed_payment_terms: ['PAY_NOW'] }],
+    ['the webhook URL', { webhook_url: 'https://shop.example/hooks' }],
+    ['the redirect URL', { redirect_url: 'https://shop.example/other' }],
     ['meta_data', { meta_data: { a: [1, 2, {}], b: 2 } }],
-    ['meta_data: the order of a list counts', { meta_data: { a: [2, 1, {}] } }],
-    ['meta_data: a list is no object', { meta_data: { a: { 0: 1, 1: 2, 2: {} } } }],
-    ['meta_data: null is something', { meta_data: { a: [1, 2, null] } }],
+    ['the order of an array in meta_data', { meta_data: { a: [2, 1, {}] } }],
+    ['an array in meta_data to an object', { meta_data: { a: { 0: 1, 1: 2, 2: {} } } }],
+    ['an object in meta_data to null', { meta_data: { a: [1, 2, null] } }],
     ['source', { source: 'another shop' }],
-  ])('is refused where it asks for another %s', async (_, change) => {
+  ])('is refused if it changes %s', async (_, change) => {
     const key = randomUUID();
     const data = { reference: randomUUID(), meta_data: { a: [1, 2, {}] } };
     expect((await create(key, data)).status).toBe(201);
@@ -75,7 +73,7 @@ describe('a call that repeats its key', () => {
     expect(await countOf('another')).toBe(0);
   });
 
-  test('is another call where another seller makes it', async () => {
+  test('is a new call if another seller makes it', async () => {
     const other = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
     const mine = await create('shared', { reference: 'shared' });
     const theirs = await create('shared', { reference: 'shared' }, other);
@@ -85,7 +83,7 @@ describe('a call that repeats its key', () => {
   });
 });
 
-describe('a key', () => {
+describe('an Idempotency-Key', () => {
   test.each([
     'a',
     'x'.repeat(255),
@@ -96,14 +94,14 @@ describe('a key', () => {
     expect((await create(key, { reference: randomUUID() })).status).toBe(201);
   });
 
-  test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('may not be %j: 400', async (key) => {
+  test.each(['', 'x'.repeat(256), 'two words', 'caf\u00e9', 'a, b'])('returns 400 if it is %j', async (key) => {
     expectProblem(await create(key, { reference: 'bad key' }), 400, 'invalid_idempotency_key');
     expect(await countOf('bad key')).toBe(0);
   });
 });
 
-describe('a call that failed', () => {
-  test('for its body does not use up its key', async () => {
+describe('a failed call', () => {
+  test('does not use up its key if its body was invalid', async () => {
     const key = randomUUID();
     const reference = randomUUID();
     expectProblem(await create(key, { reference, amount: -1 }), 422, 'invalid_request');
@@ -111,7 +109,7 @@ describe('a call that failed', () => {
     expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
   });
 
-  test('for its reference does not use up its key', async () => {
+  test('does not use up its key if its reference was in use', async () => {
     const key = randomUUID();
     const taken = randomUUID();
     await stack.api.create({ reference: taken });
@@ -121,10 +119,10 @@ describe('a call that failed', () => {
   });
 });
 
-describe('at once', () => {
+describe('of fifty concurrent calls', () => {
   const fifty = Array.from({ length: 50 }, (_, index) => index);
 
-  test('fifty calls with one key make one order and get one answer', async () => {
+  test('all with one key and one body get the same order', async () => {
     const answers = await Promise.all(fifty.map(() => create('fifty', { reference: 'fifty' })));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(answers[0]!.status).toBe(201);
@@ -132,7 +130,7 @@ describe('at once', () => {
     expect(await countOf('fifty')).toBe(1);
   });
 
-  test('fifty calls with one key and fifty bodies make one order; the others are told of the reuse', async () => {
+  test('with one key and different bodies, one creates an order and the others get idempotency_key_reused', async () => {
     const answers = await Promise.all(fifty.map((index) => create('bodies', { reference: `bodies ${index}` })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
     for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 422, 'idempotency_key_reused');
@@ -140,7 +138,7 @@ describe('at once', () => {
     expect(rowCount).toBe(1);
   });
 
-  test('fifty calls with one reference make one order; the others are told which', async () => {
+  test('with one reference, one creates an order and the others get its id', async () => {
     const answers = await Promise.all(fifty.map(() => stack.api.create({ reference: 'one of fifty' })));
     const [created, ...more] = answers.filter(({ status }) => status === 201);
     expect(more).toEqual([]);
@@ -153,7 +151,7 @@ describe('at once', () => {
   });
 });
 
-test('a call that waits too long for the first one is told so, makes nothing, and may be repeated', async () => {
+test('a call that waits too long for the first call returns 409, changes nothing and can be repeated', async () => {
   const { db, seller, api } = stack;
   const { id } = (await api.create()).body.data;
   const first = await db.connect();
@@ -174,7 +172,7 @@ test('a call that waits too long for the first one is told so, makes nothing, an
   expect((await create('slow', { reference: 'slow' })).status).toBe(201);
 });
 
-test('a call that waits for a first one which fails makes the order itself', async () => {
+test('a call creates the order itself if the first call that it waits for fails', async () => {
   const { db, seller, api } = stack;
   const { id } = (await api.create()).body.data;
   const first = await db.connect();
@@ -192,7 +190,7 @@ test('a call that waits for a first one which fails makes the order itself', asy
   expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
 });
 
-test('a call that waits too long for another order with its reference is not told that its key is in use', async () => {
+test('a call that waits too long for another order with its reference returns 503', async () => {
   const { db, api } = stack;
   const { id } = (await api.create()).body.data;
   const other = await db.connect();

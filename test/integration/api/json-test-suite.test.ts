@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import type { Answer } from '../../support/api';
-import { BASE } from '../../support/api';
+import { type Answer, BASE } from '../../support/api';
 import { inBatches } from '../../support/in-batches';
-import type { JsonCase } from '../../support/json-test-suite';
-import { jsonTestSuite } from '../../support/json-test-suite';
+import { type JsonCase, jsonTestSuite } from '../../support/json-test-suite';
 import { expectProblem } from '../../support/problems';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 jest.setTimeout(60_000);
 
-/** What the bodies of all calls may hold. */
+/** Maximum size of a body. */
 const LIMIT = 64 * 1024;
-/** No answer may take longer; far above what any takes. */
+/** Time limit for one call, far above the usual time. */
 const HANG_MS = 10_000;
 
 const SUITE = jsonTestSuite();
@@ -49,7 +46,7 @@ async function send(call: string, body: Buffer | string): Promise<Answer> {
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 }
 
-test('the suite is whole', () => {
+test('the suite is complete', () => {
   expect(['y_', 'n_', 'i_'].map((prefix) => kind(prefix).length)).toEqual([95, 188, 35]);
 });
 
@@ -60,8 +57,8 @@ describe.each(Object.keys(CALLS))('to %s', (call) => {
       return `${name}: ${expectProblem(answer, answer.status, answer.body.code as string).code}`;
     });
 
-  test('what is not JSON is told so: 400', async () => {
-    // No body at all is one that this call may have.
+  test('a body that is not JSON returns 400', async () => {
+    // This call accepts an empty body.
     const optional = (name: string) => call.endsWith('rotate') && name === 'n_structure_no_data';
     const cases = kind('n_').filter(({ name }) => !optional(name));
     expect(await codes(cases)).toEqual(
@@ -69,12 +66,12 @@ describe.each(Object.keys(CALLS))('to %s', (call) => {
     );
   });
 
-  test('what is JSON, but no request, is told so: 422', async () => {
+  test('JSON that is not a valid request returns 422', async () => {
     const cases = kind('y_');
     expect(await codes(cases)).toEqual(cases.map(({ name }) => `${name}: invalid_request`));
   });
 
-  test('what may be either is one or the other', async () => {
+  test('a body that parsers may accept or reject returns 400 or 422', async () => {
     for (const answer of await codes(kind('i_'))) expect(answer).toMatch(/: (malformed_json|invalid_request)$/);
   });
 });
@@ -86,7 +83,7 @@ describe('within meta_data', () => {
       bytes,
       Buffer.from('}}}'),
     ]);
-  /** The value that came back, as JSON, or the code of the refusal. */
+  /** The returned value as JSON, or the error code. */
   const roundTrips = (cases: JsonCase[]) =>
     inBatches(cases, 20, async (one) => {
       const answer = await send('create', wrap(one, randomUUID()));
@@ -97,14 +94,14 @@ describe('within meta_data', () => {
       return [one.name, JSON.stringify(body.data.meta_data.value)];
     });
 
-  /** What no Postgres holds, or no number of JavaScript. */
+  /** Values that Postgres cannot store. */
   const REFUSED: Record<string, string> = {
     y_object_escaped_null_in_key: 'invalid_characters',
     y_string_null_escape: 'invalid_characters',
   };
-  /** What a parser may take. */
+  /** Results for the `i_` files, which a parser may accept or reject. */
   const UNDEFINED_BEHAVIOUR: [RegExp, string][] = [
-    // As near as a number of JavaScript comes to it.
+    // The nearest JavaScript number.
     [/^i_number_(double_huge_neg_exp|real_underflow)$/, '[0]'],
     [/^i_number_too_big_neg_int$/, '[-1.2312312312312312e+29]'],
     [/^i_number_very_big_negative_int$/, '[-2.374623746732769e+47]'],
@@ -114,21 +111,21 @@ describe('within meta_data', () => {
     [/^i_/, 'malformed_json'],
   ];
 
-  test('what is JSON comes back as the value that it was', async () => {
+  test('a valid JSON value is returned unchanged', async () => {
     const cases = kind('y_');
     expect(await roundTrips(cases)).toEqual(
       cases.map(({ name, bytes }) => [name, REFUSED[name] ?? JSON.stringify(JSON.parse(bytes.toString()))]),
     );
   });
 
-  test('what is not JSON is refused', async () => {
+  test('invalid JSON is refused', async () => {
     const cases = kind('n_');
     expect(await roundTrips(cases)).toEqual(
       cases.map(({ name, bytes }) => [name, bytes.length > LIMIT ? 'payload_too_large' : 'malformed_json']),
     );
   });
 
-  test('of the rest nothing comes back as another value', async () => {
+  test('a value that parsers may accept or reject is never returned as another value', async () => {
     const cases = kind('i_');
     const expected = ({ name }: JsonCase) => UNDEFINED_BEHAVIOUR.find(([pattern]) => pattern.test(name))![1];
     expect(await roundTrips(cases)).toEqual(cases.map((one) => [one.name, expected(one)]));

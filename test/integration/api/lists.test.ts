@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import type { Stack, TestSeller } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { createSeller, type Stack, startStack, type TestSeller } from '../../support/stack';
 
 let stack: Stack;
 let seller: TestSeller;
@@ -32,7 +31,7 @@ async function createMany(count: number): Promise<string[]> {
   return ids;
 }
 
-test('orders are listed as retrieve gives them, and when they were created, the newest first', async () => {
+test('the list shows orders as GET does, with created_at, newest first', async () => {
   const [newest, oldest] = await createMany(2);
   const { status, body } = await list();
   expect([status, body.next_cursor]).toEqual([200, null]);
@@ -46,7 +45,7 @@ test('orders are listed as retrieve gives them, and when they were created, the 
   expect((await list({}, await createSeller(stack.db))).body).toEqual({ data: [], next_cursor: null });
 });
 
-test('a reader who goes from page to page sees each order once, whatever is created and changed meanwhile', async () => {
+test('a reader who follows the cursors sees each order once, even if orders are created and changed meanwhile', async () => {
   const ids = await createMany(5);
   const seen: string[] = [];
   for (let cursor: string | null = ''; cursor !== null;) {
@@ -59,7 +58,7 @@ test('a reader who goes from page to page sees each order once, whatever is crea
   expect(seen).toEqual(ids);
 });
 
-test('orders created in the same moment are all listed', async () => {
+test('orders with the same created_at are all listed', async () => {
   const ids = await createMany(5);
   await stack.db.query(`update orders set created_at = '2026-01-01' where seller_id = $1`, [seller.id]);
   const first = (await list({ limit: '3' })).body;
@@ -68,7 +67,7 @@ test('orders created in the same moment are all listed', async () => {
   expect(second.next_cursor).toBeNull();
 });
 
-test('status, reference and the time of creation each narrow the list', async () => {
+test('status, reference, created_from and created_before filter the list', async () => {
   const reference = 'INV 1/ü';
   const given = await create(reference);
   await stack.api.cancel(given, { key: seller.key });
@@ -90,13 +89,13 @@ test('status, reference and the time of creation each narrow the list', async ()
 });
 
 test.each(['0001-01-01', '9999-12-31T23:59:59.999999Z', '2026-02-01T00:00:00%2B23:59', '2026-02-01T00:00:00-23:59'])(
-  'a moment may be any that a calendar has: %s',
+  'created_from accepts %s',
   async (time) => {
     expect((await list(`created_from=${time}`)).status).toBe(200);
   },
 );
 
-test('a cursor that leads nowhere is refused: a reader would take an empty page for the end', async () => {
+test('an unknown cursor is refused, because an empty page would look like the end', async () => {
   await create();
   const refusal = async (cursor: string) => {
     const { detail, errors } = expectProblem(await list({ cursor }), 422, 'invalid_request');
@@ -110,7 +109,7 @@ test('a cursor that leads nowhere is refused: a reader would take an empty page 
   expect(await refusal(await openOrder(stack))).toEqual(unknown);
 });
 
-test('behind a cursor there may be nothing any more: that is the end', async () => {
+test('a page after a cursor can be empty if no further order matches the filter', async () => {
   const [second, first] = await createMany(2);
   await stack.api.cancel(first!, { key: seller.key });
   expect((await list({ cursor: second!, status: 'CREATED' })).body).toEqual({ data: [], next_cursor: null });
@@ -131,7 +130,7 @@ test.each([
   ['limit=101', 'limit'],
   ['cursor=2', 'cursor'],
   ['page=2', 'page'],
-])('?%s is refused by its name', async (query, parameter) => {
+])('?%s is refused, and the error names the parameter', async (query, parameter) => {
   const problem = expectProblem(await list(query), 422, 'invalid_request');
   expect(problem.errors).toEqual([expect.objectContaining({ parameter })]);
 });
@@ -140,19 +139,19 @@ test.each([
   ['created_from=0000-01-01', 'invalid_value'],
   ['created_from=9999-12-31T23:59:59-01:00', 'invalid_value'],
   ['created_from=yesterday', 'invalid_format'],
-])('?%s is refused by a code that is documented: %s', async (query, code) => {
+])('?%s is refused with the code %s', async (query, code) => {
   expect((await list(query)).body.errors).toMatchObject([{ code, parameter: 'created_from' }]);
 });
 
 test.each(['limit=1&limit=2', 'status=CREATED&status=PENDING', 'created_from=2026-01-01&created_from=2026-01-02'])(
-  '?%s is told to be given once',
+  '?%s is refused, because a parameter must be given once',
   async (query) => {
     const problem = expectProblem(await list(query), 422, 'invalid_request');
     expect(problem.detail).toBe(`?${query.split('=')[0]} must be given once.`);
   },
 );
 
-test('another seller and one that does not exist are the same', async () => {
+test('another seller and a missing seller return the same 404', async () => {
   const theirs = await createSeller(stack.db);
   const other = expectProblem(await list({}, { ...seller, id: theirs.id }), 404, 'not_found');
   const missing = expectProblem(await list({}, { ...seller, id: randomUUID() }), 404, 'not_found');

@@ -3,16 +3,13 @@ import { loadConfig } from '../../../src/config';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
-import type { Answer, Api } from '../../support/api';
-import { BASE, apiOf, order } from '../../support/api';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type Answer, type Api, apiOf, BASE, order } from '../../support/api';
+import { createDatabase, type TestDatabase } from '../../support/database';
 import { inBatches } from '../../support/in-batches';
 import { NAUGHTY, plainTexts } from '../../support/naughty-strings';
 import { expectProblem } from '../../support/problems';
 import { sendRaw } from '../../support/raw-http';
-import type { TestSeller } from '../../support/stack';
-import { QUICK, createSeller, log } from '../../support/stack';
+import { createSeller, log, QUICK, type TestSeller } from '../../support/stack';
 
 jest.setTimeout(120_000);
 
@@ -22,7 +19,7 @@ let database: TestDatabase;
 let server: Awaited<ReturnType<typeof startServer>>;
 let seller: TestSeller;
 let api: Api;
-/** As in production, and without Temporal: what goes through the workflow is tried in test/e2e. */
+/** Production settings, without Temporal. test/e2e covers the calls that need the workflow. */
 beforeAll(async () => {
   database = await createDatabase();
   const config = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
@@ -40,16 +37,16 @@ afterAll(async () => {
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 const encode = (text: string): string => encodeURIComponent(wellFormed(text));
 
-/** The fields that a 422 names; every one of them must be among `fields`. */
+/** The fields that a 422 names. Each must be one of `fields`. */
 function refusedFields(answer: Answer, fields: string[]): string[] {
   const { errors } = expectProblem(answer, 422, 'invalid_request');
-  // A key `__proto__` is refused wherever it stands.
+  // The error of a key `__proto__` can lack a pointer.
   const named = errors.map(({ pointer }) => (pointer === undefined ? 'meta_data' : pointer.split('/')[2]!));
   expect(fields).toEqual(expect.arrayContaining(named));
   return [...new Set(named)];
 }
 
-/** Creates an order of those of the fields that are not refused by name. */
+/** Creates an order with those fields that the API does not refuse. */
 async function createOf(fields: Record<string, unknown>): Promise<{ kept: string[]; shown: any; id: string }> {
   const first = await api.create(fields);
   const refused = first.status === 201 ? [] : refusedFields(first, Object.keys(fields));
@@ -63,12 +60,12 @@ async function createOf(fields: Record<string, unknown>): Promise<{ kept: string
   return { kept, shown, id };
 }
 
-test('most naughty strings are plain texts, the others are not', () => {
+test('most naughty strings are plain texts', () => {
   expect(plainTexts(255).length).toBeGreaterThan(400);
   expect(plainTexts(255).length).toBeLessThan(NAUGHTY.length - 20);
 });
 
-test('as the text of a field they are refused by name, or come back as they were', async () => {
+test('a naughty string in a text field is returned unchanged or refused by field', async () => {
   const kept = new Map<string, string[]>();
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
     const fields = { reference: text, source: text, meta_data: { [text]: { nested: [text] } } };
@@ -90,9 +87,9 @@ test('as the text of a field they are refused by name, or come back as they were
 });
 
 test.each([
-  ['whole', (text: string) => text],
-  ['part', (text: string) => `https://shop.example/${text}?a=${text}#${text}`],
-])('as the %s of an address they are refused by name, or lead to the same address', async (_, urlOf) => {
+  ['a whole URL', (text: string) => text],
+  ['a part of a URL', (text: string) => `https://shop.example/${text}?a=${text}#${text}`],
+])('a naughty string as %s keeps its meaning or is refused by field', async (_, urlOf) => {
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
     const url = urlOf(text);
     const { kept, shown, id } = await createOf({ redirect_url: url, webhook_url: url });
@@ -105,7 +102,7 @@ test.each([
   });
 });
 
-test('where no such text may be, they are refused by name', async () => {
+test('a naughty string in a field that is not free text is refused by field', async () => {
   const { id } = (await api.create()).body.data;
   const own = `${BASE}/seller/${seller.id}`;
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
@@ -120,17 +117,17 @@ test('where no such text may be, they are refused by name', async () => {
   });
 });
 
-test('as the reason of a report they are taken, or refused by name', async () => {
+test('a naughty string as the reason of a progress event is accepted or refused by field', async () => {
   const { id } = (await api.create()).body.data;
   const plain = plainTexts(500);
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
-    // An event that nobody may report, so that Temporal is not asked.
+    // A checkout cannot report this event, so the call does not reach Temporal.
     const answer = await api.progress(id, 'created', text);
     expect(refusedFields(answer, ['event', 'reason'])).toEqual(plain.includes(text) ? ['event'] : ['event', 'reason']);
   });
 });
 
-test('as search parameters and their names they are refused by name', async () => {
+test('a naughty string as a search parameter or its name is refused by parameter', async () => {
   const { id } = (await api.create()).body.data;
   const lists = [`/seller/${seller.id}/webhook_event/`, `/order/${id}/timeline/`];
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
@@ -145,9 +142,9 @@ test('as search parameters and their names they are refused by name', async () =
   });
 });
 
-test('as a part of the path they lead to nothing', async () => {
+test('a naughty string in the path returns 404', async () => {
   const paths = ['/order/?/', '/seller/?/connection_check/'];
-  // A client takes these for steps in the path.
+  // HTTP clients resolve these as relative path segments.
   const texts = NAUGHTY.filter((text) => !['', '.', '..'].includes(text));
   await inBatches(texts, AT_ONCE, async (text) => {
     for (const path of paths) {
@@ -156,8 +153,8 @@ test('as a part of the path they lead to nothing', async () => {
   });
 });
 
-describe('as the bytes', () => {
-  /** The status line and the headers of the answer to a create call. */
+describe('naughty strings as raw header bytes', () => {
+  /** The status and the head of the response to a create call. */
   async function createWith(headers: Record<string, string>): Promise<{ status: number; head: string }> {
     const body = JSON.stringify({ data: order() });
     const given = {
@@ -182,7 +179,7 @@ describe('as the bytes', () => {
     ],
     [['Authorization'], [400, 401]],
     [['Content-Type'], [400, 415]],
-  ])('of %s they do no harm', async (names, statuses) => {
+  ])('in %s return an expected status and inject no header', async (names, statuses) => {
     const seen = new Set<number>();
     await inBatches(NAUGHTY, AT_ONCE, async (text) => {
       const { status, head } = await createWith(Object.fromEntries(names.map((name) => [name, text])));
@@ -195,6 +192,6 @@ describe('as the bytes', () => {
   });
 });
 
-test('after all that the service goes on', async () => {
+test('the service still creates orders after all these calls', async () => {
   expect((await api.create({ reference: randomUUID() })).status).toBe(201);
 });

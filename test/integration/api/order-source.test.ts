@@ -1,6 +1,5 @@
 import { openOrder } from '../../support/orders';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const BUDGET_MS = 300;
@@ -14,7 +13,7 @@ describe('with a worker', () => {
 
   const sourceOf = async (id: string) => (await stack.api.get(id)).headers.get('Order-Source');
 
-  test('an open order that was started is answered by its workflow', async () => {
+  test('the workflow answers for an open order that was started', async () => {
     const id = await openOrder(stack);
     await until(async () => (await sourceOf(id)) === 'workflow', 'the workflow answers');
     await stack.api.progress(id, 'signup_started');
@@ -22,14 +21,14 @@ describe('with a worker', () => {
     expect([read.headers.get('Order-Source'), read.body.data.status]).toEqual(['workflow', 'PENDING']);
   });
 
-  test('a closed one is answered from the row', async () => {
+  test('the row answers for a closed order', async () => {
     const successful = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
     const cancelled = await openOrder(stack);
     await stack.api.cancel(cancelled);
     expect([await sourceOf(successful), await sourceOf(cancelled)]).toEqual(['snapshot', 'snapshot']);
   });
 
-  test('both say the same', async () => {
+  test('workflow and row give the same body', async () => {
     const id = await openOrder(stack, { meta_data: { a: 1 } }, ['signup_started']);
     await until(async () => (await sourceOf(id)) === 'workflow', 'the workflow answers');
     const shown = await stack.api.get(id);
@@ -46,14 +45,14 @@ describe('without a worker', () => {
   let id: string;
   beforeAll(async () => {
     stack = await startStack({ worker: false, env: { QUERY_BUDGET_MS: String(BUDGET_MS) } });
-    // The first worker makes the search attributes, without which nothing is started.
+    // Workflows need the search attributes, which the first worker creates.
     await stack.startWorker();
     await stack.stopWorker();
     id = await openOrder(stack);
     await until(async () => {
       const { rows } = await stack.db.query('select started from orders where id = $1', [id]);
       return rows[0].started as boolean;
-    }, 'the row knows of the start');
+    }, 'the row records the start');
   });
   afterAll(async () => {
     await stack.stopWorker();
@@ -66,30 +65,30 @@ describe('without a worker', () => {
     return { status, source: headers.get('Order-Source'), ms: performance.now() - start };
   }
 
-  test('an open order is answered from the row once the budget is used up', async () => {
+  test('the row answers for an open order after the query budget', async () => {
     const { status, source, ms } = await timedGet();
     expect([status, source]).toEqual([200, 'snapshot']);
     expect(ms).toBeGreaterThan(BUDGET_MS * 0.9);
     expect(ms).toBeLessThan(BUDGET_MS + 500);
   });
 
-  test('readers stop waiting while the answers keep missing', async () => {
+  test('reads stop waiting for the workflow after repeated timeouts', async () => {
     for (let count = 0; count < 5; count++) await timedGet();
     const answers = [];
     for (let count = 0; count < 20; count++) answers.push(await timedGet());
     expect(new Set(answers.map(({ status, source }) => `${status} ${source}`))).toEqual(new Set(['200 snapshot']));
-    // One may be the reader that finds out whether the answers are back.
+    // One read at a time may probe whether the workflow answers again.
     const waited = answers.filter(({ ms }) => ms > BUDGET_MS * 0.9);
     expect(waited.length).toBeLessThanOrEqual(2);
   });
 
-  test('many readers at once all get an answer within the budget', async () => {
+  test('many concurrent reads all return within the budget', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, timedGet));
     expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
     expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + 3000);
   });
 
-  test('once a worker is there, the workflow answers again', async () => {
+  test('the workflow answers again once a worker runs', async () => {
     await stack.startWorker();
     await until(async () => (await timedGet()).source === 'workflow', 'the workflow answers', 10_000);
   });

@@ -2,9 +2,7 @@ import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-sc
 import { insertSeller, createSellerKey } from '../../../src/db/sellers';
 import { BASE, apiOf } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { startStack } from '../../support/stack';
-import type { Stack } from '../../support/stack';
-import { createSeller } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -14,14 +12,14 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-/** The calls of another seller of the same service. */
+/** An API client of another seller. */
 async function anotherSeller(defaultRedirectUrl: string | null) {
   const seller = await createSeller(stack.db, defaultRedirectUrl);
   return apiOf(stack.api.url, seller, stack.api.checkoutKey);
 }
 
 describe('create', () => {
-  test('answers 201 with the fields of the specification, and no others', async () => {
+  test('returns 201 with exactly the fields of the specification', async () => {
     const { status, body } = await stack.api.create({ amount: 1234.5, reference: 'order 17' });
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -37,7 +35,7 @@ describe('create', () => {
     expect(createdOrderSchema.strict().safeParse(body.data).error).toBeUndefined();
   });
 
-  test('is JSON, and names in Location where the order is found', async () => {
+  test('returns JSON and a Location that leads to the order', async () => {
     const { headers, body } = await stack.api.create();
     expect(headers.get('Content-Type')).toMatch(/^application\/json\b/);
     expect(headers.get('Location')).toBe(`${BASE}/order/${body.data.id}/`);
@@ -45,13 +43,13 @@ describe('create', () => {
     expect(read.body.data.id).toBe(body.data.id);
   });
 
-  test('takes the payment terms that are given', async () => {
+  test('accepts a choice of payment terms', async () => {
     const { body } = await stack.api.create({ allowed_payment_terms: ['PAY_LATER'] });
     expect(body.data.allowed_payment_terms).toEqual(['PAY_LATER']);
     expect((await stack.api.get(body.data.id)).body.data.allowed_payment_terms).toEqual(['PAY_LATER']);
   });
 
-  test('takes null for what is optional as left out', async () => {
+  test('treats null in an optional field as omitted', async () => {
     const nulls = { allowed_payment_terms: null, webhook_url: null, redirect_url: null, source: null, meta_data: null };
     const { status, body } = await stack.api.create(nulls);
     expect(status).toBe(201);
@@ -63,7 +61,7 @@ describe('create', () => {
 });
 
 describe('retrieve', () => {
-  test('answers 200 with the fields of the specification, and order_url', async () => {
+  test('returns 200 with the fields of the specification and order_url', async () => {
     const created = await stack.api.create({ amount: 99.99, reference: 'order 18' });
     const { id, order_url } = created.body.data;
     const { status, headers, body } = await stack.api.get(id);
@@ -87,7 +85,7 @@ describe('retrieve', () => {
     expect(orderSchema.strict().safeParse(body.data).error).toBeUndefined();
   });
 
-  test('is served with and without the trailing slash, and in the seller-scoped form', async () => {
+  test('works with and without a trailing slash and on the seller-scoped path', async () => {
     const { api, seller } = stack;
     const { id } = (await api.create()).body.data;
     const paths = [
@@ -101,14 +99,14 @@ describe('retrieve', () => {
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
   });
 
-  test('knows an id in capitals', async () => {
+  test('accepts an id in capitals', async () => {
     const { id } = (await stack.api.create()).body.data;
     const { status, body } = await stack.api.get(id.toUpperCase());
     expect(status).toBe(200);
     expect(body.data.id).toBe(id);
   });
 
-  test('shows the pricing that the seller’s account had when the order was created', async () => {
+  test('returns the seller name and pricing from the time of creation', async () => {
     const { db, api } = stack;
     const seller = { id: crypto.randomUUID(), name: 'Promoting Shop', defaultRedirectUrl: 'https://shop.example/' };
     const promotions = [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-01-31' }];
@@ -130,7 +128,7 @@ describe('retrieve', () => {
 });
 
 describe('create without the trailing slash', () => {
-  test('is the same call', async () => {
+  test('creates an order', async () => {
     const { api, seller } = stack;
     const body = { data: { amount: 1, reference: 'no slash' } };
     const { status } = await api.call('POST', `${BASE}/seller/${seller.id}/order`, { body });
@@ -138,15 +136,15 @@ describe('create without the trailing slash', () => {
   });
 });
 
-describe('the redirect address', () => {
-  test('of the order goes before the account’s, and carries the order’s id', async () => {
+describe('redirect_url', () => {
+  test('overrides the account’s default and gets the order’s id as a parameter', async () => {
     const redirect_url = 'https://other.example/thanks?cart=a%20b+c#top';
     const { id } = (await stack.api.create({ redirect_url })).body.data;
     const { data } = (await stack.api.get(id)).body;
     expect(data.redirect_url).toBe(`https://other.example/thanks?cart=a%20b+c&orderId=${id}#top`);
   });
 
-  test('is refused together with all else that is wrong, where the account has no default either', async () => {
+  test('is required if the account has no default, and is reported with all other errors', async () => {
     const api = await anotherSeller(null);
     expect(pointers(expectProblem(await api.create(), 422, 'invalid_request'))).toEqual([
       '/data/redirect_url required',
@@ -160,20 +158,20 @@ describe('the redirect address', () => {
     ]);
   });
 
-  test('of the order is enough where the account has none', async () => {
+  test('is sufficient if the account has no default', async () => {
     const api = await anotherSeller(null);
     expect((await api.create({ redirect_url: 'https://shop.example/' })).status).toBe(201);
   });
 });
 
-describe('what plugins send along', () => {
+describe('source and meta_data', () => {
   test.each([
     '{"cart":{"id":7,"items":[1,2.5,null,true]},"note":"a\\nb"}',
     '{"10":"keys","9":"in","b":"their","a":"order"}',
     '{"constructor":{"prototype":1},"toString":"x"}',
     '{"big":9007199254740991,"tiny":1e-7}',
     '{}',
-  ])('comes back as it was: %s', async (text) => {
+  ])('are returned unchanged: %s', async (text) => {
     const { api, seller } = stack;
     const body = `{"data": {"amount": 1, "reference": "${crypto.randomUUID()}", "source": "shop 1.0", "meta_data": ${text}}}`;
     const created = await api.call('POST', `${BASE}/seller/${seller.id}/order/`, { body });
@@ -185,7 +183,7 @@ describe('what plugins send along', () => {
   });
 
   test.each(['注文 👩‍👩‍👧‍👦', "Robert'); drop table orders;--", '${7*7} {{7*7}} %s %00', '<img src=x onerror=alert(1)>'])(
-    'and references come back as they were: %s',
+    'and references are returned unchanged: %s',
     async (reference) => {
       const created = await stack.api.create({ reference, source: reference, meta_data: { [reference]: reference } });
       expect(created.body.data.reference).toBe(reference);
@@ -205,7 +203,7 @@ describe('amounts on the wire', () => {
     ['4.35', '4.35'],
     ['9999999.99', '9999999.99'],
     ['10000000.00', '10000000'],
-  ])('%s comes back as %s, in create, retrieve and Postgres', async (sent, shown) => {
+  ])('%s is %s in the responses and in Postgres', async (sent, shown) => {
     const { api, seller, db } = stack;
     const body = `{"data": {"amount": ${sent}, "reference": "${crypto.randomUUID()}"}}`;
     const created = await api.call('POST', `${BASE}/seller/${seller.id}/order/`, { body });
@@ -224,7 +222,7 @@ describe('amounts on the wire', () => {
   });
 });
 
-test('connection_check tells a plugin that key and seller match', async () => {
+test('connection_check returns 200 if key and seller match', async () => {
   const { api, seller } = stack;
   for (const path of [`/seller/${seller.id}/connection_check/`, `/seller/${seller.id}/connection_check`]) {
     const { status, body } = await api.call('GET', BASE + path);

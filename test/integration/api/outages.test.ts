@@ -9,15 +9,11 @@ import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
 import { startServer } from '../../../src/server';
-import type { Answer } from '../../support/api';
-import { BASE, apiOf } from '../../support/api';
+import { type Answer, apiOf, BASE } from '../../support/api';
 import { go } from '../db/new-orders';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { createDatabase, type TestDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import type { TestSeller } from '../../support/stack';
-import { startStack } from '../../support/stack';
-import { QUICK, createSeller, log } from '../../support/stack';
+import { createSeller, log, QUICK, startStack, type TestSeller } from '../../support/stack';
 
 const NOTHING_DONE = /Nothing was changed/;
 const UNKNOWN = /outcome is unknown/;
@@ -31,7 +27,7 @@ function expectUnavailable(answer: Answer, detail: RegExp): ProblemBody {
   return problem;
 }
 
-/** An API on its own, told where its two dependencies are. */
+/** Starts an API with the given addresses of Postgres and Temporal. */
 async function startApi(databaseUrl: string, temporalAddress: string, updateTimeoutMs = 500) {
   const env = { DATABASE_URL: databaseUrl, UPDATE_TIMEOUT_MS: String(updateTimeoutMs), START_TIMEOUT_MS: '500' };
   const config = loadConfig({ ...QUICK, ...env });
@@ -50,7 +46,7 @@ describe('without Postgres', () => {
   });
   afterAll(() => server.stop());
 
-  test('every call is answered 503, says that nothing was done, and tells nothing of the database', async () => {
+  test('every call returns 503, states that nothing changed and reveals nothing about the database', async () => {
     const id = randomUUID();
     const calls = [api.create(), api.get(id), api.cancel(id), api.progress(id, 'approved')];
     for (const answer of await Promise.all(calls)) {
@@ -61,20 +57,20 @@ describe('without Postgres', () => {
     }
   });
 
-  test('the API is live, and not ready', async () => {
+  test('the API is live but not ready', async () => {
     expect((await api.call('GET', '/health/live', { key: null })).status).toBe(200);
     const ready = await api.call('GET', '/health/ready', { key: null });
     expect([ready.status, ready.body]).toEqual([503, { status: 'unavailable', database: 'unavailable' }]);
   });
 
-  test('what needs no database is answered as ever', async () => {
+  test('calls that need no database work as usual', async () => {
     expectProblem(await api.call('GET', '/nothing'), 404, 'not_found');
     expectProblem(await api.create({}, { key: null }), 401, 'unauthorized');
   });
 });
 
-describe('Postgres that goes away and comes back', () => {
-  test('is 503 while it is gone, and all goes on by itself once it is back', async () => {
+describe('a Postgres outage', () => {
+  test('returns 503 while it lasts, and the API recovers by itself', async () => {
     const stack = await startStack({ worker: false });
     const name = new URL(stack.databaseUrl).pathname.slice(1);
     const admin = new pg.Client({ connectionString: stack.databaseUrl.replace(/\/[^/]*$/, '/postgres') });
@@ -100,7 +96,7 @@ describe('Postgres that goes away and comes back', () => {
     }
   });
 
-  test('under a create that is under way leaves its outcome open; the repeat with its key settles it', async () => {
+  test('during a create call leaves the outcome unknown, and a repeat with the same Idempotency-Key succeeds', async () => {
     const stack = await startStack({ worker: false });
     const { db, api, seller } = stack;
     const { id } = (await api.create()).body.data;
@@ -138,7 +134,7 @@ describe('without Temporal', () => {
     await database.drop();
   });
 
-  /** An order whose row went through these events. */
+  /** Creates an order and saves these events to its row. */
   async function orderAfter(...events: OrderEvent[]): Promise<string> {
     const { id } = (await api.create()).body.data;
     const history = go((await findOrder(database.db, id))!, ...events);
@@ -146,7 +142,7 @@ describe('without Temporal', () => {
     return id;
   }
 
-  test('orders are created and read, and the API is ready', async () => {
+  test('orders can be created and read, and the API is ready', async () => {
     const created = await api.create();
     expect(created.status).toBe(201);
     const read = await api.get(created.body.data.id);
@@ -154,19 +150,19 @@ describe('without Temporal', () => {
     expect((await api.call('GET', '/health/ready')).status).toBe(200);
   });
 
-  test('a change is answered 503 with its outcome unknown', async () => {
+  test('a change returns 503 with an unknown outcome', async () => {
     const { id } = (await api.create()).body.data;
     expectUnavailable(await api.cancel(id), UNKNOWN);
     expectUnavailable(await api.progress(id, 'signup_started'), UNKNOWN);
     expect((await api.get(id)).body.data.status).toBe('CREATED');
   });
 
-  test('that is told in the time of UPDATE_TIMEOUT_MS, however long the client would wait to try again', async () => {
+  test('the 503 arrives within UPDATE_TIMEOUT_MS, whatever the backoff of the Temporal client', async () => {
     const { id } = (await api.create()).body.data;
-    // Left to themselves, the tries of some of these would end at 4 s or later.
+    // Without the timeout, the retries of some of these calls would take 4 s or longer.
     const patient = await startApi(database.url, await onFreePort(), 2000);
     const its = apiOf(`http://127.0.0.1:${patient.port}`, seller, '');
-    // Connections to Postgres are no part of what is measured.
+    // Opens the connections to Postgres before the measurement.
     await Promise.all(Array.from({ length: 20 }, () => its.get(id)));
     const started = performance.now();
     const calls = Array.from({ length: 20 }, () => its.cancel(id));
@@ -177,7 +173,7 @@ describe('without Temporal', () => {
     expect(took).toBeLessThan(3500);
   });
 
-  test('a stop waits for the call of a caller who has hung up, so that it tries no closed connection', async () => {
+  test('stopping the API waits for the running update of a client that disconnected', async () => {
     const { id } = (await api.create()).body.data;
     const quitting = await startApi(database.url, await onFreePort(), 2000);
     const hangUp = new AbortController();
@@ -192,11 +188,11 @@ describe('without Temporal', () => {
     const started = performance.now();
     await quitting.stop();
     expect(performance.now() - started).toBeGreaterThan(500);
-    // What it would try again by now would end this process.
+    // A retry on the closed connection would end this process by now.
     await delay(2000);
   });
 
-  test('what is final or a repeat is answered from the row', async () => {
+  test('final statuses and repeated events are answered from the row', async () => {
     const successful = await orderAfter('signup_started', 'approved', 'completed');
     expectProblem(await api.cancel(successful), 409, 'order_not_cancellable');
     expectProblem(await api.progress(successful, 'failed'), 409, 'transition_not_allowed');

@@ -1,8 +1,7 @@
 import { BASE } from '../../support/api';
 import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -11,14 +10,14 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 /** The events that lead to each status. */
-const WAY = {
+const EVENTS = {
   CREATED: [],
   PENDING: ['signup_started'],
   APPROVED: ['signup_started', 'approved'],
   SUCCESSFUL: ['signup_started', 'approved', 'completed'],
   UNSUCCESSFUL: ['signup_started', 'declined'],
 };
-type Status = keyof typeof WAY;
+type Status = keyof typeof EVENTS;
 
 test.each<[string, Status, Status]>([
   ['signup_started', 'CREATED', 'PENDING'],
@@ -28,8 +27,8 @@ test.each<[string, Status, Status]>([
   ['failed', 'CREATED', 'UNSUCCESSFUL'],
   ['failed', 'PENDING', 'UNSUCCESSFUL'],
   ['failed', 'APPROVED', 'UNSUCCESSFUL'],
-])('%s takes a %s order to %s, and a repeat is answered the same', async (event, from, to) => {
-  const id = await openOrder(stack, {}, WAY[from]);
+])('%s moves a %s order to %s, and a repeat gets the same response', async (event, from, to) => {
+  const id = await openOrder(stack, {}, EVENTS[from]);
   const before = await stack.api.get(id);
   const answer = await stack.api.progress(id, event, 'because');
   expect(answer.status).toBe(200);
@@ -39,7 +38,7 @@ test.each<[string, Status, Status]>([
   expect([repeated.status, repeated.text]).toEqual([200, answer.text]);
   const lines = await timelineOf(stack, id);
   expect(lines.at(-1)).toMatchObject({ event, from_status: from, to_status: to, actor: 'checkout', reason: 'because' });
-  expect(lines).toHaveLength(WAY[from].length + 2);
+  expect(lines).toHaveLength(EVENTS[from].length + 2);
 });
 
 test.each<[string, Status]>([
@@ -53,24 +52,24 @@ test.each<[string, Status]>([
   ['approved', 'UNSUCCESSFUL'],
   ['completed', 'UNSUCCESSFUL'],
   ['failed', 'UNSUCCESSFUL'],
-])('%s is refused by a %s order: 409 with the status it met', async (event, status) => {
-  const id = await openOrder(stack, {}, WAY[status]);
+])('%s on a %s order returns 409 with the current status', async (event, status) => {
+  const id = await openOrder(stack, {}, EVENTS[status]);
   const problem = expectProblem(await stack.api.progress(id, event), 409, 'transition_not_allowed');
   expect(problem.order_status).toBe(status);
   expect(pointers(problem)).toEqual(['/data/event transition_not_allowed']);
   expect((await stack.api.get(id)).body.data.status).toBe(status);
-  expect(await timelineOf(stack, id)).toHaveLength(WAY[status].length + 1);
+  expect(await timelineOf(stack, id)).toHaveLength(EVENTS[status].length + 1);
 });
 
-test('a refused event is taken once the order has come that far', async () => {
+test('a refused event is accepted once the order has reached the required status', async () => {
   const id = await openOrder(stack);
   expectProblem(await stack.api.progress(id, 'approved'), 409, 'transition_not_allowed');
   await stack.api.progress(id, 'signup_started');
   expect((await stack.api.progress(id, 'approved')).body.data.status).toBe('APPROVED');
 });
 
-test('an earlier event that comes again later is a repeat, also once the order is cancelled', async () => {
-  const id = await openOrder(stack, {}, WAY.APPROVED);
+test('an earlier event that is repeated later changes nothing, even after a cancel', async () => {
+  const id = await openOrder(stack, {}, EVENTS.APPROVED);
   const repeated = await stack.api.progress(id, 'signup_started');
   expect([repeated.status, repeated.body.data.status]).toEqual([200, 'APPROVED']);
   await stack.api.cancel(id);
@@ -79,22 +78,22 @@ test('an earlier event that comes again later is a repeat, also once the order i
   expectProblem(await stack.api.progress(id, 'completed'), 409, 'transition_not_allowed');
 });
 
-test('twenty reports of one event at once are one change', async () => {
+test('twenty concurrent reports of one event make one change', async () => {
   const id = await openOrder(stack);
   const answers = await Promise.all(Array.from({ length: 20 }, () => stack.api.progress(id, 'signup_started')));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });
 
-test('approved and declined at once: one wins, the other is refused', async () => {
-  const id = await openOrder(stack, {}, WAY.PENDING);
+test('one of two concurrent reports, approved and declined, wins and the other is refused', async () => {
+  const id = await openOrder(stack, {}, EVENTS.PENDING);
   const answers = await Promise.all(['approved', 'declined'].map((event) => stack.api.progress(id, event)));
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
   const winner = answers.find(({ status }) => status === 200)!;
   expect((await stack.api.get(id)).body).toEqual(winner.body);
 });
 
-test('cancel and expired are not for a checkout to report', async () => {
+test('a checkout cannot report cancel, expired or created', async () => {
   const id = await openOrder(stack);
   for (const event of ['cancel', 'expired', 'created', 'SUCCESSFUL']) {
     expectProblem(await stack.api.progress(id, event), 422, 'invalid_request');
@@ -102,14 +101,14 @@ test('cancel and expired are not for a checkout to report', async () => {
   expect((await stack.api.get(id)).body.data.status).toBe('CREATED');
 });
 
-test('a seller cannot move its own order on: 401', async () => {
+test('a seller key cannot report progress and gets 401', async () => {
   const id = await openOrder(stack);
   const body = { data: { event: 'signup_started' } };
   expectProblem(await stack.api.call('POST', `${BASE}/order/${id}/progress/`, { body }), 401, 'unauthorized');
   expect((await stack.api.get(id)).body.data.status).toBe('CREATED');
 });
 
-test('a checkout cannot read, cancel or create orders: 401', async () => {
+test('a checkout key cannot read, cancel or create orders and gets 401', async () => {
   const { api, seller } = stack;
   const id = await openOrder(stack);
   const key = api.checkoutKey;
@@ -119,7 +118,7 @@ test('a checkout cannot read, cancel or create orders: 401', async () => {
   expectProblem(await api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key, body }), 401, 'unauthorized');
 });
 
-test('the path without a slash is the same call', async () => {
+test('the path works without a trailing slash', async () => {
   const id = await openOrder(stack);
   const body = { data: { event: 'signup_started', reason: null } };
   const answer = await stack.api.call('POST', `${BASE}/order/${id}/progress`, { key: stack.api.checkoutKey, body });

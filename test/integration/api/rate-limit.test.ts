@@ -4,15 +4,11 @@ import { updateAccount } from '../../../src/db/accounts';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
-import type { Answer, Api } from '../../support/api';
-import { BASE, apiOf } from '../../support/api';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
+import { type Answer, type Api, apiOf, BASE } from '../../support/api';
+import { createDatabase, type TestDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import type { Proxy } from '../../support/proxy';
-import { startProxy } from '../../support/proxy';
-import type { TestSeller } from '../../support/stack';
-import { QUICK, createSeller, log } from '../../support/stack';
+import { type Proxy, startProxy } from '../../support/proxy';
+import { createSeller, log, QUICK, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 let database: TestDatabase;
@@ -30,7 +26,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** An API process on the test's database, without Temporal; no window ends within a test unless it says so. */
+/** Starts an API without Temporal. The default window is longer than a test. */
 async function startApi(env: Record<string, string>, databaseUrl = database.url): Promise<Api> {
   const config = loadConfig({ ...QUICK, RATE_LIMIT_WINDOW_MS: '60000', ...env, DATABASE_URL: databaseUrl });
   const address = `127.0.0.1:${await freePort()}`;
@@ -39,13 +35,13 @@ async function startApi(env: Record<string, string>, databaseUrl = database.url)
   return apiOf(`http://127.0.0.1:${server.port}`, seller, checkoutKey);
 }
 
-/** A call that needs its key and no more. */
+/** A call that needs only a valid key. */
 const check = (api: Api, key: string | null = seller.key, headers: Record<string, string> = {}, id = seller.id) =>
   api.call('GET', `${BASE}/seller/${id}/connection_check/`, { key, headers });
 const wrongKey = () => `sk_${randomUUID()}`;
 const forwardedFor = (addresses: string) => ({ 'X-Forwarded-For': addresses });
 
-/** The statuses of `count` calls, one after the other, each made to the next API in turn. */
+/** The statuses of `count` consecutive calls, spread over the APIs. */
 async function statuses(count: number, call: (api: Api) => Promise<Answer>, ...apis: Api[]): Promise<number[]> {
   const seen: number[] = [];
   for (let index = 0; index < count; index++) seen.push((await call(apis[index % apis.length]!)).status);
@@ -57,31 +53,31 @@ function expectRateLimited(answer: Answer, limit: string): void {
   const { detail } = expectProblem(answer, 429, 'rate_limited');
   const wait = answer.headers.get('Retry-After')!;
   expect(wait).toMatch(/^[1-9]\d*$/);
-  expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing was changed; come back in ${wait} s\\.$`));
+  expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing was changed\\. Retry in ${wait} s\\.$`));
   expect(answer.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
 }
 
 describe('a key', () => {
-  test('has its limit on all API processes together', async () => {
+  test('has one limit across all API processes', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];
     expect(await statuses(8, check, ...apis)).toEqual([...times(6, 200), 429, 429]);
     for (const api of apis) expectRateLimited(await check(api), 'key');
   });
 
-  test('has no more of it for calls that are made at once', async () => {
+  test('has the same limit for concurrent calls', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];
     const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => check(apis[index % 2]!)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(6);
   });
 
-  test('may get a little more where several processes serve it and the limit is large', async () => {
+  test('can exceed a large limit slightly across several processes', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '200' }), await startApi({ RATE_LIMIT_KEY: '200' })];
     const served = (await statuses(220, check, ...apis)).filter((status) => status === 200).length;
     expect(served).toBeGreaterThanOrEqual(200);
     expect(served).toBeLessThanOrEqual(206);
   });
 
-  test('shares its limit with no other seller and no other key', async () => {
+  test('does not share its limit with other sellers or other keys', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '2' });
     expect(await statuses(3, check, api)).toEqual([200, 200, 429]);
     const other = await createSeller(database.db);
@@ -90,7 +86,7 @@ describe('a key', () => {
     expect((await api.progress(randomUUID(), 'approved')).status).toBe(404);
   });
 
-  test('is known by itself, however the header spells it', async () => {
+  test('is recognised in any spelling of the Authorization header', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '3' });
     const spelt = ['Bearer ', 'bearer ', 'BEARER   ', 'Bearer  '];
     const answers: Answer[] = [];
@@ -98,13 +94,13 @@ describe('a key', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
   });
 
-  test('is served again in the next window', async () => {
+  test('works again in the next window', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '2', RATE_LIMIT_WINDOW_MS: '1000' });
     await until(async () => (await check(api)).status === 429, 'the limit is reached');
     await until(async () => (await check(api)).status === 200, 'the next window has begun');
   });
 
-  test('over its limit changes nothing', async () => {
+  test('over its limit creates nothing', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '1' });
     expect((await api.create()).status).toBe(201);
     expectRateLimited(await api.create(), 'key');
@@ -112,8 +108,8 @@ describe('a key', () => {
   });
 });
 
-describe('a seller whose account has a limit of its own', () => {
-  test('has that many requests in a minute with all its keys together, in place of the limit of a key', async () => {
+describe('a seller whose account has its own limit', () => {
+  test('gets that many requests per minute for all its keys together, instead of the limit per key', async () => {
     const env = { RATE_LIMIT_KEY: '2', RATE_LIMIT_WINDOW_MS: '30000' };
     const apis = [await startApi(env), await startApi(env)];
     await updateAccount(database.db, seller.id, { rateLimit: 6 });
@@ -128,7 +124,7 @@ describe('a seller whose account has a limit of its own', () => {
     expect(await statuses(3, (api) => check(api, other.key, {}, other.id), apis[0]!)).toEqual([200, 200, 429]);
   });
 
-  test('is refused the second request of a minute where it has one, though the window of the service is over', async () => {
+  test('keeps its one-minute window even if the window of the service is shorter', async () => {
     const api = await startApi({ RATE_LIMIT_WINDOW_MS: '1000' });
     await updateAccount(database.db, seller.id, { rateLimit: 1 });
     expect((await check(api)).status).toBe(200);
@@ -137,25 +133,25 @@ describe('a seller whose account has a limit of its own', () => {
   });
 });
 
-test('every answer tells the limits that apply, what is left of them and until when', async () => {
+test('every response states the limits that apply, the remaining requests and the time until the window ends', async () => {
   const api = await startApi({ RATE_LIMIT_KEY: '3', RATE_LIMIT_ADDRESS: '9', RATE_LIMIT_AUTH_FAILURES: '7' });
-  const told = ({ headers }: Answer) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
+  const limitHeaders = ({ headers }: Answer) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
   const t = '(60|[1-5]\\d)';
-  const expectTold = (answer: Answer, status: number, policies: string, left: string) => {
-    expect([answer.status, ...told(answer)]).toEqual([status, policies, expect.stringMatching(`^${left}$`)]);
+  const expectLimits = (answer: Answer, status: number, policies: string, left: string) => {
+    expect([answer.status, ...limitHeaders(answer)]).toEqual([status, policies, expect.stringMatching(`^${left}$`)]);
   };
   const keyPolicies = '"address";q=9;w=60, "key";q=3;w=60';
-  expectTold(await check(api), 200, keyPolicies, `"address";r=8;t=${t}, "key";r=2;t=${t}`);
-  expectTold(await api.get(randomUUID()), 404, keyPolicies, `"address";r=7;t=${t}, "key";r=1;t=${t}`);
-  expectTold(await api.create({ amount: 0 }), 422, keyPolicies, `"address";r=6;t=${t}, "key";r=0;t=${t}`);
-  expectTold(await check(api), 429, keyPolicies, `"address";r=5;t=${t}, "key";r=0;t=${t}`);
+  expectLimits(await check(api), 200, keyPolicies, `"address";r=8;t=${t}, "key";r=2;t=${t}`);
+  expectLimits(await api.get(randomUUID()), 404, keyPolicies, `"address";r=7;t=${t}, "key";r=1;t=${t}`);
+  expectLimits(await api.create({ amount: 0 }), 422, keyPolicies, `"address";r=6;t=${t}, "key";r=0;t=${t}`);
+  expectLimits(await check(api), 429, keyPolicies, `"address";r=5;t=${t}, "key";r=0;t=${t}`);
   const failurePolicies = '"address";q=9;w=60, "auth-failures";q=7;w=60';
-  expectTold(await check(api, wrongKey()), 401, failurePolicies, `"address";r=4;t=${t}, "auth-failures";r=6;t=${t}`);
-  expectTold(await api.call('GET', '/nothing'), 404, '"address";q=9;w=60', `"address";r=3;t=${t}`);
+  expectLimits(await check(api, wrongKey()), 401, failurePolicies, `"address";r=4;t=${t}, "auth-failures";r=6;t=${t}`);
+  expectLimits(await api.call('GET', '/nothing'), 404, '"address";q=9;w=60', `"address";r=3;t=${t}`);
 });
 
 describe('an address', () => {
-  test('has a limit for all it sends, with whatever key or none', async () => {
+  test('has one limit for all its requests, with any key or none', async () => {
     const apis = [await startApi({ RATE_LIMIT_ADDRESS: '4' }), await startApi({ RATE_LIMIT_ADDRESS: '4' })];
     const other = await createSeller(database.db);
     expect((await check(apis[0]!)).status).toBe(200);
@@ -165,7 +161,7 @@ describe('an address', () => {
     for (const api of apis) expectRateLimited(await check(api), 'address');
   });
 
-  test('is asked for its health without limit', async () => {
+  test('can send health checks without a limit', async () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '1' });
     const health = (one: Api) => one.call('GET', '/health/ready', { key: null });
     expect(await statuses(5, health, api)).toEqual(times(5, 200));
@@ -174,14 +170,14 @@ describe('an address', () => {
     expect((await health(api)).status).toBe(200);
   });
 
-  test('is the one that the connection has: X-Forwarded-For is anybody’s word', async () => {
+  test('is taken from the connection: X-Forwarded-For is ignored by default', async () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '3' });
     let last = 0;
     const spoofed = (one: Api) => check(one, seller.key, forwardedFor(`192.0.2.${++last}`));
     expect(await statuses(4, spoofed, api)).toEqual([200, 200, 200, 429]);
   });
 
-  test('is what the outermost of our own proxies says, not what its caller made up', async () => {
+  test('is taken from the outermost trusted proxy, not from its client', async () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '2', TRUSTED_PROXIES: '2' });
     let last = 0;
     const from = (address: string) => (one: Api) =>
@@ -194,21 +190,21 @@ describe('an address', () => {
   });
 });
 
-describe('an address whose keys are refused', () => {
+describe('an address that sends invalid keys', () => {
   const LIMITED = { RATE_LIMIT_AUTH_FAILURES: '4', TRUSTED_PROXIES: '1' };
   const guess = (api: Api, headers = {}) => check(api, wrongKey(), headers);
 
-  test('may soon try no more keys, on any API process', async () => {
+  test('cannot try further keys on any API process', async () => {
     const apis = [await startApi(LIMITED), await startApi(LIMITED)];
     expect(await statuses(4, guess, ...apis)).toEqual(times(4, 401));
-    // A process learns by a failure of its own that others have filled the limit.
+    // A process learns of the failures at other processes when it counts one itself.
     for (const api of apis) await guess(api);
     for (const api of apis) {
       expectRateLimited(await guess(api), 'auth-failures');
     }
   });
 
-  test('goes on with a key that was valid before, with no other', async () => {
+  test('can still use a key that was valid before, and no other key', async () => {
     const api = await startApi(LIMITED);
     const unused = await createSellerKey(database.db, seller.id);
     expect((await check(api)).status).toBe(200);
@@ -219,7 +215,7 @@ describe('an address whose keys are refused', () => {
     expect(await statuses(2, check, api)).toEqual([401, 429]);
   });
 
-  test('is none for calls without a key, and is told of them by 401 as ever', async () => {
+  test('is not limited for calls without a key, which return 401', async () => {
     const api = await startApi(LIMITED);
     const keyless = [{}, { Authorization: 'Basic c2s6' }, { Authorization: 'Bearer' }];
     for (let count = 0; count < 4; count++) {
@@ -230,14 +226,14 @@ describe('an address whose keys are refused', () => {
     expect((await check(api, null)).status).toBe(401);
   });
 
-  test('is no other address', async () => {
+  test('does not affect other addresses', async () => {
     const api = await startApi(LIMITED);
     expect(await statuses(5, guess, api)).toEqual([...times(4, 401), 429]);
     expect((await guess(api, forwardedFor('192.0.2.9'))).status).toBe(401);
     expect((await check(api, seller.key, forwardedFor('192.0.2.9'))).status).toBe(200);
   });
 
-  test('has failed with valid keys of the wrong kind too', async () => {
+  test('is also limited for valid keys of the wrong kind', async () => {
     const api = await startApi(LIMITED);
     expect(await statuses(5, (one) => check(one, checkoutKey), api)).toEqual([...times(4, 401), 429]);
   });
@@ -263,14 +259,14 @@ describe('without Postgres', () => {
     expectRateLimited(await check(api, null), 'address');
   });
 
-  test('keys are refused, and guesses stopped, as before', async () => {
+  test('an address with too many invalid keys is still refused', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '3', RATE_LIMIT_AUTH_FAILURES: '2' }, proxied);
     expect(await statuses(2, (one) => check(one, wrongKey()), api)).toEqual([401, 401]);
     proxy.stop();
     expectRateLimited(await check(api, wrongKey()), 'auth-failures');
   });
 
-  test('that is silent, no call waits long for a count', async () => {
+  test('no call waits long for its count, even if Postgres is unresponsive', async () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '50' }, proxied);
     expect((await check(api)).status).toBe(200);
     proxy.blackHole();

@@ -1,8 +1,7 @@
 import { BASE } from '../../support/api';
 import { parseRaw, sendRaw } from '../../support/raw-http';
 import { expectProblem } from '../../support/problems';
-import { startStack } from '../../support/stack';
-import type { Stack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -24,16 +23,16 @@ const chunk = (text: string) => `${Buffer.byteLength(text).toString(16)}\r\n${te
 const references = async () => (await stack.db.query('select reference from orders')).rows.map((row) => row.reference);
 
 test.each([
-  ['no HTTP at all', 'hello\r\n\r\n'],
-  ['TLS spoken to it', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-  ['a method that does not exist', 'FETCH / HTTP/1.1\r\nHost: x\r\n\r\n'],
-  ['a version that does not exist', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
+  ['text that is not HTTP', 'hello\r\n\r\n'],
+  ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
+  ['an unknown method', 'FETCH / HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['an unknown HTTP version', 'GET / HTTP/9.9\r\nHost: x\r\n\r\n'],
   ['a header without a colon', 'GET / HTTP/1.1\r\nHost x\r\n\r\n'],
-  ['a blank before the colon', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
+  ['a space before the colon', 'GET / HTTP/1.1\r\nHost : x\r\n\r\n'],
   ['NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n'],
   ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n\tc: d\0\r\n\r\n'],
-  ['a blank in the address', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n'],
-])('%s is answered 400', async (_, request) => {
+  ['a space in the path', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n'],
+])('%s returns 400', async (_, request) => {
   const answer = await send(request);
   expect(answer.headers.get('Connection')).toBe('close');
   expect(expectProblem(answer, 400, 'bad_request').instance).toBe('/');
@@ -41,14 +40,14 @@ test.each([
 
 test.each([
   ['without a Host', 'GET /health/live HTTP/1.1\r\n\r\n'],
-  ['that expects what is not served', 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n'],
-])('a request %s is answered 400', async (_, request) => {
+  ['with an unsupported Expect header', 'GET /health/live HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n\r\n'],
+])('a request %s returns 400', async (_, request) => {
   const answer = await send(request);
   expect(answer.headers.get('Connection')).toBe('close');
   expectProblem(answer, 400, 'bad_request');
 });
 
-test('what HTTP allows is served: no Host in HTTP/1.0, an empty one, and 100-continue', async () => {
+test('HTTP/1.0 without a Host, an empty Host and Expect: 100-continue are accepted', async () => {
   expect((await send('GET /health/live HTTP/1.0\r\n\r\n')).status).toBe(200);
   expect((await send('GET /health/live HTTP/1.1\r\nHost:\r\n\r\n')).status).toBe(200);
   const body = order('continued');
@@ -56,7 +55,7 @@ test('what HTTP allows is served: no Host in HTTP/1.0, an empty one, and 100-con
   expect(raw).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
 });
 
-test('headers that are too large are answered 431', async () => {
+test('headers that are too large return 431', async () => {
   const one = `GET / HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(20_000)}\r\n\r\n`;
   expectProblem(await send(one), 431, 'headers_too_large');
   const many = Array.from({ length: 2000 }, (_, index) => `X-${index}: value\r\n`).join('');
@@ -64,21 +63,30 @@ test('headers that are too large are answered 431', async () => {
   expectProblem(await send(`GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`), 431, 'headers_too_large');
 });
 
-describe('a body whose end is in doubt', () => {
+describe('a body of ambiguous length', () => {
   const smuggled = () => post(`Content-Length: ${order('smuggled').length}`, order('smuggled'));
 
   test.each([
-    ['both lengths', (body: string) => `Content-Length: ${body.length}\r\nTransfer-Encoding: chunked`],
-    ['both lengths, the other way', (body: string) => `Transfer-Encoding: chunked\r\nContent-Length: ${body.length}`],
-    ['two lengths', (body: string) => `Content-Length: ${body.length}\r\nContent-Length: ${body.length + 1}`],
-    ['two lengths in one', (body: string) => `Content-Length: ${body.length}, ${body.length}`],
+    [
+      'Content-Length and Transfer-Encoding',
+      (body: string) => `Content-Length: ${body.length}\r\nTransfer-Encoding: chunked`,
+    ],
+    [
+      'Transfer-Encoding and Content-Length',
+      (body: string) => `Transfer-Encoding: chunked\r\nContent-Length: ${body.length}`,
+    ],
+    [
+      'two Content-Length headers',
+      (body: string) => `Content-Length: ${body.length}\r\nContent-Length: ${body.length + 1}`,
+    ],
+    ['two lengths in one header', (body: string) => `Content-Length: ${body.length}, ${body.length}`],
     ['a negative length', () => 'Content-Length: -1'],
     ['a length with a sign', (body: string) => `Content-Length: +${body.length}`],
     ['an encoding that is not chunked', () => 'Transfer-Encoding: identity'],
     ['chunked that is not last', () => 'Transfer-Encoding: chunked, identity'],
     ['a misspelt encoding', () => 'Transfer-Encoding: xchunked'],
-  ])('is refused, and what follows is no request: %s', async (_, headers) => {
-    const body = order('doubtful');
+  ])('returns 400, and the rest is not parsed as a request: %s', async (_, headers) => {
+    const body = order('ambiguous');
     const raw = await sendRaw(stack.api.url, post(headers(body), `0\r\n\r\n${smuggled()}`));
     expectProblem(parseRaw(raw), 400, 'bad_request');
     expect(raw.match(/HTTP\/1\.1 /g)).toHaveLength(1);
@@ -86,7 +94,7 @@ describe('a body whose end is in doubt', () => {
   });
 });
 
-test('a chunked body is read', async () => {
+test('a chunked body is accepted', async () => {
   const body = order('chunked');
   const answer = await send(
     post('Transfer-Encoding: chunked', chunk(body.slice(0, 9)) + chunk(body.slice(9)) + chunk('')),
@@ -94,7 +102,7 @@ test('a chunked body is read', async () => {
   expect(answer.status).toBe(201);
 });
 
-test('a broken chunk is refused, and no order comes of it', async () => {
+test('a broken chunk returns 400 and creates no order', async () => {
   const answer = await send(
     post('Transfer-Encoding: chunked', `${order('broken').length.toString(16)}\r\n${order('broken')}zz\r\n`),
   );
@@ -102,18 +110,18 @@ test('a broken chunk is refused, and no order comes of it', async () => {
   expect(await references()).not.toContain('broken');
 });
 
-test('a body that is shorter than it said, by a caller who hangs up, is no order', async () => {
+test('a client that disconnects before its body is complete creates no order', async () => {
   await sendRaw(stack.api.url, post('Content-Length: 5000', order('short')));
   expect(await references()).not.toContain('short');
 });
 
-test('two requests at once on one connection are answered in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   const request = (reference: string) => post(`Content-Length: ${order(reference).length}`, order(reference));
   const raw = await sendRaw(stack.api.url, request('first') + request('second'));
   expect([...raw.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['201', '201']);
   expect(raw.indexOf('"reference":"first"')).toBeLessThan(raw.indexOf('"reference":"second"'));
 });
 
-test('the service goes on after all that', async () => {
+test('the service still creates orders after all these requests', async () => {
   expect((await stack.api.create()).status).toBe(201);
 });

@@ -1,8 +1,7 @@
 import { apiOf } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import type { Stack } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { createSeller, type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -10,9 +9,9 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-test('a reference that is taken is answered 409 with the order that has it', async () => {
-  const { id, order_url } = (await stack.api.create({ reference: 'taken', amount: 5.07 })).body.data;
-  const problem = expectProblem(await stack.api.create({ reference: 'taken', amount: 7 }), 409, 'duplicate_reference');
+test("a duplicate reference returns 409 with the existing order's id, order_url, status and amount", async () => {
+  const { id, order_url } = (await stack.api.create({ reference: 'in use', amount: 5.07 })).body.data;
+  const problem = expectProblem(await stack.api.create({ reference: 'in use', amount: 7 }), 409, 'duplicate_reference');
   expect(problem).toMatchObject({ order_id: id, order_url, order_status: 'CREATED', order_amount: 5.07 });
   expect(pointers(problem)).toEqual(['/data/reference duplicate_reference']);
   expect((await stack.api.get(id)).body.data.amount).toBe(5.07);
@@ -23,7 +22,7 @@ test.each([
   ['PENDING', ['signup_started']],
   ['APPROVED', ['signup_started', 'approved']],
   ['SUCCESSFUL', ['signup_started', 'approved', 'completed']],
-])('the reference of a %s order is taken', async (status, events) => {
+])('the reference of a %s order is in use', async (status, events) => {
   const reference = `of ${status}`;
   const id = await openOrder(stack, { reference }, events);
   const problem = expectProblem(await stack.api.create({ reference }), 409, 'duplicate_reference');
@@ -34,7 +33,7 @@ test.each([
   ['cancelled', 'cancel', []],
   ['declined', undefined, ['signup_started', 'declined']],
   ['failed', undefined, ['failed']],
-])('the reference of an order that was %s is free again', async (how, cancel, events) => {
+])('the reference of an order that was %s can be used again', async (how, cancel, events) => {
   const reference = `of ${how}`;
   const id = await openOrder(stack, { reference }, events);
   if (cancel) expect((await stack.api.cancel(id)).status).toBe(200);
@@ -44,27 +43,27 @@ test.each([
   expectProblem(await stack.api.create({ reference }), 409, 'duplicate_reference');
 });
 
-test('sellers do not get in each other’s way', async () => {
+test('two sellers can use the same reference', async () => {
   const other = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
   expect((await stack.api.create({ reference: 'no. 1' })).status).toBe(201);
   expect((await other.create({ reference: 'no. 1' })).status).toBe(201);
 });
 
-test('references that differ at all are different ones', async () => {
+test('references are compared exactly', async () => {
   for (const reference of ['a1', 'A1', 'a 1', 'a-1', 'a\u0301', '\u00e1', '1', '01', '1.0']) {
     expect((await stack.api.create({ reference })).status).toBe(201);
   }
 });
 
-test('a reference that is taken at each try and free whenever we look is answered 503, not 500, and nothing is made', async () => {
+test('a reference that conflicts on every insert but belongs to no order returns 503 and creates nothing', async () => {
   const { db, api } = stack;
-  await db.query(`create function snatch() returns trigger language plpgsql as $$
+  await db.query(`create function raise_conflict() returns trigger language plpgsql as $$
     begin raise exception using errcode = '23505', constraint = 'orders_reference'; end $$`);
-  await db.query(`create trigger snatch before insert on orders for each row
-    when (new.reference = 'snatched') execute function snatch()`);
-  const answer = await api.create({ reference: 'snatched' });
-  await db.query('drop trigger snatch on orders');
+  await db.query(`create trigger raise_conflict before insert on orders for each row
+    when (new.reference = 'conflicting') execute function raise_conflict()`);
+  const answer = await api.create({ reference: 'conflicting' });
+  await db.query('drop trigger raise_conflict on orders');
   expect(expectProblem(answer, 503, 'service_unavailable').detail).toMatch(/Nothing was changed; repeating .* is safe/);
   expect(answer.headers.get('Retry-After')).toBe('1');
-  expect((await api.create({ reference: 'snatched' })).status).toBe(201);
+  expect((await api.create({ reference: 'conflicting' })).status).toBe(201);
 });

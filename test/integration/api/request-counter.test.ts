@@ -1,11 +1,7 @@
-import type { RequestCounter, Usage } from '../../../src/api/request-counter';
-import { createCounter } from '../../../src/api/request-counter';
-import type { Db } from '../../../src/db/pool';
-import { createPool } from '../../../src/db/pool';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
-import type { Proxy } from '../../support/proxy';
-import { startProxy } from '../../support/proxy';
+import { createCounter, type RequestCounter, type Usage } from '../../../src/api/request-counter';
+import { createPool, type Db } from '../../../src/db/pool';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { type Proxy, startProxy } from '../../support/proxy';
 import { log } from '../../support/stack';
 
 const WINDOW_MS = 60_000;
@@ -21,21 +17,23 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** The counter of another process on the same database. */
-function newCounter(url = database.url, shareTimeoutMs = 10_000): { counter: RequestCounter; pool: Db } {
+/** Creates a counter with a pool of its own, as a separate process would. */
+function newCounter(url = database.url, syncTimeoutMs = 10_000): { counter: RequestCounter; pool: Db } {
   const pool = createPool(url, 5, () => undefined);
   pools.push(pool);
-  return { counter: createCounter(pool, { name: 'test', windowMs: WINDOW_MS, shareTimeoutMs }, log), pool };
+  return { counter: createCounter(pool, { name: 'test', windowMs: WINDOW_MS, syncTimeoutMs }, log), pool };
 }
 const within = ({ used, limit }: Usage): boolean => used <= limit;
 
-/** How many of `requests` at once are let through, each made to the next counter in turn. */
+/** Spreads concurrent requests over the counters and returns how many are within the limit. */
 async function burst(counters: RequestCounter[], requests: number, limit: number, client = 'shop'): Promise<number> {
-  const usages = Array.from({ length: requests }, (_, index) => counters[index % counters.length]!.add(client, limit));
+  const usages = Array.from({ length: requests }, (_, index) =>
+    counters[index % counters.length]!.increment(client, limit),
+  );
   return (await Promise.all(usages)).filter(within).length;
 }
 
-describe('a burst', () => {
+describe('a burst of requests', () => {
   test.each([
     { processes: 1, limit: 10, atMost: 10 },
     { processes: 1, limit: 100, atMost: 100 },
@@ -47,7 +45,7 @@ describe('a burst', () => {
     { processes: 4, limit: 100, atMost: 104 },
     { processes: 2, limit: 1000, atMost: 1038 },
   ])(
-    'of three times the limit of $limit over $processes processes gets $atMost through at the most',
+    'of three times the limit of $limit, over $processes processes, gets at most $atMost through',
     async ({ processes, limit, atMost }) => {
       const counters = Array.from({ length: processes }, () => newCounter().counter);
       const through = await burst(counters, 3 * limit, limit);
@@ -56,7 +54,7 @@ describe('a burst', () => {
     },
   );
 
-  test('that comes in waves gets no more', async () => {
+  test('in waves gets no more through', async () => {
     const counters = [newCounter().counter, newCounter().counter];
     let through = 0;
     for (let wave = 0; wave < 20; wave++) through += await burst(counters, 15, 100);
@@ -64,13 +62,13 @@ describe('a burst', () => {
     expect(through).toBeLessThanOrEqual(102);
   });
 
-  test('of one client is none of another', async () => {
+  test('of one client does not count for another client', async () => {
     const { counter } = newCounter();
     expect(await burst([counter], 30, 10)).toBe(10);
     expect(await burst([counter], 30, 10, 'other')).toBe(10);
   });
 
-  test('is told to Postgres in few writes', async () => {
+  test('needs few writes to Postgres', async () => {
     const { counter, pool } = newCounter();
     const write = jest.spyOn(pool, 'query');
     expect(await burst([counter], 300, 100)).toBe(100);
@@ -78,22 +76,22 @@ describe('a burst', () => {
   });
 });
 
-test('well below the limit, Postgres is written to once a step', async () => {
+test('requests well below the limit need one write to Postgres per 1/50 of the limit', async () => {
   const { counter, pool } = newCounter();
   const write = jest.spyOn(pool, 'query');
-  for (let count = 0; count < 200; count++) expect(within(await counter.add('shop', 1000))).toBe(true);
+  for (let count = 0; count < 200; count++) expect(within(await counter.increment('shop', 1000))).toBe(true);
   expect(write).toHaveBeenCalledTimes(10);
 });
 
-test('what is known to be over the limit is refused without Postgres', async () => {
+test('a request over a limit that is known to be reached is refused without Postgres', async () => {
   const { counter, pool } = newCounter();
   await burst([counter], 10, 10);
   const write = jest.spyOn(pool, 'query');
-  expect(await counter.add('shop', 10)).toMatchObject({ limit: 10, used: 11 });
+  expect(await counter.increment('shop', 10)).toMatchObject({ limit: 10, used: 11 });
   expect(write).not.toHaveBeenCalled();
 });
 
-describe('while Postgres', () => {
+describe('while Postgres is', () => {
   let proxy: Proxy;
   let counter: RequestCounter;
   beforeEach(async () => {
@@ -103,38 +101,42 @@ describe('while Postgres', () => {
     const made = newCounter(url.href, 500);
     counter = made.counter;
     await made.pool.query('select');
-    expect(within(await counter.add('shop', 10))).toBe(true);
+    expect(within(await counter.increment('shop', 10))).toBe(true);
   });
   afterEach(() => proxy.stop());
 
-  test('is silent, all of a burst are answered after one wait, by the own count', async () => {
+  test('unresponsive, a burst waits for one timeout and then uses the own count', async () => {
     proxy.blackHole();
     const ended: string[] = [];
     const early = burst([counter], 5, 10).finally(() => ended.push('early'));
     await new Promise((resolve) => setTimeout(resolve, 250));
     const late = burst([counter], 20, 10).finally(() => ended.push('late'));
-    // Those who came during the wait do not wait anew: a further wait, begun when the first one ended, is longer.
+    // Requests that arrive during the wait do not start another one: it would end after this timer.
     const anew = early.then(() => new Promise((resolve) => setTimeout(resolve, 250))).then(() => ended.push('anew'));
     expect(await Promise.all([early, late])).toEqual([5, 4]);
     await anew;
     expect(ended).toEqual(['early', 'late', 'anew']);
   });
 
-  test('is away, the own count goes on', async () => {
+  test('unavailable, the own count continues', async () => {
     proxy.stop();
     expect(await burst([counter], 30, 10)).toBe(9);
     expect(await burst([counter], 30, 10)).toBe(0);
   });
 });
 
-test('what was let through while Postgres was away is told once it is back', async () => {
+test('requests let through during an outage of Postgres are counted afterwards', async () => {
   const { counter, pool } = newCounter();
-  const write = jest.spyOn(pool, 'query').mockRejectedValue(new Error('away') as never);
-  const [first] = await Promise.all([counter.add('shop', 10), counter.add('shop', 10), counter.add('shop', 10)]);
+  const write = jest.spyOn(pool, 'query').mockRejectedValue(new Error('unavailable') as never);
+  const [first] = await Promise.all([
+    counter.increment('shop', 10),
+    counter.increment('shop', 10),
+    counter.increment('shop', 10),
+  ]);
   expect(within(first)).toBe(true);
   write.mockRestore();
-  await counter.add('shop', 10);
-  const { used } = await newCounter().counter.add('shop', 10);
-  // The share that failed may have been counted, and is not sent again.
+  await counter.increment('shop', 10);
+  const { used } = await newCounter().counter.increment('shop', 10);
+  // The failed update may have been counted, so the counter does not repeat it.
   expect(used).toBeGreaterThan(3);
 });

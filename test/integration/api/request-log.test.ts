@@ -3,10 +3,8 @@ import { pino } from 'pino';
 import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
 import { BASE, apiOf } from '../../support/api';
-import type { TestDatabase } from '../../support/database';
-import { createDatabase } from '../../support/database';
-import type { TestSeller } from '../../support/stack';
-import { QUICK, createSeller } from '../../support/stack';
+import { createDatabase, type TestDatabase } from '../../support/database';
+import { createSeller, QUICK, type TestSeller } from '../../support/stack';
 
 const lines: Record<string, unknown>[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
@@ -28,14 +26,14 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** The lines of the one request that `make` makes. */
+/** The log lines of the request that `make` sends. */
 async function logged(make: (headers: Record<string, string>) => Promise<unknown>) {
   const requestId = randomUUID();
   await make({ 'X-Request-Id': requestId });
   return lines.filter((line) => line.request_id === requestId);
 }
 
-test('a request leaves one line: what was asked, by whom, of which order, and how it ended', async () => {
+test('a request writes one line with its method, path, status, order and seller', async () => {
   let id = '';
   const created = await logged(async (headers) => {
     id = (await api.create({}, { headers })).body.data.id;
@@ -55,14 +53,14 @@ test('a request leaves one line: what was asked, by whom, of which order, and ho
   expect(read).toMatchObject([{ method: 'GET', status: 200, order_id: id, seller_id: seller.id }]);
 });
 
-test('a healthy answer to a load balancer is logged for those who debug only', async () => {
+test('a successful health check is logged at debug level', async () => {
   const healthy = await logged((headers) => api.call('GET', '/health/live', { headers }));
   expect(healthy).toMatchObject([{ level: 20, path: '/health/live', status: 200 }]);
   const unknown = await logged((headers) => api.call('GET', '/health/other', { headers }));
   expect(unknown).toMatchObject([{ level: 30, path: '/health/other', status: 404 }]);
 });
 
-test('so does a refused one', async () => {
+test('a refused request writes one line too', async () => {
   const noKey = await logged((headers) => api.create({}, { headers, key: null }));
   expect(noKey).toMatchObject([{ status: 401 }]);
   expect(noKey[0]).not.toHaveProperty('seller_id');
@@ -70,7 +68,7 @@ test('so does a refused one', async () => {
   expect(await logged((headers) => api.call('GET', '/nothing', { headers }))).toMatchObject([{ status: 404 }]);
 });
 
-test('a trace that came with it is named, a broken one is not', async () => {
+test('the line has the trace id of a valid traceparent only', async () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
   const traced = (traceparent: string) =>
     logged((headers) => api.call('GET', '/health/live', { headers: { ...headers, traceparent } }));
@@ -86,7 +84,7 @@ test('a trace that came with it is named, a broken one is not', async () => {
   }
 });
 
-test('keys, bodies, queries and Idempotency-Keys are in no line', async () => {
+test('no line contains a key, a body, a query or an Idempotency-Key', async () => {
   const body = { reference: 'private-reference', meta_data: { card: 'private-meta' } };
   await api.create(body, { headers: { 'Idempotency-Key': 'private-idem', 'X-Other': 'private-header' } });
   await api.create({ ...body, amount: 'private-amount' });

@@ -1,8 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import type { Answer } from '../../support/api';
-import { BASE } from '../../support/api';
-import type { Stack } from '../../support/stack';
-import { startStack } from '../../support/stack';
+import { type Answer, BASE } from '../../support/api';
+import { type Stack, startStack } from '../../support/stack';
 
 const HEADER = 'X-Shop-Signature';
 let stack: Stack;
@@ -18,35 +16,32 @@ afterAll(() => stack.stop());
 const signatureOf = (body: string, key: string) => createHmac('sha256', key).update(body).digest('base64');
 
 const CALLS: Record<string, [status: number, call: () => Promise<Answer>]> = {
-  'an order created': [201, () => stack.api.create()],
-  'an order whose names are not ASCII': [201, () => stack.api.create({ meta_data: { name: 'Zoë & Søn — 店' } })],
-  'an order retrieved': [200, () => stack.api.get(id)],
+  'a created order': [201, () => stack.api.create()],
+  'a created order with non-ASCII text': [201, () => stack.api.create({ meta_data: { name: 'Zoë & Søn — 店' } })],
+  'a retrieved order': [200, () => stack.api.get(id)],
   'a list': [200, () => stack.api.call('GET', `${seller}/order/`)],
   'a timeline': [200, () => stack.api.call('GET', `${BASE}/order/${id}/timeline/`)],
-  'wrong fields': [422, () => stack.api.create({ amount: 0 })],
-  'what is no JSON': [400, () => stack.api.call('POST', `${seller}/order/`, { body: '{' })],
-  "another seller's order": [404, () => stack.api.get(randomUUID())],
+  'a response about invalid fields': [422, () => stack.api.create({ amount: 0 })],
+  'a response about invalid JSON': [400, () => stack.api.call('POST', `${seller}/order/`, { body: '{' })],
+  'a 404': [404, () => stack.api.get(randomUUID())],
 };
 
-test.each(Object.entries(CALLS))(
-  '%s is signed over its exact body with the key that was presented',
-  async (_, given) => {
-    const [status, call] = given;
-    const answer = await call();
-    expect(answer.status).toBe(status);
-    expect(answer.headers.get(HEADER)).toBe(signatureOf(answer.text, stack.seller.key));
-    expect(answer.headers.get('Content-Length')).toBe(String(Buffer.byteLength(answer.text)));
-    expect(answer.headers.get('Content-Type')).toMatch(/^application\/(problem\+)?json/);
-  },
-);
+test.each(Object.entries(CALLS))("%s is signed over its exact body with the caller's key", async (_, given) => {
+  const [status, call] = given;
+  const answer = await call();
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get(HEADER)).toBe(signatureOf(answer.text, stack.seller.key));
+  expect(answer.headers.get('Content-Length')).toBe(String(Buffer.byteLength(answer.text)));
+  expect(answer.headers.get('Content-Type')).toMatch(/^application\/(problem\+)?json/);
+});
 
-test('an answer to the checkout flow is signed with its key', async () => {
+test('a response to the checkout is signed with the checkout key', async () => {
   const answer = await stack.api.progress(randomUUID(), 'approved');
   expect(answer.status).toBe(404);
   expect(answer.headers.get(HEADER)).toBe(signatureOf(answer.text, stack.api.checkoutKey));
 });
 
-test('HEAD has the signature that GET has, as all its headers', async () => {
+test('the response to HEAD has the same signature as the response to GET', async () => {
   const { text } = await stack.api.get(id);
   const headers = { Authorization: `Bearer ${stack.seller.key}` };
   const answer = await fetch(`${stack.api.url}${BASE}/order/${id}/`, { method: 'HEAD', headers });
@@ -54,7 +49,7 @@ test('HEAD has the signature that GET has, as all its headers', async () => {
   expect(answer.headers.get(HEADER)).toBe(signatureOf(text, stack.seller.key));
 });
 
-test('who is not authenticated gets no signature', async () => {
+test('a response to an unauthenticated request has no signature', async () => {
   const wrong = await stack.api.get(id, { key: `sk_${randomUUID()}` });
   const none = await stack.api.call('GET', '/nothing', {});
   const health = await stack.api.call('GET', '/health/live');
@@ -62,7 +57,7 @@ test('who is not authenticated gets no signature', async () => {
   for (const { headers } of [wrong, none, health]) expect(headers.has(HEADER)).toBe(false);
 });
 
-test('without the setting nothing is signed', async () => {
+test('responses are not signed if RESPONSE_HMAC_HEADER is unset', async () => {
   const plain = await startStack({ worker: false });
   const { status, text, headers } = await plain.api.create();
   expect(status).toBe(201);

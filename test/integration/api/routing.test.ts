@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { VERSION } from '../../../src/version';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { startStack } from '../../support/stack';
-import type { Stack } from '../../support/stack';
+import { type Stack, startStack } from '../../support/stack';
 
 let stack: Stack;
 let id: string;
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-describe('an address at which there is nothing', () => {
+describe('an unknown path', () => {
   test.each([
     '/',
     '/favicon.ico',
@@ -29,7 +29,7 @@ describe('an address at which there is nothing', () => {
     '/%ff%fe',
     '/%',
     `/${'x'.repeat(4000)}`,
-  ])('is answered 404: %s', async (path) => {
+  ])('returns 404: %s', async (path) => {
     const { api } = stack;
     for (const method of ['GET', 'POST', 'DELETE', 'PUT']) {
       const problem = expectProblem(await api.call(method, path), 404, 'not_found');
@@ -37,14 +37,14 @@ describe('an address at which there is nothing', () => {
     }
   });
 
-  test('says nothing of the query in its instance', async () => {
+  test('does not repeat the query in the problem', async () => {
     const problem = expectProblem(await stack.api.call('GET', '/nothing?token=secret'), 404, 'not_found');
     expect(problem.instance).toBe('/nothing');
     expect(JSON.stringify(problem)).not.toContain('secret');
   });
 });
 
-describe('a method that an address has not', () => {
+describe('an unsupported method', () => {
   const paths: [string, string, string[]][] = [
     [`/order/:id/`, 'DELETE, GET, HEAD', ['POST', 'PUT', 'PATCH']],
     [`/seller/:seller/order/:id/`, 'DELETE, GET, HEAD', ['POST', 'PUT', 'PATCH']],
@@ -53,7 +53,7 @@ describe('a method that an address has not', () => {
   ];
   const toPath = (path: string) => BASE + path.replace(':id', id).replace(':seller', stack.seller.id);
 
-  test.each(paths)('%s is answered 405 with Allow: %s', async (path, allow, methods) => {
+  test.each(paths)('on %s returns 405 with Allow: %s', async (path, allow, methods) => {
     for (const method of methods) {
       for (const form of [toPath(path), toPath(path).slice(0, -1)]) {
         const answer = await stack.api.call(method, form);
@@ -63,22 +63,22 @@ describe('a method that an address has not', () => {
     }
   });
 
-  test('is told also to those without a key: addresses are no secret', async () => {
+  test('returns 405 without a key too', async () => {
     expectProblem(await stack.api.call('PUT', `${BASE}/order/${id}/`, { key: null }), 405, 'method_not_allowed');
   });
 
-  test.each(paths)('OPTIONS of %s is answered 204 with Allow: %s', async (path, allow) => {
+  test.each(paths)('OPTIONS on %s returns 204 with Allow: %s', async (path, allow) => {
     const answer = await stack.api.call('OPTIONS', toPath(path));
     expect(answer.status).toBe(204);
     expect(answer.headers.get('Allow')).toBe(allow);
     expect(answer.text).toBe('');
   });
 
-  test('OPTIONS of nothing is 404', async () => {
+  test('OPTIONS on an unknown path returns 404', async () => {
     expectProblem(await stack.api.call('OPTIONS', '/nothing'), 404, 'not_found');
   });
 
-  test('POST alone creates: the others are not served', async () => {
+  test('PUT on the order list returns 405, and Allow includes POST', async () => {
     const answer = await stack.api.call('PUT', `${BASE}/seller/${stack.seller.id}/order/`);
     expectProblem(answer, 405, 'method_not_allowed');
     expect(answer.headers.get('Allow')!.split(', ')).toContain('POST');
@@ -89,7 +89,7 @@ describe('HEAD', () => {
   const head = (path: string, key = stack.seller.key) =>
     fetch(stack.api.url + BASE + path, { method: 'HEAD', headers: { Authorization: `Bearer ${key}` } });
 
-  test('answers as GET does, without the body', async () => {
+  test('returns the headers of GET without the body', async () => {
     const get = await stack.api.get(id);
     const answer = await head(`/order/${id}/`);
     expect(answer.status).toBe(200);
@@ -99,7 +99,7 @@ describe('HEAD', () => {
     }
   });
 
-  test('answers errors without the body too', async () => {
+  test('returns errors without the body', async () => {
     const missing = await head(`/order/${randomUUID()}/`);
     expect(missing.status).toBe(404);
     expect(missing.headers.get('Content-Type')).toContain('application/problem+json');
@@ -117,7 +117,7 @@ describe('X-Request-Id', () => {
   };
 
   test.each(['abc', '0193-a_b.c', '1-67891233-abcdef012345678912345678', 'Root=1-a/b+c==', 'x'.repeat(128)])(
-    'that is sane is taken over: %s',
+    'that is valid is kept: %s',
     async (given) => {
       expect(await idOf(`${BASE}/order/${id}/`, given)).toEqual({ shown: given, inBody: undefined });
       expect(await idOf('/nothing', given)).toEqual({ shown: given, inBody: given });
@@ -125,7 +125,7 @@ describe('X-Request-Id', () => {
   );
 
   test.each(['', 'two words', 'a;b', '"quoted"', '<script>', 'a\u00e9', '{"a":1}', 'x'.repeat(129), 'a, b'])(
-    'that is not gives way to one of our own: %j',
+    'that is invalid is replaced: %j',
     async (given) => {
       const { shown, inBody } = await idOf('/nothing', given);
       expect(shown).toMatch(UUID);
@@ -133,16 +133,16 @@ describe('X-Request-Id', () => {
     },
   );
 
-  test('is made up where there is none, another one each time', async () => {
+  test('is unique for each request that has none', async () => {
     const ids = await Promise.all(Array.from({ length: 20 }, () => idOf(`${BASE}/order/${id}/`)));
     for (const { shown } of ids) expect(shown).toMatch(UUID);
     expect(new Set(ids.map(({ shown }) => shown)).size).toBe(20);
   });
 });
 
-test('the health checks answer without a key', async () => {
+test('the health checks need no key', async () => {
   const live = await stack.api.call('GET', '/health/live', { key: null });
-  expect([live.status, live.body]).toEqual([200, { status: 'ok' }]);
+  expect([live.status, live.body]).toEqual([200, { status: 'ok', version: VERSION }]);
   const ready = await stack.api.call('GET', '/health/ready', { key: null });
   expect([ready.status, ready.body]).toEqual([200, { status: 'ok', database: 'ok' }]);
 });

@@ -7,14 +7,11 @@ import {
   webhookTestResultSchema,
 } from '../../../src/contracts/webhook-log-schemas';
 import { liveWebhookSecrets } from '../../../src/db/sellers';
-import type { Api } from '../../support/api';
-import { BASE, apiOf } from '../../support/api';
+import { type Api, apiOf, BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import type { Receiver } from '../../support/receiver';
-import { startReceiver } from '../../support/receiver';
-import type { Stack, TestSeller } from '../../support/stack';
-import { createSeller, startStack } from '../../support/stack';
+import { type Receiver, startReceiver } from '../../support/receiver';
+import { createSeller, type Stack, startStack, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 let stack: Stack;
@@ -37,7 +34,7 @@ const settled = async (id: string) =>
 async function settledOrder(data: Record<string, unknown> = {}, events = ['failed'], status = 200): Promise<string> {
   receiver.answerWith(status);
   const id = await openOrder(stack, { webhook_url: receiver.url, ...data }, events);
-  await until(() => settled(id), 'all are settled');
+  await until(() => settled(id), 'all webhooks are settled');
   return id;
 }
 
@@ -46,7 +43,7 @@ const list = (query = '', api = stack.api, sellerId = stack.seller.id) =>
 const timeline = (id: string, query = '', key?: string) =>
   stack.api.call('GET', `${BASE}/order/${id}/timeline/${query}`, key === undefined ? {} : { key });
 
-/** Every item of a list, page after page. */
+/** All items of a paged list. */
 async function pages(call: (query: string) => Promise<{ status: number; body: any }>, limit: number): Promise<any[]> {
   const items: any[] = [];
   let cursor: string | null = null;
@@ -61,7 +58,7 @@ async function pages(call: (query: string) => Promise<{ status: number; body: an
 }
 
 describe('the list of webhooks', () => {
-  test('shows each one with its state, the newest first, and filters by state', async () => {
+  test('shows each webhook with its state, newest first, and filters by state', async () => {
     const delivered = await settledOrder({}, ['signup_started', 'declined']);
     const exhausted = await settledOrder({}, ['failed'], 500);
     const disabled = await settledOrder({}, ['failed'], 410);
@@ -79,7 +76,7 @@ describe('the list of webhooks', () => {
     expect((await list('?state=pending')).body.data).toEqual([]);
   });
 
-  test('comes in pages that miss and repeat nothing, also while new ones are created', async () => {
+  test('has pages without gaps or repeats, even while webhooks are created', async () => {
     const before = (await pages(list, 100)).map(({ id }) => id);
     const first = await list('?limit=2');
     await settledOrder();
@@ -92,7 +89,7 @@ describe('the list of webhooks', () => {
     expect([...first.body.data.map(({ id }: any) => id), ...rest]).toEqual(before);
   });
 
-  test("shows a seller's own only; another's is not found, and its cursor refused as an unknown one", async () => {
+  test("shows only the seller's own webhooks; another seller's list returns 404, and its cursors are unknown", async () => {
     const mine = (await list()).body.data[0].id;
     expect((await list('', other.api, other.seller.id)).body.data).toEqual([]);
     expectProblem(await list('', other.api), 404, 'not_found');
@@ -117,27 +114,27 @@ describe('the list of webhooks', () => {
     ['?cursor=x', 'cursor'],
     ['?status=pending', 'status'],
     ['?a%2Fb~=1', 'a/b~'],
-  ])('refuses %s and names the parameter', async (query, parameter) => {
+  ])('refuses %s with an error that names the parameter', async (query, parameter) => {
     const answer = await list(query);
     expectProblem(answer, 422, 'invalid_request');
     expect(answer.body.errors).toMatchObject([{ parameter }]);
     expect(answer.body.detail).toMatch(new RegExp(`^\\?${parameter} (must|is) `));
   });
 
-  test('tells of every wrong parameter at once', async () => {
+  test('reports every invalid parameter at once', async () => {
     const { body } = await list('?limit=0&state=lost&nonsense=1');
     expect(body.errors.map((error: any) => error.parameter)).toEqual(['limit', 'state', 'nonsense']);
   });
 });
 
 describe('the timeline', () => {
-  test('holds every change with its webhook, every refusal and every attempt, the oldest first', async () => {
+  test('has every change with its webhook, every refusal and every attempt, oldest first', async () => {
     const id = await settledOrder({}, ['signup_started']);
     await stack.client.workflow.getHandle(`order-${id}`).signal('customerProgress', { event: 'completed' });
-    await until(async () => (await timeline(id)).body.data.length === 4, 'the refusal is written');
+    await until(async () => (await timeline(id)).body.data.length === 4, 'the refusal is recorded');
     receiver.answerWith(500);
     await stack.api.cancel(id);
-    await until(() => settled(id), 'all are settled');
+    await until(() => settled(id), 'all webhooks are settled');
 
     const { body, status } = await timeline(id);
     expect(status).toBe(200);
@@ -167,7 +164,7 @@ describe('the timeline', () => {
     expect(await pages((query) => timeline(id, query), 3)).toEqual(body.data);
   });
 
-  test("of another seller's order is not found, as of one that does not exist", async () => {
+  test("of another seller's order returns 404, like that of a missing order", async () => {
     const id = await settledOrder();
     const [others, missing, malformed] = [
       await timeline(id, '', other.seller.key),
@@ -182,7 +179,7 @@ describe('the timeline', () => {
 describe('a resend', () => {
   const resend = (id: string, api = stack.api) => api.call('POST', `${BASE}/webhook_event/${id}/resend/`);
 
-  test("of another seller's webhook is not found, as of one that does not exist, and sends nothing", async () => {
+  test("of another seller's webhook returns 404, like that of a missing webhook, and sends nothing", async () => {
     await settledOrder();
     const { id } = (await list('?limit=1')).body.data[0];
     for (const answer of [await resend(id, other.api), await resend(randomUUID()), await resend('nonsense')]) {
@@ -192,14 +189,14 @@ describe('a resend', () => {
     expect(receiver.deliveries).toHaveLength(1);
   });
 
-  test('by its own seller is accepted, and seen in the timeline', async () => {
+  test('by the seller is accepted and appears in the timeline', async () => {
     const orderId = await settledOrder();
     const { id } = (await list('?limit=1')).body.data[0];
     const answer = await resend(id.toUpperCase());
     expect(answer.status).toBe(202);
     expect(webhookEventSchema.strict().parse(answer.body.data)).toEqual(answer.body.data);
     expect(answer.body.data.resend_requested_at).not.toBeNull();
-    const entry = await until(async () => (await timeline(orderId)).body.data[3], 'the attempt is written');
+    const entry = await until(async () => (await timeline(orderId)).body.data[3], 'the attempt is recorded');
     expect(entry).toMatchObject({ type: 'webhook_attempt', webhook_id: id, attempt: 2, resend: true, status: 200 });
   });
 });
@@ -223,7 +220,7 @@ describe('rotating the signing secret', () => {
     expect(sent.body.data.delivered).toBe(true);
   };
 
-  test('gives a new one, and both sign for a day', async () => {
+  test('returns a new secret, and both secrets sign for a day', async () => {
     const { status, body } = await rotate();
     expect(status).toBe(200);
     expect(rotatedSecretSchema.strict().parse(body.data)).toEqual(body.data);
@@ -234,7 +231,7 @@ describe('rotating the signing secret', () => {
     expect([other.seller.webhookSecret, body.data.webhook_secret].map(signedBy)).toEqual([true, true]);
   });
 
-  test('without an overlap ends the others at once', async () => {
+  test('without an overlap revokes the other secrets immediately', async () => {
     const before = (await rotate()).body.data.webhook_secret;
     const { body } = await rotate({ data: { overlap_seconds: 0 } });
     expect(body.data.previous_valid_until).toBeNull();
@@ -242,7 +239,7 @@ describe('rotating the signing secret', () => {
     expect([before, body.data.webhook_secret].map(signedBy)).toEqual([false, true]);
   });
 
-  test('often leaves five that sign, and lengthens no life', async () => {
+  test('repeatedly keeps at most five live secrets and extends none', async () => {
     const first = (await rotate({ data: { overlap_seconds: 60 } })).body.data;
     for (let count = 0; count < 3; count++) await rotate();
     const secrets = await liveWebhookSecrets(stack.db, other.seller.id);
@@ -267,7 +264,7 @@ describe('rotating the signing secret', () => {
     expect(answer.body.errors).toMatchObject([{ pointer: '/data/overlap_seconds' }]);
   });
 
-  test("is for the seller's own key only", async () => {
+  test("returns 404 for another seller's key", async () => {
     expectProblem(await rotate(undefined, stack.api), 404, 'not_found');
   });
 });
@@ -276,7 +273,7 @@ describe('a test webhook', () => {
   const send = (url: unknown, sellerId = stack.seller.id) =>
     stack.api.call('POST', `${BASE}/seller/${sellerId}/webhook_test/`, { body: { data: { url } } });
 
-  test('comes signed, and the answer says how it went', async () => {
+  test('is signed, and the response reports the result', async () => {
     const { status, body } = await send(receiver.url);
     expect(status).toBe(200);
     expect(webhookTestResultSchema.strict().parse(body.data)).toEqual(body.data);
@@ -288,13 +285,13 @@ describe('a test webhook', () => {
     expect(body.data.request_body).toBe(text);
   });
 
-  test('that fails is an answer too', async () => {
+  test('that fails returns 200 with the failure', async () => {
     receiver.answerWith(503);
     expect((await send(receiver.url)).body.data).toMatchObject({ delivered: false, status: 503, error: 'http_status' });
     expect((await send('http://127.0.0.1:9/')).body.data).toMatchObject({ delivered: false, error: 'refused' });
   });
 
-  test('needs an address that webhooks may go to', async () => {
+  test('needs a URL that is allowed for webhooks', async () => {
     for (const url of ['nonsense', 'ftp://shop.example/', 'https://user@shop.example/', undefined, 5]) {
       const answer = await send(url);
       expectProblem(answer, 422, 'invalid_request');
@@ -304,7 +301,7 @@ describe('a test webhook', () => {
   });
 });
 
-test('an order is not created with any literal of an address that is not public', async () => {
+test('a webhook_url with a literal address that is not public returns 422', async () => {
   const strict = await startStack({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' }, worker: false });
   const hosts = [
     ...['127.0.0.1', '127.1', '0', '0.0.0.0', '2130706433', '0x7f000001', '0177.0.0.1', '017700000001', '127.0.0.1.'],
@@ -330,7 +327,7 @@ test('an order is not created with any literal of an address that is not public'
   await strict.stop();
 });
 
-test('with no worker a test webhook is answered with 503, and nothing is sent later', async () => {
+test('a test webhook without a worker returns 503 and is not sent later', async () => {
   const idle = await startStack({ worker: false });
   const answer = await idle.api.call('POST', `${BASE}/seller/${idle.seller.id}/webhook_test/`, {
     body: { data: { url: receiver.url } },

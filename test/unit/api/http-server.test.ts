@@ -1,12 +1,9 @@
-import type { Socket } from 'node:net';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import Koa from 'koa';
 import { pino } from 'pino';
 import { createBodyReaders } from '../../../src/api/body';
 import type { State } from '../../../src/api/context';
-import type { HttpServer } from '../../../src/api/http-server';
-import type { HttpSettings } from '../../../src/api/http-server';
-import { listen } from '../../../src/api/http-server';
+import { type HttpServer, type HttpSettings, listen } from '../../../src/api/http-server';
 import { renderProblems } from '../../../src/api/problems';
 import { requestLog } from '../../../src/api/request-log';
 import { HTTP } from '../../support/http-settings';
@@ -22,7 +19,7 @@ afterEach(async () => {
   await server.close(0);
 });
 
-/** A server that reads bodies and answers 204, with limits that a test can wait for. */
+/** Starts a server that reads a JSON body and returns 204. */
 async function startServer(settings: Partial<HttpSettings>): Promise<void> {
   const app = new Koa<State>();
   app.on('error', () => undefined);
@@ -32,7 +29,7 @@ async function startServer(settings: Partial<HttpSettings>): Promise<void> {
   server = await listen(app, 0, '127.0.0.1', { ...HTTP, ...settings });
 }
 
-/** @param allowHalfOpen keeps its end of the connection open whatever the server does with its own */
+/** @param allowHalfOpen keeps the client's side of the connection open after the server closed its own */
 function open(text: string, allowHalfOpen = false): { socket: Socket; answer: () => string } {
   let answer = '';
   const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen }, () => socket.write(text));
@@ -42,7 +39,7 @@ function open(text: string, allowHalfOpen = false): { socket: Socket; answer: ()
   return { socket, answer: () => answer };
 }
 
-/** An error before, of a write that came too late, is none of the caller's concern. */
+/** Resolves once the socket is closed, with or without an error. */
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once('close', () => resolve()));
 
 const QUICK = { headersTimeoutMs: 200, requestTimeoutMs: 300 };
@@ -51,14 +48,14 @@ const post = (path: string, rest: string) =>
 
 describe('a request that takes too long to arrive', () => {
   test.each(['identity', 'gzip'])(
-    'is answered 408 while its body comes, and logged as that; encoding %s',
+    'returns 408 if its body is late, and the log line says so (encoding %s)',
     async (encoding) => {
       await startServer(QUICK);
       const path = `/slow-${encoding}`;
       const { socket, answer } = open(post(path, `Content-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n{`));
       await closed(socket);
       expect(answer()).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
-      const line = await until(() => lines.find((one) => one.path === path), 'it is logged', 5000);
+      const line = await until(() => lines.find((one) => one.path === path), 'the request is logged', 5000);
       expect(line).toMatchObject({ status: 408, msg: 'request' });
     },
   );
@@ -66,7 +63,7 @@ describe('a request that takes too long to arrive', () => {
   test.each([
     ['headers', () => post('/drip', 'X-Slow: ')],
     ['body', () => post('/drip', 'Content-Length: 10000\r\n\r\n{"a":"')],
-  ])('loses its connection though it goes on with its %s', async (_, head) => {
+  ])('loses its connection even if the client keeps sending its %s', async (_, head) => {
     await startServer(QUICK);
     const { socket, answer } = open(head(), true);
     const drip = setInterval(() => socket.writable && socket.write('x'), 20);
@@ -76,38 +73,39 @@ describe('a request that takes too long to arrive', () => {
   });
 
   test.each(['identity', 'gzip', 'br'])(
-    'is no 408 where the caller hung up, and is over then; encoding %s',
+    'is logged as 400, not 408, if the client disconnects (encoding %s)',
     async (encoding) => {
       await startServer({});
       const path = `/hung-up-${encoding}`;
       const { socket } = open(post(path, `Content-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n`));
-      await until(() => socket.bytesWritten > 0, 'it is sent');
+      await until(() => socket.bytesWritten > 0, 'the request is sent');
       setTimeout(() => socket.destroy(), 100);
-      const line = await until(() => lines.find((one) => one.path === path), 'it is logged', 5000);
+      const line = await until(() => lines.find((one) => one.path === path), 'the request is logged', 5000);
       expect(line).toMatchObject({ status: 400 });
     },
   );
 });
 
 test.each([
-  ['does not come', ''],
-  ['turns out to be no HTTP', 'zz\r\n'],
-])('a request that was answered before its body is not answered again where that %s', async (_, rest) => {
+  ['never arrives', ''],
+  ['is not valid HTTP', 'zz\r\n'],
+])('a request that was answered before its body gets no second response if the body %s', async (_, rest) => {
   await startServer({ headersTimeoutMs: 200, requestTimeoutMs: 300 });
   const { socket, answer } = open(
     'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n',
   );
-  await until(() => answer().includes('unsupported_media_type'), 'it is answered');
+  await until(() => answer().includes('unsupported_media_type'), 'the response arrives');
   socket.write(rest);
   await closed(socket);
   expect(answer().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 415']);
 });
 
-test('connections beyond the limit are refused, those within it served, and room is made again', async () => {
+test('connections over the limit are refused until another connection closes', async () => {
   await startServer({ maxConnections: 2 });
   const request = (header: string) => post('/', `${header}Content-Length: 2\r\n\r\n{}`);
   const [first, second] = [open(request('')), open(request(''))];
-  for (const { answer } of [first, second]) await until(() => /^HTTP\/1\.1 204 /.test(answer()), 'it is served');
+  for (const { answer } of [first, second])
+    await until(() => /^HTTP\/1\.1 204 /.test(answer()), 'the request is served');
   const ask = async (): Promise<string> => {
     const { socket, answer } = open(request('Connection: close\r\n'));
     await closed(socket);
@@ -115,5 +113,57 @@ test('connections beyond the limit are refused, those within it served, and room
   };
   expect(await ask()).toBe('');
   first.socket.destroy();
-  await until(async () => (await ask()).startsWith('HTTP/1.1 204 '), 'there is room again');
+  await until(async () => (await ask()).startsWith('HTTP/1.1 204 '), 'a closed connection makes room');
+});
+
+describe('closing the server', () => {
+  /** Starts a server whose responses wait until `finish` is called. */
+  async function startWaiting(): Promise<{ started: Promise<void>; finish: () => void }> {
+    const app = new Koa();
+    let finish = (): void => undefined;
+    const finished = new Promise<void>((resolve) => (finish = resolve));
+    const started = new Promise<void>((resolve) => {
+      app.use(async (ctx) => {
+        resolve();
+        await finished;
+        ctx.status = 204;
+      });
+    });
+    server = await listen(app, 0, '127.0.0.1', HTTP);
+    return { started, finish };
+  }
+
+  test('ends a kept-alive connection after its running request, without waiting for the grace period', async () => {
+    const { started, finish } = await startWaiting();
+    const { answer } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await started;
+    const start = performance.now();
+    const closing = server.close(20_000);
+    finish();
+    await closing;
+    expect(answer()).toMatch(/^HTTP\/1\.1 204 /);
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+
+  test('tells a client on an open connection that its next request is the last', async () => {
+    const { started, finish } = await startWaiting();
+    const { socket, answer } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await started;
+    const closing = server.close(20_000);
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await until(() => socket.writableLength === 0, 'the second request is sent');
+    finish();
+    await closing;
+    expect(answer()).toContain('Connection: close');
+  });
+
+  test('cuts a running request after the grace period', async () => {
+    const { started } = await startWaiting();
+    const { socket, answer } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const isClosed = closed(socket);
+    await started;
+    await server.close(100);
+    await isClosed;
+    expect(answer()).toBe('');
+  });
 });
