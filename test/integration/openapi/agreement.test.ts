@@ -100,9 +100,9 @@ const named = successes.map(
 );
 
 test.each(named)('%s succeeds with the example of the document', async (_name, one, body) => {
-  const answer = await call(one, await createIds(), body);
-  expect([answer.status, answer.text]).toEqual([expect.any(Number), expect.stringContaining('{')]);
-  expect(answer.status).toBeLessThan(300);
+  const response = await call(one, await createIds(), body);
+  expect([response.status, response.text]).toEqual([expect.any(Number), expect.stringContaining('{')]);
+  expect(response.status).toBeLessThan(300);
 });
 
 const keyed = operations.filter(({ operation }) => operation.security.length > 0);

@@ -29,7 +29,7 @@ test('every code is snake_case and has an error status', () => {
 });
 
 test('a problem with its own errors and members shows them instead of the default', () => {
-  const errors = [{ code: 'too_small' as const, detail: 'must be more than 0', pointer: '/data/amount' }];
+  const errors = [{ code: 'too_small' as const, detail: 'must be greater than 0', pointer: '/data/amount' }];
   const problem = new Problem('duplicate_reference', 'Taken.', { errors, members: { order_id: 'x', order_url: 'y' } });
   const body = problem.toBody('/', 'r');
   expect(body).toMatchObject({ errors, order_id: 'x', order_url: 'y' });

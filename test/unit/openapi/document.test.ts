@@ -140,8 +140,8 @@ describe('expectDocumented', () => {
     headers: { 'X-Request-Id': 'a', 'Content-Type': 'application/json' },
     body: { status: 'ok' },
   };
-  const check = (answer: Partial<typeof good>) => () => {
-    const { status, headers, body } = { ...good, ...answer };
+  const check = (response: Partial<typeof good>) => () => {
+    const { status, headers, body } = { ...good, ...response };
     expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies Answer);
   };
 
@@ -169,7 +169,7 @@ describe('expectDocumented', () => {
       'must NOT have unevaluated properties {"unevaluatedProperty":"more"}',
     ],
     ['a missing field', { body: {} as any }, 'must have required property'],
-  ])('a response with %s is refused', (_name, answer, reason) => {
-    expect(check(answer)).toThrow(reason);
+  ])('a response with %s is refused', (_name, response, reason) => {
+    expect(check(response)).toThrow(reason);
   });
 });
