@@ -19,8 +19,8 @@ const event = z.string().meta({ description: 'The event that was requested', exa
 
 export const webhookState = z.enum(WEBHOOK_STATES).meta({
   description:
-    'pending: delivery is still due. delivered: the endpoint accepted it. exhausted: the last attempt failed. ' +
-    'disabled: the endpoint returned 410.',
+    'pending: not delivered yet. delivered: the endpoint accepted the webhook. exhausted: all attempts failed. ' +
+    'disabled: a 410 response disabled the endpoint.',
 });
 
 export const webhookEventSchema = z

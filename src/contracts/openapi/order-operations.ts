@@ -39,8 +39,8 @@ const retrieve = (operationId: string, path: z.ZodRawShape, scope: string) =>
     tag: 'Orders',
     summary: `Retrieve an order${scope}`,
     description:
-      'Returns the current state of an order. `Order-Source` shows whether the state comes from the workflow or from the ' +
-      'last saved snapshot.',
+      'Returns the current state of an order. `Order-Source` shows whether it comes from the workflow or from the last ' +
+      'saved snapshot.',
     key: 'seller',
     path,
     response: {
@@ -58,8 +58,9 @@ const cancel = (operationId: string, path: z.ZodRawShape, scope: string) =>
     tag: 'Orders',
     summary: `Cancel an order${scope}`,
     description:
-      'The order becomes UNSUCCESSFUL and gets a `cancelled_at`. If the order is already cancelled, nothing changes and ' +
-      'the response is the same. A SUCCESSFUL order cannot be cancelled. A cancelled order can still be retrieved.',
+      'The order becomes UNSUCCESSFUL and gets a `cancelled_at`. An UNSUCCESSFUL order keeps its `cancelled_at` if it ' +
+      'has one, so the request is safe to repeat. A SUCCESSFUL order cannot be cancelled. A cancelled order can still be ' +
+      'retrieved.',
     key: 'seller',
     path,
     response: { status: 200, description: 'The cancelled order', schema: inData(orderSchema), examples: CANCELLED },
@@ -83,7 +84,7 @@ const checkConnection = operation({
       }),
     ),
     examples: {
-      fits: {
+      validKey: {
         summary: 'A valid key',
         value: { data: { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' } },
       },
@@ -96,10 +97,10 @@ const reportProgress = operation({
   tag: 'Checkout',
   summary: "Report the customer's progress",
   description:
-    'Events and the status changes they cause: `signup_started` (CREATED to PENDING), `approved` (PENDING to APPROVED), ' +
-    '`declined` (PENDING to UNSUCCESSFUL), `completed` (APPROVED to SUCCESSFUL), `failed` (CREATED, PENDING or APPROVED ' +
-    'to UNSUCCESSFUL). If the event was already reported for the order, nothing changes and the response is 200. Any ' +
-    'other event returns `transition_not_allowed`.',
+    'Each event changes the status: `signup_started` from CREATED to PENDING, `approved` from PENDING to APPROVED, ' +
+    '`declined` from PENDING to UNSUCCESSFUL, `completed` from APPROVED to SUCCESSFUL, `failed` from CREATED, PENDING or ' +
+    'APPROVED to UNSUCCESSFUL. If the event was already reported for the order, nothing changes and the response is ' +
+    '200. Any other event returns `transition_not_allowed`.',
   key: 'checkout',
   path: orderIds,
   body: {

@@ -50,9 +50,11 @@ function webhook(
     responses: {
       '2XX': { description: 'Accepted. Respond within 15 seconds and process the webhook afterwards.' },
       '410': { description: 'Disables the endpoint for this order: no further webhooks are sent.' },
-      '429': { description: 'A failure; retried, not before `Retry-After`', headers: RETRY_AFTER },
-      '503': { description: 'A failure; retried, not before `Retry-After`', headers: RETRY_AFTER },
-      default: { description: 'A failure, including redirects; retried up to ten attempts over about three days' },
+      '429': { description: 'A failure. The next attempt is not made before `Retry-After`.', headers: RETRY_AFTER },
+      '503': { description: 'A failure. The next attempt is not made before `Retry-After`.', headers: RETRY_AFTER },
+      default: {
+        description: 'A failure. Redirects are not followed. Up to ten attempts are made over about three days.',
+      },
     },
   };
 }

@@ -19,16 +19,16 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   invalid_idempotency_key: {
     detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
   },
-  unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a live seller key.' },
-  not_found: { detail: 'There is nothing at this address for your key.' },
+  unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a valid seller key.' },
+  not_found: { detail: 'The resource does not exist or belongs to another seller.' },
   method_not_allowed: { detail: 'This path does not support PUT.' },
   request_timeout: { detail: 'The request did not arrive in time. Nothing was changed.' },
   duplicate_reference: {
-    detail: 'Another order of yours that is not UNSUCCESSFUL has this reference.',
+    detail: 'Another of your orders has this reference and is not UNSUCCESSFUL.',
     errors: [
       {
         code: 'duplicate_reference',
-        detail: 'Another order of yours that is not UNSUCCESSFUL has this reference.',
+        detail: 'Another of your orders has this reference and is not UNSUCCESSFUL.',
         pointer: '/data/reference',
       },
     ],
@@ -40,7 +40,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
     },
   },
   idempotency_key_in_progress: {
-    detail: 'The first request with this Idempotency-Key has not ended yet; repeating the call is safe.',
+    detail: 'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
   },
   order_not_cancellable: {
     detail: 'The order is SUCCESSFUL and cannot be cancelled.',
@@ -66,7 +66,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
       { code: 'unknown_field', detail: 'is unknown; did you mean webhook_url?', pointer: '/data/webhookurl' },
     ],
   },
-  idempotency_key_reused: { detail: 'This Idempotency-Key was used for an order with another body.' },
+  idempotency_key_reused: { detail: 'This Idempotency-Key was used for a request with another body.' },
   rate_limited: {
     detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing was changed. Retry in 7 s.',
   },

@@ -21,7 +21,7 @@ const listWebhooks = operation({
   operationId: 'listWebhooks',
   tag: 'Webhooks',
   summary: "List a seller's webhooks",
-  description: 'Lists webhooks, newest first. `state=exhausted` lists the webhooks whose last attempt failed.',
+  description: 'Lists webhooks, newest first. `state=exhausted` lists the webhooks for which all attempts failed.',
   key: 'seller',
   path: supplier,
   query: webhookListQuerySchema,
@@ -131,7 +131,7 @@ function testWebhook(rules: OrderRules) {
       status: 200,
       description: 'The result of the test',
       schema: inData(webhookTestResultSchema),
-      examples: { refused: { summary: 'The endpoint returned 503', value: { data: webhookTestResult } } },
+      examples: { failed: { summary: 'The endpoint returned 503', value: { data: webhookTestResult } } },
     },
   });
 }
