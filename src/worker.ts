@@ -54,7 +54,7 @@ export async function startWorker(
     idempotencyKeyDays: config.idempotencyKeyDays,
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
-  log.info({ health_port: health.port }, 'worker is up');
+  log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
     failed: run.then(() => new Promise<never>(() => undefined)),
@@ -68,7 +68,7 @@ export async function startWorker(
       await client.connection.close();
       await health.close(0);
       await db.end();
-      log.info('worker is down');
+      log.info('worker stopped');
     },
   };
 }

@@ -223,7 +223,7 @@ describe('the commands', () => {
     expect(migrated).toMatchObject({ code: 0, stderr: '' });
     expect(migrated.json().applied).toEqual(PRODUCT_MIGRATIONS);
     const missing = await runCli([], {}, 'migrate');
-    expect(missing).toMatchObject({ code: 1, stderr: 'The configuration is wrong:\n  DATABASE_URL: is missing\n' });
+    expect(missing).toMatchObject({ code: 1, stderr: 'Invalid configuration:\n  DATABASE_URL is missing\n' });
   });
 
   test('the API exits with one sentence if the schema is old', async () => {
@@ -231,6 +231,6 @@ describe('the commands', () => {
     const run = await runCli([], env, 'server');
     expect(run.code).toBe(1);
     expect(run.stderr).toMatch(/^The database schema is older than this build: .*\n$/);
-    expect(run.stdout).not.toContain('API is up');
+    expect(run.stdout).not.toContain('API started');
   });
 });
