@@ -101,7 +101,7 @@ test('decisions wait for a worker, and no customer is lost by that', async () =>
   const { order_url: url } = (await stack.api.get(id)).body.data;
   await stack.stopWorker();
   const page = await customerAt(url).apply();
-  expect(page.heading).toBe('We are asking the lender');
+  expect(page.heading).toBe('Waiting for the lender');
   await stack.startWorker();
   await decided(id, 'APPROVED');
 });
