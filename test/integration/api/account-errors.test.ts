@@ -2,13 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { updateAccount } from '../../../src/db/accounts';
 import { BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { createSeller, type Stack, startStack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false, env: { MAX_ORDER_AMOUNT: '1000' } });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false, env: { MAX_ORDER_AMOUNT: '1000' } });
 
 test("a seller's own amount limit applies to its new orders only, and never exceeds the service's limit", async () => {
   const limited = await createSeller(stack.db);

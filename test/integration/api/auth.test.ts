@@ -2,15 +2,13 @@ import { digestOf } from '../../../src/db/api-keys';
 import { createSellerKey } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
+const stack = useStack();
 let ownOrder: string;
 beforeAll(async () => {
-  stack = await startStack();
   ownOrder = (await stack.api.create()).body.data.id;
 });
-afterAll(() => stack.stop());
 
 test.each([
   ['000000000-0000-4000-8000-000000000000'],

@@ -3,13 +3,12 @@ import type { Answer } from '../../support/api';
 import { MATRIX, OPEN, parametersOf, WHOSE, type Whose } from '../../support/authorization-matrix';
 import { expectProblem } from '../../support/problems';
 import { apiRoutes } from '../../support/routes';
-import { createSeller, type Stack, startStack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 
-let stack: Stack;
+const stack = useStack();
 let things: Record<Whose, Things>;
 let keys: Record<string, string | null>;
 beforeAll(async () => {
-  stack = await startStack();
   things = {
     own: await thingsOf(stack, stack.seller),
     "another's": await thingsOf(stack, await createSeller(stack.db)),
@@ -18,7 +17,6 @@ beforeAll(async () => {
   };
   keys = await keysOf(stack);
 });
-afterAll(() => stack.stop());
 
 function call(route: string, whose: Whose, parameter: string, key: string | null): Promise<Answer> {
   const body = MATRIX[route]!.body?.();

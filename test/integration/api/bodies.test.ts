@@ -1,13 +1,9 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { type Answer, BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false });
 
 /** Sends a create call with exactly this body. */
 async function post(body: Buffer | string | null, headers: Record<string, string> = {}): Promise<Answer> {

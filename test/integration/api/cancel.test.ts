@@ -2,22 +2,14 @@ import { orderSchema } from '../../../src/contracts/order-schemas';
 import { BASE } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import { type Stack, startStack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const NOW = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  stack = await startStack();
-});
-afterAll(async () => {
-  await stack.stop();
-  await receiver.stop();
-});
+const stack = useStack();
+const receiver = useReceiver();
 
 const hasEnded = (id: string) =>
   until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the workflow has ended');

@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { apiOf } from '../../support/api';
+import { holdTransaction, statementsWaiting } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import { startStack, createSeller, type Stack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false });
 
 /** A create call with an Idempotency-Key. */
 const create = (key: string, data: Record<string, unknown>, api = stack.api) =>
@@ -151,21 +149,18 @@ describe('of fifty concurrent calls', () => {
   });
 });
 
-test('a call that waits too long for the first call returns 409, changes nothing and can be repeated', async () => {
+/** Starts the first call with this key, which keeps running until the transaction ends. */
+async function holdFirstCall(key: string) {
   const { db, seller, api } = stack;
   const { id } = (await api.create()).body.data;
-  const first = await db.connect();
-  await first.query('begin');
-  await first.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', [
-    seller.id,
-    'slow',
-    Buffer.alloc(32),
-    id,
-    '{}',
-  ]);
+  const values = [seller.id, key, Buffer.alloc(32), id, '{}'];
+  return holdTransaction(db, 'insert into idempotency_key values ($1, $2, $3, $4, $5)', values);
+}
+
+test('a call that waits too long for the first call returns 409, changes nothing and can be repeated', async () => {
+  const first = await holdFirstCall('slow');
   const waiting = await create('slow', { reference: 'slow' });
-  await first.query('rollback');
-  first.release();
+  await first.rollback();
   expectProblem(waiting, 409, 'idempotency_key_in_progress');
   expect(Number(waiting.headers.get('Retry-After'))).toBeGreaterThan(0);
   expect(await countOf('slow')).toBe(0);
@@ -173,19 +168,10 @@ test('a call that waits too long for the first call returns 409, changes nothing
 });
 
 test('a call creates the order itself if the first call that it waits for fails', async () => {
-  const { db, seller, api } = stack;
-  const { id } = (await api.create()).body.data;
-  const first = await db.connect();
-  await first.query('begin');
-  await first.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', [
-    seller.id,
-    'failing',
-    Buffer.alloc(32),
-    id,
-    '{}',
-  ]);
+  const first = await holdFirstCall('failing');
   const waiting = create('failing', { reference: 'failing' });
-  setTimeout(() => void first.query('rollback').then(() => first.release()), 300);
+  await until(async () => (await statementsWaiting(stack.db, 'idempotency_key')) === 1, 'the call waits');
+  await first.rollback();
   const { status, headers } = await waiting;
   expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
 });
@@ -193,12 +179,9 @@ test('a call creates the order itself if the first call that it waits for fails'
 test('a call that waits too long for another order with its reference returns 503', async () => {
   const { db, api } = stack;
   const { id } = (await api.create()).body.data;
-  const other = await db.connect();
-  await other.query('begin');
-  await other.query('update orders set reference = $1 where id = $2', ['awaited', id]);
+  const other = await holdTransaction(db, 'update orders set reference = $1 where id = $2', ['awaited', id]);
   const waiting = await create('awaiting', { reference: 'awaited' });
-  await other.query('rollback');
-  other.release();
+  await other.rollback();
   const problem = expectProblem(waiting, 503, 'service_unavailable');
   expect(problem.detail).toBe(
     'Another call with this reference is still running. Nothing was changed; repeating the call is safe.',

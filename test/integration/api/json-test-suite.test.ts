@@ -3,7 +3,7 @@ import { type Answer, BASE } from '../../support/api';
 import { inBatches } from '../../support/in-batches';
 import { type JsonCase, jsonTestSuite } from '../../support/json-test-suite';
 import { expectProblem } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
 jest.setTimeout(60_000);
 
@@ -15,13 +15,11 @@ const HANG_MS = 10_000;
 const SUITE = jsonTestSuite();
 const kind = (prefix: string) => SUITE.filter(({ name }) => name.startsWith(prefix));
 
-let stack: Stack;
+const stack = useStack({ worker: false });
 let orderId: string;
 beforeAll(async () => {
-  stack = await startStack({ worker: false });
   orderId = (await stack.api.create()).body.data.id;
 });
-afterAll(() => stack.stop());
 
 /** Every call that takes a body. */
 const CALLS: Record<string, () => { path: string; key: string }> = {

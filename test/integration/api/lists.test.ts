@@ -2,14 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import { createSeller, type Stack, startStack, type TestSeller } from '../../support/stack';
+import { createSeller, type TestSeller, useStack } from '../../support/stack';
 
-let stack: Stack;
+const stack = useStack();
 let seller: TestSeller;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
 beforeEach(async () => {
   seller = await createSeller(stack.db);
 });

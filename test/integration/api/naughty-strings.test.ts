@@ -4,7 +4,7 @@ import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
 import { type Answer, type Api, apiOf, BASE, order } from '../../support/api';
-import { createDatabase, type TestDatabase } from '../../support/database';
+import { useDatabase } from '../../support/database';
 import { inBatches } from '../../support/in-batches';
 import { NAUGHTY, plainTexts } from '../../support/naughty-strings';
 import { expectProblem } from '../../support/problems';
@@ -15,23 +15,19 @@ jest.setTimeout(120_000);
 
 const AT_ONCE = 20;
 
-let database: TestDatabase;
 let server: Awaited<ReturnType<typeof startServer>>;
+afterAll(() => server.stop());
+const database = useDatabase();
 let seller: TestSeller;
 let api: Api;
 /** Production settings, without Temporal. test/e2e covers the calls that need the workflow. */
 beforeAll(async () => {
-  database = await createDatabase();
   const config = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
   const env = { ...QUICK, ...config, DATABASE_URL: database.url };
   const temporal = { connectionOptions: { address: `127.0.0.1:${await freePort()}` }, namespace: 'none' };
   server = await startServer(loadConfig(env), temporal, log);
   seller = await createSeller(database.db);
   api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
-});
-afterAll(async () => {
-  await server.stop();
-  await database.drop();
 });
 
 const wellFormed = (text: string): string => Buffer.from(text).toString();

@@ -1,15 +1,11 @@
 import { openOrder } from '../../support/orders';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const BUDGET_MS = 300;
 
 describe('with a worker', () => {
-  let stack: Stack;
-  beforeAll(async () => {
-    stack = await startStack();
-  });
-  afterAll(() => stack.stop());
+  const stack = useStack();
 
   const sourceOf = async (id: string) => (await stack.api.get(id)).headers.get('Order-Source');
 
@@ -41,22 +37,13 @@ describe('with a worker', () => {
 });
 
 describe('without a worker', () => {
-  let stack: Stack;
+  const stack = useStack({ worker: false, env: { QUERY_BUDGET_MS: String(BUDGET_MS) } });
   let id: string;
   beforeAll(async () => {
-    stack = await startStack({ worker: false, env: { QUERY_BUDGET_MS: String(BUDGET_MS) } });
     // Workflows need the search attributes, which the first worker creates.
     await stack.startWorker();
     await stack.stopWorker();
     id = await openOrder(stack);
-    await until(async () => {
-      const { rows } = await stack.db.query('select started from order_work where order_id = $1', [id]);
-      return rows[0].started as boolean;
-    }, 'the row records the start');
-  });
-  afterAll(async () => {
-    await stack.stopWorker();
-    await stack.stop();
   });
 
   async function timedGet() {

@@ -10,9 +10,10 @@ import type { OrderEvent } from '../../../src/domain/status';
 import { startServer } from '../../../src/server';
 import { type Answer, BASE, apiOf } from '../../support/api';
 import { go, saveHistory } from '../db/new-orders';
-import { type TestDatabase, createDatabase } from '../../support/database';
+import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import { type TestSeller, startStack, QUICK, createSeller, log } from '../../support/stack';
+import { createSeller, log, QUICK, type TestSeller, useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
 const NOTHING_DONE = /Nothing was changed/;
 const UNKNOWN = /outcome is unknown/;
@@ -69,8 +70,9 @@ describe('without Postgres', () => {
 });
 
 describe('a Postgres outage', () => {
+  const stack = useStack({ worker: false }, 'test');
+
   test('returns 503 while it lasts, and the API recovers by itself', async () => {
-    const stack = await startStack({ worker: false });
     const name = new URL(stack.databaseUrl).pathname.slice(1);
     const admin = new pg.Client({ connectionString: stack.databaseUrl.replace(/\/[^/]*$/, '/postgres') });
     await admin.connect();
@@ -91,46 +93,36 @@ describe('a Postgres outage', () => {
       expect((await stack.api.call('GET', '/health/ready')).status).toBe(200);
     } finally {
       await admin.end();
-      await stack.stop();
     }
   });
 
   test('during a create call leaves the outcome unknown, and a repeat with the same Idempotency-Key succeeds', async () => {
-    const stack = await startStack({ worker: false });
     const { db, api, seller } = stack;
     const { id } = (await api.create()).body.data;
-    const holder = await db.connect();
-    await holder.query('begin');
-    const claim = [seller.id, 'cut', Buffer.alloc(32), id, '{}'];
-    await holder.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', claim);
+    const values = [seller.id, 'cut', Buffer.alloc(32), id, '{}'];
+    const first = await holdTransaction(db, 'insert into idempotency_key values ($1, $2, $3, $4, $5)', values);
     const call = () => api.create({ reference: 'cut' }, { headers: { 'Idempotency-Key': 'cut' } });
     const waiting = call();
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    await until(async () => (await statementsWaiting(db, 'idempotency_key')) === 1, 'the call waits');
     await db.query(`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`);
     expectUnavailable(await waiting, UNKNOWN);
-    await holder.query('rollback');
-    holder.release();
+    await first.rollback();
     expect((await call()).status).toBe(201);
     expect((await db.query(`select from orders where reference = 'cut'`)).rowCount).toBe(1);
-    await stack.stop();
   });
 });
 
 describe('without Temporal', () => {
-  let database: TestDatabase;
   let server: Awaited<ReturnType<typeof startApi>>;
+  afterAll(() => server.stop());
+  const database = useDatabase();
   let api: ReturnType<typeof apiOf>;
   let seller: TestSeller;
   beforeAll(async () => {
-    database = await createDatabase();
     server = await startApi(database.url, await onFreePort());
     seller = await createSeller(database.db);
     api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
-  });
-  afterAll(async () => {
-    await server.stop();
-    await database.drop();
   });
 
   /** Creates an order and saves these events to its row. */

@@ -1,13 +1,9 @@
 import { BASE } from '../../support/api';
 import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
+const stack = useStack();
 
 /** The events that lead to each status. */
 const EVENTS = {

@@ -5,25 +5,23 @@ import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
 import { type Answer, type Api, apiOf, BASE } from '../../support/api';
-import { createDatabase, type TestDatabase } from '../../support/database';
+import { useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { type Proxy, startProxy } from '../../support/proxy';
 import { createSeller, log, QUICK, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
-let database: TestDatabase;
-let seller: TestSeller;
-let checkoutKey: string;
 let running: { stop(): Promise<void> }[] = [];
-beforeEach(async () => {
-  database = await createDatabase();
-  seller = await createSeller(database.db);
-  checkoutKey = await createCheckoutKey(database.db);
-});
 afterEach(async () => {
   await Promise.all(running.map((server) => server.stop()));
   running = [];
-  await database.drop();
+});
+const database = useDatabase('test');
+let seller: TestSeller;
+let checkoutKey: string;
+beforeEach(async () => {
+  seller = await createSeller(database.db);
+  checkoutKey = await createCheckoutKey(database.db);
 });
 
 /** Starts an API without Temporal. The default window is longer than a test. */

@@ -1,13 +1,9 @@
 import { BASE } from '../../support/api';
 import { parseRaw, sendRaw } from '../../support/raw-http';
 import { expectProblem } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false });
 
 const send = async (...chunks: string[]) => parseRaw(await sendRaw(stack.api.url, ...chunks));
 

@@ -1,13 +1,9 @@
 import { apiOf } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import { createSeller, type Stack, startStack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
+const stack = useStack();
 
 test("a duplicate reference returns 409 with the existing order's id, order_url, status and amount", async () => {
   const { id, order_url } = (await stack.api.create({ reference: 'in use', amount: 5.07 })).body.data;

@@ -1,21 +1,17 @@
 import { createCounter, type RequestCounter, type Usage } from '../../../src/api/request-counter';
 import { createPool, type Db } from '../../../src/db/pool';
-import { createDatabase, type TestDatabase } from '../../support/database';
+import { useDatabase } from '../../support/database';
 import { type Proxy, startProxy } from '../../support/proxy';
 import { log } from '../../support/stack';
 
 const WINDOW_MS = 60_000;
 
-let database: TestDatabase;
 let pools: Db[] = [];
-beforeEach(async () => {
-  database = await createDatabase();
-});
 afterEach(async () => {
   await Promise.all(pools.map((pool) => pool.end()));
   pools = [];
-  await database.drop();
 });
+const database = useDatabase('test');
 
 /** Creates a counter with a pool of its own, as a separate process would. */
 function newCounter(url = database.url, syncTimeoutMs = 10_000): { counter: RequestCounter; pool: Db } {

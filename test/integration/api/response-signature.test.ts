@@ -1,17 +1,15 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { type Answer, BASE } from '../../support/api';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
 const HEADER = 'X-Shop-Signature';
-let stack: Stack;
+const stack = useStack({ env: { RESPONSE_HMAC_HEADER: HEADER } });
 let id: string;
 let seller: string;
 beforeAll(async () => {
-  stack = await startStack({ env: { RESPONSE_HMAC_HEADER: HEADER } });
   id = (await stack.api.create()).body.data.id;
   seller = `${BASE}/seller/${stack.seller.id}`;
 });
-afterAll(() => stack.stop());
 
 const signatureOf = (body: string, key: string) => createHmac('sha256', key).update(body).digest('base64');
 
@@ -57,10 +55,10 @@ test('a response to an unauthenticated request has no signature', async () => {
   for (const { headers } of [wrong, none, health]) expect(headers.has(HEADER)).toBe(false);
 });
 
+const plain = useStack({ worker: false });
+
 test('responses are not signed if RESPONSE_HMAC_HEADER is unset', async () => {
-  const plain = await startStack({ worker: false });
   const { status, text, headers } = await plain.api.create();
   expect(status).toBe(201);
   expect([...headers.values()]).not.toContain(signatureOf(text, plain.seller.key));
-  await plain.stop();
 });

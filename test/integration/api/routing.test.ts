@@ -2,15 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { VERSION } from '../../../src/version';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
+const stack = useStack({ worker: false });
 let id: string;
 beforeAll(async () => {
-  stack = await startStack({ worker: false });
   id = (await stack.api.create()).body.data.id;
 });
-afterAll(() => stack.stop());
 
 describe('an unknown path', () => {
   test.each([

@@ -4,7 +4,7 @@ import Koa from 'koa';
 import { type HttpServer, listen } from '../../../src/api/http-server';
 import { BASE } from '../../support/api';
 import { HTTP } from '../../support/http-settings';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
 const SLOW_OF_EACH = 50;
 const CALLS = 600;
@@ -41,11 +41,7 @@ function percentile99(values: number[]): number {
 }
 
 describe('slow clients', () => {
-  let stack: Stack;
-  beforeAll(async () => {
-    stack = await startStack({ worker: false });
-  });
-  afterAll(() => stack.stop());
+  const stack = useStack({ worker: false });
 
   const slowHeaders = () => openSlow(stack.api.url, `POST ${BASE}/ HTTP/1.1\r\nHost: x\r\nX-Slow: `);
   const slowBody = () => {

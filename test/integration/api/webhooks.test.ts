@@ -8,33 +8,24 @@ import {
 } from '../../../src/contracts/webhook-log-schemas';
 import { liveWebhookSecrets } from '../../../src/db/sellers';
 import { type Api, apiOf, BASE } from '../../support/api';
-import { openOrder } from '../../support/orders';
+import { noWebhookPending, openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import { createSeller, type Stack, startStack, type TestSeller } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { createSeller, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-let stack: Stack;
-let receiver: Receiver;
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2', WEBHOOK_TIMEOUT_MS: '1000' } });
+const receiver = useReceiver('test');
 let other: { seller: TestSeller; api: Api };
 beforeAll(async () => {
-  stack = await startStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2', WEBHOOK_TIMEOUT_MS: '1000' } });
   const seller = await createSeller(stack.db);
   other = { seller, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
 });
-afterAll(() => stack.stop());
-beforeEach(async () => {
-  receiver = await startReceiver();
-});
-afterEach(() => receiver.stop());
-
-const settled = async (id: string) =>
-  (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'pending'`, [id])).rowCount === 0;
 
 async function settledOrder(data: Record<string, unknown> = {}, events = ['failed'], status = 200): Promise<string> {
   receiver.answerWith(status);
   const id = await openOrder(stack, { webhook_url: receiver.url, ...data }, events);
-  await until(() => settled(id), 'all webhooks are settled');
+  await until(() => noWebhookPending(stack, [id]), 'no webhook is pending');
   return id;
 }
 
@@ -134,7 +125,7 @@ describe('the timeline', () => {
     await until(async () => (await timeline(id)).body.data.length === 4, 'the refusal is recorded');
     receiver.answerWith(500);
     await stack.api.cancel(id);
-    await until(() => settled(id), 'all webhooks are settled');
+    await until(() => noWebhookPending(stack, [id]), 'no webhook is pending');
 
     const { body, status } = await timeline(id);
     expect(status).toBe(200);
@@ -301,8 +292,9 @@ describe('a test webhook', () => {
   });
 });
 
+const strict = useStack({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' }, worker: false });
+
 test('a webhook_url with a literal address that is not public returns 422', async () => {
-  const strict = await startStack({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' }, worker: false });
   const hosts = [
     ...['127.0.0.1', '127.1', '0', '0.0.0.0', '2130706433', '0x7f000001', '0177.0.0.1', '017700000001', '127.0.0.1.'],
     ...['10.0.0.1', '10.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', '100.64.0.1', '100.100.100.200'],
@@ -324,16 +316,15 @@ test('a webhook_url with a literal address that is not public returns 422', asyn
       expect(answer.body.errors).toMatchObject([{ code: 'invalid_url', pointer }]);
     }
   }
-  await strict.stop();
 });
 
+const idle = useStack({ worker: false });
+
 test('a test webhook without a worker returns 503 and is not sent later', async () => {
-  const idle = await startStack({ worker: false });
   const answer = await idle.api.call('POST', `${BASE}/seller/${idle.seller.id}/webhook_test/`, {
     body: { data: { url: receiver.url } },
   });
   expectProblem(answer, 503, 'service_unavailable');
   expect(answer.headers.get('Retry-After')).toBe('5');
   expect(receiver.deliveries).toHaveLength(0);
-  await idle.stop();
 }, 60_000);

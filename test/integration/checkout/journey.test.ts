@@ -1,21 +1,12 @@
-import { BUSINESS, buttonTarget, customerAt, newCustomer, startCheckout, statusOfOrder } from '../../support/checkout';
+import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  stack = await startCheckout();
-});
-afterAll(async () => {
-  await stack.stop();
-  await receiver.stop();
-});
+const stack = useCheckout();
+const receiver = useReceiver();
 
 const newOrder = (data: Record<string, unknown> = {}) =>
   newCustomer(stack, { webhook_url: receiver.url, redirect_url: REDIRECT, ...data });

@@ -1,6 +1,4 @@
 import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -8,6 +6,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { freePort, isPortFree } from '../../../tools/local-stack/ports';
 import { identify, isAlive } from '../../../tools/local-stack/process-table';
 import { prepareTemporal, startTemporal, type TemporalServer } from '../../../tools/local-stack/temporal-server';
+import { startTestServer } from '../../support/http-server';
 
 /** IndexedValueType of the API, which the client does not export. */
 const KEYWORD = 2;
@@ -160,13 +159,13 @@ test('a start recreates an incomplete database', async () => {
 });
 
 test('the server starts on another port if the preferred one is in use', async () => {
-  const holder = createServer().listen(port, '127.0.0.1');
-  await once(holder, 'listening');
+  const holder = await startTestServer((_request, response) => response.end('still here'));
+  port = holder.port;
   try {
     await start();
     expect(server!.address).not.toBe(`127.0.0.1:${port}`);
-    expect(holder.listening).toBe(true);
+    expect(await (await fetch(holder.url)).text()).toBe('still here');
   } finally {
-    holder.close();
+    await holder.close();
   }
 });

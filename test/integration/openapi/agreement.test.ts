@@ -6,18 +6,14 @@ import { createRateLimits } from '../../../src/api/rate-limit';
 import { type Answer, order } from '../../support/api';
 import { type DocumentedOperation, document, misfits, operations } from '../../support/contract';
 import { openOrder } from '../../support/orders';
-import { type Receiver, startReceiver } from '../../support/receiver';
+import { useReceiver } from '../../support/receiver';
 import { sendRaw } from '../../support/raw-http';
-import { type Stack, log, startStack } from '../../support/stack';
+import { log, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Every answer that `api.call` gets is held to the document; here each operation is called, and each error met. */
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  [stack, receiver] = await Promise.all([startStack(), startReceiver()]);
-});
-afterAll(() => Promise.all([stack.stop(), receiver.stop()]));
+const stack = useStack();
+const receiver = useReceiver();
 
 test('the document has every route of the service, and the service every operation of the document', () => {
   const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };

@@ -1,13 +1,9 @@
 import type { Browser } from 'playwright-core';
 import { CHROMIUM, launchChromium } from '../../support/chromium';
 import { operations } from '../../support/contract';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false });
 
 describe('in a browser', () => {
   // Which machine has one is not for the tests to say; CI's has.
