@@ -33,7 +33,7 @@ const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '4000' } });
 const receiver = useReceiver();
 const shop = useResource(
   () => startShop(() => stack.api),
-  ({ stop }) => stop(),
+  (shop) => shop.stop(),
 );
 let browser: Browser;
 let context: BrowserContext;

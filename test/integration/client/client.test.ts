@@ -14,7 +14,7 @@ const stack = useStack();
 const receiver = useReceiver();
 const proxy = useResource(
   () => startHttpProxy(stack.api.url),
-  ({ stop }) => stop(),
+  (started) => started.stop(),
 );
 let seller: TestSeller;
 beforeEach(async () => {
