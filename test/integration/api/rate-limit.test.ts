@@ -268,9 +268,12 @@ describe('without Postgres', () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '50' }, proxied);
     expect((await check(api)).status).toBe(200);
     proxy.blackHole();
-    const start = performance.now();
-    expect(await statuses(3, (one) => check(one, null), api)).toEqual(times(3, 401));
-    // The pool alone would wait 3 s for a connection and 7 s for an answer.
-    expect((performance.now() - start) / 3).toBeLessThan(2500);
-  });
+    const durationOfCalls = async () => {
+      const start = performance.now();
+      expect(await statuses(3, (one) => check(one, null), api)).toEqual(times(3, 401));
+      return performance.now() - start;
+    };
+    // The pool alone would wait 3 s for a connection, or 7 s for a result, in every call. Load on the machine passes.
+    await until(async () => (await durationOfCalls()) < 7500, 'three calls return in time', 45_000);
+  }, 60_000);
 });
