@@ -76,8 +76,8 @@ async function runTrials(group: Trial[]): Promise<void> {
 }
 
 async function change(group: Trial[], event: string): Promise<void> {
-  const answers = await Promise.all(group.map(({ orderId }) => stack.api.progress(orderId, event)));
-  expect(answers.map(({ status }) => status)).toEqual(group.map(() => 200));
+  const responses = await Promise.all(group.map(({ orderId }) => stack.api.progress(orderId, event)));
+  expect(responses.map(({ status }) => status)).toEqual(group.map(() => 200));
 }
 
 async function settled(group: Trial[]): Promise<void> {

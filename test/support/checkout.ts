@@ -64,8 +64,8 @@ export function customerAt(orderUrl: string) {
       }),
     /** Sends a form and follows the redirect. */
     async submit(part: string, fields: Record<string, string>): Promise<CustomerPage> {
-      const answer = await customer.send(part, fields);
-      return answer.status === 303 ? call(new URL(answer.headers.get('Location')!, orderUrl).href) : answer;
+      const response = await customer.send(part, fields);
+      return response.status === 303 ? call(new URL(response.headers.get('Location')!, orderUrl).href) : response;
     },
     /** Goes through the first two steps. */
     async apply(fields: Partial<typeof BUSINESS> = {}, term = 'PAY_LATER'): Promise<CustomerPage> {

@@ -53,8 +53,8 @@ test('errors from account settings are reported with all other errors, one error
   const seller = await createSeller(stack.db, null);
   await updateAccount(stack.db, seller.id, { maxAmountPence: 50_000 });
   const errorsOf = async (body: unknown) => {
-    const answer = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
-    return pointers(expectProblem(answer, 422, 'invalid_request'));
+    const response = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
+    return pointers(expectProblem(response, 422, 'invalid_request'));
   };
   const required = '/data/redirect_url required';
   expect(await errorsOf({ data: { amount: 501, reference: '' } })).toEqual([

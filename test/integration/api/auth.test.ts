@@ -63,9 +63,9 @@ describe('the Authorization header', () => {
   test('is the only place for a key: a key in the URL returns 401', async () => {
     const { api, seller } = stack;
     const path = `${BASE}/seller/${seller.id}/connection_check/?key=${seller.key}&access_token=${seller.key}`;
-    const answer = await api.call('GET', path, { key: null });
-    expectProblem(answer, 401, 'unauthorized');
-    expect(answer.text).not.toContain(seller.key);
+    const response = await api.call('GET', path, { key: null });
+    expectProblem(response, 401, 'unauthorized');
+    expect(response.text).not.toContain(seller.key);
   });
 });
 

@@ -74,9 +74,9 @@ test('a repeated cancel changes nothing and keeps the first cancelled_at', async
 
 test('twenty concurrent cancels make one change', async () => {
   const id = await openOrder(stack);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => stack.api.cancel(id)));
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-  expect(answers[0]!.status).toBe(200);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => stack.api.cancel(id)));
+  expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(responses[0]!.status).toBe(200);
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });
 

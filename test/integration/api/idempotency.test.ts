@@ -35,12 +35,12 @@ describe('a call that repeats its Idempotency-Key', () => {
       '{"data":{"amount":0.3,"reference":"same","meta_data":{"a":1}}}',
       ' {"data": {"meta_data": {"a": 1}, "reference": "s\\u0061me", "amount": 0.30000000000000004, "source": null}}',
     ];
-    const answers = [];
+    const responses = [];
     for (const body of bodies) {
-      answers.push(await api.call('POST', path, { body, headers: { 'Idempotency-Key': key } }));
+      responses.push(await api.call('POST', path, { body, headers: { 'Idempotency-Key': key } }));
     }
-    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
-    expect(answers[1]!.text).toBe(answers[0]!.text);
+    expect(responses.map(({ status }) => status)).toEqual([201, 201]);
+    expect(responses[1]!.text).toBe(responses[0]!.text);
   });
 
   test('may order the keys of meta_data differently', async () => {
@@ -121,28 +121,29 @@ describe('of fifty concurrent calls', () => {
   const fifty = Array.from({ length: 50 }, (_, index) => index);
 
   test('all with one key and one body get the same order', async () => {
-    const answers = await Promise.all(fifty.map(() => create('fifty', { reference: 'fifty' })));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers[0]!.status).toBe(201);
-    expect(answers.filter(({ headers }) => headers.has('Idempotency-Replayed'))).toHaveLength(49);
+    const responses = await Promise.all(fifty.map(() => create('fifty', { reference: 'fifty' })));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses[0]!.status).toBe(201);
+    expect(responses.filter(({ headers }) => headers.has('Idempotency-Replayed'))).toHaveLength(49);
     expect(await countOf('fifty')).toBe(1);
   });
 
   test('with one key and different bodies, one creates an order and the others get idempotency_key_reused', async () => {
-    const answers = await Promise.all(fifty.map((index) => create('bodies', { reference: `bodies ${index}` })));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 422, 'idempotency_key_reused');
+    const responses = await Promise.all(fifty.map((index) => create('bodies', { reference: `bodies ${index}` })));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
+    for (const response of responses)
+      if (response.status !== 201) expectProblem(response, 422, 'idempotency_key_reused');
     const { rowCount } = await stack.db.query(`select from orders where reference like 'bodies %'`);
     expect(rowCount).toBe(1);
   });
 
   test('with one reference, one creates an order and the others get its id', async () => {
-    const answers = await Promise.all(fifty.map(() => stack.api.create({ reference: 'one of fifty' })));
-    const [created, ...more] = answers.filter(({ status }) => status === 201);
+    const responses = await Promise.all(fifty.map(() => stack.api.create({ reference: 'one of fifty' })));
+    const [created, ...more] = responses.filter(({ status }) => status === 201);
     expect(more).toEqual([]);
-    for (const answer of answers) {
-      if (answer === created) continue;
-      const problem = expectProblem(answer, 409, 'duplicate_reference');
+    for (const response of responses) {
+      if (response === created) continue;
+      const problem = expectProblem(response, 409, 'duplicate_reference');
       expect(problem.order_id).toBe(created!.body.data.id);
     }
     expect(await countOf('one of fifty')).toBe(1);

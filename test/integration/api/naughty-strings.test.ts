@@ -3,7 +3,7 @@ import { loadConfig } from '../../../src/config';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
-import { type Answer, type Api, apiOf, BASE, order } from '../../support/api';
+import { type ApiResponse, type Api, apiOf, BASE, order } from '../../support/api';
 import { useDatabase } from '../../support/database';
 import { inBatches } from '../../support/in-batches';
 import { NAUGHTY, plainTexts } from '../../support/naughty-strings';
@@ -34,8 +34,8 @@ const wellFormed = (text: string): string => Buffer.from(text).toString();
 const encode = (text: string): string => encodeURIComponent(wellFormed(text));
 
 /** The fields that a 422 names. Each must be one of `fields`. */
-function refusedFields(answer: Answer, fields: string[]): string[] {
-  const { errors } = expectProblem(answer, 422, 'invalid_request');
+function refusedFields(response: ApiResponse, fields: string[]): string[] {
+  const { errors } = expectProblem(response, 422, 'invalid_request');
   // The error of a key `__proto__` can lack a pointer.
   const named = errors.map(({ pointer }) => (pointer === undefined ? 'meta_data' : pointer.split('/')[2]!));
   expect(fields).toEqual(expect.arrayContaining(named));
@@ -103,13 +103,13 @@ test('a naughty string in a field that is not free text is refused by field', as
   const own = `${BASE}/seller/${seller.id}`;
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
     const post = (path: string, data: unknown, key = seller.key) => api.call('POST', path, { key, body: { data } });
-    const calls: [string, Promise<Answer>][] = [
+    const calls: [string, Promise<ApiResponse>][] = [
       ['url', post(`${own}/webhook_test/`, { url: text })],
       ['overlap_seconds', post(`${own}/webhook_secret/rotate/`, { overlap_seconds: text })],
       ['amount', post(`${own}/order/`, { ...order(), amount: text })],
       ['event', post(`${BASE}/order/${id}/progress/`, { event: text }, api.checkoutKey)],
     ];
-    for (const [field, answer] of calls) expect(refusedFields(await answer, [field])).toEqual([field]);
+    for (const [field, response] of calls) expect(refusedFields(await response, [field])).toEqual([field]);
   });
 });
 
@@ -118,8 +118,10 @@ test('a naughty string as the reason of a progress event is accepted or refused 
   const plain = plainTexts(500);
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
     // A checkout cannot report this event, so the call does not reach Temporal.
-    const answer = await api.progress(id, 'created', text);
-    expect(refusedFields(answer, ['event', 'reason'])).toEqual(plain.includes(text) ? ['event'] : ['event', 'reason']);
+    const response = await api.progress(id, 'created', text);
+    expect(refusedFields(response, ['event', 'reason'])).toEqual(
+      plain.includes(text) ? ['event'] : ['event', 'reason'],
+    );
   });
 });
 
@@ -129,8 +131,8 @@ test('a naughty string as a search parameter or its name is refused by parameter
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
     const value = encode(text);
     for (const list of lists) {
-      const answer = await api.call('GET', `${BASE}${list}?limit=${value}&cursor=${value}&state=${value}&${value}=1`);
-      const { errors } = expectProblem(answer, 422, 'invalid_request');
+      const response = await api.call('GET', `${BASE}${list}?limit=${value}&cursor=${value}&state=${value}&${value}=1`);
+      const { errors } = expectProblem(response, 422, 'invalid_request');
       const named = errors.map(({ parameter }) => parameter);
       expect(named).toContain(wellFormed(text));
       expect(['limit', 'cursor', 'state', wellFormed(text)]).toEqual(expect.arrayContaining(named));

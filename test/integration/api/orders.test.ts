@@ -90,9 +90,9 @@ describe('retrieve', () => {
       `/seller/${seller.id}/order/${id}/`,
       `/seller/${seller.id}/order/${id}`,
     ];
-    const answers = await Promise.all(paths.map((path) => api.call('GET', BASE + path)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    const responses = await Promise.all(paths.map((path) => api.call('GET', BASE + path)));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1);
   });
 
   test('accepts an id in capitals', async () => {

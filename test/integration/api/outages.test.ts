@@ -8,7 +8,7 @@ import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
 import { startServer } from '../../../src/server';
-import { type Answer, BASE, apiOf } from '../../support/api';
+import { type ApiResponse, BASE, apiOf } from '../../support/api';
 import { go, saveHistory } from '../db/new-orders';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
@@ -19,9 +19,9 @@ const NOTHING_DONE = /Nothing was changed/;
 const UNKNOWN = /outcome is unknown/;
 const REPEAT = /[Rr]epeating the (same )?call is safe/;
 
-function expectUnavailable(answer: Answer, detail: RegExp): ProblemBody {
-  const problem = expectProblem(answer, 503, 'service_unavailable');
-  expect(Number(answer.headers.get('Retry-After'))).toBeGreaterThan(0);
+function expectUnavailable(response: ApiResponse, detail: RegExp): ProblemBody {
+  const problem = expectProblem(response, 503, 'service_unavailable');
+  expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0);
   expect(problem.detail).toMatch(detail);
   expect(problem.detail).toMatch(REPEAT);
   return problem;
@@ -49,10 +49,10 @@ describe('without Postgres', () => {
   test('every call returns 503, states that nothing changed and reveals nothing about the database', async () => {
     const id = randomUUID();
     const calls = [api.create(), api.get(id), api.cancel(id), api.progress(id, 'approved')];
-    for (const answer of await Promise.all(calls)) {
-      expectUnavailable(answer, NOTHING_DONE);
+    for (const response of await Promise.all(calls)) {
+      expectUnavailable(response, NOTHING_DONE);
       for (const secret of ['hunter2', 'orders_db', address, address.split(':')[1]!, 'ECONNREFUSED', 'sk_any']) {
-        expect(answer.text.replace(/"request_id":"[^"]*"/, '').replaceAll(id, '')).not.toContain(secret);
+        expect(response.text.replace(/"request_id":"[^"]*"/, '').replaceAll(id, '')).not.toContain(secret);
       }
     }
   });

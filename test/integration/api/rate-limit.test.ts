@@ -4,7 +4,7 @@ import { updateAccount } from '../../../src/db/accounts';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
-import { type Answer, type Api, apiOf, BASE } from '../../support/api';
+import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
 import { useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { type Proxy, startProxy } from '../../support/proxy';
@@ -40,19 +40,19 @@ const wrongKey = () => `sk_${randomUUID()}`;
 const forwardedFor = (addresses: string) => ({ 'X-Forwarded-For': addresses });
 
 /** The statuses of `count` consecutive calls, spread over the APIs. */
-async function statuses(count: number, call: (api: Api) => Promise<Answer>, ...apis: Api[]): Promise<number[]> {
+async function statuses(count: number, call: (api: Api) => Promise<ApiResponse>, ...apis: Api[]): Promise<number[]> {
   const seen: number[] = [];
   for (let index = 0; index < count; index++) seen.push((await call(apis[index % apis.length]!)).status);
   return seen;
 }
 const times = (count: number, status: number) => Array<number>(count).fill(status);
 
-function expectRateLimited(answer: Answer, limit: string): void {
-  const { detail } = expectProblem(answer, 429, 'rate_limited');
-  const wait = answer.headers.get('Retry-After')!;
+function expectRateLimited(response: ApiResponse, limit: string): void {
+  const { detail } = expectProblem(response, 429, 'rate_limited');
+  const wait = response.headers.get('Retry-After')!;
   expect(wait).toMatch(/^[1-9]\d*$/);
   expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing was changed\\. Retry in ${wait} s\\.$`));
-  expect(answer.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
+  expect(response.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
 }
 
 describe('a key', () => {
@@ -64,8 +64,8 @@ describe('a key', () => {
 
   test('has the same limit for concurrent calls', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => check(apis[index % 2]!)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(6);
+    const responses = await Promise.all(Array.from({ length: 40 }, (_, index) => check(apis[index % 2]!)));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(6);
   });
 
   test('can exceed a large limit slightly across several processes', async () => {
@@ -87,9 +87,9 @@ describe('a key', () => {
   test('is recognised in any spelling of the Authorization header', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '3' });
     const spelt = ['Bearer ', 'bearer ', 'BEARER   ', 'Bearer  '];
-    const answers: Answer[] = [];
-    for (const scheme of spelt) answers.push(await check(api, null, { Authorization: scheme + seller.key }));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    const responses: ApiResponse[] = [];
+    for (const scheme of spelt) responses.push(await check(api, null, { Authorization: scheme + seller.key }));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
   });
 
   test('works again in the next window', async () => {
@@ -112,7 +112,7 @@ describe('a seller whose account has its own limit', () => {
     const apis = [await startApi(env), await startApi(env)];
     await updateAccount(database.db, seller.id, { rateLimit: 6 });
     const keys = [seller.key, await createSellerKey(database.db, seller.id)];
-    const seen: Answer[] = [];
+    const seen: ApiResponse[] = [];
     for (let index = 0; index < 8; index++) seen.push(await check(apis[index % 2]!, keys[(index >> 1) % 2]));
     expect(seen.map(({ status }) => status)).toEqual([...times(6, 200), 429, 429]);
     expect(seen[0]!.headers.get('RateLimit-Policy')).toBe('"address";q=1000000;w=30, "seller";q=6;w=60');
@@ -133,10 +133,14 @@ describe('a seller whose account has its own limit', () => {
 
 test('every response states the limits that apply, the remaining requests and the time until the window ends', async () => {
   const api = await startApi({ RATE_LIMIT_KEY: '3', RATE_LIMIT_ADDRESS: '9', RATE_LIMIT_AUTH_FAILURES: '7' });
-  const limitHeaders = ({ headers }: Answer) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
+  const limitHeaders = ({ headers }: ApiResponse) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
   const t = '(60|[1-5]\\d)';
-  const expectLimits = (answer: Answer, status: number, policies: string, left: string) => {
-    expect([answer.status, ...limitHeaders(answer)]).toEqual([status, policies, expect.stringMatching(`^${left}$`)]);
+  const expectLimits = (response: ApiResponse, status: number, policies: string, left: string) => {
+    expect([response.status, ...limitHeaders(response)]).toEqual([
+      status,
+      policies,
+      expect.stringMatching(`^${left}$`),
+    ]);
   };
   const keyPolicies = '"address";q=9;w=60, "key";q=3;w=60';
   expectLimits(await check(api), 200, keyPolicies, `"address";r=8;t=${t}, "key";r=2;t=${t}`);

@@ -57,9 +57,11 @@ test('a reference that conflicts on every insert but belongs to no order returns
     begin raise exception using errcode = '23505', constraint = 'orders_reference'; end $$`);
   await db.query(`create trigger raise_conflict before insert on orders for each row
     when (new.reference = 'conflicting') execute function raise_conflict()`);
-  const answer = await api.create({ reference: 'conflicting' });
+  const response = await api.create({ reference: 'conflicting' });
   await db.query('drop trigger raise_conflict on orders');
-  expect(expectProblem(answer, 503, 'service_unavailable').detail).toMatch(/Nothing was changed; repeating .* is safe/);
-  expect(answer.headers.get('Retry-After')).toBe('1');
+  expect(expectProblem(response, 503, 'service_unavailable').detail).toMatch(
+    /Nothing was changed; repeating .* is safe/,
+  );
+  expect(response.headers.get('Retry-After')).toBe('1');
   expect((await api.create({ reference: 'conflicting' })).status).toBe(201);
 });

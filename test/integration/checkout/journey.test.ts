@@ -142,9 +142,9 @@ test('the same form sent twice at once makes one application, one agreement and 
     ['application', BUSINESS],
     ['confirmation', { agree: 'yes' }],
   ] as const) {
-    const answers = await twice(part, fields);
-    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
-    locations.push(...answers.map(({ headers }) => headers.get('Location')));
+    const responses = await twice(part, fields);
+    expect(responses.map(({ status }) => status)).toEqual([303, 303]);
+    locations.push(...responses.map(({ headers }) => headers.get('Location')));
     await customer.look();
   }
   expect(locations.some((location) => location!.includes('message'))).toBe(false);

@@ -21,7 +21,7 @@ const styleHash = (page: { headers: Headers }) =>
 
 test('every response forbids scripts, frames, caching and referrers', async () => {
   const { url, customer } = await newOrder();
-  const answers = [
+  const responses = [
     await customer.look(),
     await customer.look('return/'),
     await customer.look('logo/'),
@@ -29,8 +29,8 @@ test('every response forbids scripts, frames, caching and referrers', async () =
     await customer.send('choice', { form_token: 'wrong' }),
     await customerAt(url.replace(/pay\/.{8}/, 'pay/00000000')).look(),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([200, 303, 404, 404, 403, 404]);
-  for (const { headers } of answers) {
+  expect(responses.map(({ status }) => status)).toEqual([200, 303, 404, 404, 403, 404]);
+  for (const { headers } of responses) {
     const csp = headers.get('Content-Security-Policy')!.split('; ');
     expect(csp).toEqual([
       "default-src 'none'",
@@ -103,13 +103,13 @@ test("a seller's logo is served under the pay link with its image type", async (
   );
   await stack.db.query("update seller set logo = $2, logo_type = 'image/png' where id = $1", [stack.seller.id, png]);
   expect((await customer.look()).text).toContain(`<img src="${new URL(url).pathname}logo/"`);
-  const answer = await fetch(`${url}logo/`);
-  expect([answer.status, answer.headers.get('Content-Type'), answer.headers.get('X-Content-Type-Options')]).toEqual([
-    200,
-    'image/png',
-    'nosniff',
-  ]);
-  expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
+  const response = await fetch(`${url}logo/`);
+  expect([
+    response.status,
+    response.headers.get('Content-Type'),
+    response.headers.get('X-Content-Type-Options'),
+  ]).toEqual([200, 'image/png', 'nosniff']);
+  expect(Buffer.from(await response.arrayBuffer()).equals(png)).toBe(true);
 });
 
 describe('a forged or broken form', () => {
@@ -241,8 +241,8 @@ const bare = useStack({ worker: false });
 
 test('without a lender no pages are served', async () => {
   const { order_url: url } = (await bare.api.create()).body.data;
-  const answer = await fetch(bare.api.url + new URL(url).pathname);
-  expect([answer.status, answer.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
+  const response = await fetch(bare.api.url + new URL(url).pathname);
+  expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
 });
 
 test('logs contain the order id, but no pay link and no customer data', async () => {

@@ -189,7 +189,7 @@ test('the default timeout is longer than the service needs to respond with 503',
 
 describe('after a temporary failure', () => {
   test('a create whose response was lost is retried, and creates one order', async () => {
-    proxy.failNext('lose the answer', 'lose the answer');
+    proxy.failNext('lose the response', 'lose the response');
     const { id } = await clientOf().create(newOrder());
     expect(proxy.requests).toHaveLength(3);
     expect((await clientOf().list()).data.map((order) => order.id)).toEqual([id]);
@@ -206,7 +206,7 @@ describe('after a temporary failure', () => {
 
   test('a cancel whose response was lost is retried', async () => {
     const { id } = await clientOf().create(newOrder());
-    proxy.failNext('lose the answer');
+    proxy.failNext('lose the response');
     expect((await clientOf().cancel(id)).status).toBe('UNSUCCESSFUL');
   });
 
@@ -228,12 +228,12 @@ describe('after a temporary failure', () => {
     proxy.failNext(respondWith(502), respondWith(502), respondWith(502));
     expect((await errorOf(clientOf({ maxRetries: 2 }).create(newOrder()))).status).toBe(502);
     expect(proxy.requests).toHaveLength(3);
-    proxy.failNext('lose the answer');
+    proxy.failNext('lose the response');
     await expect(clientOf({ maxRetries: 0 }).create(newOrder())).rejects.toBeInstanceOf(ConnectionError);
   });
 
   test('a call that is not idempotent is retried only if the service did nothing', async () => {
-    proxy.failNext('lose the answer');
+    proxy.failNext('lose the response');
     await expect(clientOf().rotateWebhookSecret()).rejects.toBeInstanceOf(ConnectionError);
     proxy.failNext(respondWith(503));
     expect((await errorOf(clientOf().rotateWebhookSecret())).status).toBe(503);

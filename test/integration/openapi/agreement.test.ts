@@ -3,7 +3,7 @@ import type { Router } from '@koa/router';
 import { createApp } from '../../../src/api/app';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { createRateLimits } from '../../../src/api/rate-limit';
-import { type Answer, order } from '../../support/api';
+import { type ApiResponse, order } from '../../support/api';
 import { type DocumentedOperation, document, misfits, operations } from '../../support/contract';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -11,11 +11,11 @@ import { sendRaw } from '../../support/raw-http';
 import { log, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-/** Every answer that `api.call` gets is held to the document; here each operation is called, and each error met. */
+/** Every response that `api.call` gets is held to the document; here each operation is called, and each error met. */
 const stack = useStack();
 const receiver = useReceiver();
 
-test('the document has every route of the service, and the service every operation of the document', () => {
+test('the document has exactly the operations that the service routes', () => {
   const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
   const app = createApp({
     deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
@@ -33,7 +33,7 @@ test('the document has every route of the service, and the service every operati
     .flatMap(({ methods, path }) =>
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(path)}`),
     )
-    // A page for people, and what it loads.
+    // The documentation page and its files are not part of the API.
     .filter((route) => !route.startsWith('GET /docs'))
     .map((route) => route.replace(/:\w+/g, '{}'));
   const documented = operations.map(
@@ -42,12 +42,12 @@ test('the document has every route of the service, and the service every operati
   expect(documented.sort()).toEqual(served.sort());
 });
 
-test('what /openapi.json serves is the document', async () => {
+test('/openapi.json returns the document', async () => {
   const { body } = await stack.api.call('GET', '/openapi.json', { key: null });
   expect(body).toEqual(JSON.parse(JSON.stringify(document)));
 });
 
-/** Where a placeholder leads. */
+/** The values of path parameters. */
 interface Ids {
   order_id: string;
   pay_link_id: string;
@@ -70,16 +70,16 @@ const call = (
   ids: Ids,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer> => stack.api.call(one.method, pathOf(one, ids), { key: keyOf(one), headers, body });
+): Promise<ApiResponse> => stack.api.call(one.method, pathOf(one, ids), { key: keyOf(one), headers, body });
 
-/** The examples of an operation's body; one that is none where it takes none. */
+/** The examples of an operation's body, or only undefined if it takes no body. */
 function bodiesOf({ operation }: DocumentedOperation): unknown[] {
   const content = operation.requestBody?.content['application/json'];
   return content ? Object.values<any>(content.examples).map(({ value }) => value) : [undefined];
 }
 
-/** An order in CREATED, and a webhook of another one. */
-async function madeIds(): Promise<Ids> {
+/** Creates an order in CREATED, and another one that has a webhook event. */
+async function existingIds(): Promise<Ids> {
   const [order_id, other] = [
     await openOrder(stack),
     await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']),
@@ -95,16 +95,16 @@ const named = successes.map(
   ({ one, body, place }) => [`${one.operation.operationId} ${place + 1}`, one, body] as const,
 );
 
-test.each(named)('%s: the example of the document works', async (_name, one, body) => {
-  const answer = await call(one, await madeIds(), body);
-  expect([answer.status, answer.text]).toEqual([expect.any(Number), expect.stringContaining('{')]);
-  expect(answer.status).toBeLessThan(300);
+test.each(named)('the example %s of the document is accepted', async (_name, one, body) => {
+  const response = await call(one, await existingIds(), body);
+  expect([response.status, response.text]).toEqual([expect.any(Number), expect.stringContaining('{')]);
+  expect(response.status).toBeLessThan(300);
 });
 
 const keyed = operations.filter(({ operation }) => operation.security.length > 0);
 const byId = keyed.map((one) => [one.operation.operationId as string, one] as const);
 
-test.each(byId)('%s answers 401 and 404 as documented', async (_name, one) => {
+test.each(byId)('%s returns 401 and 404 as documented', async (_name, one) => {
   const path = pathOf(one, NOBODY);
   const [body] = bodiesOf(one);
   for (const key of [null, 'sk_unknown']) {
@@ -116,8 +116,8 @@ test.each(byId)('%s answers 401 and 404 as documented', async (_name, one) => {
 
 const withBody = byId.filter(([, { operation }]) => operation.requestBody);
 
-test.each(withBody)('%s answers 400, 413, 415 and 422 as documented', async (_name, one) => {
-  const ids = await madeIds();
+test.each(withBody)('%s returns 400, 413, 415 and 422 as documented', async (_name, one) => {
+  const ids = await existingIds();
   const status = async (body: string, headers = {}) => (await call(one, ids, body, headers)).status;
   expect(await status('{')).toBe(400);
   expect(await status(JSON.stringify({ data: 'x'.repeat(70_000) }))).toBe(413);
@@ -127,14 +127,14 @@ test.each(withBody)('%s answers 400, 413, 415 and 422 as documented', async (_na
 
 const withQuery = byId.filter(([, { operation }]) => operation.parameters.some((one: any) => one.in === 'query'));
 
-test.each(withQuery)('%s answers 422 to a query that is not as documented', async (_name, one) => {
-  const path = pathOf(one, await madeIds());
+test.each(withQuery)('%s returns 422 if the query does not match the document', async (_name, one) => {
+  const path = pathOf(one, await existingIds());
   for (const query of ['limit=0', 'limit=101', 'cursor=x', 'unknown=1', 'limit=1&limit=2']) {
     expect([query, (await stack.api.call('GET', `${path}?${query}`)).status]).toEqual([query, 422]);
   }
 });
 
-test('creating answers its own errors as documented, and a replay with its header', async () => {
+test('a create call returns its own errors as documented, and a replay has its header', async () => {
   const { api } = stack;
   const data = order();
   const headers = { 'Idempotency-Key': randomUUID() };
@@ -148,13 +148,13 @@ test('creating answers its own errors as documented, and a replay with its heade
   );
 });
 
-test('refused changes are answered as documented', async () => {
+test('a refused change returns its error as documented', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
   expect((await stack.api.cancel(id)).body.code).toBe('order_not_cancellable');
   expect((await stack.api.progress(id, 'declined')).body.code).toBe('transition_not_allowed');
 });
 
-test('what Node’s parser refuses is answered as documented', async () => {
+test("a request that Node's parser refuses returns its error as documented", async () => {
   for (const [head, code] of [
     ['GET /health/live HTTP/1.1\r\nHost : x\r\n\r\n', 'BadRequest'],
     [`GET /health/live HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 'HeadersTooLarge'],
@@ -166,7 +166,7 @@ test('what Node’s parser refuses is answered as documented', async () => {
   }
 });
 
-test('the webhooks that are sent are as the document has them', async () => {
+test('every webhook that the service sends matches the document', async () => {
   await openOrder(stack, { webhook_url: receiver.url, source: 'plugin', meta_data: { a: [1] } }, [
     'signup_started',
     'failed',
@@ -177,7 +177,7 @@ test('the webhooks that are sent are as the document has them', async () => {
   const ofType = (type: string) => receiver.deliveries.filter(({ body }) => body.type === type);
   await until(
     () => ofType('order.status_changed').some(({ body }) => body.data.order.status === 'UNSUCCESSFUL'),
-    'it is told',
+    'the last webhook arrives',
   );
   expect(ofType('webhook.test')).not.toHaveLength(0);
   for (const { body, headers } of receiver.deliveries) {

@@ -14,7 +14,7 @@ const PROMOTED: Order = {
   },
 };
 
-describe('the answer to a create call', () => {
+describe('the response to a create call', () => {
   test('has the fields of section 2.1 that the create response shows, and no others', () => {
     expect(toCreatedOrderBody(ORDER, CHECKOUT)).toEqual({
       id: ORDER.id,
@@ -31,7 +31,7 @@ describe('the answer to a create call', () => {
   });
 });
 
-describe('the answer to a retrieve call', () => {
+describe('the response to a retrieve call', () => {
   test('has the fields of section 2.1 that the retrieve response shows, and order_url', () => {
     expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).toEqual({
       id: ORDER.id,

