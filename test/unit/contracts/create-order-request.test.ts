@@ -12,12 +12,12 @@ const httpToo = createOrderRequestSchema({ ...PRODUCTION, httpsOnly: false });
 
 const VALID = { amount: 1234.5, reference: 'order 17' };
 
-/** What becomes of a body that holds these fields. */
+/** Parses a valid request with these fields. */
 function accept(data: Record<string, unknown>, by = schema): CreateOrderRequest {
   return by.parse({ data: { ...VALID, ...data } }).data;
 }
 
-/** Why a body is refused: `pointer code` for each error, or the details where those are asked for. */
+/** Returns `pointer code`, or `pointer detail`, for each error of a body. */
 function refuse(body: unknown, by = schema, show: 'code' | 'detail' = 'code'): string[] {
   const { error } = by.safeParse(body, { reportInput: true });
   if (!error) return [];
@@ -26,12 +26,12 @@ function refuse(body: unknown, by = schema, show: 'code' | 'detail' = 'code'): s
 const refuseData = (data: Record<string, unknown>, by = schema) => refuse({ data: { ...VALID, ...data } }, by);
 const json = (text: string) => JSON.parse(text) as Record<string, unknown>;
 
-describe('the smallest request', () => {
-  test('is an amount and a reference; the amount becomes pence', () => {
+describe('a create request', () => {
+  test('needs only an amount, which becomes pence, and a reference', () => {
     expect(accept({})).toEqual({ amount: 123_450, reference: 'order 17' });
   });
 
-  test('may hold every other field', () => {
+  test('can have every optional field', () => {
     const rest = {
       allowed_payment_terms: ['PAY_LATER'],
       webhook_url: 'https://shop.example/hooks',
@@ -42,7 +42,7 @@ describe('the smallest request', () => {
     expect(accept(rest)).toEqual({ amount: 123_450, reference: 'order 17', ...rest });
   });
 
-  test('takes null for an optional field as its absence', () => {
+  test('treats null in an optional field as omitted', () => {
     const nulls = {
       allowed_payment_terms: null,
       webhook_url: null,
@@ -67,12 +67,12 @@ describe('the envelope', () => {
     ['a second member', { data: VALID, meta: {} }, ['/meta unknown_field']],
     ['a bare request', VALID, ['/data required', '/amount unknown_field', '/reference unknown_field']],
     ['a misspelt data', { Data: VALID }, ['/data required', '/Data unknown_field']],
-  ])('is not %s', (_, body, errors) => {
+  ])('cannot be %s', (_, body, errors) => {
     expect(refuse(body)).toEqual(errors);
   });
 });
 
-describe('amount', () => {
+describe('an amount', () => {
   test.each([
     [0.01, 1],
     [1, 100],
@@ -81,7 +81,7 @@ describe('amount', () => {
     [19.99 * 3, 5997],
     [10_000_000, 1_000_000_000],
     [9_999_999.99, 999_999_999],
-  ])('%d is taken as %d pence', (amount, pence) => {
+  ])('of %d is accepted as %d pence', (amount, pence) => {
     expect(accept({ amount }).amount).toBe(pence);
   });
 
@@ -107,32 +107,32 @@ describe('amount', () => {
     ['[10]', 'invalid_type'],
     ['{"value": 10}', 'invalid_type'],
     ['null', 'required'],
-  ])('%s is refused: %s', (text, code) => {
+  ])('of %s is refused: %s', (text, code) => {
     expect(refuseData(json(`{"amount": ${text}}`))).toEqual([`/data/amount ${code}`]);
   });
 
-  test('NaN, which JSON cannot say, is refused too', () => {
+  test('of NaN, which JSON cannot express, is refused', () => {
     expect(refuseData({ amount: NaN })).toEqual(['/data/amount invalid_type']);
   });
 
-  test('left out is refused as required', () => {
+  test('is required', () => {
     expect(refuse({ data: { reference: 'x' } })).toEqual(['/data/amount required']);
   });
 
-  test('above the limit is told the limit', () => {
+  test('above the limit gets an error with the limit', () => {
     expect(refuse({ data: { ...VALID, amount: 1e9 } }, schema, 'detail')).toEqual([
       '/data/amount must be at most £10,000,000.00',
     ]);
   });
 
-  test('has the limit that is configured', () => {
+  test('has the configured limit', () => {
     const upTo50 = createOrderRequestSchema({ ...PRODUCTION, maxAmountPence: 5000 });
     expect(accept({ amount: 50 }, upTo50).amount).toBe(5000);
     expect(refuseData({ amount: 50.01 }, upTo50)).toEqual(['/data/amount too_big']);
   });
 });
 
-describe('reference', () => {
+describe('a reference', () => {
   test.each([
     'a',
     '0',
@@ -149,7 +149,7 @@ describe('reference', () => {
     '__proto__',
     'x'.repeat(255),
     '🎉'.repeat(255),
-  ])('may be %j', (reference) => {
+  ])('can be %j', (reference) => {
     expect(accept({ reference }).reference).toBe(reference);
   });
 
@@ -181,11 +181,11 @@ describe('reference', () => {
     [{ a: 1 }, 'invalid_type'],
     [null, 'required'],
     [undefined, 'required'],
-  ])('may not be %j: %s', (reference, code) => {
+  ])('cannot be %j: %s', (reference, code) => {
     expect(refuseData({ reference })).toEqual([`/data/reference ${code}`]);
   });
 
-  test('is told all that is wrong with it', () => {
+  test('gets an error for each violated rule', () => {
     expect(refuseData({ reference: ` \u0000${'x'.repeat(255)}` })).toEqual([
       '/data/reference too_big',
       '/data/reference invalid_characters',
@@ -196,7 +196,7 @@ describe('reference', () => {
 
 describe('allowed_payment_terms', () => {
   test.each([[['PAY_NOW']], [['PAY_LATER']], [['PAY_NOW', 'PAY_LATER']], [['PAY_LATER', 'PAY_NOW']]])(
-    'may be %j, in the order given',
+    'can be %j, and keeps its order',
     (terms) => {
       expect(accept({ allowed_payment_terms: terms }).allowed_payment_terms).toEqual(terms);
     },
@@ -218,11 +218,11 @@ describe('allowed_payment_terms', () => {
     ],
     ['PAY_NOW', ['/data/allowed_payment_terms invalid_type']],
     [{ 0: 'PAY_NOW' }, ['/data/allowed_payment_terms invalid_type']],
-  ])('may not be %j', (terms, errors) => {
+  ])('cannot be %j', (terms, errors) => {
     expect(refuseData({ allowed_payment_terms: terms })).toEqual(errors);
   });
 
-  test('an unknown one is told the known ones', () => {
+  test('with an unknown term gets an error that lists the known terms', () => {
     expect(refuse({ data: { ...VALID, allowed_payment_terms: ['LATER'] } }, schema, 'detail')).toEqual([
       '/data/allowed_payment_terms/0 must be one of PAY_NOW, PAY_LATER',
     ]);
@@ -241,7 +241,7 @@ describe('redirect_url', () => {
     'https://localhost/done',
     'https://127.0.0.1/done',
     `https://shop.example/${'a'.repeat(2027)}`,
-  ])('may be %s', (redirect_url) => {
+  ])('can be %s', (redirect_url) => {
     expect(accept({ redirect_url }).redirect_url).toBe(redirect_url);
   });
 
@@ -281,15 +281,15 @@ describe('redirect_url', () => {
     'https://shop.example/\ud800',
     `https://shop.example/${'a'.repeat(2028)}`,
     `https://shop.example/${'a'.repeat(10_000)}`,
-  ])('may not be %j', (redirect_url) => {
+  ])('cannot be %j', (redirect_url) => {
     expect(refuseData({ redirect_url })).toEqual(['/data/redirect_url invalid_url']);
   });
 
-  test.each([1, true, [], {}, ['https://shop.example/']])('is a string, not %j', (redirect_url) => {
+  test.each([1, true, [], {}, ['https://shop.example/']])('cannot be %j, which is not a string', (redirect_url) => {
     expect(refuseData({ redirect_url })).toEqual(['/data/redirect_url invalid_type']);
   });
 
-  test('may be plain http outside production, and nothing else', () => {
+  test('can use http outside production, but no other scheme', () => {
     expect(accept({ redirect_url: 'http://localhost:3000/done' }, httpToo).redirect_url).toBeDefined();
     expect(refuseData({ redirect_url: 'ftp://localhost/' }, httpToo)).toEqual(['/data/redirect_url invalid_url']);
     expect(refuseData({ redirect_url: 'http://a@localhost/' }, httpToo)).toEqual(['/data/redirect_url invalid_url']);
@@ -297,7 +297,7 @@ describe('redirect_url', () => {
 });
 
 describe('webhook_url', () => {
-  test('may be what the rules of delivery let through', () => {
+  test('can be a URL that webhooks may be sent to', () => {
     expect(accept({ webhook_url: 'https://shop.example/hooks?a=1' }).webhook_url).toBe(
       'https://shop.example/hooks?a=1',
     );
@@ -317,23 +317,23 @@ describe('webhook_url', () => {
     'https://shop.example/\r\nX: y',
     `https://shop.example/${'a'.repeat(10_000)}`,
     '',
-  ])('may not be %j', (webhook_url) => {
+  ])('cannot be %j', (webhook_url) => {
     expect(refuseData({ webhook_url })).toEqual(['/data/webhook_url invalid_url']);
   });
 
-  test('is told why, in the words of the rules', () => {
+  test('gets an error with the reason', () => {
     expect(refuse({ data: { ...VALID, webhook_url: 'http://shop.example/' } }, schema, 'detail')).toEqual([
       '/data/webhook_url must use https',
     ]);
   });
 
-  test.each([1, false, [], {}])('is a string, not %j', (webhook_url) => {
+  test.each([1, false, [], {}])('cannot be %j, which is not a string', (webhook_url) => {
     expect(refuseData({ webhook_url })).toEqual(['/data/webhook_url invalid_type']);
   });
 });
 
 describe('source', () => {
-  test('holds up to 100 characters', () => {
+  test('has at most 100 characters', () => {
     expect(accept({ source: 'x'.repeat(100) }).source).toHaveLength(100);
     expect(refuseData({ source: 'x'.repeat(101) })).toEqual(['/data/source too_big']);
   });
@@ -343,13 +343,13 @@ describe('source', () => {
     [' a', 'surrounding_blanks'],
     ['a\u0000', 'invalid_characters'],
     [1, 'invalid_type'],
-  ])('may not be %j', (source, code) => {
+  ])('cannot be %j', (source, code) => {
     expect(refuseData({ source })).toEqual([`/data/source ${code}`]);
   });
 });
 
 describe('meta_data', () => {
-  /** JSON of so many bytes: `{"a":"…"}`. */
+  /** An object whose JSON, `{"a":"…"}`, has this many bytes. */
   const ofBytes = (bytes: number, unit = 'x') => ({ a: unit.repeat((bytes - 8) / Buffer.byteLength(unit)) });
   const nested = (depth: number): Record<string, unknown> => (depth === 1 ? {} : { a: nested(depth - 1) });
 
@@ -359,11 +359,11 @@ describe('meta_data', () => {
     '{"constructor":1,"toString":{"prototype":2},"hasOwnProperty":null}',
     '{"10":"a","9":"b","z":1,"a":2}',
     '{"emoji":"👩‍👩‍👧‍👦","newline":"a\\nb"}',
-  ])('may be %s', (text) => {
+  ])('can be %s', (text) => {
     expect(JSON.stringify(accept({ meta_data: json(text) }).meta_data)).toBe(JSON.stringify(json(text)));
   });
 
-  test('holds up to 16 KiB as JSON, counted in bytes', () => {
+  test('has at most 16 KiB as JSON, counted in bytes', () => {
     expect(JSON.stringify(ofBytes(16 * 1024))).toHaveLength(16 * 1024);
     expect(refuseData({ meta_data: ofBytes(16 * 1024) })).toEqual([]);
     expect(refuseData({ meta_data: ofBytes(16 * 1024 + 1) })).toEqual(['/data/meta_data too_big']);
@@ -371,7 +371,7 @@ describe('meta_data', () => {
     expect(refuseData({ meta_data: ofBytes(16 * 1024 + 4, '😀') })).toEqual(['/data/meta_data too_big']);
   });
 
-  test('is nested up to 32 deep, and far deeper ones end in the same answer', () => {
+  test('has at most 32 levels, and any deeper value gets the same error', () => {
     expect(refuseData({ meta_data: nested(32) })).toEqual([]);
     expect(refuseData({ meta_data: nested(33) })).toEqual(['/data/meta_data too_deep']);
     const deep = json(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
@@ -384,25 +384,25 @@ describe('meta_data', () => {
     '{"a":["\\ud800"]}',
     '{"a":{"\\udc00":1}}',
     '{"a":{"b":[{"c":"\\udfff\\ud800"}]}}',
-  ])('may not hold what Postgres cannot keep: %s', (text) => {
+  ])('cannot contain text that Postgres cannot store: %s', (text) => {
     expect(refuseData({ meta_data: json(text) })).toEqual(['/data/meta_data invalid_characters']);
   });
 
   test.each(['9007199254740993', '-123456789012345678901', '{"b":[1e400]}', '-1e400'])(
-    'may not hold a number that would come back as another: %s',
+    'cannot contain a number that JavaScript cannot represent: %s',
     (value) => {
       expect(refuseData({ meta_data: json(`{"a":${value}}`) })).toEqual(['/data/meta_data inexact_number']);
     },
   );
 
   test.each(['9007199254740991', '-9007199254740991', '1e21', '-1.5e300', '0.1', '1e-400'])(
-    'may hold the number %s',
+    'can contain the number %s',
     (value) => {
       expect(refuseData({ meta_data: json(`{"a":${value}}`) })).toEqual([]);
     },
   );
 
-  test.each([[[]], [['a']], ['{}'], [1], [true]])('is an object, not %j', (meta_data) => {
+  test.each([[[]], [['a']], ['{}'], [1], [true]])('cannot be %j, which is not an object', (meta_data) => {
     expect(refuseData({ meta_data })).toEqual(['/data/meta_data invalid_type']);
   });
 });
@@ -421,20 +421,20 @@ describe('an unknown field', () => {
     ['allowed_payment_term', 'allowed_payment_terms'],
     ['Amount', 'amount'],
     ['refrence', 'reference'],
-  ])('%s is refused with the name that was meant: %s', (field, meant) => {
+  ])('%s is refused with a suggestion: %s', (field, suggestion) => {
     expect(refuse({ data: { ...VALID, [field]: 'x' } }, schema, 'detail')).toEqual([
-      `/data/${field} is unknown; did you mean ${meant}?`,
+      `/data/${field} is unknown; did you mean ${suggestion}?`,
     ]);
   });
 
   test.each(['id', 'status', 'currency', 'customer', 'constructor', 'toString', '', '17', 'x'.repeat(10_000)])(
-    '%j is refused without a guess',
+    '%j is refused without a suggestion',
     (field) => {
       expect(refuse({ data: { ...VALID, [field]: 'x' } }, schema, 'detail')).toEqual([`/data/${field} is unknown`]);
     },
   );
 
-  test('is refused also where its name is __proto__', () => {
+  test('named __proto__ is refused too', () => {
     expect(refuse(json('{"data": {"amount": 1, "reference": "x", "__proto__": {"amount": 2}}}'))).toEqual([
       '/data/__proto__ unknown_field',
     ]);
@@ -443,7 +443,7 @@ describe('an unknown field', () => {
     ]);
   });
 
-  test('is pointed at by RFC 6901, with ~ and / escaped', () => {
+  test('gets an RFC 6901 pointer with ~ and / escaped', () => {
     expect(refuse({ data: { ...VALID, 'a/b~c': 1, '~1': 1 } })).toEqual([
       '/data/a~1b~0c unknown_field',
       '/data/~01 unknown_field',
@@ -451,7 +451,7 @@ describe('an unknown field', () => {
   });
 });
 
-test('everything that is wrong is reported at once', () => {
+test('all errors of a create request are reported together', () => {
   const body = json(`{"data": {"amount": 0.001, "reference": "", "allowed_payment_terms": ["X"],
     "webhook_url": "http://a.example/", "redirect_url": "javascript:alert(1)", "source": 1, "meta_data": [],
     "webhookurl": "https://a.example/"}, "extra": 1}`);
@@ -468,7 +468,7 @@ test('everything that is wrong is reported at once', () => {
   ]);
 });
 
-test('details are words that follow the name of the field', () => {
+test('the detail of an error completes a sentence that starts with the field', () => {
   const body = { data: { amount: '1', allowed_payment_terms: 1, redirect_url: 1, meta_data: 1 } };
   expect(refuse(body, schema, 'detail')).toEqual([
     '/data/amount must be a number',

@@ -15,7 +15,7 @@ const PROMOTED: Order = {
 };
 
 describe('the response to a create call', () => {
-  test('has the fields of section 2.1 that the create response shows, and no others', () => {
+  test('has exactly the fields of a create response in section 2.1', () => {
     expect(toCreatedOrderBody(ORDER, CHECKOUT)).toEqual({
       id: ORDER.id,
       amount: 1234.5,
@@ -26,13 +26,13 @@ describe('the response to a create call', () => {
     });
   });
 
-  test('keeps to its schema', () => {
+  test('matches its schema', () => {
     expect(createdOrderSchema.strict().safeParse(toCreatedOrderBody(ORDER, CHECKOUT)).error).toBeUndefined();
   });
 });
 
 describe('the response to a retrieve call', () => {
-  test('has the fields of section 2.1 that the retrieve response shows, and order_url', () => {
+  test('has the fields of a retrieve response in section 2.1, and order_url', () => {
     expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).toEqual({
       id: ORDER.id,
       amount: 1234.5,
@@ -47,7 +47,7 @@ describe('the response to a retrieve call', () => {
     });
   });
 
-  test('shows promotions field by field', () => {
+  test('has each promotion in snake_case', () => {
     expect(toOrderBody(PROMOTED, NOTHING, CHECKOUT).pricing).toEqual({
       representative_interest: 9.9,
       promotions: [{ name: 'Spring', interest_free_days: 90, valid_until: '2027-01-31' }],
@@ -59,7 +59,7 @@ describe('the response to a retrieve call', () => {
     expect(toOrderBody(IN_STATUS.UNSUCCESSFUL.order, NOTHING, CHECKOUT)).not.toHaveProperty('cancelled_at');
   });
 
-  test('gives back what the plugin sent along, and nothing where it sent nothing', () => {
+  test('has source and meta_data only if the plugin sent them', () => {
     const metaData = { cart: { id: 7 }, tags: [] };
     const body = toOrderBody(ORDER, { source: 'magento', metaData }, CHECKOUT);
     expect(body).toMatchObject({ source: 'magento', meta_data: metaData });
@@ -68,12 +68,14 @@ describe('the response to a retrieve call', () => {
     expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).not.toHaveProperty('meta_data');
   });
 
-  test('keeps what is internal to itself: the webhook address, the seller’s id, the version, the times', () => {
+  test('does not contain the webhook URL, the seller id, the version or the times', () => {
     const text = JSON.stringify(toOrderBody(ORDER, NOTHING, CHECKOUT));
-    for (const inner of [ORDER.webhookUrl!, ORDER.sellerId, CREATED_AT, 'version']) expect(text).not.toContain(inner);
+    for (const internal of [ORDER.webhookUrl!, ORDER.sellerId, CREATED_AT, 'version']) {
+      expect(text).not.toContain(internal);
+    }
   });
 
-  test('keeps to its schema in every status', () => {
+  test('matches its schema in every status', () => {
     for (const { order } of [...Object.values(IN_STATUS), after('cancel'), { order: PROMOTED }]) {
       const body = toOrderBody(order, { source: 'x', metaData: { a: 1 } }, CHECKOUT);
       expect(orderSchema.strict().safeParse(body).error).toBeUndefined();

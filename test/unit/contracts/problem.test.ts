@@ -3,7 +3,7 @@ import { PROBLEMS, problemSchema } from '../../../src/contracts/problem-schema';
 
 const strict = problemSchema.strict();
 
-test.each(Object.entries(PROBLEMS))('%s is answered in the one form of all errors', (code, { status, title }) => {
+test.each(Object.entries(PROBLEMS))('a problem %s has the body that all errors share', (code, { status, title }) => {
   const problem = new Problem(code as keyof typeof PROBLEMS, 'What happened.');
   expect(problem.status).toBe(status);
   const body = problem.toBody('/order/1/', 'request-1');
@@ -20,7 +20,7 @@ test.each(Object.entries(PROBLEMS))('%s is answered in the one form of all error
   expect(strict.safeParse(body).error).toBeUndefined();
 });
 
-test('codes are snake_case, statuses those of errors', () => {
+test('every code is in snake_case and has an error status', () => {
   for (const [code, { status }] of Object.entries(PROBLEMS)) {
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(status).toBeGreaterThanOrEqual(400);
@@ -28,7 +28,7 @@ test('codes are snake_case, statuses those of errors', () => {
   }
 });
 
-test('its own errors and members are shown in place of the default', () => {
+test('the errors and members of a problem replace the default ones', () => {
   const errors = [{ code: 'too_small' as const, detail: 'must be more than 0', pointer: '/data/amount' }];
   const problem = new Problem('duplicate_reference', 'Taken.', { errors, members: { order_id: 'x', order_url: 'y' } });
   const body = problem.toBody('/', 'r');
@@ -36,7 +36,7 @@ test('its own errors and members are shown in place of the default', () => {
   expect(strict.safeParse(body).error).toBeUndefined();
 });
 
-test('what caused it is kept for the log and never shown', () => {
+test('the cause of a problem is kept for the log and is not in the body', () => {
   const problem = new Problem('internal_error', 'Oh.', { cause: new Error('password=hunter2') });
   expect(problem.cause).toBeInstanceOf(Error);
   expect(JSON.stringify(problem.toBody('/', 'r'))).not.toContain('hunter2');

@@ -22,11 +22,11 @@ test.each([
   [['approved'], 'invalid_value'],
   [null, 'required'],
   [undefined, 'required'],
-])('%j is no event of a checkout’s: %s', (event, code) => {
+])('a checkout cannot report the event %j: %s', (event, code) => {
   expect(refuse({ data: { event } })).toEqual([`/data/event ${code}`]);
 });
 
-test('an unknown event is told the known ones', () => {
+test('the error for an unknown event lists the known events', () => {
   const { error } = progressRequestSchema.safeParse({ data: { event: 'paid' } }, { reportInput: true });
   expect(fieldErrors(error!, progressRequestSchema)).toEqual([
     {
@@ -37,7 +37,7 @@ test('an unknown event is told the known ones', () => {
   ]);
 });
 
-test('a reason is text of up to 500 characters, and optional', () => {
+test('a reason is optional and has at most 500 characters', () => {
   expect(refuse({ data: { event: 'failed', reason: 'x'.repeat(500) } })).toEqual([]);
   expect(refuse({ data: { event: 'failed', reason: null } })).toEqual([]);
   expect(refuse({ data: { event: 'failed', reason: 'x'.repeat(501) } })).toEqual(['/data/reason too_big']);
@@ -46,7 +46,7 @@ test('a reason is text of up to 500 characters, and optional', () => {
   expect(refuse({ data: { event: 'failed', reason: 7 } })).toEqual(['/data/reason invalid_type']);
 });
 
-test('unknown fields are refused beside what else is wrong', () => {
+test('unknown fields are reported together with all other errors', () => {
   expect(refuse({ data: { evnt: 'approved', status: 'APPROVED' }, reason: 'x' })).toEqual([
     '/data/event required',
     '/data/evnt unknown_field',

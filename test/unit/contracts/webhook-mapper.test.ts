@@ -14,7 +14,7 @@ const bodyOf = (history: ReturnType<typeof after>, index: number, sequence: numb
   return toOrderStatusChanged(change, order, sequence);
 };
 
-test('a webhook tells the order as the change left it, where it came from, who changed it and why', () => {
+test('a webhook has the order as the change left it, the previous status, the actor and the reason', () => {
   const history = IN_STATUS.SUCCESSFUL;
   const { order } = history;
   expect(bodyOf(history, 2, 2)).toEqual({
@@ -41,17 +41,17 @@ test('a webhook tells the order as the change left it, where it came from, who c
   });
 });
 
-test('the webhook of a cancel carries cancelled_at', () => {
+test('the webhook of a cancel has cancelled_at', () => {
   const body = bodyOf(after('signup_started', 'cancel'), 2, 2);
   expect(body.data).toMatchObject({ previous_status: 'PENDING', actor: 'seller' });
   expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: minute(2) });
 });
 
-test('a later cancel does not show in the webhook of an earlier change', () => {
+test('the webhook of an earlier change does not show a later cancel', () => {
   expect(bodyOf(after('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty('cancelled_at');
 });
 
-test('every webhook keeps to its schema', () => {
+test('every webhook matches its schema', () => {
   const history = after('signup_started', 'approved', 'cancel');
   for (const index of [1, 2, 3]) {
     expect(orderStatusChangedSchema.strict().safeParse(bodyOf(history, index, index)).error).toBeUndefined();
