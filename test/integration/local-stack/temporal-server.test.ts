@@ -74,7 +74,7 @@ async function expectPopulated(): Promise<void> {
   expect(description.typedSearchAttributes.get(STATUS)).toBe('CREATED');
   // A restart on other internal ports would delay tasks by most of a minute.
   const poll = { namespace: NAMESPACE, taskQueue: { name: 'orders' } };
-  const task = await connection.withDeadline(Date.now() + 5000, () =>
+  const task = await connection.withDeadline(Date.now() + 20_000, () =>
     connection.workflowService.pollWorkflowTaskQueue(poll),
   );
   expect(task.workflowExecution?.workflowId).toBe('order-1');
@@ -85,8 +85,8 @@ test('a namespace and a search attribute are usable immediately and survive a st
   await populate();
   const before = Date.now();
   await server!.stop();
-  // Well below the limit at which the server would be killed.
-  expect(Date.now() - before).toBeLessThan(8000);
+  // After 10 s the server would be killed.
+  expect(Date.now() - before).toBeLessThan(9500);
   await start();
   await expectPopulated();
 });
@@ -98,7 +98,7 @@ test('a SIGKILL loses no data, and the next start is fast and uses the same port
   expect(await server!.exited).toBe('ended by SIGKILL');
   const before = Date.now();
   await start();
-  expect(Date.now() - before).toBeLessThan(10_000);
+  expect(Date.now() - before).toBeLessThan(20_000);
   await expectPopulated();
 });
 
