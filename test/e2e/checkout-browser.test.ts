@@ -8,7 +8,7 @@ import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/che
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
-import { CHROMIUM, launchChromium } from '../support/chromium';
+import { inBrowser, launchChromium } from '../support/chromium';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
 import { useReceiver } from '../support/receiver';
 import { startShop } from '../support/shop';
@@ -21,9 +21,6 @@ const MAX_PAGE_BYTES = 50 * 1024;
 const EVIL = `"><img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>`;
 
 jest.setTimeout(60_000);
-
-// Skipped on machines without a browser. CI has one: see .ci/run.
-const inBrowser = CHROMIUM !== undefined || process.env.CI ? test : test.skip;
 
 afterAll(async () => {
   if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);

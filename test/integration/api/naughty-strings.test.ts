@@ -1,33 +1,29 @@
 import { randomUUID } from 'node:crypto';
-import { loadConfig } from '../../../src/config';
 import { createCheckoutKey } from '../../../src/db/sellers';
-import { freePort } from '../../../tools/local-stack/ports';
-import { startServer } from '../../../src/server';
 import { type ApiResponse, type Api, apiOf, BASE, order } from '../../support/api';
+import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { useDatabase } from '../../support/database';
 import { inBatches } from '../../support/in-batches';
 import { NAUGHTY, plainTexts } from '../../support/naughty-strings';
 import { expectProblem } from '../../support/problems';
 import { sendRaw } from '../../support/raw-http';
-import { createSeller, log, QUICK, type TestSeller } from '../../support/stack';
+import { createSeller, type TestSeller } from '../../support/stack';
 
 jest.setTimeout(120_000);
 
 const AT_ONCE = 20;
 
-let server: Awaited<ReturnType<typeof startServer>>;
+let server: ApiServer;
 afterAll(() => server.stop());
 const database = useDatabase();
 let seller: TestSeller;
 let api: Api;
-/** Production settings, without Temporal. test/e2e covers the calls that need the workflow. */
+// Production settings. test/e2e covers the calls that need the workflow.
 beforeAll(async () => {
-  const config = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
-  const env = { ...QUICK, ...config, DATABASE_URL: database.url };
-  const temporal = { connectionOptions: { address: `127.0.0.1:${await freePort()}` }, namespace: 'none' };
-  server = await startServer(loadConfig(env), temporal, log);
+  const env = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
+  server = await startApiWithoutTemporal({ ...env, DATABASE_URL: database.url });
   seller = await createSeller(database.db);
-  api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
+  api = apiOf(server.url, seller, await createCheckoutKey(database.db));
 });
 
 const wellFormed = (text: string): string => Buffer.from(text).toString();

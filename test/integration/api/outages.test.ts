@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { loadConfig } from '../../../src/config';
 import type { ProblemBody } from '../../../src/contracts/problem-schema';
 import { findOrder } from '../../../src/db/find-orders';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
-import { startServer } from '../../../src/server';
 import { type ApiResponse, BASE, apiOf } from '../../support/api';
+import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { go, saveHistory } from '../db/new-orders';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import { createSeller, log, QUICK, type TestSeller, useStack } from '../../support/stack';
+import { createSeller, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const NOTHING_DONE = /Nothing was changed/;
@@ -27,22 +26,21 @@ function expectUnavailable(response: ApiResponse, detail: RegExp): ProblemBody {
   return problem;
 }
 
-/** Starts an API with the given addresses of Postgres and Temporal. */
-async function startApi(databaseUrl: string, temporalAddress: string, updateTimeoutMs = 500) {
-  const env = { DATABASE_URL: databaseUrl, UPDATE_TIMEOUT_MS: String(updateTimeoutMs), START_TIMEOUT_MS: '500' };
-  const config = loadConfig({ ...QUICK, ...env });
-  return startServer(config, { connectionOptions: { address: temporalAddress }, namespace: 'none' }, log);
-}
-const onFreePort = async () => `127.0.0.1:${await freePort()}`;
+/** Starts an API without Temporal. */
+const startApi = (databaseUrl: string, updateTimeoutMs = 500) =>
+  startApiWithoutTemporal({
+    ...{ DATABASE_URL: databaseUrl, START_TIMEOUT_MS: '500' },
+    UPDATE_TIMEOUT_MS: String(updateTimeoutMs),
+  });
 
 describe('without Postgres', () => {
-  let server: Awaited<ReturnType<typeof startApi>>;
+  let server: ApiServer;
   let address: string;
   let api: ReturnType<typeof apiOf>;
   beforeAll(async () => {
-    address = await onFreePort();
-    server = await startApi(`postgres://orders:hunter2@${address}/orders_db`, await onFreePort());
-    api = apiOf(`http://127.0.0.1:${server.port}`, { id: randomUUID(), key: 'sk_any' }, 'ck_any');
+    address = `127.0.0.1:${await freePort()}`;
+    server = await startApi(`postgres://orders:hunter2@${address}/orders_db`);
+    api = apiOf(server.url, { id: randomUUID(), key: 'sk_any' }, 'ck_any');
   });
   afterAll(() => server.stop());
 
@@ -114,15 +112,15 @@ describe('a Postgres outage', () => {
 });
 
 describe('without Temporal', () => {
-  let server: Awaited<ReturnType<typeof startApi>>;
+  let server: ApiServer;
   afterAll(() => server.stop());
   const database = useDatabase();
   let api: ReturnType<typeof apiOf>;
   let seller: TestSeller;
   beforeAll(async () => {
-    server = await startApi(database.url, await onFreePort());
+    server = await startApi(database.url);
     seller = await createSeller(database.db);
-    api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
+    api = apiOf(server.url, seller, await createCheckoutKey(database.db));
   });
 
   /** Creates an order and saves these events to its row. */
@@ -150,8 +148,8 @@ describe('without Temporal', () => {
 
   test('the 503 arrives within UPDATE_TIMEOUT_MS, whatever the backoff of the Temporal client', async () => {
     const { id } = (await api.create()).body.data;
-    const patient = await startApi(database.url, await onFreePort(), 2000);
-    const its = apiOf(`http://127.0.0.1:${patient.port}`, seller, '');
+    const patient = await startApi(database.url, 2000);
+    const its = apiOf(patient.url, seller, '');
     const durationOfCalls = async () => {
       const started = performance.now();
       const responses = await Promise.all(Array.from({ length: 20 }, () => its.cancel(id)));
@@ -165,9 +163,9 @@ describe('without Temporal', () => {
 
   test('stopping the API waits for the running update of a client that disconnected', async () => {
     const { id } = (await api.create()).body.data;
-    const quitting = await startApi(database.url, await onFreePort(), 5000);
+    const quitting = await startApi(database.url, 5000);
     const hangUp = new AbortController();
-    const call = fetch(`http://127.0.0.1:${quitting.port}${BASE}/order/${id}/`, {
+    const call = fetch(`${quitting.url}${BASE}/order/${id}/`, {
       method: 'DELETE',
       headers: { Authorization: `Bearer ${seller.key}` },
       signal: hangUp.signal,

@@ -1,17 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { loadConfig } from '../../../src/config';
 import { updateAccount } from '../../../src/db/accounts';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
-import { freePort } from '../../../tools/local-stack/ports';
-import { startServer } from '../../../src/server';
 import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
+import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { type Proxy, startProxy } from '../../support/proxy';
-import { createSeller, log, QUICK, type TestSeller } from '../../support/stack';
+import { createSeller, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
-let running: { stop(): Promise<void> }[] = [];
+let running: ApiServer[] = [];
 afterEach(async () => {
   await Promise.all(running.map((server) => server.stop()));
   running = [];
@@ -24,13 +22,11 @@ beforeEach(async () => {
   checkoutKey = await createCheckoutKey(database.db);
 });
 
-/** Starts an API without Temporal. The default window is longer than a test. */
+/** Starts an API. The default window is longer than a test. */
 async function startApi(env: Record<string, string>, databaseUrl = database.url): Promise<Api> {
-  const config = loadConfig({ ...QUICK, RATE_LIMIT_WINDOW_MS: '60000', ...env, DATABASE_URL: databaseUrl });
-  const address = `127.0.0.1:${await freePort()}`;
-  const server = await startServer(config, { connectionOptions: { address }, namespace: 'none' }, log);
+  const server = await startApiWithoutTemporal({ RATE_LIMIT_WINDOW_MS: '60000', ...env, DATABASE_URL: databaseUrl });
   running.push(server);
-  return apiOf(`http://127.0.0.1:${server.port}`, seller, checkoutKey);
+  return apiOf(server.url, seller, checkoutKey);
 }
 
 /** A call that needs only a valid key. */

@@ -1,13 +1,11 @@
 import type { Browser } from 'playwright-core';
-import { CHROMIUM, launchChromium } from '../../support/chromium';
+import { inBrowser, launchChromium } from '../../support/chromium';
 import { operations } from '../../support/contract';
 import { useStack } from '../../support/stack';
 
 const stack = useStack({ worker: false });
 
 describe('the documentation page in a browser', () => {
-  // Skipped on machines without a browser. CI has one: see .ci/run.
-  const inBrowser = CHROMIUM !== undefined || process.env.CI ? test : test.skip;
   let browser: Browser;
   beforeAll(async () => {
     browser = await launchChromium();
