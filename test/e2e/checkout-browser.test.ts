@@ -7,13 +7,13 @@ import { completePage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
-import { BUSINESS, newCustomer, startCheckout, statusOfOrder } from '../support/checkout';
-import { CHROMIUM, launchChromium } from '../support/chromium';
+import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
+import { inBrowser, launchChromium } from '../support/chromium';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
-import { type Receiver, startReceiver } from '../support/receiver';
-import { type Shop, startShop } from '../support/shop';
-import type { Stack } from '../support/stack';
+import { useReceiver } from '../support/receiver';
+import { startShop } from '../support/shop';
 import { until } from '../support/until';
+import { useResource } from '../support/use-resource';
 
 /** The folder that `SCREENSHOTS=docs/images npx jest test/e2e/checkout-browser` writes images to. */
 const { SCREENSHOTS } = process.env;
@@ -22,12 +22,16 @@ const EVIL = `"><img src=x onerror="document.title='hacked'"><script>document.ti
 
 jest.setTimeout(60_000);
 
-// Skipped on machines without a browser. CI has one: see .ci/run.
-const inBrowser = CHROMIUM !== undefined || process.env.CI ? test : test.skip;
-
-let stack: Stack;
-let receiver: Receiver;
-let shop: Shop;
+afterAll(async () => {
+  if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);
+  await browser.close();
+});
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '4000' } });
+const receiver = useReceiver();
+const shop = useResource(
+  () => startShop(() => stack.api),
+  (shop) => shop.stop(),
+);
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
@@ -36,10 +40,6 @@ const violations: string[] = [];
 const screenshots: Screenshot[] = [];
 
 beforeAll(async () => {
-  if (CHROMIUM === undefined) return;
-  receiver = await startReceiver();
-  shop = await startShop(() => stack.api);
-  stack = await startCheckout({ env: { SANDBOX_REFERRAL_MS: '4000' } });
   await stack.db.query(
     `update seller set name = 'Harbour & Pine', brand_colour = '#0f5c4a', pricing = $2 where id = $1`,
     [
@@ -59,23 +59,13 @@ beforeAll(async () => {
   ]);
 });
 beforeEach(async () => {
-  if (CHROMIUM === undefined) return;
   context = await newContext();
   page = await context.newPage();
 });
 afterEach(async () => {
-  if (CHROMIUM === undefined) return;
   await context.close();
   expect(violations.splice(0)).toEqual([]);
 });
-afterAll(async () => {
-  if (CHROMIUM === undefined) return;
-  if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);
-  await browser.close();
-  await stack.stop();
-  await Promise.all([shop.stop(), receiver.stop()]);
-});
-
 async function drawLogo(): Promise<Buffer> {
   const blank = await browser.newPage({ viewport: { width: 40, height: 40 } });
   await blank.setContent(

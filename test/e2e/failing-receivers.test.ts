@@ -11,7 +11,7 @@ import { type ServiceProcess, killProcesses, startProcess } from '../support/pro
 import { useReceiver } from '../support/receiver';
 import { createSeller, useStack } from '../support/stack';
 import { until } from '../support/until';
-import { stopReceivers } from '../unit/webhooks/receivers';
+import { stopRecordingServers } from '../support/recording-server';
 
 jest.setTimeout(180_000);
 
@@ -51,7 +51,7 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await stopReceivers();
+  await stopRecordingServers();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
@@ -76,8 +76,8 @@ async function runTrials(group: Trial[]): Promise<void> {
 }
 
 async function change(group: Trial[], event: string): Promise<void> {
-  const answers = await Promise.all(group.map(({ orderId }) => stack.api.progress(orderId, event)));
-  expect(answers.map(({ status }) => status)).toEqual(group.map(() => 200));
+  const responses = await Promise.all(group.map(({ orderId }) => stack.api.progress(orderId, event)));
+  expect(responses.map(({ status }) => status)).toEqual(group.map(() => 200));
 }
 
 async function settled(group: Trial[]): Promise<void> {

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../tools/local-stack/ports';
 import { type TemporalServer, startTemporal } from '../../tools/local-stack/temporal-server';
 import { isRunning, openOrder, runsOf, shownBy, timelineOf } from '../support/orders';
-import { type Answer, apiOf, order } from '../support/api';
+import { type ApiResponse, apiOf, order } from '../support/api';
 import { type HeldTransaction, holdTransaction, statementsWaiting } from '../support/database';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
 import { startProxy } from '../support/proxy';
@@ -80,11 +80,11 @@ test('row, history and response agree after worker and Temporal were killed befo
   const worker = await startWorkerProcess();
   const id = await openOrder(stack);
   const lock = await lockRow(id);
-  const answer = stack.api.progress(id, 'signup_started');
+  const response = stack.api.progress(id, 'signup_started');
   await until(() => saveWaits(), 'the save waits for the row lock');
   await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
   await lock.commit();
-  await recover(id, await answer);
+  await recover(id, await response);
 });
 
 test('row, history and response agree after worker and Temporal were killed between a save and its history event', async () => {
@@ -92,14 +92,14 @@ test('row, history and response agree after worker and Temporal were killed betw
   const worker = await startWorkerProcess(proxy.address);
   const id = await openOrder(stack);
   const lock = await lockRow(id);
-  const answer = stack.api.progress(id, 'signup_started');
+  const response = stack.api.progress(id, 'signup_started');
   await until(() => saveWaits(), 'the save waits for the row lock');
   proxy.blackHole();
   await lock.commit();
   await until(async () => (await timelineOf(stack, id)).length === 2, 'the save is committed');
   await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
   proxy.stop();
-  await recover(id, await answer);
+  await recover(id, await response);
 });
 
 test.each([15, 30, 45])(
@@ -107,10 +107,10 @@ test.each([15, 30, 45])(
   async (afterMs) => {
     const worker = await startWorkerProcess();
     const ids = await Promise.all(Array.from({ length: 8 }, () => openOrder(stack)));
-    const answers = ids.map((id) => stack.api.progress(id, 'signup_started'));
+    const responses = ids.map((id) => stack.api.progress(id, 'signup_started'));
     await delay(afterMs);
     await Promise.all([worker.signal('SIGKILL'), temporal.kill('SIGKILL')]);
-    const settled = await Promise.all(answers);
+    const settled = await Promise.all(responses);
     temporal = await startTemporal(options);
     const next = await startWorkerProcess();
     for (const [index, id] of ids.entries()) await agree(id, settled[index]!.status);
@@ -119,10 +119,10 @@ test.each([15, 30, 45])(
 );
 
 /** Restarts Temporal and a worker, then checks the order with `agree`. */
-async function recover(id: string, answer: { status: number }): Promise<void> {
+async function recover(id: string, response: { status: number }): Promise<void> {
   temporal = await startTemporal(options);
   const worker = await startWorkerProcess();
-  await agree(id, answer.status);
+  await agree(id, response.status);
   await worker.signal('SIGTERM');
 }
 
@@ -147,11 +147,11 @@ async function agree(id: string, status: number): Promise<void> {
 }
 
 /** Reports `signup_started`, again after each 503. */
-function reported(id: string): Promise<Answer> {
+function reported(id: string): Promise<ApiResponse> {
   return until(
     async () => {
-      const answer = await stack.api.progress(id, 'signup_started');
-      return answer.status === 200 ? answer : undefined;
+      const response = await stack.api.progress(id, 'signup_started');
+      return response.status === 200 ? response : undefined;
     },
     'the report succeeds',
     60_000,
@@ -171,13 +171,13 @@ test('two API processes and two workers share the load, and the log of the API t
   const servers = await Promise.all([startProcess('server', stack.env), startProcess('server', stack.env)]);
   const apis = servers.map(({ port }) => apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey));
   const same = order();
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
       apis[index % 2]!.create(same, { headers: { 'Idempotency-Key': 'one', 'X-Request-Id': `req-${index}` } }),
     ),
   );
-  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
-  expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 201));
+  expect(new Set(responses.map(({ body }) => body.data.id)).size).toBe(1);
   expect(servers[1].lines.join('\n')).toContain('"request_id":"req-1"');
   expect(
     servers

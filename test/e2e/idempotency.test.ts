@@ -1,4 +1,4 @@
-import { type Answer, type Api, apiOf } from '../support/api';
+import { type ApiResponse, type Api, apiOf } from '../support/api';
 import { holdTransaction, statementsWaiting } from '../support/database';
 import { openOrder } from '../support/orders';
 import { expectProblem } from '../support/problems';
@@ -25,21 +25,21 @@ async function startApi(): Promise<{ process: ServiceProcess; api: Api }> {
   };
 }
 
-const create = (api: Api, reference: string, key?: string): Promise<Answer> =>
+const create = (api: Api, reference: string, key?: string): Promise<ApiResponse> =>
   api.create({ reference }, key === undefined ? {} : { headers: { 'Idempotency-Key': key } });
-const atOnce = (count: number, call: (api: Api, index: number) => Promise<Answer>): Promise<Answer[]> =>
+const atOnce = (count: number, call: (api: Api, index: number) => Promise<ApiResponse>): Promise<ApiResponse[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => call(apis[index % 2]!, index)));
 /** Repeats a call that got a 503: on a busy machine some calls wait too long for a connection to Postgres. */
-const settled = (call: () => Promise<Answer>): Promise<Answer> =>
+const settled = (call: () => Promise<ApiResponse>): Promise<ApiResponse> =>
   until(
     async () => {
-      const answer = await call();
-      return answer.status === 503 ? undefined : answer;
+      const response = await call();
+      return response.status === 503 ? undefined : response;
     },
     'the call gets another status than 503',
     60_000,
   );
-const isReplay = ({ headers }: Answer): boolean => headers.get('Idempotency-Replayed') === 'true';
+const isReplay = ({ headers }: ApiResponse): boolean => headers.get('Idempotency-Replayed') === 'true';
 
 /** Returns the orders with a reference, oldest first. */
 async function ordersWith(reference: string): Promise<{ id: string; status: string }[]> {
@@ -49,24 +49,24 @@ async function ordersWith(reference: string): Promise<{ id: string; status: stri
 
 test('200 concurrent calls with one key to two processes create one order and get the same response', async () => {
   const body = { body: { data: { amount: 10, reference: 'one key' } }, headers: { 'Idempotency-Key': 'one-key' } };
-  const answers = await atOnce(200, (api) => settled(() => api.create({}, body)));
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-  expect(answers[0]!.status).toBe(201);
-  expect(answers.filter(isReplay)).toHaveLength(199);
-  expect(await ordersWith('one key')).toEqual([{ id: answers[0]!.body.data.id, status: 'CREATED' }]);
+  const responses = await atOnce(200, (api) => settled(() => api.create({}, body)));
+  expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(responses[0]!.status).toBe(201);
+  expect(responses.filter(isReplay)).toHaveLength(199);
+  expect(await ordersWith('one key')).toEqual([{ id: responses[0]!.body.data.id, status: 'CREATED' }]);
 });
 
 test.each([
   ['no key', () => undefined],
   ['different keys', (index: number) => `key-${index}`],
 ])('200 concurrent calls with one reference and %s create one order, and the others get its id', async (how, keyOf) => {
-  const answers = await atOnce(200, (api, index) => settled(() => create(api, how, keyOf(index))));
-  const [made, ...more] = answers.filter(({ status }) => status === 201);
+  const responses = await atOnce(200, (api, index) => settled(() => create(api, how, keyOf(index))));
+  const [made, ...more] = responses.filter(({ status }) => status === 201);
   expect(more).toEqual([]);
   expect(await ordersWith(how)).toEqual([{ id: made!.body.data.id, status: 'CREATED' }]);
-  for (const answer of answers) {
-    if (answer === made) continue;
-    expect(expectProblem(answer, 409, 'duplicate_reference').order_id).toBe(made!.body.data.id);
+  for (const response of responses) {
+    if (response === made) continue;
+    expect(expectProblem(response, 409, 'duplicate_reference').order_id).toBe(made!.body.data.id);
   }
   const { rowCount } = await stack.db.query('select from idempotency_key where key like $1', ['key-%']);
   expect(rowCount).toBe(how === 'no key' ? 0 : 1);
@@ -102,7 +102,7 @@ describe('an API process that is killed between the insert of a key and the comm
     );
 
   interface Killed {
-    second: Promise<Answer>;
+    second: Promise<ApiResponse>;
     /** The Postgres backend of the killed process's connection. */
     backend: number;
     release: () => Promise<void>;
@@ -128,11 +128,11 @@ describe('an API process that is killed between the insert of a key and the comm
   test('leaves a complete order if Postgres commits, and the waiting call replays the response', async () => {
     const { second, release } = await killed('finished');
     await release();
-    const answer = await second;
-    expect([answer.status, isReplay(answer)]).toEqual([201, true]);
-    expect(await ordersWith('finished')).toEqual([{ id: answer.body.data.id, status: 'CREATED' }]);
+    const response = await second;
+    expect([response.status, isReplay(response)]).toEqual([201, true]);
+    expect(await ordersWith('finished')).toEqual([{ id: response.body.data.id, status: 'CREATED' }]);
     await until(
-      async () => (await stack.api.get(answer.body.data.id)).headers.get('Order-Source') === 'workflow',
+      async () => (await stack.api.get(response.body.data.id)).headers.get('Order-Source') === 'workflow',
       'the workflow runs',
     );
   });
@@ -141,16 +141,16 @@ describe('an API process that is killed between the insert of a key and the comm
     const { second, backend, release } = await killed('undone');
     await stack.db.query('select pg_terminate_backend($1)', [backend]);
     await release();
-    const answer = await second;
-    expect([answer.status, isReplay(answer)]).toEqual([201, false]);
-    expect(await ordersWith('undone')).toEqual([{ id: answer.body.data.id, status: 'CREATED' }]);
+    const response = await second;
+    expect([response.status, isReplay(response)]).toEqual([201, false]);
+    expect(await ordersWith('undone')).toEqual([{ id: response.body.data.id, status: 'CREATED' }]);
   });
 
   test('blocks the key for at most as long as a call waits', async () => {
     const { second, release } = await killed('stuck');
-    const answer = await second;
+    const response = await second;
     await release();
-    expect([409, 503]).toContain(answer.status);
+    expect([409, 503]).toContain(response.status);
     expect((await settled(() => create(apis[1]!, 'stuck', 'stuck'))).status).toBe(201);
   });
 });
@@ -159,23 +159,23 @@ describe('the reference of an order that is being cancelled', () => {
   const CREATES = 20;
 
   /** Calls `end` while many create calls use the order's reference, from before the order closes until after. */
-  async function race(reference: string, id: string, end: (api: Api) => Promise<Answer>) {
+  async function race(reference: string, id: string, end: (api: Api) => Promise<ApiResponse>) {
     let ended = false;
     const calls = atOnce(CREATES, async (api, index) => {
       // Some calls start later, so that the calls spread over the time that `end` takes.
       for (let turn = 0; turn < index % 5; turn++) await api.call('GET', '/health/ready');
       const late = ended;
-      const answer = await settled(() => create(api, reference));
+      const response = await settled(() => create(api, reference));
       // UNSUCCESSFUL is final: if the old order has another status now, its reference was freed too early.
-      if (answer.status === 201) expect((await ordersWith(reference))[0]!.status).toBe('UNSUCCESSFUL');
-      else if (late) expect(expectProblem(answer, 409, 'duplicate_reference').order_id).not.toBe(id);
-      return answer;
+      if (response.status === 201) expect((await ordersWith(reference))[0]!.status).toBe('UNSUCCESSFUL');
+      else if (late) expect(expectProblem(response, 409, 'duplicate_reference').order_id).not.toBe(id);
+      return response;
     });
-    const ending = end(apis[0]!).then((answer) => {
-      ended = answer.status === 200 && answer.body.data.status === 'UNSUCCESSFUL';
-      return answer;
+    const ending = end(apis[0]!).then((response) => {
+      ended = response.status === 200 && response.body.data.status === 'UNSUCCESSFUL';
+      return response;
     });
-    return { answers: await calls, answer: await ending };
+    return { responses: await calls, response: await ending };
   }
 
   test.each([1, 2, 3, 4])(
@@ -183,13 +183,13 @@ describe('the reference of an order that is being cancelled', () => {
     async (round) => {
       const reference = `cancelled ${round}`;
       const id = await openOrder(stack, { reference });
-      const { answers, answer } = await race(reference, id, (api) => api.cancel(id));
-      expect(answer.status).toBe(200);
-      const made = answers.filter(({ status }) => status === 201);
+      const { responses, response } = await race(reference, id, (api) => api.cancel(id));
+      expect(response.status).toBe(200);
+      const made = responses.filter(({ status }) => status === 201);
       expect(made.length).toBeLessThanOrEqual(1);
       const next = made[0] ?? (await settled(() => create(apis[1]!, reference)));
       expect(next.status).toBe(201);
-      for (const one of answers) {
+      for (const one of responses) {
         if (one.status === 201) continue;
         expect([id, next.body.data.id]).toContain(expectProblem(one, 409, 'duplicate_reference').order_id);
       }
@@ -201,10 +201,10 @@ describe('the reference of an order that is being cancelled', () => {
     const reference = `completed ${round}`;
     const id = await openOrder(stack, { reference }, ['signup_started', 'approved']);
     const completed = stack.api.progress(id, 'completed');
-    const { answers, answer } = await race(reference, id, (api) => api.cancel(id));
+    const { responses, response } = await race(reference, id, (api) => api.cancel(id));
     const won = (await completed).status === 200 ? 'completed' : 'cancelled';
-    expect(answer.status).toBe(won === 'completed' ? 409 : 200);
-    const made = answers.filter(({ status }) => status === 201).length;
+    expect(response.status).toBe(won === 'completed' ? 409 : 200);
+    const made = responses.filter(({ status }) => status === 201).length;
     expect(made).toBeLessThanOrEqual(won === 'completed' ? 0 : 1);
     const [first] = await ordersWith(reference);
     expect(first!.status).toBe(won === 'completed' ? 'SUCCESSFUL' : 'UNSUCCESSFUL');

@@ -12,9 +12,9 @@ test('an order goes from CREATED to SUCCESSFUL, and the seller receives every ch
   expect(created.status).toBe(201);
   const { id } = created.body.data;
   for (const event of ['signup_started', 'approved', 'completed']) {
-    const answer = await api.progress(id, event);
-    expect(answer.text).toContain(id);
-    expect(answer.status).toBe(200);
+    const response = await api.progress(id, event);
+    expect(response.text).toContain(id);
+    expect(response.status).toBe(200);
   }
   const read = await api.get(id);
   expect(read.body.data.status).toBe('SUCCESSFUL');

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expectDocumented } from './contract';
 
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   /** The parsed JSON body. */
@@ -26,7 +26,7 @@ export function apiOf(url: string, seller: { id: string; key: string }, checkout
     method: string,
     path: string,
     { key = seller.key, headers = {}, body }: CallOptions = {},
-  ): Promise<Answer> {
+  ): Promise<ApiResponse> {
     const response = await fetch(url + path, {
       method,
       redirect: 'manual',
@@ -39,9 +39,9 @@ export function apiOf(url: string, seller: { id: string; key: string }, checkout
     });
     const text = await response.text();
     const json = isJson(response) && text ? JSON.parse(text) : undefined;
-    const answer = { status: response.status, headers: response.headers, text, body: json };
-    expectDocumented(method, path, answer);
-    return answer;
+    const result = { status: response.status, headers: response.headers, text, body: json };
+    expectDocumented(method, path, result);
+    return result;
   }
 
   return {

@@ -1,10 +1,11 @@
 import { choosePaymentTerm, submitApplication } from '../../src/db/applications';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
-import { type Stack, startStack } from './stack';
+import { type Stack, type StackOptions, startStack } from './stack';
+import { useResource } from './use-resource';
 
 /** Starts the service with the hosted checkout and the sandbox lender. The pages and the API share one address. */
-export async function startCheckout(options: Parameters<typeof startStack>[0] = {}): Promise<Stack> {
+export async function startCheckout(options: StackOptions = {}): Promise<Stack> {
   const port = String(await freePort());
   const env = {
     PORT: port,
@@ -14,6 +15,14 @@ export async function startCheckout(options: Parameters<typeof startStack>[0] = 
     ...options.env,
   };
   return startStack({ ...options, env });
+}
+
+/** The service with the hosted checkout for the tests of a file. */
+export function useCheckout(options?: StackOptions): Stack {
+  return useResource(
+    () => startCheckout(options),
+    (stack) => stack.stop(),
+  );
 }
 
 /** A response as the customer's browser shows it. */
@@ -55,8 +64,8 @@ export function customerAt(orderUrl: string) {
       }),
     /** Sends a form and follows the redirect. */
     async submit(part: string, fields: Record<string, string>): Promise<CustomerPage> {
-      const answer = await customer.send(part, fields);
-      return answer.status === 303 ? call(new URL(answer.headers.get('Location')!, orderUrl).href) : answer;
+      const response = await customer.send(part, fields);
+      return response.status === 303 ? call(new URL(response.headers.get('Location')!, orderUrl).href) : response;
     },
     /** Goes through the first two steps. */
     async apply(fields: Partial<typeof BUSINESS> = {}, term = 'PAY_LATER'): Promise<CustomerPage> {

@@ -5,10 +5,13 @@ import { type Browser, chromium } from 'playwright-core';
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** The path of a browser on PATH; undefined if there is none. */
-export const CHROMIUM = (process.env.PATH ?? '')
+const CHROMIUM = (process.env.PATH ?? '')
   .split(path.delimiter)
   .flatMap((folder) => NAMES.map((name) => path.join(folder, name)))
   .find((file) => existsSync(file));
+
+/** A test that is skipped on machines without a browser. CI has one: see .ci/run. */
+export const inBrowser = CHROMIUM !== undefined || process.env.CI ? test : test.skip;
 
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });

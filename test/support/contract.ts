@@ -3,7 +3,7 @@ import addFormats from 'ajv-formats';
 import { type OpenApiDocument, createOpenApiDocument } from '../../src/contracts/openapi/document';
 import { BASE_PATH } from '../../src/api/order-routes';
 import { VERSION } from '../../src/version';
-import type { Answer } from './api';
+import type { ApiResponse } from './api';
 import { HTTP } from './http-settings';
 
 const rules = { maxAmountPence: 1_000_000_000, httpsOnly: false, checkWebhookUrl: () => undefined };
@@ -86,24 +86,25 @@ function pattern(path: string): RegExp {
 }
 
 /** @throws Error if a response does not match the document */
-export function expectDocumented(method: string, path: string, answer: Answer): void {
+export function expectDocumented(method: string, path: string, response: ApiResponse): void {
   const found = operationAt(method, path);
   if (found === undefined || (found === 'no method' && method === 'OPTIONS')) return;
-  const place = found === 'no method' ? ['components', 'responses', 'MethodNotAllowed'] : answerPlace(found, answer);
-  const wrong = [...wrongHeaders(place, answer), ...(method === 'HEAD' ? [] : wrongBody(place, answer))];
-  if (found === 'no method' && answer.status !== 405) wrong.push('the document does not list the method');
+  const place =
+    found === 'no method' ? ['components', 'responses', 'MethodNotAllowed'] : responsePlace(found, response);
+  const wrong = [...wrongHeaders(place, response), ...(method === 'HEAD' ? [] : wrongBody(place, response))];
+  if (found === 'no method' && response.status !== 405) wrong.push('the document does not list the method');
   if (wrong.length > 0) {
     throw new Error(
-      [`${method} ${path} ${answer.status} does not match the document:`, ...wrong, answer.text].join('\n  '),
+      [`${method} ${path} ${response.status} does not match the document:`, ...wrong, response.text].join('\n  '),
     );
   }
 }
 
-function answerPlace({ place }: DocumentedOperation, { status }: Answer): string[] {
+function responsePlace({ place }: DocumentedOperation, { status }: ApiResponse): string[] {
   return resolve([...place, 'responses', String(status)]).place;
 }
 
-function wrongHeaders(place: string[], { headers }: Answer): string[] {
+function wrongHeaders(place: string[], { headers }: ApiResponse): string[] {
   const response = resolve(place).value;
   if (response === undefined) return ['the status is not documented'];
   const documented = Object.keys(response.headers ?? {});
@@ -118,10 +119,10 @@ function wrongHeaders(place: string[], { headers }: Answer): string[] {
   return [...undocumented.map((name) => `the header ${name} is not documented`), ...misfitting];
 }
 
-function wrongBody(place: string[], answer: Answer): string[] {
+function wrongBody(place: string[], response: ApiResponse): string[] {
   const content = Object.keys(resolve(place).value?.content ?? {});
-  const type = answer.headers.get('Content-Type')?.split(';')[0];
+  const type = response.headers.get('Content-Type')?.split(';')[0];
   if (type === undefined && content.length === 0) return [];
   if (type === undefined || !content.includes(type)) return [`the content type ${type} is not documented`];
-  return misfits([...place, 'content', type, 'schema'], answer.body);
+  return misfits([...place, 'content', type, 'schema'], response.body);
 }

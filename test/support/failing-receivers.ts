@@ -1,5 +1,5 @@
 import type { AttemptError } from '../../src/webhooks/attempt';
-import { selfSigned } from '../unit/webhooks/self-signed';
+import { selfSigned } from './self-signed';
 import {
   type Start,
   failingWith,

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { type Receiver, closedPort, startReceiver, startTlsReceiver } from '../unit/webhooks/receivers';
+import { closedPort } from './http-server';
+import { type RecordingServer, startRecordingServer, startRecordingTlsServer } from './recording-server';
 
 /** Seconds before each attempt. */
 export const DELAYS = [0, 0.2, 0.4, 0.6];
@@ -10,9 +11,9 @@ export const TIMEOUT_MS = 2000;
 export interface FailingReceiver {
   url: string;
   /** Undefined if nothing listens at the URL. */
-  receiver?: Receiver;
+  receiver?: RecordingServer;
   /** The server that a redirect points to. */
-  bystander?: Receiver;
+  bystander?: RecordingServer;
   /** The earliest retry that each response allowed, in unix ms. */
   notBefore?: number[];
 }
@@ -22,7 +23,7 @@ export type Start = () => Promise<FailingReceiver>;
 /** Fails all attempts at an order's first webhook, then responds 200. */
 export function failingWith(fail: (response: ServerResponse) => void): Start {
   return async () => {
-    const receiver: Receiver = await startReceiver((_request, response) => {
+    const receiver: RecordingServer = await startRecordingServer((_request, response) => {
       if (receiver.received.length > DELAYS.length) response.end();
       else fail(response);
     });
@@ -53,20 +54,20 @@ export function retryAtDate() {
 }
 
 export async function redirectingToPrivate(): Promise<FailingReceiver> {
-  const bystander = await startReceiver((_request, response) => response.end());
+  const bystander = await startRecordingServer((_request, response) => response.end());
   const location = `http://127.0.0.1:${bystander.port}/latest/meta-data/`;
   return { ...(await failingWith((response) => response.writeHead(302, { location }).end())()), bystander };
 }
 
 export function overTls(certificate: { key: string; cert: string }): Start {
   return async () => {
-    const receiver = await startTlsReceiver(certificate, (_request, response) => response.end());
+    const receiver = await startRecordingTlsServer(certificate, (_request, response) => response.end());
     return { url: `https://localhost:${receiver.port}/`, receiver };
   };
 }
 
 export async function plainAtHttps(): Promise<FailingReceiver> {
-  const receiver = await startReceiver((_request, response) => response.end());
+  const receiver = await startRecordingServer((_request, response) => response.end());
   return { url: `https://127.0.0.1:${receiver.port}/`, receiver };
 }
 

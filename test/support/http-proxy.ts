@@ -8,14 +8,14 @@ export interface HttpProxy {
   /** `METHOD path` of every request, including those that met a fault. */
   requests: string[];
   /** Sets one fault for each of the next requests: the proxy drops the target's response, or the fault responds itself. */
-  failNext: (...faults: ('lose the answer' | Fault)[]) => void;
+  failNext: (...faults: ('lose the response' | Fault)[]) => void;
   stop(): Promise<void>;
 }
 
 /** Starts an HTTP proxy in front of `target` that can inject faults. */
 export async function startHttpProxy(target: string): Promise<HttpProxy> {
   const requests: string[] = [];
-  let faults: ('lose the answer' | Fault)[] = [];
+  let faults: ('lose the response' | Fault)[] = [];
   const server = await startTestServer((incoming, response) => {
     requests.push(`${incoming.method} ${incoming.url}`);
     const fault = faults.shift();
@@ -24,13 +24,13 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
       return;
     }
     const { method, url, headers } = incoming;
-    const forwarded = request(target + url!, { method, headers }, (answer) => {
+    const forwarded = request(target + url!, { method, headers }, (upstream) => {
       if (fault) {
-        answer.resume().on('end', () => incoming.socket.destroy());
+        upstream.resume().on('end', () => incoming.socket.destroy());
         return;
       }
-      response.writeHead(answer.statusCode!, answer.headers);
-      answer.pipe(response);
+      response.writeHead(upstream.statusCode!, upstream.headers);
+      upstream.pipe(response);
     });
     incoming.pipe(forwarded);
   });

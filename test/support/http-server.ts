@@ -33,3 +33,10 @@ export async function listen(server: Server): Promise<TestServer> {
       }),
   };
 }
+
+/** Returns a port of 127.0.0.1 that refuses connections. */
+export async function closedPort(): Promise<number> {
+  const server = await startTestServer(() => undefined);
+  await server.close();
+  return server.port;
+}

@@ -18,8 +18,8 @@ export async function openOrder(
   const { id } = body.data;
   await until(async () => (await findOrder(db, id))?.started, 'the row says that the workflow is started');
   for (const event of events) {
-    const answer = await api.progress(id, event);
-    if (answer.status !== 200) throw new Error(answer.text);
+    const response = await api.progress(id, event);
+    if (response.status !== 200) throw new Error(response.text);
   }
   return id;
 }

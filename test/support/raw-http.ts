@@ -1,24 +1,32 @@
 import { connect } from 'node:net';
-import type { Answer } from './api';
+import type { ApiResponse } from './api';
 
-/** Sends raw bytes and returns the full response: until the server closes the connection or sends nothing for a second. */
+/** Time limit for the first byte of the response, far above the usual time. */
+const FIRST_BYTE_MS = 20_000;
+/** A response is complete after this time without further bytes. */
+const IDLE_MS = 2000;
+
+/** Sends raw bytes and returns all that the server sends until it closes the connection or stops sending. */
 export function sendRaw(url: string, ...chunks: (string | Buffer)[]): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    let answer = '';
+    let response = '';
     const socket = connect(Number(port), hostname, () => {
       for (const chunk of chunks) socket.write(chunk);
     });
-    socket.setTimeout(1000, () => socket.destroy());
-    socket.on('data', (data) => (answer += data.toString()));
+    socket.setTimeout(FIRST_BYTE_MS, () => socket.destroy());
+    socket.on('data', (data) => {
+      response += data.toString();
+      socket.setTimeout(IDLE_MS);
+    });
     // Writes fail once the server has closed the connection. The response it sent before that still counts.
-    socket.on('error', (error) => (answer === '' ? reject(error) : undefined));
-    socket.on('close', () => resolve(answer));
+    socket.on('error', (error) => (response === '' ? reject(error) : undefined));
+    socket.on('close', () => resolve(response));
   });
 }
 
 /** Parses the first response of a raw exchange. */
-export function parseRaw(raw: string): Answer {
+export function parseRaw(raw: string): ApiResponse {
   const [head = '', ...rest] = raw.split('\r\n\r\n');
   const [statusLine = '', ...lines] = head.split('\r\n');
   const headers = new Headers(lines.map((line) => line.split(/: ?(.*)/s).slice(0, 2) as [string, string]));

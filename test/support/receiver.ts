@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
 import { startTestServer } from './http-server';
-import { useResource } from './use-resource';
+import { type Scope, useResource } from './use-resource';
 
 export interface Delivery {
   headers: IncomingHttpHeaders;
@@ -47,6 +47,6 @@ export async function startReceiver(): Promise<Receiver> {
 }
 
 /** A webhook endpoint for the tests of a file, or a new one for each test. Declare it after the stack that calls it. */
-export function useReceiver(scope: 'file' | 'test' = 'file'): Receiver {
+export function useReceiver(scope?: Scope): Receiver {
   return useResource(startReceiver, (receiver) => receiver.stop(), scope);
 }

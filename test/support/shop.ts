@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Api } from './api';
+import { startTestServer } from './http-server';
 
 export interface Shop {
   /** The redirect URL. Like real shops, it redirects customers to another host name. */
@@ -13,29 +12,19 @@ export interface Shop {
 /** Starts a seller's shop that customers return to. */
 export async function startShop(api: () => Api): Promise<Shop> {
   const visits: Shop['visits'] = [];
-  const server = createServer((request, response) => {
+  const server = await startTestServer((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://shop.example');
-    const port = (server.address() as AddressInfo).port;
     const orderId = searchParams.get('orderId') ?? '';
     if (pathname === '/back') {
       void api()
         .get(orderId)
         .then(({ body }) => {
           visits.push({ orderId, status: body.data.status });
-          response.writeHead(302, { Location: `http://localhost:${port}/thanks?order=${orderId}` }).end();
+          response.writeHead(302, { Location: `http://localhost:${server.port}/thanks?order=${orderId}` }).end();
         });
       return;
     }
     response.writeHead(200, { 'Content-Type': 'text/html' }).end(`<title>Shop</title><h1>Thanks for your order</h1>`);
   });
-  await new Promise<void>((resolve) => server.listen(0, resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/back`,
-    visits,
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return { url: `${server.url}/back`, visits, stop: () => server.close() };
 }

@@ -13,7 +13,7 @@ import { generateWebhookSecret } from '../../src/webhooks/sign';
 import { startWorker } from '../../src/worker';
 import { type Api, apiOf } from './api';
 import { createDatabase } from './database';
-import { useResource } from './use-resource';
+import { type Scope, useResource } from './use-resource';
 
 export const log = createLogger(process.env.TEST_LOG_LEVEL ?? 'silent', 'test');
 let runtimeInstalled = false;
@@ -114,11 +114,12 @@ export async function startStack({
   return stack;
 }
 
-/** The service for the tests of a file. */
-export function useStack(options?: StackOptions): Stack {
+/** The service for the tests of a file, or a new one for each test. */
+export function useStack(options?: StackOptions, scope?: Scope): Stack {
   return useResource(
     () => startStack(options),
     (stack) => stack.stop(),
+    scope,
   );
 }
 

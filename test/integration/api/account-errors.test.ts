@@ -2,13 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { updateAccount } from '../../../src/db/accounts';
 import { BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { createSeller, type Stack, startStack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false, env: { MAX_ORDER_AMOUNT: '1000' } });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false, env: { MAX_ORDER_AMOUNT: '1000' } });
 
 test("a seller's own amount limit applies to its new orders only, and never exceeds the service's limit", async () => {
   const limited = await createSeller(stack.db);
@@ -57,8 +53,8 @@ test('errors from account settings are reported with all other errors, one error
   const seller = await createSeller(stack.db, null);
   await updateAccount(stack.db, seller.id, { maxAmountPence: 50_000 });
   const errorsOf = async (body: unknown) => {
-    const answer = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
-    return pointers(expectProblem(answer, 422, 'invalid_request'));
+    const response = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
+    return pointers(expectProblem(response, 422, 'invalid_request'));
   };
   const required = '/data/redirect_url required';
   expect(await errorsOf({ data: { amount: 501, reference: '' } })).toEqual([

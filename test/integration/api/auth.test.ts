@@ -2,15 +2,13 @@ import { digestOf } from '../../../src/db/api-keys';
 import { createSellerKey } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
+const stack = useStack();
 let ownOrder: string;
 beforeAll(async () => {
-  stack = await startStack();
   ownOrder = (await stack.api.create()).body.data.id;
 });
-afterAll(() => stack.stop());
 
 test.each([
   ['000000000-0000-4000-8000-000000000000'],
@@ -65,9 +63,9 @@ describe('the Authorization header', () => {
   test('is the only place for a key: a key in the URL returns 401', async () => {
     const { api, seller } = stack;
     const path = `${BASE}/seller/${seller.id}/connection_check/?key=${seller.key}&access_token=${seller.key}`;
-    const answer = await api.call('GET', path, { key: null });
-    expectProblem(answer, 401, 'unauthorized');
-    expect(answer.text).not.toContain(seller.key);
+    const response = await api.call('GET', path, { key: null });
+    expectProblem(response, 401, 'unauthorized');
+    expect(response.text).not.toContain(seller.key);
   });
 });
 

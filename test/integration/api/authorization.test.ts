@@ -1,15 +1,14 @@
 import { keysOf, MALFORMED, missingThings, pathOf, type Things, thingsOf } from '../../support/accounts';
-import type { Answer } from '../../support/api';
+import type { ApiResponse } from '../../support/api';
 import { MATRIX, OPEN, parametersOf, WHOSE, type Whose } from '../../support/authorization-matrix';
 import { expectProblem } from '../../support/problems';
 import { apiRoutes } from '../../support/routes';
-import { createSeller, type Stack, startStack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 
-let stack: Stack;
+const stack = useStack();
 let things: Record<Whose, Things>;
 let keys: Record<string, string | null>;
 beforeAll(async () => {
-  stack = await startStack();
   things = {
     own: await thingsOf(stack, stack.seller),
     "another's": await thingsOf(stack, await createSeller(stack.db)),
@@ -18,9 +17,8 @@ beforeAll(async () => {
   };
   keys = await keysOf(stack);
 });
-afterAll(() => stack.stop());
 
-function call(route: string, whose: Whose, parameter: string, key: string | null): Promise<Answer> {
+function call(route: string, whose: Whose, parameter: string, key: string | null): Promise<ApiResponse> {
   const body = MATRIX[route]!.body?.();
   return stack.api.call(route.split(' ')[0]!, pathOf(route, things, whose, parameter), {
     key,
@@ -29,7 +27,7 @@ function call(route: string, whose: Whose, parameter: string, key: string | null
 }
 
 /** The response without the parts that identify the request. If two are equal, a caller cannot distinguish them. */
-function seen({ status, headers, body }: Answer, ...besides: string[]): unknown {
+function seen({ status, headers, body }: ApiResponse, ...besides: string[]): unknown {
   const shown = [...headers].filter(
     ([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit', ...besides].includes(name),
   );
@@ -49,17 +47,17 @@ describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
 
   test('returns the same 401 for every other key and every resource', async () => {
     const wrong = Object.keys(keys).filter((name) => name !== kind);
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       wrong.flatMap((name) =>
         parameters.flatMap((parameter) => WHOSE.map((whose) => call(route, whose, parameter, keys[name]!))),
       ),
     );
-    expect(answers.length).toBe(wrong.length * parameters.length * WHOSE.length);
-    for (const answer of answers) {
-      expectProblem(answer, 401, 'unauthorized');
-      expect(answer.headers.get('WWW-Authenticate')).toBe('Bearer');
+    expect(responses.length).toBe(wrong.length * parameters.length * WHOSE.length);
+    for (const response of responses) {
+      expectProblem(response, 401, 'unauthorized');
+      expect(response.headers.get('WWW-Authenticate')).toBe('Bearer');
       // The list of limits reveals only whether the request had a key.
-      expect(seen(answer, 'ratelimit-policy')).toEqual(seen(answers[0]!, 'ratelimit-policy'));
+      expect(seen(response, 'ratelimit-policy')).toEqual(seen(responses[0]!, 'ratelimit-policy'));
     }
   });
 

@@ -1,16 +1,12 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { type Answer, BASE } from '../../support/api';
+import { type ApiResponse, BASE } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false });
 
 /** Sends a create call with exactly this body. */
-async function post(body: Buffer | string | null, headers: Record<string, string> = {}): Promise<Answer> {
+async function post(body: Buffer | string | null, headers: Record<string, string> = {}): Promise<ApiResponse> {
   const { api, seller } = stack;
   const response = await fetch(`${api.url}${BASE}/seller/${seller.id}/order/`, {
     method: 'POST',
@@ -219,8 +215,8 @@ describe('the content encoding', () => {
   });
 
   test('that is unknown returns 415, and the detail lists the supported encodings', async () => {
-    const answer = await post(order('x'), { 'Content-Encoding': 'zstd' });
-    const { detail } = expectProblem(answer, 415, 'unsupported_media_type');
+    const response = await post(order('x'), { 'Content-Encoding': 'zstd' });
+    const { detail } = expectProblem(response, 415, 'unsupported_media_type');
     for (const encoding of Object.keys(COMPRESSED)) expect(detail).toContain(encoding);
   });
 });

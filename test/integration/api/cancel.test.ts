@@ -2,22 +2,14 @@ import { orderSchema } from '../../../src/contracts/order-schemas';
 import { BASE } from '../../support/api';
 import { openOrder, statusOf, timelineOf } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import { type Stack, startStack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const NOW = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/;
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  stack = await startStack();
-});
-afterAll(async () => {
-  await stack.stop();
-  await receiver.stop();
-});
+const stack = useStack();
+const receiver = useReceiver();
 
 const hasEnded = (id: string) =>
   until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the workflow has ended');
@@ -82,9 +74,9 @@ test('a repeated cancel changes nothing and keeps the first cancelled_at', async
 
 test('twenty concurrent cancels make one change', async () => {
   const id = await openOrder(stack);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => stack.api.cancel(id)));
-  expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-  expect(answers[0]!.status).toBe(200);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => stack.api.cancel(id)));
+  expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+  expect(responses[0]!.status).toBe(200);
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });
 

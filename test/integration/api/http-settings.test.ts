@@ -1,16 +1,12 @@
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
 import { parseRaw, sendRaw } from '../../support/raw-http';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({
-    worker: false,
-    env: { MAX_BODY_BYTES: '100000', MAX_HEADER_BYTES: '32768' },
-  });
+const stack = useStack({
+  worker: false,
+  env: { MAX_BODY_BYTES: '100000', MAX_HEADER_BYTES: '32768' },
 });
-afterAll(() => stack.stop());
 
 const body = (bytes: number, reference: string) =>
   JSON.stringify({ data: { amount: 1, reference } }).padEnd(bytes, ' ');
@@ -32,8 +28,9 @@ test('MAX_HEADER_BYTES limits the headers', async () => {
   expect(detail).toContain('32768 bytes');
 });
 
+const hasty = useStack({ worker: false, env: { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' } });
+
 test('HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS limit the time a request takes to arrive', async () => {
-  const hasty = await startStack({ worker: false, env: { HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' } });
   const { id, key } = hasty.seller;
   const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 10`;
   for (const start of [
@@ -42,5 +39,4 @@ test('HEADERS_TIMEOUT_MS and REQUEST_TIMEOUT_MS limit the time a request takes t
   ]) {
     expectProblem(parseRaw(await sendRaw(hasty.api.url, start)), 408, 'request_timeout');
   }
-  await hasty.stop();
 });

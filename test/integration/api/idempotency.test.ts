@@ -1,13 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { apiOf } from '../../support/api';
+import { holdTransaction, statementsWaiting } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import { startStack, createSeller, type Stack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false });
 
 /** A create call with an Idempotency-Key. */
 const create = (key: string, data: Record<string, unknown>, api = stack.api) =>
@@ -37,12 +35,12 @@ describe('a call that repeats its Idempotency-Key', () => {
       '{"data":{"amount":0.3,"reference":"same","meta_data":{"a":1}}}',
       ' {"data": {"meta_data": {"a": 1}, "reference": "s\\u0061me", "amount": 0.30000000000000004, "source": null}}',
     ];
-    const answers = [];
+    const responses = [];
     for (const body of bodies) {
-      answers.push(await api.call('POST', path, { body, headers: { 'Idempotency-Key': key } }));
+      responses.push(await api.call('POST', path, { body, headers: { 'Idempotency-Key': key } }));
     }
-    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
-    expect(answers[1]!.text).toBe(answers[0]!.text);
+    expect(responses.map(({ status }) => status)).toEqual([201, 201]);
+    expect(responses[1]!.text).toBe(responses[0]!.text);
   });
 
   test('may order the keys of meta_data differently', async () => {
@@ -123,49 +121,47 @@ describe('of fifty concurrent calls', () => {
   const fifty = Array.from({ length: 50 }, (_, index) => index);
 
   test('all with one key and one body get the same order', async () => {
-    const answers = await Promise.all(fifty.map(() => create('fifty', { reference: 'fifty' })));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    expect(answers[0]!.status).toBe(201);
-    expect(answers.filter(({ headers }) => headers.has('Idempotency-Replayed'))).toHaveLength(49);
+    const responses = await Promise.all(fifty.map(() => create('fifty', { reference: 'fifty' })));
+    expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
+    expect(responses[0]!.status).toBe(201);
+    expect(responses.filter(({ headers }) => headers.has('Idempotency-Replayed'))).toHaveLength(49);
     expect(await countOf('fifty')).toBe(1);
   });
 
   test('with one key and different bodies, one creates an order and the others get idempotency_key_reused', async () => {
-    const answers = await Promise.all(fifty.map((index) => create('bodies', { reference: `bodies ${index}` })));
-    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    for (const answer of answers) if (answer.status !== 201) expectProblem(answer, 422, 'idempotency_key_reused');
+    const responses = await Promise.all(fifty.map((index) => create('bodies', { reference: `bodies ${index}` })));
+    expect(responses.filter(({ status }) => status === 201)).toHaveLength(1);
+    for (const response of responses)
+      if (response.status !== 201) expectProblem(response, 422, 'idempotency_key_reused');
     const { rowCount } = await stack.db.query(`select from orders where reference like 'bodies %'`);
     expect(rowCount).toBe(1);
   });
 
   test('with one reference, one creates an order and the others get its id', async () => {
-    const answers = await Promise.all(fifty.map(() => stack.api.create({ reference: 'one of fifty' })));
-    const [created, ...more] = answers.filter(({ status }) => status === 201);
+    const responses = await Promise.all(fifty.map(() => stack.api.create({ reference: 'one of fifty' })));
+    const [created, ...more] = responses.filter(({ status }) => status === 201);
     expect(more).toEqual([]);
-    for (const answer of answers) {
-      if (answer === created) continue;
-      const problem = expectProblem(answer, 409, 'duplicate_reference');
+    for (const response of responses) {
+      if (response === created) continue;
+      const problem = expectProblem(response, 409, 'duplicate_reference');
       expect(problem.order_id).toBe(created!.body.data.id);
     }
     expect(await countOf('one of fifty')).toBe(1);
   });
 });
 
-test('a call that waits too long for the first call returns 409, changes nothing and can be repeated', async () => {
+/** Starts the first call with this key, which keeps running until the transaction ends. */
+async function holdFirstCall(key: string) {
   const { db, seller, api } = stack;
   const { id } = (await api.create()).body.data;
-  const first = await db.connect();
-  await first.query('begin');
-  await first.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', [
-    seller.id,
-    'slow',
-    Buffer.alloc(32),
-    id,
-    '{}',
-  ]);
+  const values = [seller.id, key, Buffer.alloc(32), id, '{}'];
+  return holdTransaction(db, 'insert into idempotency_key values ($1, $2, $3, $4, $5)', values);
+}
+
+test('a call that waits too long for the first call returns 409, changes nothing and can be repeated', async () => {
+  const first = await holdFirstCall('slow');
   const waiting = await create('slow', { reference: 'slow' });
-  await first.query('rollback');
-  first.release();
+  await first.rollback();
   expectProblem(waiting, 409, 'idempotency_key_in_progress');
   expect(Number(waiting.headers.get('Retry-After'))).toBeGreaterThan(0);
   expect(await countOf('slow')).toBe(0);
@@ -173,19 +169,10 @@ test('a call that waits too long for the first call returns 409, changes nothing
 });
 
 test('a call creates the order itself if the first call that it waits for fails', async () => {
-  const { db, seller, api } = stack;
-  const { id } = (await api.create()).body.data;
-  const first = await db.connect();
-  await first.query('begin');
-  await first.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', [
-    seller.id,
-    'failing',
-    Buffer.alloc(32),
-    id,
-    '{}',
-  ]);
+  const first = await holdFirstCall('failing');
   const waiting = create('failing', { reference: 'failing' });
-  setTimeout(() => void first.query('rollback').then(() => first.release()), 300);
+  await until(async () => (await statementsWaiting(stack.db, 'idempotency_key')) === 1, 'the call waits');
+  await first.rollback();
   const { status, headers } = await waiting;
   expect([status, headers.has('Idempotency-Replayed')]).toEqual([201, false]);
 });
@@ -193,12 +180,9 @@ test('a call creates the order itself if the first call that it waits for fails'
 test('a call that waits too long for another order with its reference returns 503', async () => {
   const { db, api } = stack;
   const { id } = (await api.create()).body.data;
-  const other = await db.connect();
-  await other.query('begin');
-  await other.query('update orders set reference = $1 where id = $2', ['awaited', id]);
+  const other = await holdTransaction(db, 'update orders set reference = $1 where id = $2', ['awaited', id]);
   const waiting = await create('awaiting', { reference: 'awaited' });
-  await other.query('rollback');
-  other.release();
+  await other.rollback();
   const problem = expectProblem(waiting, 503, 'service_unavailable');
   expect(problem.detail).toBe(
     'Another call with this reference is still running. Nothing changed. Repeating the call is safe.',

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { type Answer, BASE } from '../../support/api';
+import { type ApiResponse, BASE } from '../../support/api';
 import { inBatches } from '../../support/in-batches';
 import { type JsonCase, jsonTestSuite } from '../../support/json-test-suite';
 import { expectProblem } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
 jest.setTimeout(60_000);
 
@@ -15,13 +15,11 @@ const HANG_MS = 10_000;
 const SUITE = jsonTestSuite();
 const kind = (prefix: string) => SUITE.filter(({ name }) => name.startsWith(prefix));
 
-let stack: Stack;
+const stack = useStack({ worker: false });
 let orderId: string;
 beforeAll(async () => {
-  stack = await startStack({ worker: false });
   orderId = (await stack.api.create()).body.data.id;
 });
-afterAll(() => stack.stop());
 
 /** Every call that takes a body. */
 const CALLS: Record<string, () => { path: string; key: string }> = {
@@ -34,7 +32,7 @@ const CALLS: Record<string, () => { path: string; key: string }> = {
   webhook_test: () => ({ path: `/seller/${stack.seller.id}/webhook_test/`, key: stack.seller.key }),
 };
 
-async function send(call: string, body: Buffer | string): Promise<Answer> {
+async function send(call: string, body: Buffer | string): Promise<ApiResponse> {
   const { path, key } = CALLS[call]!();
   const response = await fetch(stack.api.url + BASE + path, {
     method: 'POST',
@@ -53,8 +51,8 @@ test('the suite is complete', () => {
 describe.each(Object.keys(CALLS))('for %s,', (call) => {
   const codes = (cases: JsonCase[]) =>
     inBatches(cases, 20, async ({ name, bytes }) => {
-      const answer = await send(call, bytes);
-      return `${name}: ${expectProblem(answer, answer.status, answer.body.code as string).code}`;
+      const response = await send(call, bytes);
+      return `${name}: ${expectProblem(response, response.status, response.body.code as string).code}`;
     });
 
   test('a body that is not JSON returns 400', async () => {
@@ -72,7 +70,7 @@ describe.each(Object.keys(CALLS))('for %s,', (call) => {
   });
 
   test('a body that parsers may accept or reject returns 400 or 422', async () => {
-    for (const answer of await codes(kind('i_'))) expect(answer).toMatch(/: (malformed_json|invalid_request)$/);
+    for (const response of await codes(kind('i_'))) expect(response).toMatch(/: (malformed_json|invalid_request)$/);
   });
 });
 
@@ -86,11 +84,11 @@ describe('in meta_data,', () => {
   /** The returned value as JSON, or the error code. */
   const roundTrips = (cases: JsonCase[]) =>
     inBatches(cases, 20, async (one) => {
-      const answer = await send('create', wrap(one, randomUUID()));
-      if (answer.status !== 201) {
-        return [one.name, expectProblem(answer, answer.status, answer.body.code as string).errors[0]!.code];
+      const response = await send('create', wrap(one, randomUUID()));
+      if (response.status !== 201) {
+        return [one.name, expectProblem(response, response.status, response.body.code as string).errors[0]!.code];
       }
-      const { body } = await stack.api.get(answer.body.data.id);
+      const { body } = await stack.api.get(response.body.data.id);
       return [one.name, JSON.stringify(body.data.meta_data.value)];
     });
 

@@ -2,14 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import { createSeller, type Stack, startStack, type TestSeller } from '../../support/stack';
+import { createSeller, type TestSeller, useStack } from '../../support/stack';
 
-let stack: Stack;
+const stack = useStack();
 let seller: TestSeller;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
 beforeEach(async () => {
   seller = await createSeller(stack.db);
 });
@@ -21,8 +17,8 @@ const idsOf = async (query?: Record<string, string>): Promise<string[]> =>
 
 async function create(reference: string = randomUUID()): Promise<string> {
   const body = { data: { amount: 12.5, reference, source: 'plugin', meta_data: { cart: [1, 2] } } };
-  const answer = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
-  return answer.body.data.id;
+  const response = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
+  return response.body.data.id;
 }
 
 async function createMany(count: number): Promise<string[]> {

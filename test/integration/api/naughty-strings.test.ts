@@ -1,45 +1,37 @@
 import { randomUUID } from 'node:crypto';
-import { loadConfig } from '../../../src/config';
 import { createCheckoutKey } from '../../../src/db/sellers';
-import { freePort } from '../../../tools/local-stack/ports';
-import { startServer } from '../../../src/server';
-import { type Answer, type Api, apiOf, BASE, order } from '../../support/api';
-import { createDatabase, type TestDatabase } from '../../support/database';
+import { type ApiResponse, type Api, apiOf, BASE, order } from '../../support/api';
+import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
+import { useDatabase } from '../../support/database';
 import { inBatches } from '../../support/in-batches';
 import { NAUGHTY, plainTexts } from '../../support/naughty-strings';
 import { expectProblem } from '../../support/problems';
 import { sendRaw } from '../../support/raw-http';
-import { createSeller, log, QUICK, type TestSeller } from '../../support/stack';
+import { createSeller, type TestSeller } from '../../support/stack';
 
 jest.setTimeout(120_000);
 
 const AT_ONCE = 20;
 
-let database: TestDatabase;
-let server: Awaited<ReturnType<typeof startServer>>;
+let server: ApiServer;
+afterAll(() => server.stop());
+const database = useDatabase();
 let seller: TestSeller;
 let api: Api;
-/** Production settings, without Temporal. test/e2e covers the calls that need the workflow. */
+// Production settings. test/e2e covers the calls that need the workflow.
 beforeAll(async () => {
-  database = await createDatabase();
-  const config = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
-  const env = { ...QUICK, ...config, DATABASE_URL: database.url };
-  const temporal = { connectionOptions: { address: `127.0.0.1:${await freePort()}` }, namespace: 'none' };
-  server = await startServer(loadConfig(env), temporal, log);
+  const env = { NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false', STARTS_IN_FLIGHT: '1' };
+  server = await startApiWithoutTemporal({ ...env, DATABASE_URL: database.url });
   seller = await createSeller(database.db);
-  api = apiOf(`http://127.0.0.1:${server.port}`, seller, await createCheckoutKey(database.db));
-});
-afterAll(async () => {
-  await server.stop();
-  await database.drop();
+  api = apiOf(server.url, seller, await createCheckoutKey(database.db));
 });
 
 const wellFormed = (text: string): string => Buffer.from(text).toString();
 const encode = (text: string): string => encodeURIComponent(wellFormed(text));
 
 /** The fields that a 422 names. Each must be one of `fields`. */
-function refusedFields(answer: Answer, fields: string[]): string[] {
-  const { errors } = expectProblem(answer, 422, 'invalid_request');
+function refusedFields(response: ApiResponse, fields: string[]): string[] {
+  const { errors } = expectProblem(response, 422, 'invalid_request');
   // The error of a key `__proto__` can lack a pointer.
   const named = errors.map(({ pointer }) => (pointer === undefined ? 'meta_data' : pointer.split('/')[2]!));
   expect(fields).toEqual(expect.arrayContaining(named));
@@ -107,13 +99,13 @@ test('a naughty string in a field that is not free text is refused by field', as
   const own = `${BASE}/seller/${seller.id}`;
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
     const post = (path: string, data: unknown, key = seller.key) => api.call('POST', path, { key, body: { data } });
-    const calls: [string, Promise<Answer>][] = [
+    const calls: [string, Promise<ApiResponse>][] = [
       ['url', post(`${own}/webhook_test/`, { url: text })],
       ['overlap_seconds', post(`${own}/webhook_secret/rotate/`, { overlap_seconds: text })],
       ['amount', post(`${own}/order/`, { ...order(), amount: text })],
       ['event', post(`${BASE}/order/${id}/progress/`, { event: text }, api.checkoutKey)],
     ];
-    for (const [field, answer] of calls) expect(refusedFields(await answer, [field])).toEqual([field]);
+    for (const [field, response] of calls) expect(refusedFields(await response, [field])).toEqual([field]);
   });
 });
 
@@ -122,8 +114,10 @@ test('a naughty string as the reason of a progress event is accepted or refused 
   const plain = plainTexts(500);
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
     // A checkout cannot report this event, so the call does not reach Temporal.
-    const answer = await api.progress(id, 'created', text);
-    expect(refusedFields(answer, ['event', 'reason'])).toEqual(plain.includes(text) ? ['event'] : ['event', 'reason']);
+    const response = await api.progress(id, 'created', text);
+    expect(refusedFields(response, ['event', 'reason'])).toEqual(
+      plain.includes(text) ? ['event'] : ['event', 'reason'],
+    );
   });
 });
 
@@ -133,8 +127,8 @@ test('a naughty string as a search parameter or its name is refused by parameter
   await inBatches(NAUGHTY, AT_ONCE, async (text) => {
     const value = encode(text);
     for (const list of lists) {
-      const answer = await api.call('GET', `${BASE}${list}?limit=${value}&cursor=${value}&state=${value}&${value}=1`);
-      const { errors } = expectProblem(answer, 422, 'invalid_request');
+      const response = await api.call('GET', `${BASE}${list}?limit=${value}&cursor=${value}&state=${value}&${value}=1`);
+      const { errors } = expectProblem(response, 422, 'invalid_request');
       const named = errors.map(({ parameter }) => parameter);
       expect(named).toContain(wellFormed(text));
       expect(['limit', 'cursor', 'state', wellFormed(text)]).toEqual(expect.arrayContaining(named));

@@ -1,36 +1,36 @@
 import { openOrder } from '../../support/orders';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const BUDGET_MS = 300;
+const BUDGET_MS = 1000;
+/** Tolerance for a busy machine, in ms. Without the budget, a read would wait 10 s for a workflow without a worker. */
+const TOLERANCE_MS = 5000;
+/** The time after which reads that have stopped waiting try the workflow again. */
+const PROBE_INTERVAL_MS = 2000;
 
 describe('with a worker', () => {
-  let stack: Stack;
-  beforeAll(async () => {
-    stack = await startStack();
-  });
-  afterAll(() => stack.stop());
+  const stack = useStack();
 
   const sourceOf = async (id: string) => (await stack.api.get(id)).headers.get('Order-Source');
 
-  test('the workflow answers for an open order that was started', async () => {
+  test('a read of an open order comes from its workflow', async () => {
     const id = await openOrder(stack);
-    await until(async () => (await sourceOf(id)) === 'workflow', 'the workflow answers');
+    await until(async () => (await sourceOf(id)) === 'workflow', 'the read comes from the workflow');
     await stack.api.progress(id, 'signup_started');
     const read = await stack.api.get(id);
     expect([read.headers.get('Order-Source'), read.body.data.status]).toEqual(['workflow', 'PENDING']);
   });
 
-  test('the row answers for a closed order', async () => {
+  test('a read of a closed order comes from its row', async () => {
     const successful = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
     const cancelled = await openOrder(stack);
     await stack.api.cancel(cancelled);
     expect([await sourceOf(successful), await sourceOf(cancelled)]).toEqual(['snapshot', 'snapshot']);
   });
 
-  test('workflow and row give the same body', async () => {
+  test('workflow and row return the same body', async () => {
     const id = await openOrder(stack, { meta_data: { a: 1 } }, ['signup_started']);
-    await until(async () => (await sourceOf(id)) === 'workflow', 'the workflow answers');
+    await until(async () => (await sourceOf(id)) === 'workflow', 'the read comes from the workflow');
     const shown = await stack.api.get(id);
     await stack.stopWorker();
     const stored = await stack.api.get(id);
@@ -41,22 +41,13 @@ describe('with a worker', () => {
 });
 
 describe('without a worker', () => {
-  let stack: Stack;
+  const stack = useStack({ worker: false, env: { QUERY_BUDGET_MS: String(BUDGET_MS) } });
   let id: string;
   beforeAll(async () => {
-    stack = await startStack({ worker: false, env: { QUERY_BUDGET_MS: String(BUDGET_MS) } });
     // Workflows need the search attributes, which the first worker creates.
     await stack.startWorker();
     await stack.stopWorker();
     id = await openOrder(stack);
-    await until(async () => {
-      const { rows } = await stack.db.query('select started from order_work where order_id = $1', [id]);
-      return rows[0].started as boolean;
-    }, 'the row records the start');
-  });
-  afterAll(async () => {
-    await stack.stopWorker();
-    await stack.stop();
   });
 
   async function timedGet() {
@@ -65,31 +56,31 @@ describe('without a worker', () => {
     return { status, source: headers.get('Order-Source'), ms: performance.now() - start };
   }
 
-  test('the row answers for an open order after the query budget', async () => {
+  test('a read of an open order comes from its row after the query budget', async () => {
     const { status, source, ms } = await timedGet();
     expect([status, source]).toEqual([200, 'snapshot']);
     expect(ms).toBeGreaterThan(BUDGET_MS * 0.9);
-    expect(ms).toBeLessThan(BUDGET_MS + 500);
+    expect(ms).toBeLessThan(BUDGET_MS + TOLERANCE_MS);
   });
 
   test('reads stop waiting for the workflow after repeated timeouts', async () => {
     for (let count = 0; count < 5; count++) await timedGet();
-    const answers = [];
-    for (let count = 0; count < 20; count++) answers.push(await timedGet());
-    expect(new Set(answers.map(({ status, source }) => `${status} ${source}`))).toEqual(new Set(['200 snapshot']));
-    // One read at a time may probe whether the workflow answers again.
-    const waited = answers.filter(({ ms }) => ms > BUDGET_MS * 0.9);
-    expect(waited.length).toBeLessThanOrEqual(2);
+    const start = performance.now();
+    const reads = [];
+    for (let count = 0; count < 20; count++) reads.push(await timedGet());
+    expect(new Set(reads.map(({ status, source }) => `${status} ${source}`))).toEqual(new Set(['200 snapshot']));
+    const waited = reads.filter(({ ms }) => ms > BUDGET_MS * 0.9);
+    expect(waited.length).toBeLessThanOrEqual(1 + (performance.now() - start) / PROBE_INTERVAL_MS);
   });
 
   test('many concurrent reads all return within the budget', async () => {
-    const answers = await Promise.all(Array.from({ length: 50 }, timedGet));
-    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    expect(Math.max(...answers.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + 3000);
+    const reads = await Promise.all(Array.from({ length: 50 }, timedGet));
+    expect(reads.map(({ status }) => status)).toEqual(Array(50).fill(200));
+    expect(Math.max(...reads.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + TOLERANCE_MS);
   });
 
-  test('the workflow answers again once a worker runs', async () => {
+  test('a read comes from the workflow again once a worker runs', async () => {
     await stack.startWorker();
-    await until(async () => (await timedGet()).source === 'workflow', 'the workflow answers', 10_000);
+    await until(async () => (await timedGet()).source === 'workflow', 'the read comes from the workflow');
   });
 });

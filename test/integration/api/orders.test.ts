@@ -2,15 +2,11 @@ import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-sc
 import { insertSeller, createSellerKey } from '../../../src/db/sellers';
 import { BASE, apiOf } from '../../support/api';
 import { expectProblem, pointers } from '../../support/problems';
-import { startStack, createSeller, type Stack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 
 const UUID_V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack({ worker: false });
-});
-afterAll(() => stack.stop());
+const stack = useStack({ worker: false });
 
 /** An API client of another seller. */
 async function anotherSeller(defaultRedirectUrl: string | null) {
@@ -94,9 +90,9 @@ describe('retrieve', () => {
       `/seller/${seller.id}/order/${id}/`,
       `/seller/${seller.id}/order/${id}`,
     ];
-    const answers = await Promise.all(paths.map((path) => api.call('GET', BASE + path)));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
-    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    const responses = await Promise.all(paths.map((path) => api.call('GET', BASE + path)));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    expect(new Set(responses.map(({ text }) => text)).size).toBe(1);
   });
 
   test('accepts an id in capitals', async () => {

@@ -1,13 +1,9 @@
 import { BASE } from '../../support/api';
 import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
+const stack = useStack();
 
 /** The events that lead to each status. */
 const EVENTS = {
@@ -30,12 +26,12 @@ test.each<[string, Status, Status]>([
 ])('%s moves a %s order to %s, and a repeat gets the same response', async (event, from, to) => {
   const id = await openOrder(stack, {}, EVENTS[from]);
   const before = await stack.api.get(id);
-  const answer = await stack.api.progress(id, event, 'because');
-  expect(answer.status).toBe(200);
-  expect(answer.body).toEqual({ data: { ...before.body.data, status: to } });
-  expect((await stack.api.get(id)).body).toEqual(answer.body);
+  const response = await stack.api.progress(id, event, 'because');
+  expect(response.status).toBe(200);
+  expect(response.body).toEqual({ data: { ...before.body.data, status: to } });
+  expect((await stack.api.get(id)).body).toEqual(response.body);
   const repeated = await stack.api.progress(id, event, 'once more');
-  expect([repeated.status, repeated.text]).toEqual([200, answer.text]);
+  expect([repeated.status, repeated.text]).toEqual([200, response.text]);
   const lines = await timelineOf(stack, id);
   expect(lines.at(-1)).toMatchObject({ event, from_status: from, to_status: to, actor: 'checkout', reason: 'because' });
   expect(lines).toHaveLength(EVENTS[from].length + 2);
@@ -80,16 +76,16 @@ test('an earlier event that is repeated later changes nothing, even after a canc
 
 test('twenty concurrent reports of one event make one change', async () => {
   const id = await openOrder(stack);
-  const answers = await Promise.all(Array.from({ length: 20 }, () => stack.api.progress(id, 'signup_started')));
-  expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => stack.api.progress(id, 'signup_started')));
+  expect(responses.map(({ status }) => status)).toEqual(Array(20).fill(200));
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });
 
 test('one of two concurrent reports, approved and declined, wins and the other is refused', async () => {
   const id = await openOrder(stack, {}, EVENTS.PENDING);
-  const answers = await Promise.all(['approved', 'declined'].map((event) => stack.api.progress(id, event)));
-  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
-  const winner = answers.find(({ status }) => status === 200)!;
+  const responses = await Promise.all(['approved', 'declined'].map((event) => stack.api.progress(id, event)));
+  expect(responses.map(({ status }) => status).sort()).toEqual([200, 409]);
+  const winner = responses.find(({ status }) => status === 200)!;
   expect((await stack.api.get(id)).body).toEqual(winner.body);
 });
 
@@ -121,6 +117,6 @@ test('a checkout key cannot read, cancel or create orders and gets 401', async (
 test('the path works without a trailing slash', async () => {
   const id = await openOrder(stack);
   const body = { data: { event: 'signup_started', reason: null } };
-  const answer = await stack.api.call('POST', `${BASE}/order/${id}/progress`, { key: stack.api.checkoutKey, body });
-  expect([answer.status, answer.body.data.status]).toEqual([200, 'PENDING']);
+  const response = await stack.api.call('POST', `${BASE}/order/${id}/progress`, { key: stack.api.checkoutKey, body });
+  expect([response.status, response.body.data.status]).toEqual([200, 'PENDING']);
 });

@@ -1,38 +1,32 @@
 import { randomUUID } from 'node:crypto';
-import { loadConfig } from '../../../src/config';
 import { updateAccount } from '../../../src/db/accounts';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
-import { freePort } from '../../../tools/local-stack/ports';
-import { startServer } from '../../../src/server';
-import { type Answer, type Api, apiOf, BASE } from '../../support/api';
-import { createDatabase, type TestDatabase } from '../../support/database';
+import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
+import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
+import { useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { type Proxy, startProxy } from '../../support/proxy';
-import { createSeller, log, QUICK, type TestSeller } from '../../support/stack';
+import { createSeller, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
-let database: TestDatabase;
-let seller: TestSeller;
-let checkoutKey: string;
-let running: { stop(): Promise<void> }[] = [];
-beforeEach(async () => {
-  database = await createDatabase();
-  seller = await createSeller(database.db);
-  checkoutKey = await createCheckoutKey(database.db);
-});
+let running: ApiServer[] = [];
 afterEach(async () => {
   await Promise.all(running.map((server) => server.stop()));
   running = [];
-  await database.drop();
+});
+const database = useDatabase('test');
+let seller: TestSeller;
+let checkoutKey: string;
+beforeEach(async () => {
+  seller = await createSeller(database.db);
+  checkoutKey = await createCheckoutKey(database.db);
 });
 
-/** Starts an API without Temporal. The default window is longer than a test. */
+/** Starts an API. The default window is longer than a test. */
 async function startApi(env: Record<string, string>, databaseUrl = database.url): Promise<Api> {
-  const config = loadConfig({ ...QUICK, RATE_LIMIT_WINDOW_MS: '60000', ...env, DATABASE_URL: databaseUrl });
-  const address = `127.0.0.1:${await freePort()}`;
-  const server = await startServer(config, { connectionOptions: { address }, namespace: 'none' }, log);
+  const server = await startApiWithoutTemporal({ RATE_LIMIT_WINDOW_MS: '60000', ...env, DATABASE_URL: databaseUrl });
   running.push(server);
-  return apiOf(`http://127.0.0.1:${server.port}`, seller, checkoutKey);
+  return apiOf(server.url, seller, checkoutKey);
 }
 
 /** A call that needs only a valid key. */
@@ -42,19 +36,19 @@ const wrongKey = () => `sk_${randomUUID()}`;
 const forwardedFor = (addresses: string) => ({ 'X-Forwarded-For': addresses });
 
 /** The statuses of `count` consecutive calls, spread over the APIs. */
-async function statuses(count: number, call: (api: Api) => Promise<Answer>, ...apis: Api[]): Promise<number[]> {
+async function statuses(count: number, call: (api: Api) => Promise<ApiResponse>, ...apis: Api[]): Promise<number[]> {
   const seen: number[] = [];
   for (let index = 0; index < count; index++) seen.push((await call(apis[index % apis.length]!)).status);
   return seen;
 }
 const times = (count: number, status: number) => Array<number>(count).fill(status);
 
-function expectRateLimited(answer: Answer, limit: string): void {
-  const { detail } = expectProblem(answer, 429, 'rate_limited');
-  const wait = answer.headers.get('Retry-After')!;
+function expectRateLimited(response: ApiResponse, limit: string): void {
+  const { detail } = expectProblem(response, 429, 'rate_limited');
+  const wait = response.headers.get('Retry-After')!;
   expect(wait).toMatch(/^[1-9]\d*$/);
   expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing was changed\\. Retry in ${wait} s\\.$`));
-  expect(answer.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
+  expect(response.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
 }
 
 describe('a key', () => {
@@ -66,8 +60,8 @@ describe('a key', () => {
 
   test('has the same limit for concurrent calls', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];
-    const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => check(apis[index % 2]!)));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(6);
+    const responses = await Promise.all(Array.from({ length: 40 }, (_, index) => check(apis[index % 2]!)));
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(6);
   });
 
   test('can exceed a large limit slightly across several processes', async () => {
@@ -89,9 +83,9 @@ describe('a key', () => {
   test('is recognised in any spelling of the Authorization header', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '3' });
     const spelt = ['Bearer ', 'bearer ', 'BEARER   ', 'Bearer  '];
-    const answers: Answer[] = [];
-    for (const scheme of spelt) answers.push(await check(api, null, { Authorization: scheme + seller.key }));
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    const responses: ApiResponse[] = [];
+    for (const scheme of spelt) responses.push(await check(api, null, { Authorization: scheme + seller.key }));
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
   });
 
   test('works again in the next window', async () => {
@@ -114,7 +108,7 @@ describe('a seller whose account has its own limit', () => {
     const apis = [await startApi(env), await startApi(env)];
     await updateAccount(database.db, seller.id, { rateLimit: 6 });
     const keys = [seller.key, await createSellerKey(database.db, seller.id)];
-    const seen: Answer[] = [];
+    const seen: ApiResponse[] = [];
     for (let index = 0; index < 8; index++) seen.push(await check(apis[index % 2]!, keys[(index >> 1) % 2]));
     expect(seen.map(({ status }) => status)).toEqual([...times(6, 200), 429, 429]);
     expect(seen[0]!.headers.get('RateLimit-Policy')).toBe('"address";q=1000000;w=30, "seller";q=6;w=60');
@@ -135,10 +129,14 @@ describe('a seller whose account has its own limit', () => {
 
 test('every response states the limits that apply, the remaining requests and the time until the window ends', async () => {
   const api = await startApi({ RATE_LIMIT_KEY: '3', RATE_LIMIT_ADDRESS: '9', RATE_LIMIT_AUTH_FAILURES: '7' });
-  const limitHeaders = ({ headers }: Answer) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
+  const limitHeaders = ({ headers }: ApiResponse) => [headers.get('RateLimit-Policy'), headers.get('RateLimit')];
   const t = '(60|[1-5]\\d)';
-  const expectLimits = (answer: Answer, status: number, policies: string, left: string) => {
-    expect([answer.status, ...limitHeaders(answer)]).toEqual([status, policies, expect.stringMatching(`^${left}$`)]);
+  const expectLimits = (response: ApiResponse, status: number, policies: string, left: string) => {
+    expect([response.status, ...limitHeaders(response)]).toEqual([
+      status,
+      policies,
+      expect.stringMatching(`^${left}$`),
+    ]);
   };
   const keyPolicies = '"address";q=9;w=60, "key";q=3;w=60';
   expectLimits(await check(api), 200, keyPolicies, `"address";r=8;t=${t}, "key";r=2;t=${t}`);
@@ -270,9 +268,12 @@ describe('without Postgres', () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '50' }, proxied);
     expect((await check(api)).status).toBe(200);
     proxy.blackHole();
-    const start = performance.now();
-    expect(await statuses(3, (one) => check(one, null), api)).toEqual(times(3, 401));
-    // The pool alone would wait 3 s for a connection and 7 s for an answer.
-    expect((performance.now() - start) / 3).toBeLessThan(2500);
-  });
+    const durationOfCalls = async () => {
+      const start = performance.now();
+      expect(await statuses(3, (one) => check(one, null), api)).toEqual(times(3, 401));
+      return performance.now() - start;
+    };
+    // The pool alone would wait 3 s for a connection, or 7 s for a result, in every call. Load on the machine passes.
+    await until(async () => (await durationOfCalls()) < 7500, 'three calls return in time', 45_000);
+  }, 60_000);
 });

@@ -1,13 +1,9 @@
 import { apiOf } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
-import { createSeller, type Stack, startStack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
+const stack = useStack();
 
 test("a duplicate reference returns 409 with the existing order's id, order_url, status and amount", async () => {
   const { id, order_url } = (await stack.api.create({ reference: 'in use', amount: 5.07 })).body.data;
@@ -61,9 +57,11 @@ test('a reference that conflicts on every insert but belongs to no order returns
     begin raise exception using errcode = '23505', constraint = 'orders_reference'; end $$`);
   await db.query(`create trigger raise_conflict before insert on orders for each row
     when (new.reference = 'conflicting') execute function raise_conflict()`);
-  const answer = await api.create({ reference: 'conflicting' });
+  const response = await api.create({ reference: 'conflicting' });
   await db.query('drop trigger raise_conflict on orders');
-  expect(expectProblem(answer, 503, 'service_unavailable').detail).toMatch(/Nothing was changed; repeating .* is safe/);
-  expect(answer.headers.get('Retry-After')).toBe('1');
+  expect(expectProblem(response, 503, 'service_unavailable').detail).toMatch(
+    /Nothing was changed; repeating .* is safe/,
+  );
+  expect(response.headers.get('Retry-After')).toBe('1');
   expect((await api.create({ reference: 'conflicting' })).status).toBe(201);
 });

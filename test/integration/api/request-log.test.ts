@@ -1,29 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
-import { loadConfig } from '../../../src/config';
-import { startServer } from '../../../src/server';
 import { BASE, apiOf } from '../../support/api';
-import { createDatabase, type TestDatabase } from '../../support/database';
-import { createSeller, QUICK, type TestSeller } from '../../support/stack';
+import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
+import { useDatabase } from '../../support/database';
+import { createSeller, type TestSeller } from '../../support/stack';
 
 const lines: Record<string, unknown>[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
 
-let database: TestDatabase;
-let server: Awaited<ReturnType<typeof startServer>>;
+let server: ApiServer;
+afterAll(() => server.stop());
+const database = useDatabase();
 let seller: TestSeller;
 let api: ReturnType<typeof apiOf>;
 beforeAll(async () => {
-  database = await createDatabase();
-  const config = loadConfig({ ...QUICK, DATABASE_URL: database.url });
-  const temporal = { connectionOptions: { address: process.env.TEST_TEMPORAL_ADDRESS! }, namespace: 'none' };
-  server = await startServer(config, temporal, log);
+  server = await startApiWithoutTemporal({ DATABASE_URL: database.url }, log);
   seller = await createSeller(database.db);
-  api = apiOf(`http://127.0.0.1:${server.port}`, seller, 'ck_unknown');
-});
-afterAll(async () => {
-  await server.stop();
-  await database.drop();
+  api = apiOf(server.url, seller, 'ck_unknown');
 });
 
 /** The log lines of the request that `make` sends. */

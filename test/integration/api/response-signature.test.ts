@@ -1,21 +1,19 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { type Answer, BASE } from '../../support/api';
-import { type Stack, startStack } from '../../support/stack';
+import { type ApiResponse, BASE } from '../../support/api';
+import { useStack } from '../../support/stack';
 
 const HEADER = 'X-Shop-Signature';
-let stack: Stack;
+const stack = useStack({ env: { RESPONSE_HMAC_HEADER: HEADER } });
 let id: string;
 let seller: string;
 beforeAll(async () => {
-  stack = await startStack({ env: { RESPONSE_HMAC_HEADER: HEADER } });
   id = (await stack.api.create()).body.data.id;
   seller = `${BASE}/seller/${stack.seller.id}`;
 });
-afterAll(() => stack.stop());
 
 const signatureOf = (body: string, key: string) => createHmac('sha256', key).update(body).digest('base64');
 
-const CALLS: Record<string, [status: number, call: () => Promise<Answer>]> = {
+const CALLS: Record<string, [status: number, call: () => Promise<ApiResponse>]> = {
   'a created order': [201, () => stack.api.create()],
   'a created order with non-ASCII text': [201, () => stack.api.create({ meta_data: { name: 'Zoë & Søn — 店' } })],
   'a retrieved order': [200, () => stack.api.get(id)],
@@ -28,25 +26,25 @@ const CALLS: Record<string, [status: number, call: () => Promise<Answer>]> = {
 
 test.each(Object.entries(CALLS))("%s is signed over its exact body with the caller's key", async (_, given) => {
   const [status, call] = given;
-  const answer = await call();
-  expect(answer.status).toBe(status);
-  expect(answer.headers.get(HEADER)).toBe(signatureOf(answer.text, stack.seller.key));
-  expect(answer.headers.get('Content-Length')).toBe(String(Buffer.byteLength(answer.text)));
-  expect(answer.headers.get('Content-Type')).toMatch(/^application\/(problem\+)?json/);
+  const response = await call();
+  expect(response.status).toBe(status);
+  expect(response.headers.get(HEADER)).toBe(signatureOf(response.text, stack.seller.key));
+  expect(response.headers.get('Content-Length')).toBe(String(Buffer.byteLength(response.text)));
+  expect(response.headers.get('Content-Type')).toMatch(/^application\/(problem\+)?json/);
 });
 
 test('a response to the checkout is signed with the checkout key', async () => {
-  const answer = await stack.api.progress(randomUUID(), 'approved');
-  expect(answer.status).toBe(404);
-  expect(answer.headers.get(HEADER)).toBe(signatureOf(answer.text, stack.api.checkoutKey));
+  const response = await stack.api.progress(randomUUID(), 'approved');
+  expect(response.status).toBe(404);
+  expect(response.headers.get(HEADER)).toBe(signatureOf(response.text, stack.api.checkoutKey));
 });
 
 test('the response to HEAD has the same signature as the response to GET', async () => {
   const { text } = await stack.api.get(id);
   const headers = { Authorization: `Bearer ${stack.seller.key}` };
-  const answer = await fetch(`${stack.api.url}${BASE}/order/${id}/`, { method: 'HEAD', headers });
-  expect([answer.status, await answer.text()]).toEqual([200, '']);
-  expect(answer.headers.get(HEADER)).toBe(signatureOf(text, stack.seller.key));
+  const response = await fetch(`${stack.api.url}${BASE}/order/${id}/`, { method: 'HEAD', headers });
+  expect([response.status, await response.text()]).toEqual([200, '']);
+  expect(response.headers.get(HEADER)).toBe(signatureOf(text, stack.seller.key));
 });
 
 test('a response to an unauthenticated request has no signature', async () => {
@@ -57,10 +55,10 @@ test('a response to an unauthenticated request has no signature', async () => {
   for (const { headers } of [wrong, none, health]) expect(headers.has(HEADER)).toBe(false);
 });
 
+const plain = useStack({ worker: false });
+
 test('responses are not signed if RESPONSE_HMAC_HEADER is unset', async () => {
-  const plain = await startStack({ worker: false });
   const { status, text, headers } = await plain.api.create();
   expect(status).toBe(201);
   expect([...headers.values()]).not.toContain(signatureOf(text, plain.seller.key));
-  await plain.stop();
 });

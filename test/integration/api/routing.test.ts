@@ -2,15 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { VERSION } from '../../../src/version';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 
-let stack: Stack;
+const stack = useStack({ worker: false });
 let id: string;
 beforeAll(async () => {
-  stack = await startStack({ worker: false });
   id = (await stack.api.create()).body.data.id;
 });
-afterAll(() => stack.stop());
 
 describe('an unknown path', () => {
   test.each([
@@ -56,9 +54,9 @@ describe('an unsupported method', () => {
   test.each(paths)('on %s returns 405 with Allow: %s', async (path, allow, methods) => {
     for (const method of methods) {
       for (const form of [toPath(path), toPath(path).slice(0, -1)]) {
-        const answer = await stack.api.call(method, form);
-        expect(answer.headers.get('Allow')).toBe(allow);
-        expectProblem(answer, 405, 'method_not_allowed');
+        const response = await stack.api.call(method, form);
+        expect(response.headers.get('Allow')).toBe(allow);
+        expectProblem(response, 405, 'method_not_allowed');
       }
     }
   });
@@ -68,10 +66,10 @@ describe('an unsupported method', () => {
   });
 
   test.each(paths)('OPTIONS on %s returns 204 with Allow: %s', async (path, allow) => {
-    const answer = await stack.api.call('OPTIONS', toPath(path));
-    expect(answer.status).toBe(204);
-    expect(answer.headers.get('Allow')).toBe(allow);
-    expect(answer.text).toBe('');
+    const response = await stack.api.call('OPTIONS', toPath(path));
+    expect(response.status).toBe(204);
+    expect(response.headers.get('Allow')).toBe(allow);
+    expect(response.text).toBe('');
   });
 
   test('OPTIONS on an unknown path returns 404', async () => {
@@ -79,9 +77,9 @@ describe('an unsupported method', () => {
   });
 
   test('PUT on the order list returns 405, and Allow includes POST', async () => {
-    const answer = await stack.api.call('PUT', `${BASE}/seller/${stack.seller.id}/order/`);
-    expectProblem(answer, 405, 'method_not_allowed');
-    expect(answer.headers.get('Allow')!.split(', ')).toContain('POST');
+    const response = await stack.api.call('PUT', `${BASE}/seller/${stack.seller.id}/order/`);
+    expectProblem(response, 405, 'method_not_allowed');
+    expect(response.headers.get('Allow')!.split(', ')).toContain('POST');
   });
 });
 
@@ -91,11 +89,11 @@ describe('HEAD', () => {
 
   test('returns the headers of GET without the body', async () => {
     const get = await stack.api.get(id);
-    const answer = await head(`/order/${id}/`);
-    expect(answer.status).toBe(200);
-    expect(await answer.text()).toBe('');
+    const response = await head(`/order/${id}/`);
+    expect(response.status).toBe(200);
+    expect(await response.text()).toBe('');
     for (const name of ['Content-Type', 'Content-Length', 'Order-Source']) {
-      expect(answer.headers.get(name)).toBe(get.headers.get(name));
+      expect(response.headers.get(name)).toBe(get.headers.get(name));
     }
   });
 
@@ -112,8 +110,10 @@ describe('HEAD', () => {
 describe('X-Request-Id', () => {
   const UUID = /^[0-9a-f-]{36}$/;
   const idOf = async (path: string, given?: string) => {
-    const answer = await stack.api.call('GET', path, { headers: given === undefined ? {} : { 'X-Request-Id': given } });
-    return { shown: answer.headers.get('X-Request-Id'), inBody: answer.body.request_id as unknown };
+    const response = await stack.api.call('GET', path, {
+      headers: given === undefined ? {} : { 'X-Request-Id': given },
+    });
+    return { shown: response.headers.get('X-Request-Id'), inBody: response.body.request_id as unknown };
   };
 
   test.each(['abc', '0193-a_b.c', '1-67891233-abcdef012345678912345678', 'Root=1-a/b+c==', 'x'.repeat(128)])(

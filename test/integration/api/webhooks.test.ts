@@ -8,33 +8,24 @@ import {
 } from '../../../src/contracts/webhook-log-schemas';
 import { liveWebhookSecrets } from '../../../src/db/sellers';
 import { type Api, apiOf, BASE } from '../../support/api';
-import { openOrder } from '../../support/orders';
+import { noWebhookPending, openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import { createSeller, type Stack, startStack, type TestSeller } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { createSeller, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-let stack: Stack;
-let receiver: Receiver;
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2', WEBHOOK_TIMEOUT_MS: '1000' } });
+const receiver = useReceiver('test');
 let other: { seller: TestSeller; api: Api };
 beforeAll(async () => {
-  stack = await startStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2', WEBHOOK_TIMEOUT_MS: '1000' } });
   const seller = await createSeller(stack.db);
   other = { seller, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
 });
-afterAll(() => stack.stop());
-beforeEach(async () => {
-  receiver = await startReceiver();
-});
-afterEach(() => receiver.stop());
-
-const settled = async (id: string) =>
-  (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'pending'`, [id])).rowCount === 0;
 
 async function settledOrder(data: Record<string, unknown> = {}, events = ['failed'], status = 200): Promise<string> {
   receiver.answerWith(status);
   const id = await openOrder(stack, { webhook_url: receiver.url, ...data }, events);
-  await until(() => settled(id), 'all webhooks are settled');
+  await until(() => noWebhookPending(stack, [id]), 'no webhook is pending');
   return id;
 }
 
@@ -94,8 +85,8 @@ describe('the list of webhooks', () => {
     expect((await list('', other.api, other.seller.id)).body.data).toEqual([]);
     expectProblem(await list('', other.api), 404, 'not_found');
     const refusal = async (cursor: string) => {
-      const answer = await list(`?cursor=${cursor}`, other.api, other.seller.id);
-      return expectProblem(answer, 422, 'invalid_request').errors;
+      const response = await list(`?cursor=${cursor}`, other.api, other.seller.id);
+      return expectProblem(response, 422, 'invalid_request').errors;
     };
     expect(await refusal(mine)).toEqual(await refusal(randomUUID()));
     expect(await refusal(mine)).toEqual(await refusal('x'));
@@ -115,10 +106,10 @@ describe('the list of webhooks', () => {
     ['?status=pending', 'status'],
     ['?a%2Fb~=1', 'a/b~'],
   ])('refuses %s with an error that names the parameter', async (query, parameter) => {
-    const answer = await list(query);
-    expectProblem(answer, 422, 'invalid_request');
-    expect(answer.body.errors).toMatchObject([{ parameter }]);
-    expect(answer.body.detail).toMatch(new RegExp(`^\\?${parameter} (must|is) `));
+    const response = await list(query);
+    expectProblem(response, 422, 'invalid_request');
+    expect(response.body.errors).toMatchObject([{ parameter }]);
+    expect(response.body.detail).toMatch(new RegExp(`^\\?${parameter} (must|is) `));
   });
 
   test('reports every invalid parameter at once', async () => {
@@ -134,7 +125,7 @@ describe('the timeline', () => {
     await until(async () => (await timeline(id)).body.data.length === 4, 'the refusal is recorded');
     receiver.answerWith(500);
     await stack.api.cancel(id);
-    await until(() => settled(id), 'all webhooks are settled');
+    await until(() => noWebhookPending(stack, [id]), 'no webhook is pending');
 
     const { body, status } = await timeline(id);
     expect(status).toBe(200);
@@ -171,7 +162,7 @@ describe('the timeline', () => {
       await timeline(randomUUID(), '', other.seller.key),
       await timeline('nonsense', '', other.seller.key),
     ];
-    for (const answer of [others, missing, malformed]) expectProblem(answer, 404, 'not_found');
+    for (const response of [others, missing, malformed]) expectProblem(response, 404, 'not_found');
     expectProblem(await timeline(id, '?cursor=abc'), 422, 'invalid_request');
   });
 });
@@ -182,8 +173,8 @@ describe('a resend', () => {
   test("of another seller's webhook returns 404, like that of a missing webhook, and sends nothing", async () => {
     await settledOrder();
     const { id } = (await list('?limit=1')).body.data[0];
-    for (const answer of [await resend(id, other.api), await resend(randomUUID()), await resend('nonsense')]) {
-      expectProblem(answer, 404, 'not_found');
+    for (const response of [await resend(id, other.api), await resend(randomUUID()), await resend('nonsense')]) {
+      expectProblem(response, 404, 'not_found');
     }
     expect((await list('?limit=1')).body.data[0].resend_requested_at).toBeNull();
     expect(receiver.deliveries).toHaveLength(1);
@@ -192,10 +183,10 @@ describe('a resend', () => {
   test('by the seller is accepted and appears in the timeline', async () => {
     const orderId = await settledOrder();
     const { id } = (await list('?limit=1')).body.data[0];
-    const answer = await resend(id.toUpperCase());
-    expect(answer.status).toBe(202);
-    expect(webhookEventSchema.strict().parse(answer.body.data)).toEqual(answer.body.data);
-    expect(answer.body.data.resend_requested_at).not.toBeNull();
+    const response = await resend(id.toUpperCase());
+    expect(response.status).toBe(202);
+    expect(webhookEventSchema.strict().parse(response.body.data)).toEqual(response.body.data);
+    expect(response.body.data.resend_requested_at).not.toBeNull();
     const entry = await until(async () => (await timeline(orderId)).body.data[3], 'the attempt is recorded');
     expect(entry).toMatchObject({ type: 'webhook_attempt', webhook_id: id, attempt: 2, resend: true, status: 200 });
   });
@@ -259,9 +250,9 @@ describe('rotating the signing secret', () => {
     { data: { overlap_seconds: 604_801 } },
     { data: { overlap_seconds: 1.5 } },
   ])('refuses %j', async (body) => {
-    const answer = await rotate(body);
-    expectProblem(answer, 422, 'invalid_request');
-    expect(answer.body.errors).toMatchObject([{ pointer: '/data/overlap_seconds' }]);
+    const response = await rotate(body);
+    expectProblem(response, 422, 'invalid_request');
+    expect(response.body.errors).toMatchObject([{ pointer: '/data/overlap_seconds' }]);
   });
 
   test("returns 404 for another seller's key", async () => {
@@ -293,16 +284,17 @@ describe('a test webhook', () => {
 
   test('needs a URL that is allowed for webhooks', async () => {
     for (const url of ['nonsense', 'ftp://shop.example/', 'https://user@shop.example/', undefined, 5]) {
-      const answer = await send(url);
-      expectProblem(answer, 422, 'invalid_request');
-      expect(answer.body.errors).toMatchObject([{ pointer: '/data/url' }]);
+      const response = await send(url);
+      expectProblem(response, 422, 'invalid_request');
+      expect(response.body.errors).toMatchObject([{ pointer: '/data/url' }]);
     }
     expectProblem(await send(receiver.url, other.seller.id), 404, 'not_found');
   });
 });
 
+const strict = useStack({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' }, worker: false });
+
 test('a webhook_url with a literal address that is not public returns 422', async () => {
-  const strict = await startStack({ env: { WEBHOOK_ALLOW_PRIVATE: 'false' }, worker: false });
   const hosts = [
     ...['127.0.0.1', '127.1', '0', '0.0.0.0', '2130706433', '0x7f000001', '0177.0.0.1', '017700000001', '127.0.0.1.'],
     ...['10.0.0.1', '10.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', '100.64.0.1', '100.100.100.200'],
@@ -316,24 +308,23 @@ test('a webhook_url with a literal address that is not public returns 422', asyn
   for (const host of hosts) {
     for (const path of ['order', 'webhook_test']) {
       const url = `https://${host}/hooks`;
-      const answer = await (path === 'order'
+      const response = await (path === 'order'
         ? strict.api.create({ webhook_url: url })
         : strict.api.call('POST', `${BASE}/seller/${strict.seller.id}/webhook_test/`, { body: { data: { url } } }));
-      expect([host, path, answer.status]).toEqual([host, path, 422]);
+      expect([host, path, response.status]).toEqual([host, path, 422]);
       const pointer = path === 'order' ? '/data/webhook_url' : '/data/url';
-      expect(answer.body.errors).toMatchObject([{ code: 'invalid_url', pointer }]);
+      expect(response.body.errors).toMatchObject([{ code: 'invalid_url', pointer }]);
     }
   }
-  await strict.stop();
 });
 
+const idle = useStack({ worker: false });
+
 test('a test webhook without a worker returns 503 and is not sent later', async () => {
-  const idle = await startStack({ worker: false });
-  const answer = await idle.api.call('POST', `${BASE}/seller/${idle.seller.id}/webhook_test/`, {
+  const response = await idle.api.call('POST', `${BASE}/seller/${idle.seller.id}/webhook_test/`, {
     body: { data: { url: receiver.url } },
   });
-  expectProblem(answer, 503, 'service_unavailable');
-  expect(answer.headers.get('Retry-After')).toBe('5');
+  expectProblem(response, 503, 'service_unavailable');
+  expect(response.headers.get('Retry-After')).toBe('5');
   expect(receiver.deliveries).toHaveLength(0);
-  await idle.stop();
 }, 60_000);

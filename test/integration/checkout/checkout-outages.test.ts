@@ -1,7 +1,6 @@
-import { BUSINESS, type Customer, customerAt, newCustomer, startCheckout } from '../../support/checkout';
+import { BUSINESS, type Customer, customerAt, newCustomer, startCheckout, useCheckout } from '../../support/checkout';
 import { isRunning, timelineOf } from '../../support/orders';
 import { startProxy } from '../../support/proxy';
-import type { Stack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
@@ -58,11 +57,7 @@ describe('while Temporal is unavailable', () => {
 });
 
 describe('while Postgres is unavailable', () => {
-  let stack: Stack;
-  beforeAll(async () => {
-    stack = await startCheckout();
-  });
-  afterAll(() => stack.stop());
+  const stack = useCheckout();
 
   test('the application form keeps what the customer typed, and other pages say that nothing is lost', async () => {
     const { customer } = await newCustomer(stack);

@@ -1,15 +1,10 @@
 import { updateAccount } from '../../../src/db/accounts';
-import { BUSINESS, buttonTarget, customerAt, newCustomer, startCheckout, statusOfOrder } from '../../support/checkout';
-import type { Stack } from '../../support/stack';
+import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startCheckout();
-});
-afterAll(() => stack.stop());
+const stack = useCheckout();
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
 
@@ -57,16 +52,17 @@ test('an order that was approved outside the checkout cannot be completed in it'
   expect(await statusOfOrder(stack, id)).toBe('APPROVED');
 });
 
+const quick = useCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
+
 test('the page of an expired order says that it has expired', async () => {
-  const quick = await startCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
   const { order_url: url } = (await quick.api.create()).body.data;
   const customer = customerAt(url);
   await until(async () => (await customer.look()).heading === 'This order has expired', 'it has expired');
-  await quick.stop();
 });
 
+const purging = useCheckout({ env: { APPLICATION_RETENTION_MS: '1500' } });
+
 test('applicant data is deleted a set time after the order closes, and the pages still show the outcome', async () => {
-  const purging = await startCheckout({ env: { APPLICATION_RETENTION_MS: '1500' } });
   const headings: Record<string, string> = {};
   for (const email of ['jo@b.example', 'declined@b.example', 'referred@b.example']) {
     const customer = customerAt((await purging.api.create()).body.data.order_url);
@@ -87,7 +83,6 @@ test('applicant data is deleted a set time after the order closes, and the pages
     'jo@b.example': 'Your order is complete',
     'declined@b.example': 'Your application was not approved',
   });
-  await purging.stop();
 });
 
 test('GET /pay_link/ returns the order of a pay link to the checkout key only', async () => {

@@ -1,21 +1,12 @@
-import { BUSINESS, buttonTarget, customerAt, newCustomer, startCheckout, statusOfOrder } from '../../support/checkout';
+import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import type { Stack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  stack = await startCheckout();
-});
-afterAll(async () => {
-  await stack.stop();
-  await receiver.stop();
-});
+const stack = useCheckout();
+const receiver = useReceiver();
 
 const newOrder = (data: Record<string, unknown> = {}) =>
   newCustomer(stack, { webhook_url: receiver.url, redirect_url: REDIRECT, ...data });
@@ -151,9 +142,9 @@ test('the same form sent twice at once makes one application, one agreement and 
     ['application', BUSINESS],
     ['confirmation', { agree: 'yes' }],
   ] as const) {
-    const answers = await twice(part, fields);
-    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
-    locations.push(...answers.map(({ headers }) => headers.get('Location')));
+    const responses = await twice(part, fields);
+    expect(responses.map(({ status }) => status)).toEqual([303, 303]);
+    locations.push(...responses.map(({ headers }) => headers.get('Location')));
     await customer.look();
   }
   expect(locations.some((location) => location!.includes('message'))).toBe(false);

@@ -4,16 +4,12 @@ import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
 import { freePort } from '../../../tools/local-stack/ports';
 import { apiOf } from '../../support/api';
-import { BUSINESS, customerAt, startCheckout, statusOfOrder } from '../../support/checkout';
-import { type Stack, startStack } from '../../support/stack';
+import { BUSINESS, customerAt, statusOfOrder, useCheckout } from '../../support/checkout';
+import { useStack } from '../../support/stack';
 
 const EVIL = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startCheckout();
-});
-afterAll(() => stack.stop());
+const stack = useCheckout();
 
 async function newOrder(data: Record<string, unknown> = {}) {
   const { id, order_url: url } = (await stack.api.create(data)).body.data as { id: string; order_url: string };
@@ -25,7 +21,7 @@ const styleHash = (page: { headers: Headers }) =>
 
 test('every response forbids scripts, frames, caching and referrers', async () => {
   const { url, customer } = await newOrder();
-  const answers = [
+  const responses = [
     await customer.look(),
     await customer.look('return/'),
     await customer.look('logo/'),
@@ -33,8 +29,8 @@ test('every response forbids scripts, frames, caching and referrers', async () =
     await customer.send('choice', { form_token: 'wrong' }),
     await customerAt(url.replace(/pay\/.{8}/, 'pay/00000000')).look(),
   ];
-  expect(answers.map(({ status }) => status)).toEqual([200, 303, 404, 404, 403, 404]);
-  for (const { headers } of answers) {
+  expect(responses.map(({ status }) => status)).toEqual([200, 303, 404, 404, 403, 404]);
+  for (const { headers } of responses) {
     const csp = headers.get('Content-Security-Policy')!.split('; ');
     expect(csp).toEqual([
       "default-src 'none'",
@@ -107,13 +103,13 @@ test("a seller's logo is served under the pay link with its image type", async (
   );
   await stack.db.query("update seller set logo = $2, logo_type = 'image/png' where id = $1", [stack.seller.id, png]);
   expect((await customer.look()).text).toContain(`<img src="${new URL(url).pathname}logo/"`);
-  const answer = await fetch(`${url}logo/`);
-  expect([answer.status, answer.headers.get('Content-Type'), answer.headers.get('X-Content-Type-Options')]).toEqual([
-    200,
-    'image/png',
-    'nosniff',
-  ]);
-  expect(Buffer.from(await answer.arrayBuffer()).equals(png)).toBe(true);
+  const response = await fetch(`${url}logo/`);
+  expect([
+    response.status,
+    response.headers.get('Content-Type'),
+    response.headers.get('X-Content-Type-Options'),
+  ]).toEqual([200, 'image/png', 'nosniff']);
+  expect(Buffer.from(await response.arrayBuffer()).equals(png)).toBe(true);
 });
 
 describe('a forged or broken form', () => {
@@ -177,15 +173,15 @@ describe('a forged or broken form', () => {
   });
 });
 
+const secure = useCheckout({ env: { CHECKOUT_BASE_URL: 'https://pay.example' }, worker: false });
+
 test('over https the cookie is Secure and bound to the host, and the response enables HSTS', async () => {
-  const secure = await startCheckout({ env: { CHECKOUT_BASE_URL: 'https://pay.example' }, worker: false });
   const { pathname } = new URL((await secure.api.create()).body.data.order_url);
   const { headers } = await fetch(secure.api.url + pathname);
   expect(headers.get('Set-Cookie')).toMatch(
     /^__Host-checkout-[\w-]{6}=[\w-]{24}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
   );
   expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
-  await secure.stop();
 });
 
 test('an API process accepts forms that another one rendered', async () => {
@@ -219,11 +215,12 @@ test('an unknown path or method returns an error page', async () => {
   expect((await fetch(url, { method: 'HEAD' })).status).toBe(200);
 });
 
+const limited = useCheckout({
+  env: { RATE_LIMIT_PAY_LINK: '5', RATE_LIMIT_WINDOW_MS: '60000' },
+  worker: false,
+});
+
 test('a pay link that is opened too often returns 429, and other links still work', async () => {
-  const limited = await startCheckout({
-    env: { RATE_LIMIT_PAY_LINK: '5', RATE_LIMIT_WINDOW_MS: '60000' },
-    worker: false,
-  });
   const [one, other] = [
     (await limited.api.create()).body.data.order_url,
     (await limited.api.create()).body.data.order_url,
@@ -238,15 +235,14 @@ test('a pay link that is opened too often returns 429, and other links still wor
   expect((await customerAt(other).look()).status).toBe(200);
   const { rows } = await limited.db.query<{ key: string }>("select key from rate_limit where key like 'pay-link%'");
   expect(rows.some(({ key }) => one.includes(key.split(':')[1]!))).toBe(false);
-  await limited.stop();
 });
 
+const bare = useStack({ worker: false });
+
 test('without a lender no pages are served', async () => {
-  const bare = await startStack({ worker: false });
   const { order_url: url } = (await bare.api.create()).body.data;
-  const answer = await fetch(bare.api.url + new URL(url).pathname);
-  expect([answer.status, answer.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
-  await bare.stop();
+  const response = await fetch(bare.api.url + new URL(url).pathname);
+  expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
 });
 
 test('logs contain the order id, but no pay link and no customer data', async () => {

@@ -1,17 +1,12 @@
 import { formatDate } from '../../../src/checkout/format';
 import { monthsAfter } from '../../../src/domain/calendar';
 import { londonDate } from '../../../src/lender/london-date';
-import { BUSINESS, customerAt, newCustomer, startCheckout, statusOfOrder } from '../../support/checkout';
+import { BUSINESS, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
-import type { Stack } from '../../support/stack';
 
 const DAY_MS = 86_400_000;
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startCheckout();
-});
-afterAll(() => stack.stop());
+const stack = useCheckout();
 
 test('the customer must choose a payment method and can change it until the application is submitted', async () => {
   const { id, customer } = await newCustomer(stack);

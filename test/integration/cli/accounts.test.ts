@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findCaller } from '../../../src/db/sellers';
 import { type CliRun, expectError, runCli } from '../../support/cli';
-import { type TestDatabase, createDatabase } from '../../support/database';
+import { useDatabase } from '../../support/database';
 
 // Every command is a process, which starts slowly on a busy machine.
 jest.setTimeout(120_000);
@@ -15,16 +15,12 @@ const PRICING = {
   promotions: [{ name: 'Spring', interest_free_days: 90, valid_until: '2027-05-31' }],
 };
 
-let database: TestDatabase;
+const database = useDatabase();
 let folder: string;
-beforeAll(async () => {
-  database = await createDatabase();
+beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'order-service-cli-'));
 });
-afterAll(async () => {
-  rmSync(folder, { recursive: true });
-  await database.drop();
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 const cli = (...args: string[]): Promise<CliRun> => runCli(args, { DATABASE_URL: database.url });
 

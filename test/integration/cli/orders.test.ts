@@ -1,29 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { openOrder, timelineOf } from '../../support/orders';
-import { type Stack, createSeller, startStack } from '../../support/stack';
-import { startReceiver } from '../../support/receiver';
+import { createSeller, useStack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
 // Every command is a process, which starts slowly on a busy machine.
 jest.setTimeout(120_000);
 
-let stack: Stack;
-let env: Record<string, string>;
-beforeAll(async () => {
-  stack = await startStack();
-  env = {
-    DATABASE_URL: stack.databaseUrl,
-    TEMPORAL_ADDRESS: stack.temporal.connectionOptions.address!,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
-  };
-});
-afterAll(() => stack.stop());
+const stack = useStack();
+const receiver = useReceiver('test');
 
-const cli = (...args: string[]): Promise<CliRun> => runCli(args, env);
+const cli = (...args: string[]): Promise<CliRun> => runCli(args, stack.env);
 
 async function json(...args: string[]): Promise<any> {
-  const run = await runCli([...args, '--json'], { ...env, CHECKOUT_BASE_URL: 'https://checkout.example' });
+  const run = await runCli([...args, '--json'], stack.env);
   expect(run).toMatchObject({ stderr: '', code: 0 });
   return run.json();
 }
@@ -41,7 +32,7 @@ test('order show prints the order as its seller sees it, and further fields for 
     version: 1,
     workflow_id: `order-${id}`,
   });
-  const { stdout } = await runCli(['order', 'show', id], { ...env, CHECKOUT_BASE_URL: 'https://checkout.example' });
+  const { stdout } = await cli('order', 'show', id);
   expect(stdout).toMatch(/^status: +CREATED$/m);
   expect(stdout).toMatch(/^order_url: +https:\/\/checkout.example\/pay\/\S+$/m);
 });
@@ -88,7 +79,6 @@ test('order list prints orders newest first, filtered by seller, status, time an
 });
 
 test("order cancel goes through the workflow, and timeline and webhook show the operator's reason", async () => {
-  const receiver = await startReceiver();
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   const cancelled = await json('order', 'cancel', id, '--reason', 'asked for by phone');
   expect(cancelled).toEqual({ id, status: 'UNSUCCESSFUL', cancelled_at: expect.any(String) });
@@ -103,11 +93,9 @@ test("order cancel goes through the workflow, and timeline and webhook show the 
   await until(() => receiver.deliveries.length === 2, 'the webhook arrives');
   expect(receiver.deliveries[1]!.body.data).toMatchObject({ actor: 'operator', reason: 'asked for by phone' });
   expect(await json('order', 'cancel', id)).toEqual(cancelled);
-  await receiver.stop();
 });
 
 test('order timeline prints a line for each change and webhook attempt', async () => {
-  const receiver = await startReceiver();
   receiver.answerWith(() => (receiver.deliveries.length === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   const timeline = () => stack.api.call('GET', `/api/lending/edge/ecommerce/order/${id}/timeline/`);
@@ -122,7 +110,6 @@ test('order timeline prints a line for each change and webhook attempt', async (
     ['webhook 1, attempt 1', body.data[2].webhook_id, 'http_status', expect.any(String)],
     ['webhook 1, attempt 2', body.data[2].webhook_id, '200', '-'],
   ]);
-  await receiver.stop();
 });
 
 test('order cancel rejects a SUCCESSFUL order', async () => {
@@ -132,8 +119,7 @@ test('order cancel rejects a SUCCESSFUL order', async () => {
 
 test.each(['show', 'timeline', 'cancel'])('order %s reports that an unknown order does not exist', async (command) => {
   const id = randomUUID();
-  const run = await runCli(['order', command, id], { ...env, CHECKOUT_BASE_URL: 'https://checkout.example' });
-  expectError(run, 1, new RegExp(`order ${id} does not exist$`, 'm'));
+  expectError(await cli('order', command, id), 1, new RegExp(`order ${id} does not exist$`, 'm'));
 });
 
 describe('order cancel prints a one-line error', () => {
@@ -143,18 +129,18 @@ describe('order cancel prints a one-line error', () => {
   });
 
   test('if Temporal is down', async () => {
-    const run = await runCli(['order', 'cancel', id], { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    const run = await runCli(['order', 'cancel', id], { ...stack.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expectError(run, 1, /Temporal is unavailable at 127.0.0.1:1/);
   });
 
   test('if the namespace does not exist', async () => {
-    const run = await runCli(['order', 'cancel', id], { ...env, TEMPORAL_NAMESPACE: 'elsewhere' });
+    const run = await runCli(['order', 'cancel', id], { ...stack.env, TEMPORAL_NAMESPACE: 'elsewhere' });
     expectError(run, 1, /elsewhere/);
   });
 
   test('if no worker is running, so that the outcome is unknown', async () => {
     await stack.stopWorker();
-    const run = await runCli(['order', 'cancel', id], { ...env, UPDATE_TIMEOUT_MS: '500' });
+    const run = await runCli(['order', 'cancel', id], { ...stack.env, UPDATE_TIMEOUT_MS: '500' });
     expectError(run, 1, /The outcome is unknown.*Repeating the same call is safe/);
     await stack.startWorker();
     expect(await json('order', 'cancel', id)).toMatchObject({ status: 'UNSUCCESSFUL' });

@@ -3,8 +3,8 @@ import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { killProcesses, startProcess } from '../../support/processes';
-import { startReceiver } from '../../support/receiver';
-import { type Stack, createSeller, startStack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 // Every command is a process, which starts slowly on a busy machine.
@@ -13,12 +13,9 @@ jest.setTimeout(120_000);
 /** Every API process must apply a change within this time. */
 const WITHIN_MS = 5000;
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
 afterEach(killProcesses);
+const stack = useStack();
+const receiver = useReceiver();
 
 async function json(...args: string[]): Promise<any> {
   const run = await runCli([...args, '--json'], { DATABASE_URL: stack.databaseUrl });
@@ -32,12 +29,7 @@ async function callAll(apis: Api[], path: string, key: string) {
 }
 
 test('two API processes reject a revoked key and a disabled seller within 5 s, and accept everyone else', async () => {
-  const env = {
-    ...stack.env,
-    TEMPORAL_ADDRESS: stack.temporal.connectionOptions.address!,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
-  };
-  const servers = await Promise.all([startProcess('server', env), startProcess('server', env)]);
+  const servers = await Promise.all([startProcess('server', stack.env), startProcess('server', stack.env)]);
   const apis = servers.map(({ port }) => apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey));
   const seller = await createSeller(stack.db);
   const path = `${BASE}/seller/${seller.id}/connection_check/`;
@@ -76,7 +68,6 @@ test('two API processes reject a revoked key and a disabled seller within 5 s, a
 });
 
 test('open orders of a disabled seller continue: the customer completes them and webhooks are sent', async () => {
-  const receiver = await startReceiver();
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await json('seller', 'disable', stack.seller.id);
   for (const event of ['approved', 'completed']) {
@@ -87,5 +78,4 @@ test('open orders of a disabled seller continue: the customer completes them and
   expectProblem(await stack.api.get(id), 401, 'unauthorized');
   await json('seller', 'enable', stack.seller.id);
   expect((await stack.api.get(id)).body.data.status).toBe('SUCCESSFUL');
-  await receiver.stop();
 });

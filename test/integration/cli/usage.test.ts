@@ -6,7 +6,7 @@ import { createServices } from '../../../src/cli/services';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { expectError, runCli } from '../../support/cli';
-import { createDatabase } from '../../support/database';
+import { useDatabase } from '../../support/database';
 
 // Every command is a process, which starts slowly on a busy machine.
 jest.setTimeout(120_000);
@@ -117,6 +117,8 @@ test.each([
 });
 
 describe('a failing command prints a one-line error and exits with 1', () => {
+  const database = useDatabase();
+
   test('if DATABASE_URL is not set', async () => {
     expectError(await runCli(['seller', 'list']), 1, /: DATABASE_URL is missing$/m);
   });
@@ -144,14 +146,12 @@ describe('a failing command prints a one-line error and exits with 1', () => {
   });
 
   test('if the database lacks migrations', async () => {
-    const database = await createDatabase();
     await database.db.query('delete from schema_migration');
     expectError(
       await runCli(['seller', 'list'], { DATABASE_URL: database.url }),
       1,
       /older than this build: run the migrations/,
     );
-    await database.drop();
   });
 
   test('if CHECKOUT_BASE_URL is not set: "order show"', async () => {

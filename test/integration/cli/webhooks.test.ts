@@ -1,33 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import { liveWebhookSecrets } from '../../../src/db/sellers';
 import { expectError, runCli } from '../../support/cli';
-import { openOrder } from '../../support/orders';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import { type Stack, createSeller, startStack } from '../../support/stack';
+import { noWebhookPending, openOrder } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 // Every command is a process, which starts slowly on a busy machine.
 jest.setTimeout(120_000);
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  stack = await startStack({ env: { WEBHOOK_RETRY_DELAYS: '0' } });
-});
-afterAll(() => stack.stop());
-beforeEach(async () => {
-  receiver = await startReceiver();
-});
-afterEach(() => receiver.stop());
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0' } });
+const receiver = useReceiver('test');
 
 async function json(...args: string[]): Promise<any> {
   const run = await runCli([...args, '--json'], { DATABASE_URL: stack.databaseUrl });
   expect([run.code, run.stderr]).toEqual([0, '']);
   return run.json();
 }
-
-const isSettled = async (id: string) =>
-  (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'pending'`, [id])).rowCount === 0;
 
 async function exhaustedWebhooks(): Promise<number | null> {
   return (await stack.db.query(`select from webhook_event where state = 'exhausted'`)).rowCount;
@@ -39,7 +28,7 @@ async function exhaustedOrders(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let index = 0; index < count; index++) {
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
-    await until(() => isSettled(id), 'the webhook is exhausted');
+    await until(() => noWebhookPending(stack, [id]), 'the webhook is exhausted');
     ids.push(id);
   }
   return ids;

@@ -4,22 +4,19 @@ import { freePort } from '../../../tools/local-stack/ports';
 import { type ClientOptions, ConnectionError, OrderServiceError, createClient } from '../../../src/client/index';
 import { loadConfig } from '../../../src/config';
 import { openOrder } from '../../support/orders';
-import { type Fault, type HttpProxy, startHttpProxy } from '../../support/http-proxy';
-import { startReceiver } from '../../support/receiver';
-import { type Stack, type TestSeller, createSeller, startStack } from '../../support/stack';
+import { type Fault, startHttpProxy } from '../../support/http-proxy';
+import { useReceiver } from '../../support/receiver';
+import { createSeller, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { useResource } from '../../support/use-resource';
 
-let stack: Stack;
-let proxy: HttpProxy;
+const stack = useStack();
+const receiver = useReceiver();
+const proxy = useResource(
+  () => startHttpProxy(stack.api.url),
+  (started) => started.stop(),
+);
 let seller: TestSeller;
-beforeAll(async () => {
-  stack = await startStack();
-  proxy = await startHttpProxy(stack.api.url);
-});
-afterAll(async () => {
-  await proxy.stop();
-  await stack.stop();
-});
 beforeEach(async () => {
   seller = await createSeller(stack.db);
   proxy.failNext();
@@ -76,7 +73,6 @@ test('listAll requests pages only as far as the iteration goes', async () => {
 });
 
 test('the client lists, resends and tests webhooks, and rotates their secret', async () => {
-  const receiver = await startReceiver();
   const client = createClient({ baseUrl: proxy.url, apiKey: stack.seller.key, sellerId: stack.seller.id });
   const order = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => receiver.deliveries.length === 1, 'the webhook arrives');
@@ -88,7 +84,6 @@ test('the client lists, resends and tests webhooks, and rotates their secret', a
   const { webhook_secret, previous_valid_until } = await client.rotateWebhookSecret({ overlapSeconds: 60 });
   expect(webhook_secret).toMatch(/^whsec_/);
   expect(Date.parse(previous_valid_until!)).toBeGreaterThan(Date.now());
-  await receiver.stop();
 });
 
 test('checkConnection checks that the key belongs to the seller', async () => {
@@ -201,7 +196,7 @@ test('the default timeout is longer than the service needs to respond with 503',
 
 describe('after a temporary failure', () => {
   test('a create whose response was lost is retried, and creates one order', async () => {
-    proxy.failNext('lose the answer', 'lose the answer');
+    proxy.failNext('lose the response', 'lose the response');
     const { id } = await clientOf().create(newOrder());
     expect(proxy.requests).toHaveLength(3);
     expect((await clientOf().list()).data.map((order) => order.id)).toEqual([id]);
@@ -218,7 +213,7 @@ describe('after a temporary failure', () => {
 
   test('a cancel whose response was lost is retried', async () => {
     const { id } = await clientOf().create(newOrder());
-    proxy.failNext('lose the answer');
+    proxy.failNext('lose the response');
     expect((await clientOf().cancel(id)).status).toBe('UNSUCCESSFUL');
   });
 
@@ -240,12 +235,12 @@ describe('after a temporary failure', () => {
     proxy.failNext(respondWith(502), respondWith(502), respondWith(502));
     expect((await errorOf(clientOf({ maxRetries: 2 }).create(newOrder()))).status).toBe(502);
     expect(proxy.requests).toHaveLength(3);
-    proxy.failNext('lose the answer');
+    proxy.failNext('lose the response');
     await expect(clientOf({ maxRetries: 0 }).create(newOrder())).rejects.toBeInstanceOf(ConnectionError);
   });
 
   test('a call that is not idempotent is retried only if the service did nothing', async () => {
-    proxy.failNext('lose the answer');
+    proxy.failNext('lose the response');
     await expect(clientOf().rotateWebhookSecret()).rejects.toBeInstanceOf(ConnectionError);
     proxy.failNext(respondWith(503));
     expect((await errorOf(clientOf().rotateWebhookSecret())).status).toBe(503);

@@ -2,9 +2,12 @@ import { Webhook } from 'standardwebhooks';
 import { WebhookVerificationError, verifyWebhook } from '../../../src/client/index';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import { openOrder } from '../../support/orders';
-import { startReceiver } from '../../support/receiver';
-import { startStack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
+
+const stack = useStack();
+const receiver = useReceiver();
 
 const [secret, other] = [generateWebhookSecret(), generateWebhookSecret()];
 const body = JSON.stringify({ type: 'order.status_changed', data: { sequence: 1 } });
@@ -20,8 +23,6 @@ function signed(changes: Record<string, string | undefined> = {}, timestamp = no
 }
 
 test('verifyWebhook returns the content of a webhook that the service sent', async () => {
-  const stack = await startStack();
-  const receiver = await startReceiver();
   const order = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => receiver.deliveries.length === 1, 'the webhook arrives');
   const { text, headers } = receiver.deliveries[0]!;
@@ -30,8 +31,6 @@ test('verifyWebhook returns the content of a webhook that the service sent', asy
   expect(webhook.id).toBe(headers['webhook-id']);
   expect(webhook.data.order.id).toBe(order);
   expect([webhook.data.previous_status, webhook.data.order.status]).toEqual(['CREATED', 'PENDING']);
-  await receiver.stop();
-  await stack.stop();
 });
 
 test('verifyWebhook accepts signatures of the reference implementation', () => {

@@ -3,15 +3,11 @@ import path from 'node:path';
 import { FIELD_ERROR_CODES, PROBLEMS, type ProblemCode } from '../../../src/contracts/problem-schema';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { expectProblem } from '../../support/problems';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 import { codeBlocks } from './markdown';
 import { PROVOCATIONS } from './provoke-problems';
 
-let stack: Stack;
-beforeAll(async () => {
-  stack = await startStack();
-});
-afterAll(() => stack.stop());
+const stack = useStack();
 
 const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/errors.md'), 'utf8');
 const [wholeExample = ''] = codeBlocks('docs/errors.md').map(({ code }) => code);

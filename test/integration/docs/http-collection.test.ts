@@ -4,8 +4,8 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { BASE } from '../../support/api';
 import { operations } from '../../support/contract';
-import { startReceiver } from '../../support/receiver';
-import { startStack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
 
 interface HttpRequest {
   title: string;
@@ -43,9 +43,10 @@ function fill(text: string, known: Record<string, unknown>, env: Record<string, 
   });
 }
 
+const stack = useStack();
+const receiver = useReceiver();
+
 test('all requests of docs/orders.http succeed in order', async () => {
-  const stack = await startStack();
-  const receiver = await startReceiver();
   const env = {
     ORDERS_URL: stack.api.url,
     SELLER_ID: stack.seller.id,
@@ -67,8 +68,6 @@ test('all requests of docs/orders.http succeed in order', async () => {
     outcomes.push(`${title}: ${response.ok ? 'ok' : JSON.stringify(json)}`);
   }
   expect(outcomes).toEqual(requests.map(({ title }) => `${title}: ok`));
-  await receiver.stop();
-  await stack.stop();
 });
 
 test('docs/orders.http has exactly the operations of the OpenAPI document', () => {

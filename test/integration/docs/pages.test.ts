@@ -9,8 +9,8 @@ import ts from 'typescript';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import { type Stack, startStack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
 import { type CodeBlock, codeBlocks } from './markdown';
 import { matcherFor, normalize } from './match-documented';
 
@@ -29,16 +29,14 @@ const NOT_RUN = ['architecture.md', 'configuration.md', 'contributing.md', 'host
 /** Commands that need a terminal of their own. The test's receiver replaces this one. */
 const OWN_TERMINAL = ['npm run receiver\n'];
 
-let stack: Stack;
-let receiver: Receiver;
+const stack = useStack({
+  env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', RESPONSE_HMAC_HEADER: 'X-Shop-Signature' },
+});
+const receiver = useReceiver();
 let folder: string;
 let env: Record<string, string | undefined>;
 beforeAll(async () => {
-  stack = await startStack({
-    env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', RESPONSE_HMAC_HEADER: 'X-Shop-Signature' },
-  });
   await stack.db.query(`update seller set name = 'Demo Shop Ltd'`);
-  receiver = await startReceiver();
   folder = mkdtempSync(path.join(tmpdir(), 'order-service-docs-'));
   mkdirSync(path.join(folder, '.data'));
   for (const name of ['package.json', 'dist', 'node_modules']) {
@@ -51,19 +49,15 @@ beforeAll(async () => {
     CHECKOUT_API_KEY: stack.api.checkoutKey,
     WEBHOOK_SECRET: stack.seller.webhookSecret,
     DATABASE_URL: stack.databaseUrl,
-    TEMPORAL_ADDRESS: stack.temporal.connectionOptions.address!,
-    TEMPORAL_NAMESPACE: stack.temporal.namespace!,
+    TEMPORAL_ADDRESS: stack.env.TEMPORAL_ADDRESS!,
+    TEMPORAL_NAMESPACE: stack.env.TEMPORAL_NAMESPACE!,
   };
   const lines = Object.entries(demo).map(([name, value]) => `${name}='${value}'\n`);
   writeFileSync(path.join(folder, '.data/demo.env'), lines.join(''));
   const { PATH, HOME } = process.env;
   env = { PATH, HOME, ...demo, API: stack.api.url + BASE, WEBHOOK_URL: receiver.url };
 });
-afterAll(async () => {
-  await receiver.stop();
-  await stack.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 test('every page is tested, or listed as a page without commands', () => {
   const pages = readdirSync(path.join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));

@@ -6,17 +6,18 @@ import { loadConfig } from '../../../src/config';
 import type { ProblemCode } from '../../../src/contracts/problem-schema';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startServer } from '../../../src/server';
-import { type Answer, type Api, BASE, apiOf } from '../../support/api';
+import { type ApiResponse, type Api, BASE, apiOf } from '../../support/api';
+import { holdTransaction } from '../../support/database';
 import { HTTP } from '../../support/http-settings';
 import { openOrder } from '../../support/orders';
 import { parseRaw, sendRaw } from '../../support/raw-http';
-import { type Stack, log } from '../../support/stack';
+import { log, type Stack } from '../../support/stack';
 
 const ORDER = { amount: 1234.5, reference: '10042' };
 const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
 
 /** Provokes each error with a real HTTP request. The responses are the examples of docs/errors.md. */
-export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<Answer>> = {
+export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResponse>> = {
   malformed_json: ({ api }) => api.create({}, { body: ' ' }),
   bad_request: ({ api }) => api.create({}, { headers: { 'Content-Encoding': 'gzip' } }),
   invalid_idempotency_key: ({ api }) => api.create(ORDER, { headers: { 'Idempotency-Key': 'order 10042' } }),
@@ -30,15 +31,12 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<Answer>
   },
   async idempotency_key_in_progress({ api, db, seller }) {
     const { id } = (await api.create()).body.data;
-    const first = await db.connect();
-    await first.query('begin');
     const key = [seller.id, 'in-progress', Buffer.alloc(32), id, '{}'];
-    await first.query('insert into idempotency_key values ($1, $2, $3, $4, $5)', key);
+    const first = await holdTransaction(db, 'insert into idempotency_key values ($1, $2, $3, $4, $5)', key);
     try {
       return await api.create({}, { headers: { 'Idempotency-Key': 'in-progress' } });
     } finally {
-      await first.query('rollback');
-      first.release();
+      await first.rollback();
     }
   },
   async order_not_cancellable(stack) {
@@ -81,8 +79,8 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<Answer>
 async function withApi(
   stack: Stack,
   env: Record<string, string>,
-  call: (api: Api) => Promise<Answer>,
-): Promise<Answer> {
+  call: (api: Api) => Promise<ApiResponse>,
+): Promise<ApiResponse> {
   const server = await startServer(loadConfig({ ...stack.env, ...env }), stack.temporal, log);
   try {
     return await call(apiOf(`http://127.0.0.1:${server.port}`, stack.seller, stack.api.checkoutKey));
@@ -92,7 +90,7 @@ async function withApi(
 }
 
 /** Sends an incomplete request to the API's HTTP server, with short timeouts. */
-async function slowRequest(): Promise<Answer> {
+async function slowRequest(): Promise<ApiResponse> {
   const settings = { ...HTTP, headersTimeoutMs: 100, requestTimeoutMs: 100 };
   const server = await listen(new Koa(), 0, '127.0.0.1', settings);
   let raw = '';

@@ -6,8 +6,8 @@ import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import { type Stack, startStack } from '../../support/stack';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 import { codeBlocks } from './markdown';
 
@@ -18,19 +18,13 @@ const blockIn = (language: string): string => {
   return found[0]!.code;
 };
 
-let stack: Stack;
-let receiver: Receiver;
+const stack = useStack();
+const receiver = useReceiver();
 let folder: string;
-beforeAll(async () => {
+beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'order-service-docs-'));
-  stack = await startStack();
-  receiver = await startReceiver();
 });
-afterAll(async () => {
-  await receiver.stop();
-  await stack.stop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Programs around the code blocks: each reads secret, headers and body (base64) as JSON, and prints the webhook or fails. */
 const VERIFIERS: Record<string, { command: string; file: string; program: () => string }> = {

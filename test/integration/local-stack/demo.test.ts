@@ -5,20 +5,16 @@ import { revokeKey } from '../../../src/db/api-keys';
 import { liveWebhookSecrets, rotateWebhookSecret } from '../../../src/db/sellers';
 import { demoSeller, writeEnv } from '../../../tools/local-stack/demo';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
-import { type TestDatabase, createDatabase } from '../../support/database';
+import { useDatabase } from '../../support/database';
 
-let database: TestDatabase;
+const database = useDatabase();
 let folder: string;
 let envFile: string;
-beforeAll(async () => {
-  database = await createDatabase();
+beforeAll(() => {
   folder = mkdtempSync(path.join(tmpdir(), 'order-service-demo-'));
   envFile = path.join(folder, 'demo.env');
 });
-afterAll(async () => {
-  await database.drop();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The part of `npm start` that prepares the demo seller and writes the env file. */
 async function start() {

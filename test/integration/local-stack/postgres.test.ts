@@ -1,13 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startPostgres, type Postgres } from '../../../tools/local-stack/postgres';
 import { identify, isAlive } from '../../../tools/local-stack/process-table';
+import { startTestServer } from '../../support/http-server';
 
 let home: string;
 let dataDir: string;
@@ -103,12 +103,12 @@ test('a start finds an orphan by its lock file if the pid file is missing', asyn
 });
 
 test('Postgres starts on another port if the preferred one is in use', async () => {
-  const holder = createServer();
-  await new Promise<void>((resolve) => holder.listen(port, '127.0.0.1', resolve));
+  const holder = await startTestServer(() => undefined);
+  port = holder.port;
   await start();
+  await holder.close();
   expect(new URL(running!.url).port).not.toBe(String(port));
   expect(await query('select 1 as n')).toEqual([{ n: 1 }]);
-  holder.close();
 });
 
 test('several Postgres servers that start at once on the same port all come up', async () => {

@@ -30,19 +30,19 @@ async function startServer(settings: Partial<HttpSettings>): Promise<void> {
 }
 
 /** @param allowHalfOpen keeps the client's side of the connection open after the server closed its own */
-function open(text: string, allowHalfOpen = false): { socket: Socket; answer: () => string } {
-  let answer = '';
+function open(text: string, allowHalfOpen = false): { socket: Socket; response: () => string } {
+  let received = '';
   const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen }, () => socket.write(text));
   clients.push(socket);
-  socket.on('data', (data) => (answer += data.toString()));
+  socket.on('data', (data) => (received += data.toString()));
   socket.on('error', () => undefined);
-  return { socket, answer: () => answer };
+  return { socket, response: () => received };
 }
 
 /** Resolves once the socket is closed, with or without an error. */
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once('close', () => resolve()));
 
-const QUICK = { headersTimeoutMs: 200, requestTimeoutMs: 300 };
+const QUICK = { headersTimeoutMs: 500, requestTimeoutMs: 600 };
 const post = (path: string, rest: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}`;
 
@@ -52,10 +52,10 @@ describe('a request that takes too long to arrive', () => {
     async (encoding) => {
       await startServer(QUICK);
       const path = `/slow-${encoding}`;
-      const { socket, answer } = open(post(path, `Content-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n{`));
+      const { socket, response } = open(post(path, `Content-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n{`));
       await closed(socket);
-      expect(answer()).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
-      const line = await until(() => lines.find((one) => one.path === path), 'the request is logged', 5000);
+      expect(response()).toMatch(/^HTTP\/1\.1 408 .*"code":"request_timeout"/s);
+      const line = await until(() => lines.find((one) => one.path === path), 'the request is logged');
       expect(line).toMatchObject({ status: 408, msg: 'request' });
     },
   );
@@ -65,11 +65,11 @@ describe('a request that takes too long to arrive', () => {
     ['body', () => post('/drip', 'Content-Length: 10000\r\n\r\n{"a":"')],
   ])('loses its connection even if the client keeps sending its %s', async (_, head) => {
     await startServer(QUICK);
-    const { socket, answer } = open(head(), true);
+    const { socket, response } = open(head(), true);
     const drip = setInterval(() => socket.writable && socket.write('x'), 20);
     await closed(socket);
     clearInterval(drip);
-    expect(answer()).toMatch(/^HTTP\/1\.1 408 /);
+    expect(response()).toMatch(/^HTTP\/1\.1 408 /);
   });
 
   test.each(['identity', 'gzip', 'br'])(
@@ -80,7 +80,7 @@ describe('a request that takes too long to arrive', () => {
       const { socket } = open(post(path, `Content-Encoding: ${encoding}\r\nContent-Length: 100\r\n\r\n`));
       await until(() => socket.bytesWritten > 0, 'the request is sent');
       setTimeout(() => socket.destroy(), 100);
-      const line = await until(() => lines.find((one) => one.path === path), 'the request is logged', 5000);
+      const line = await until(() => lines.find((one) => one.path === path), 'the request is logged');
       expect(line).toMatchObject({ status: 400 });
     },
   );
@@ -90,26 +90,26 @@ test.each([
   ['never arrives', ''],
   ['is not valid HTTP', 'zz\r\n'],
 ])('a request that was answered before its body gets no second response if the body %s', async (_, rest) => {
-  await startServer({ headersTimeoutMs: 200, requestTimeoutMs: 300 });
-  const { socket, answer } = open(
+  await startServer(QUICK);
+  const { socket, response } = open(
     'POST / HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n',
   );
-  await until(() => answer().includes('unsupported_media_type'), 'the response arrives');
+  await until(() => response().includes('unsupported_media_type'), 'the response arrives');
   socket.write(rest);
   await closed(socket);
-  expect(answer().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 415']);
+  expect(response().match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 415']);
 });
 
 test('connections over the limit are refused until another connection closes', async () => {
   await startServer({ maxConnections: 2 });
   const request = (header: string) => post('/', `${header}Content-Length: 2\r\n\r\n{}`);
   const [first, second] = [open(request('')), open(request(''))];
-  for (const { answer } of [first, second])
-    await until(() => /^HTTP\/1\.1 204 /.test(answer()), 'the request is served');
+  for (const { response } of [first, second])
+    await until(() => /^HTTP\/1\.1 204 /.test(response()), 'the request is served');
   const ask = async (): Promise<string> => {
-    const { socket, answer } = open(request('Connection: close\r\n'));
+    const { socket, response } = open(request('Connection: close\r\n'));
     await closed(socket);
-    return answer();
+    return response();
   };
   expect(await ask()).toBe('');
   first.socket.destroy();
@@ -135,35 +135,35 @@ describe('closing the server', () => {
 
   test('ends a kept-alive connection after its running request, without waiting for the grace period', async () => {
     const { started, finish } = await startWaiting();
-    const { answer } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const { response } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await started;
     const start = performance.now();
     const closing = server.close(20_000);
     finish();
     await closing;
-    expect(answer()).toMatch(/^HTTP\/1\.1 204 /);
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(response()).toMatch(/^HTTP\/1\.1 204 /);
+    expect(performance.now() - start).toBeLessThan(15_000);
   });
 
   test('adds Connection: close to the response to a later request on an open connection', async () => {
     const { started, finish } = await startWaiting();
-    const { socket, answer } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const { socket, response } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await started;
     const closing = server.close(20_000);
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     await until(() => socket.writableLength === 0, 'the second request is sent');
     finish();
     await closing;
-    expect(answer()).toContain('Connection: close');
+    expect(response()).toContain('Connection: close');
   });
 
   test('cuts a running request after the grace period', async () => {
     const { started } = await startWaiting();
-    const { socket, answer } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const { socket, response } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
     const isClosed = closed(socket);
     await started;
     await server.close(100);
     await isClosed;
-    expect(answer()).toBe('');
+    expect(response()).toBe('');
   });
 });

@@ -18,20 +18,20 @@ test.each([
   ['57014', 'statement timeout'],
   ['57P01', 'shut down by an administrator'],
   ['57P03', 'starting up'],
-  ['58030', 'disk trouble'],
+  ['58030', 'input/output error'],
   ['25006', 'a standby'],
   ['25P03', 'idle in a transaction for too long'],
-])('%s, %s, is an outage', (code) => {
+])('the SQLSTATE %s (%s) is an outage', (code) => {
   expect(isDatabaseUnavailable(databaseError(code))).toBe(true);
 });
 
 test.each([
   ['23505', 'unique violation'],
-  ['22P02', 'text that is no uuid'],
+  ['22P02', 'an invalid UUID'],
   ['42601', 'syntax error'],
   ['42P01', 'no such table'],
-  ['22021', 'text that is no UTF-8'],
-])('%s, %s, is a fault of ours', (code) => {
+  ['22021', 'invalid UTF-8'],
+])('the SQLSTATE %s (%s) is not an outage', (code) => {
   expect(isDatabaseUnavailable(databaseError(code))).toBe(false);
 });
 
@@ -42,26 +42,26 @@ test.each([
   ],
   ['a refused connection to several addresses', new AggregateError([new Error('x')])],
   ['a connection cut by the server', new Error('Connection terminated unexpectedly')],
-  ['a connection that was not had in time', new Error('timeout exceeded when trying to connect')],
-  ['an answer that did not come', new Error('Query read timeout')],
+  ['a connection timeout', new Error('timeout exceeded when trying to connect')],
+  ['a query timeout', new Error('Query read timeout')],
 ])('%s is an outage', (_, error) => {
   expect(isDatabaseUnavailable(error)).toBe(true);
 });
 
 test.each([[new TypeError('x is not a function')], ['timeout'], [undefined], [null], [{ syscall: 'connect' }]])(
-  '%p is none',
+  '%p is not an outage',
   (error) => {
     expect(isDatabaseUnavailable(error)).toBe(false);
   },
 );
 
-test('a violated constraint is told by its name, and only where it is one', () => {
+test('violatedConstraint returns the name of a unique constraint, and undefined for other errors', () => {
   expect(violatedConstraint(databaseError('23505', 'orders_reference'))).toBe('orders_reference');
   expect(violatedConstraint(databaseError('23503', 'orders_seller_id_fkey'))).toBeUndefined();
   expect(violatedConstraint(new Error('orders_reference'))).toBeUndefined();
 });
 
-test('a lock that was not had in time is told from other trouble, and by its table or index', () => {
+test('isLockTimeout recognises a lock timeout at the given table or index only', () => {
   const where = 'while inserting index tuple (0,1) in relation "orders_reference"';
   const timeout = Object.assign(databaseError('55P03'), { where });
   expect(isLockTimeout(timeout, 'orders_reference')).toBe(true);

@@ -54,8 +54,8 @@ test('an amount above two monthly turnovers is declined for paying later and app
 });
 
 test('an approval for paying later has three monthly instalments', async () => {
-  const answer = await decide('jo@b.example');
-  expect(answer).toMatchObject({
+  const response = await decide('jo@b.example');
+  expect(response).toMatchObject({
     kind: 'approved',
     offer: { instalments: [{ dueInMonths: 1 }, { dueInMonths: 2 }, { dueInMonths: 3 }] },
   });

