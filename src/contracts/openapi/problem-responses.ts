@@ -22,7 +22,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a live seller key.' },
   not_found: { detail: 'There is nothing at this address for your key.' },
   method_not_allowed: { detail: 'This path does not support PUT.' },
-  request_timeout: { detail: 'The request did not arrive in time. Nothing was changed.' },
+  request_timeout: { detail: 'The request did not arrive in time. Nothing changed.' },
   duplicate_reference: {
     detail: 'Another order of yours that is not UNSUCCESSFUL has this reference.',
     errors: [
@@ -40,7 +40,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
     },
   },
   idempotency_key_in_progress: {
-    detail: 'The first request with this Idempotency-Key has not ended yet; repeating the call is safe.',
+    detail: 'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
   },
   order_not_cancellable: {
     detail: 'The order is SUCCESSFUL and cannot be cancelled.',
@@ -68,7 +68,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   },
   idempotency_key_reused: { detail: 'This Idempotency-Key was used for an order with another body.' },
   rate_limited: {
-    detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing was changed. Retry in 7 s.',
+    detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.',
   },
   headers_too_large: { detail: 'The request line and headers exceed the limit of 16384 bytes.' },
   internal_error: { detail: 'Something went wrong on our side. Quote the request_id when you contact support.' },

@@ -201,7 +201,7 @@ test('a call that waits too long for another order with its reference returns 50
   other.release();
   const problem = expectProblem(waiting, 503, 'service_unavailable');
   expect(problem.detail).toBe(
-    'Another call with this reference is still running. Nothing was changed; repeating the call is safe.',
+    'Another call with this reference is still running. Nothing changed. Repeating the call is safe.',
   );
   expect(waiting.headers.get('Retry-After')).toBe('1');
   const { status, headers } = await create('awaiting', { reference: 'awaited' });

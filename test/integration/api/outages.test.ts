@@ -14,7 +14,7 @@ import { type TestDatabase, createDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { type TestSeller, startStack, QUICK, createSeller, log } from '../../support/stack';
 
-const NOTHING_DONE = /Nothing was changed/;
+const NOTHING_DONE = /Nothing changed/;
 const UNKNOWN = /outcome is unknown/;
 const REPEAT = /[Rr]epeating the (same )?call is safe/;
 

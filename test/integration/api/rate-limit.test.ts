@@ -53,7 +53,7 @@ function expectRateLimited(answer: Answer, limit: string): void {
   const { detail } = expectProblem(answer, 429, 'rate_limited');
   const wait = answer.headers.get('Retry-After')!;
   expect(wait).toMatch(/^[1-9]\d*$/);
-  expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing was changed\\. Retry in ${wait} s\\.$`));
+  expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing changed\\. Retry in ${wait} s\\.$`));
   expect(answer.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
 }
 
