@@ -24,11 +24,11 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   method_not_allowed: { detail: 'This path does not support PUT.' },
   request_timeout: { detail: 'The request did not arrive in time. Nothing changed.' },
   duplicate_reference: {
-    detail: 'Another order of yours that is not UNSUCCESSFUL has this reference.',
+    detail: 'Another of your orders has this reference and is not UNSUCCESSFUL.',
     errors: [
       {
         code: 'duplicate_reference',
-        detail: 'Another order of yours that is not UNSUCCESSFUL has this reference.',
+        detail: 'Another of your orders has this reference and is not UNSUCCESSFUL.',
         pointer: '/data/reference',
       },
     ],
@@ -66,7 +66,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
       { code: 'unknown_field', detail: 'is unknown; did you mean webhook_url?', pointer: '/data/webhookurl' },
     ],
   },
-  idempotency_key_reused: { detail: 'This Idempotency-Key was used for an order with another body.' },
+  idempotency_key_reused: { detail: 'This Idempotency-Key was used for a request with another body.' },
   rate_limited: {
     detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.',
   },
