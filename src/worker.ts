@@ -24,7 +24,7 @@ import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
 import { type WebhookSender, createWebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
-/** Calls to the lender at once. */
+/** The maximum number of concurrent calls to the lender. */
 const LENDER_CONCURRENCY = 50;
 /** Longer than a webhook attempt, so that an attempt that runs at the shutdown is still recorded. */
 const FORCE_AFTER_GRACE_MS = 20_000;
@@ -54,7 +54,7 @@ export async function startWorker(
     idempotencyKeyDays: config.idempotencyKeyDays,
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
-  log.info({ health_port: health.port }, 'worker is up');
+  log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
     failed: run.then(() => new Promise<never>(() => undefined)),
@@ -68,12 +68,12 @@ export async function startWorker(
       await client.connection.close();
       await health.close(0);
       await db.end();
-      log.info('worker is down');
+      log.info('worker stopped');
     },
   };
 }
 
-/** Waits for Temporal: a worker may start before it. */
+/** Waits until Temporal is available. */
 async function connect(temporal: ClientConnectConfig, client: Client, log: Logger): Promise<NativeConnection> {
   for (;;) {
     try {
@@ -86,7 +86,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
       );
       return connection;
     } catch (error) {
-      log.warn({ reason: String(error) }, 'Temporal cannot be reached yet');
+      log.warn({ reason: String(error) }, 'Temporal is not available yet');
       await delay(RECONNECT_MS);
     }
   }

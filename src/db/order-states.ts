@@ -2,7 +2,7 @@ import type { OrderStatus } from '../domain/status';
 import { STARTED } from './find-orders';
 import type { DbClient } from './pool';
 
-/** What of a row its workflow must agree with. */
+/** The part of an order's row that must agree with its workflow. */
 export interface OrderState {
   id: string;
   sellerId: string;
@@ -10,7 +10,7 @@ export interface OrderState {
   status: OrderStatus;
   cancelledAt: Date | null;
   createdAt: Date;
-  /** Whether its workflow was ever started. */
+  /** True once its workflow has been started. */
   started: boolean;
   pendingWebhooks: number;
 }
@@ -23,11 +23,11 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 export interface OrderSelection {
   sellerId?: string | undefined;
-  /** Orders that were created or changed since then. */
+  /** Only orders that were created or changed at or after this time. */
   since?: Date | undefined;
 }
 
-/** All orders that are selected, in pages, so that any number of them takes little memory and no long statement. */
+/** Reads the selected orders in pages, so that any number of orders needs little memory and only short statements. */
 export async function* orderStatesByPage(
   db: DbClient,
   { sellerId, since }: OrderSelection,
@@ -35,7 +35,7 @@ export async function* orderStatesByPage(
 ): AsyncGenerator<OrderState[]> {
   let last = FIRST_ID;
   for (;;) {
-    // The page is cut before it is looked through: few changes among many orders are no long statement either.
+    // The page is limited before it is filtered, so that a statement stays short if few of many orders have changed.
     const { rows } = await db.query<OrderState & { selected: boolean }>(
       `select ${STATE_COLUMNS}, ($3::timestamptz is null
          or exists (select from order_timeline t where t.order_id = o.id and t.at >= $3)) as selected

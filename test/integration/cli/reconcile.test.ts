@@ -188,7 +188,7 @@ test('reconcile reports no_answer for a workflow without a worker', async () => 
   await stack.stopWorker();
   const run = await reconcile('--repair');
   expect(run.code).toBe(1);
-  expect(run.stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker up.*; the sweep cannot repair it$`, 'm'));
+  expect(run.stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker running.*; the sweep cannot repair it$`, 'm'));
 });
 
 test('--seller and --since select the orders to compare', async () => {

@@ -231,6 +231,6 @@ describe('the commands', () => {
     const run = await runCli([], env, 'server');
     expect(run.code).toBe(1);
     expect(run.stderr).toMatch(/^The database schema is older than this build: .*\n$/);
-    expect(run.stdout).not.toContain('API is up');
+    expect(run.stdout).not.toContain('API started');
   });
 });
