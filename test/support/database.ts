@@ -26,9 +26,9 @@ export async function createDatabase(): Promise<TestDatabase> {
   };
 }
 
-/** A migrated database for the tests of a file. */
-export function useDatabase(): TestDatabase {
-  return useResource(createDatabase, (database) => database.drop());
+/** A migrated database for the tests of a file, or a new one for each test. */
+export function useDatabase(scope: 'file' | 'test' = 'file'): TestDatabase {
+  return useResource(createDatabase, (database) => database.drop(), scope);
 }
 
 /** Returns how many statements that contain `part` wait for a lock in the database. */

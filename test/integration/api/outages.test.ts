@@ -9,7 +9,7 @@ import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
 import { startServer } from '../../../src/server';
 import { type Answer, BASE, apiOf } from '../../support/api';
-import { go, saveHistory } from '../db/new-orders';
+import { applyEvents, saveHistory } from '../db/new-orders';
 import { type TestDatabase, createDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { type TestSeller, startStack, QUICK, createSeller, log } from '../../support/stack';
@@ -136,7 +136,7 @@ describe('without Temporal', () => {
   /** Creates an order and saves these events to its row. */
   async function orderAfter(...events: OrderEvent[]): Promise<string> {
     const { id } = (await api.create()).body.data;
-    const history = go((await findOrder(database.db, id))!, ...events);
+    const history = applyEvents((await findOrder(database.db, id))!, ...events);
     await saveHistory(database.db, history, 60_000);
     return id;
   }

@@ -58,7 +58,7 @@ describe('migrate', () => {
     expect(await exists('third')).toBe(true);
   });
 
-  test('a failed migration leaves nothing behind, stops the run and names its file and line', async () => {
+  test('rolls back a failed migration, stops, and names its file and line', async () => {
     write({
       '0001_good': 'create table good ();',
       '0002_bad': 'create table bad ();\ninsert into good (nothing) values (1);',
@@ -73,7 +73,7 @@ describe('migrate', () => {
     expect(await migrate(database.url, folder)).toEqual(['0002_bad', '0003_later']);
   });
 
-  test('two processes that start together apply each migration once', async () => {
+  test('applies each migration once if two processes run it concurrently', async () => {
     write({
       '0001_slow': 'create table item (id integer); select pg_sleep(0.3);',
       '0002_next': 'insert into item values (1);',
@@ -83,7 +83,7 @@ describe('migrate', () => {
     expect((await database.db.query('select from item')).rowCount).toBe(1);
   });
 
-  test('a concurrent index is built outside of a transaction, also while another process waits its turn', async () => {
+  test('builds a concurrent index outside of a transaction, even while another process waits', async () => {
     write({
       '0001_item': 'create table item (id integer); insert into item select generate_series(1, 1000);',
       '0002_slow': 'select pg_sleep(0.5);',
@@ -97,13 +97,13 @@ describe('migrate', () => {
     expect(rows).toEqual([{ indisvalid: true }]);
   });
 
-  test('a concurrent index without the marker is refused', async () => {
+  test('rejects a concurrent index without the marker', async () => {
     write({ '0001_item': 'create table item (id integer);' });
     write({ '0002_item_by_id': 'create index concurrently item_by_id on item (id);' });
     await expect(migrate(database.url, folder)).rejects.toThrow(/^0002_item_by_id\.sql: .*transaction block$/);
   });
 
-  test('a failed concurrent index is not recorded, and its migration runs again', async () => {
+  test('does not record a failed concurrent index, and runs its migration again', async () => {
     write({
       '0001_item': 'create table item (id integer); insert into item values (1), (1);',
       '0002_item_id': '-- no-transaction\ncreate unique index concurrently item_id on item (id);',
@@ -114,7 +114,7 @@ describe('migrate', () => {
     expect(await migrate(database.url, folder)).toEqual(['0002_item_id']);
   });
 
-  test('timeouts of the database do not cut off a long statement or a wait for a lock', async () => {
+  test('ignores the timeouts of the database', async () => {
     write({ '0001_item': 'create table item (id integer);' });
     await migrate(database.url, folder);
     const name = new URL(database.url).pathname.slice(1);
@@ -134,17 +134,17 @@ describe('migrate', () => {
     expect(await migrating).toEqual(['0002_slow', '0003_locked']);
   });
 
-  test('a changed file is refused by name, and its database stays as it is', async () => {
+  test('rejects a changed file by name and changes nothing', async () => {
     write({ '0001_first': 'create table first ();', '0002_second': 'create table second ();' });
     await migrate(database.url, folder);
     write({ '0001_first': 'create table first (id integer);', '0003_third': 'create table third ();' });
-    const refused = migrate(database.url, folder);
-    await expect(refused).rejects.toThrow(SchemaError);
-    await expect(refused).rejects.toThrow(/0001_first\.sql has changed/);
+    const rejected = migrate(database.url, folder);
+    await expect(rejected).rejects.toThrow(SchemaError);
+    await expect(rejected).rejects.toThrow(/0001_first\.sql has changed/);
     expect(await exists('third')).toBe(false);
   });
 
-  test('a file that sorts before an applied one is refused', async () => {
+  test('rejects a file that sorts before an applied one', async () => {
     write({ '0002_second': 'create table second ();' });
     await migrate(database.url, folder);
     write({ '0001_first': 'create table first ();' });
@@ -152,7 +152,7 @@ describe('migrate', () => {
     expect(await exists('first')).toBe(false);
   });
 
-  test('a newer schema is refused', async () => {
+  test('rejects a newer schema', async () => {
     write({ '0001_first': 'create table first ();', '0002_second': 'create table second ();' });
     await migrate(database.url, folder);
     rmSync(path.join(folder, '0002_second.sql'));
@@ -167,9 +167,9 @@ describe('the schema check', () => {
   });
 
   test('refuses an empty database and names the command to run', async () => {
-    const refused = assertSchemaIsCurrent(database.db);
-    await expect(refused).rejects.toThrow(SchemaError);
-    await expect(refused).rejects.toThrow(
+    const rejected = assertSchemaIsCurrent(database.db);
+    await expect(rejected).rejects.toThrow(SchemaError);
+    await expect(rejected).rejects.toThrow(
       `The database schema is older than this build: run the migrations (node dist/src/migrate.js). Missing: ${PRODUCT_MIGRATIONS.join(', ')}`,
     );
   });
@@ -207,7 +207,7 @@ describe('the schema check', () => {
     await admin.end();
   });
 
-  test('ends quietly when the pool is closed while Postgres is unreachable', async () => {
+  test('resolves if the pool is closed while Postgres is unreachable', async () => {
     const db = createPool(`postgres://127.0.0.1:${await freePort()}/orders`, 1, () => undefined);
     const errors: unknown[] = [];
     const check = waitForCurrentSchema(db, (error) => errors.push(error));
@@ -217,8 +217,8 @@ describe('the schema check', () => {
   });
 });
 
-describe('the commands', () => {
-  test('migrate needs only DATABASE_URL, and reports a missing one in a sentence', async () => {
+describe('a command', () => {
+  test('migrate needs only DATABASE_URL and reports if it is missing', async () => {
     const migrated = await runCli([], { DATABASE_URL: database.url }, 'migrate');
     expect(migrated).toMatchObject({ code: 0, stderr: '' });
     expect(migrated.json().applied).toEqual(PRODUCT_MIGRATIONS);
@@ -226,7 +226,7 @@ describe('the commands', () => {
     expect(missing).toMatchObject({ code: 1, stderr: 'The configuration is wrong:\n  DATABASE_URL: is missing\n' });
   });
 
-  test('the API exits with one sentence if the schema is old', async () => {
+  test('server exits with one sentence if the schema is old', async () => {
     const env = { DATABASE_URL: database.url, CHECKOUT_BASE_URL: 'https://checkout.example', PORT: '0' };
     const run = await runCli([], env, 'server');
     expect(run.code).toBe(1);

@@ -9,7 +9,7 @@ import {
   customerProgressSignal,
   reportProgressUpdate,
 } from '../../../workflows/messages';
-import { isRunning, openOrder, runsOf, shownBy, statusOf, timelineOf } from '../../support/orders';
+import { isRunning, openOrder, runsOf, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { type Receiver, startReceiver } from '../../support/receiver';
 import { type Stack, startStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -123,7 +123,7 @@ test('an open order whose workflow an operator terminated comes back by itself a
   const id = await openOrder(stack, {}, ['signup_started']);
   await workflow(id).terminate('an operator pressed the button');
   await until(() => isRunning(stack.client, id), 'the sweep resumed it');
-  const resumed = await until(() => shownBy(stack.client, id), 'the row is read');
+  const resumed = await until(() => queryOrder(stack.client, id), 'the row is read');
   expect(resumed.status).toBe('PENDING');
   expect((await stack.api.progress(id, 'approved')).status).toBe(200);
 });
@@ -298,7 +298,7 @@ test('a row that is newer than the workflow is never overwritten: the run stops 
   const stopped = stack.client.workflow.getHandle(`order-${id}`, firstExecutionRunId);
   await until(async () => (await stopped.describe()).status.name === 'FAILED', 'the run has failed');
   await until(() => isRunning(stack.client, id), 'the sweep resumed it');
-  const resumed = await until(() => shownBy(stack.client, id), 'the row is read');
+  const resumed = await until(() => queryOrder(stack.client, id), 'the row is read');
   expect(resumed.status).toBe('APPROVED');
   expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
 });
@@ -337,7 +337,7 @@ test('a workflow that is behind its row is noticed by the sweep, without any cal
   await approveInRowAlone(id, '2 minutes');
   const shown = await until(
     () =>
-      shownBy(stack.client, id).then(
+      queryOrder(stack.client, id).then(
         (order) => (order?.version === 3 ? order : null),
         () => null,
       ),

@@ -2,7 +2,7 @@ import { toOrderBody } from '../../../src/contracts/order-mapper';
 import { orderStatusChangedSchema } from '../../../src/contracts/webhook-schemas';
 import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
 import { stateAfter, withState } from '../../../src/domain/order';
-import { IN_STATUS, after, minute } from '../domain/histories';
+import { IN_STATUS, historyAfter, atMinute } from '../domain/histories';
 
 const bodyOf = (history: ReturnType<typeof after>, index: number, sequence: number) => {
   const change = history.changes[index]!;
@@ -19,7 +19,7 @@ test('a webhook tells the order as the change left it, where it came from, who c
   const { order } = history;
   expect(bodyOf(history, 2, 2)).toEqual({
     type: 'order.status_changed',
-    timestamp: minute(2),
+    timestamp: atMinute(2),
     data: {
       order: {
         id: order.id,
@@ -42,17 +42,17 @@ test('a webhook tells the order as the change left it, where it came from, who c
 });
 
 test('the webhook of a cancel carries cancelled_at', () => {
-  const body = bodyOf(after('signup_started', 'cancel'), 2, 2);
+  const body = bodyOf(historyAfter('signup_started', 'cancel'), 2, 2);
   expect(body.data).toMatchObject({ previous_status: 'PENDING', actor: 'seller' });
-  expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: minute(2) });
+  expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: atMinute(2) });
 });
 
 test('a later cancel does not show in the webhook of an earlier change', () => {
-  expect(bodyOf(after('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty('cancelled_at');
+  expect(bodyOf(historyAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty('cancelled_at');
 });
 
 test('every webhook keeps to its schema', () => {
-  const history = after('signup_started', 'approved', 'cancel');
+  const history = historyAfter('signup_started', 'approved', 'cancel');
   for (const index of [1, 2, 3]) {
     expect(orderStatusChangedSchema.strict().safeParse(bodyOf(history, index, index)).error).toBeUndefined();
   }

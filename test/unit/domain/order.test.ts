@@ -11,7 +11,7 @@ import {
   withState,
 } from '../../../src/domain/order';
 import { ORDER_STATUSES } from '../../../src/domain/status';
-import { CREATED_AT, IN_STATUS, ORDER, after, minute, request } from './histories';
+import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute, request } from './histories';
 
 /** What `decide` makes of it, where it makes a change. */
 function changed(history: OrderHistory, asked: ChangeRequest, now: string): OrderHistory {
@@ -34,7 +34,7 @@ describe('a new order', () => {
 describe('a change', () => {
   test('moves the status, adds one version and one line, and leaves all else as it was', () => {
     const before = IN_STATUS.PENDING;
-    const next = changed(before, request('approved', { actor: 'checkout', reason: 'score 720' }), minute(9));
+    const next = changed(before, request('approved', { actor: 'checkout', reason: 'score 720' }), atMinute(9));
     expect(next.order).toEqual({ ...before.order, status: 'APPROVED', version: 3 });
     expect(next.changes).toEqual([
       ...before.changes,
@@ -45,15 +45,15 @@ describe('a change', () => {
         to: 'APPROVED',
         actor: 'checkout',
         reason: 'score 720',
-        at: minute(9),
+        at: atMinute(9),
       },
     ]);
   });
 
   test('touches neither the history it was given nor anything in it', () => {
-    const before = after('signup_started');
+    const before = historyAfter('signup_started');
     const copy = structuredClone(before);
-    decide(before, request('cancel'), minute(5));
+    decide(before, request('cancel'), atMinute(5));
     expect(before).toEqual(copy);
   });
 
@@ -63,31 +63,31 @@ describe('a change', () => {
   });
 
   test('by a clock that is behind is dated as the change before it', () => {
-    const before = after('signup_started', 'approved');
-    const next = changed(before, request('cancel'), minute(-60));
-    expect(next.changes.at(-1)?.at).toBe(minute(2));
-    expect(next.order.cancelledAt).toBe(minute(2));
+    const before = historyAfter('signup_started', 'approved');
+    const next = changed(before, request('cancel'), atMinute(-60));
+    expect(next.changes.at(-1)?.at).toBe(atMinute(2));
+    expect(next.order.cancelledAt).toBe(atMinute(2));
   });
 
   test('by a clock that is behind the creation is dated as the creation', () => {
-    expect(changed(after(), request('failed'), minute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
+    expect(changed(historyAfter(), request('failed'), atMinute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
   });
 });
 
 describe('an event that the history holds', () => {
   test.each([
-    ['signup_started', after('signup_started')],
+    ['signup_started', historyAfter('signup_started')],
     ['signup_started', IN_STATUS.SUCCESSFUL],
     ['approved', IN_STATUS.SUCCESSFUL],
     ['completed', IN_STATUS.SUCCESSFUL],
-    ['declined', after('signup_started', 'declined')],
-    ['failed', after('failed')],
-    ['expired', after('expired')],
-    ['cancel', after('cancel')],
-    ['signup_started', after('signup_started', 'cancel')],
+    ['declined', historyAfter('signup_started', 'declined')],
+    ['failed', historyAfter('failed')],
+    ['expired', historyAfter('expired')],
+    ['cancel', historyAfter('cancel')],
+    ['signup_started', historyAfter('signup_started', 'cancel')],
   ] as const)('is a repeat that changes nothing: %s', (event, history) => {
     expect(classifyEvent(history, event)).toBe('repeat');
-    expect(decide(history, request(event), minute(90))).toEqual({ kind: 'repeat' });
+    expect(decide(history, request(event), atMinute(90))).toEqual({ kind: 'repeat' });
   });
 });
 
@@ -100,10 +100,10 @@ describe('an event that the table lacks', () => {
     ['expired', IN_STATUS.SUCCESSFUL],
     ['cancel', IN_STATUS.SUCCESSFUL],
     ['failed', IN_STATUS.UNSUCCESSFUL],
-    ['completed', after('signup_started', 'approved', 'cancel')],
+    ['completed', historyAfter('signup_started', 'approved', 'cancel')],
   ] as const)('is refused: %s', (event, history) => {
     expect(classifyEvent(history, event)).toBe('refused');
-    expect(decide(history, request(event), minute(90))).toEqual({ kind: 'refused' });
+    expect(decide(history, request(event), atMinute(90))).toEqual({ kind: 'refused' });
   });
 });
 
@@ -111,36 +111,36 @@ describe('a cancel', () => {
   test.each(['CREATED', 'PENDING', 'APPROVED'] as const)(
     'of a %s order makes it UNSUCCESSFUL and dates it',
     (status) => {
-      const { order } = changed(IN_STATUS[status], request('cancel'), minute(30));
-      expect(order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: minute(30) });
+      const { order } = changed(IN_STATUS[status], request('cancel'), atMinute(30));
+      expect(order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30) });
     },
   );
 
   test('of an UNSUCCESSFUL order dates it and leaves its status', () => {
-    const next = changed(IN_STATUS.UNSUCCESSFUL, request('cancel'), minute(30));
-    expect(next.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: minute(30), version: 4 });
+    const next = changed(IN_STATUS.UNSUCCESSFUL, request('cancel'), atMinute(30));
+    expect(next.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30), version: 4 });
     expect(next.changes.at(-1)).toMatchObject({ event: 'cancel', from: 'UNSUCCESSFUL', to: 'UNSUCCESSFUL' });
   });
 
   test('that comes again leaves the first date', () => {
-    const cancelled = after('cancel');
-    expect(decide(cancelled, request('cancel'), minute(30)).kind).toBe('repeat');
-    expect(cancelled.order.cancelledAt).toBe(minute(1));
+    const cancelled = historyAfter('cancel');
+    expect(decide(cancelled, request('cancel'), atMinute(30)).kind).toBe('repeat');
+    expect(cancelled.order.cancelledAt).toBe(atMinute(1));
   });
 
   test('of a SUCCESSFUL order is refused', () => {
-    expect(decide(IN_STATUS.SUCCESSFUL, request('cancel'), minute(30)).kind).toBe('refused');
+    expect(decide(IN_STATUS.SUCCESSFUL, request('cancel'), atMinute(30)).kind).toBe('refused');
   });
 });
 
 test('only a cancel dates the cancellation', () => {
   for (const status of ORDER_STATUSES) expect(IN_STATUS[status].order.cancelledAt).toBeNull();
-  expect(after('failed').order.cancelledAt).toBeNull();
-  expect(after('expired').order.cancelledAt).toBeNull();
+  expect(historyAfter('failed').order.cancelledAt).toBeNull();
+  expect(historyAfter('expired').order.cancelledAt).toBeNull();
 });
 
 describe('what sellers hear of', () => {
-  const declinedThenCancelled = after('signup_started', 'declined', 'cancel');
+  const declinedThenCancelled = historyAfter('signup_started', 'declined', 'cancel');
 
   test('is a change to another status: neither the creation nor the cancel of what was UNSUCCESSFUL', () => {
     expect(declinedThenCancelled.changes.map(isStatusChange)).toEqual([false, true, true, false]);
@@ -160,7 +160,7 @@ describe('what sellers hear of', () => {
 
 describe('the history that enters Temporal', () => {
   test('carries the state, the changes and what operators see, but no pay link, URL, pricing or seller id', () => {
-    const history = after('signup_started');
+    const history = historyAfter('signup_started');
     const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = history.order;
     expect(toWorkflowHistory(history)).toEqual({
       order: { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt },
@@ -170,7 +170,7 @@ describe('the history that enters Temporal', () => {
 });
 
 describe('the order as a change left it', () => {
-  const history = after('signup_started', 'declined', 'cancel');
+  const history = historyAfter('signup_started', 'declined', 'cancel');
 
   test('has the status and the version of that change', () => {
     const { expiresAt } = history.order;
@@ -178,7 +178,7 @@ describe('the order as a change left it', () => {
       { expiresAt, version: 1, status: 'CREATED', cancelledAt: null },
       { expiresAt, version: 2, status: 'PENDING', cancelledAt: null },
       { expiresAt, version: 3, status: 'UNSUCCESSFUL', cancelledAt: null },
-      { expiresAt, version: 4, status: 'UNSUCCESSFUL', cancelledAt: minute(3) },
+      { expiresAt, version: 4, status: 'UNSUCCESSFUL', cancelledAt: atMinute(3) },
     ]);
   });
 
