@@ -48,7 +48,9 @@ test('the webhook of a cancel carries cancelled_at', () => {
 });
 
 test('a later cancel does not show in the webhook of an earlier change', () => {
-  expect(bodyOf(historyAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty('cancelled_at');
+  expect(bodyOf(historyAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
+    'cancelled_at',
+  );
 });
 
 test('every webhook keeps to its schema', () => {

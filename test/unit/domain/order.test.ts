@@ -13,15 +13,15 @@ import {
 import { ORDER_STATUSES } from '../../../src/domain/status';
 import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute, request } from './histories';
 
-/** What `decide` makes of it, where it makes a change. */
-function changed(history: OrderHistory, asked: ChangeRequest, now: string): OrderHistory {
-  const decision = decide(history, asked, now);
+/** Applies a request that must change the order. */
+function change(history: OrderHistory, changeRequest: ChangeRequest, now: string): OrderHistory {
+  const decision = decide(history, changeRequest, now);
   if (decision.kind !== 'change') throw new Error(`expected a change, not ${decision.kind}`);
   return decision.next;
 }
 
 describe('a new order', () => {
-  test('has one line of history: who created it, when, from no status', () => {
+  test('has one change, which names its creator and its time', () => {
     expect(created(ORDER, 'seller')).toEqual({
       order: ORDER,
       changes: [
@@ -32,9 +32,9 @@ describe('a new order', () => {
 });
 
 describe('a change', () => {
-  test('moves the status, adds one version and one line, and leaves all else as it was', () => {
+  test('sets the status, adds one version and one entry, and changes nothing else', () => {
     const before = IN_STATUS.PENDING;
-    const next = changed(before, request('approved', { actor: 'checkout', reason: 'score 720' }), atMinute(9));
+    const next = change(before, request('approved', { actor: 'checkout', reason: 'score 720' }), atMinute(9));
     expect(next.order).toEqual({ ...before.order, status: 'APPROVED', version: 3 });
     expect(next.changes).toEqual([
       ...before.changes,
@@ -50,31 +50,31 @@ describe('a change', () => {
     ]);
   });
 
-  test('touches neither the history it was given nor anything in it', () => {
+  test('does not modify the history that it is applied to', () => {
     const before = historyAfter('signup_started');
     const copy = structuredClone(before);
     decide(before, request('cancel'), atMinute(5));
     expect(before).toEqual(copy);
   });
 
-  test('numbers the versions without a gap', () => {
-    expect(IN_STATUS.SUCCESSFUL.changes.map((change) => change.version)).toEqual([1, 2, 3, 4]);
+  test('increases the version by one', () => {
+    expect(IN_STATUS.SUCCESSFUL.changes.map(({ version }) => version)).toEqual([1, 2, 3, 4]);
     expect(IN_STATUS.SUCCESSFUL.order.version).toBe(4);
   });
 
-  test('by a clock that is behind is dated as the change before it', () => {
+  test('has the time of the change before it if the clock is behind', () => {
     const before = historyAfter('signup_started', 'approved');
-    const next = changed(before, request('cancel'), atMinute(-60));
+    const next = change(before, request('cancel'), atMinute(-60));
     expect(next.changes.at(-1)?.at).toBe(atMinute(2));
     expect(next.order.cancelledAt).toBe(atMinute(2));
   });
 
-  test('by a clock that is behind the creation is dated as the creation', () => {
-    expect(changed(historyAfter(), request('failed'), atMinute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
+  test('has the time of the creation if the clock is behind the creation', () => {
+    expect(change(historyAfter(), request('failed'), atMinute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
   });
 });
 
-describe('an event that the history holds', () => {
+describe('an event that is in the history already', () => {
   test.each([
     ['signup_started', historyAfter('signup_started')],
     ['signup_started', IN_STATUS.SUCCESSFUL],
@@ -91,7 +91,7 @@ describe('an event that the history holds', () => {
   });
 });
 
-describe('an event that the table lacks', () => {
+describe('an event without a transition', () => {
   test.each([
     ['approved', IN_STATUS.CREATED],
     ['completed', IN_STATUS.PENDING],
@@ -109,57 +109,57 @@ describe('an event that the table lacks', () => {
 
 describe('a cancel', () => {
   test.each(['CREATED', 'PENDING', 'APPROVED'] as const)(
-    'of a %s order makes it UNSUCCESSFUL and dates it',
+    'makes a %s order UNSUCCESSFUL and sets cancelledAt',
     (status) => {
-      const { order } = changed(IN_STATUS[status], request('cancel'), atMinute(30));
+      const { order } = change(IN_STATUS[status], request('cancel'), atMinute(30));
       expect(order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30) });
     },
   );
 
-  test('of an UNSUCCESSFUL order dates it and leaves its status', () => {
-    const next = changed(IN_STATUS.UNSUCCESSFUL, request('cancel'), atMinute(30));
+  test('sets cancelledAt of an UNSUCCESSFUL order and keeps its status', () => {
+    const next = change(IN_STATUS.UNSUCCESSFUL, request('cancel'), atMinute(30));
     expect(next.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30), version: 4 });
     expect(next.changes.at(-1)).toMatchObject({ event: 'cancel', from: 'UNSUCCESSFUL', to: 'UNSUCCESSFUL' });
   });
 
-  test('that comes again leaves the first date', () => {
+  test('keeps the first cancelledAt if it is repeated', () => {
     const cancelled = historyAfter('cancel');
     expect(decide(cancelled, request('cancel'), atMinute(30)).kind).toBe('repeat');
     expect(cancelled.order.cancelledAt).toBe(atMinute(1));
   });
 
-  test('of a SUCCESSFUL order is refused', () => {
+  test('is refused for a SUCCESSFUL order', () => {
     expect(decide(IN_STATUS.SUCCESSFUL, request('cancel'), atMinute(30)).kind).toBe('refused');
   });
 });
 
-test('only a cancel dates the cancellation', () => {
+test('no event except cancel sets cancelledAt', () => {
   for (const status of ORDER_STATUSES) expect(IN_STATUS[status].order.cancelledAt).toBeNull();
   expect(historyAfter('failed').order.cancelledAt).toBeNull();
   expect(historyAfter('expired').order.cancelledAt).toBeNull();
 });
 
-describe('what sellers hear of', () => {
+describe('a change that sellers get a webhook for', () => {
   const declinedThenCancelled = historyAfter('signup_started', 'declined', 'cancel');
 
-  test('is a change to another status: neither the creation nor the cancel of what was UNSUCCESSFUL', () => {
+  test('is a change to another status, but not the creation or the cancel of an UNSUCCESSFUL order', () => {
     expect(declinedThenCancelled.changes.map(isStatusChange)).toEqual([false, true, true, false]);
   });
 
-  test('is numbered from 1 without a gap', () => {
+  test('has a sequence number that starts at 1 and has no gaps', () => {
     const { changes } = IN_STATUS.SUCCESSFUL;
     expect(changes.slice(1).map((change) => sequenceOf(changes, change))).toEqual([1, 2, 3]);
   });
 
-  test('keeps its number when later changes are known', () => {
+  test('keeps its sequence number after later changes', () => {
     const { changes } = declinedThenCancelled;
     expect(sequenceOf(changes, changes[1]!)).toBe(1);
     expect(sequenceOf(changes, changes[2]!)).toBe(2);
   });
 });
 
-describe('the history that enters Temporal', () => {
-  test('carries the state, the changes and what operators see, but no pay link, URL, pricing or seller id', () => {
+describe('the history in Temporal', () => {
+  test('has the state, the changes and the facts for operators, but no pay link, URL, pricing or seller id', () => {
     const history = historyAfter('signup_started');
     const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = history.order;
     expect(toWorkflowHistory(history)).toEqual({
@@ -169,7 +169,7 @@ describe('the history that enters Temporal', () => {
   });
 });
 
-describe('the order as a change left it', () => {
+describe('the order after one of its changes', () => {
   const history = historyAfter('signup_started', 'declined', 'cancel');
 
   test('has the status and the version of that change', () => {
@@ -182,9 +182,9 @@ describe('the order as a change left it', () => {
     ]);
   });
 
-  test('is the order itself for its last change', () => {
-    for (const one of [history, ...Object.values(IN_STATUS)]) {
-      expect(withState(one.order, stateAfter(one, one.changes.at(-1)!))).toEqual(one.order);
+  test('is the current order if the change is the last one', () => {
+    for (const current of [history, ...Object.values(IN_STATUS)]) {
+      expect(withState(current.order, stateAfter(current, current.changes.at(-1)!))).toEqual(current.order);
     }
   });
 });
