@@ -79,7 +79,7 @@ async function finishStep(client: DbClient, { eventId, step, state, nextAttemptA
   );
 }
 
-/** A failed resend changes neither the event's state nor its schedule. */
+/** A failed resend, except for a 410, changes neither the event's state nor its schedule. */
 async function finishResend(client: DbClient, eventId: string, state: WebhookState): Promise<void> {
   await client.query(
     `update webhook_event set resend_requested_at = null,

@@ -78,7 +78,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
       else await workflows.start({ order, changes });
       await markRunning(db, order.id, checkAfterMs);
     } catch (error) {
-      log.warn({ order_id: order.id, err: error }, 'sweep: the workflow is unavailable, retrying later');
+      log.warn({ order_id: order.id, err: error }, 'sweep: an order could not be checked, retrying later');
     }
   }
 

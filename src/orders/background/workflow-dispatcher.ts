@@ -41,7 +41,7 @@ export function createWorkflowDispatcher(
       });
     } catch (error) {
       const reason = error instanceof BulkheadRejectedError ? 'too many calls are waiting' : String(error);
-      log.warn({ order_id: orderId, reason }, 'the workflow is unavailable: the sweep will retry');
+      log.warn({ order_id: orderId, reason }, 'the workflow could not be notified: the sweep will retry');
     }
   }
 
