@@ -4,7 +4,7 @@ import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
 import { stateAfter, withState } from '../../../src/domain/order';
 import { IN_STATUS, historyAfter, atMinute } from '../domain/histories';
 
-const bodyOf = (history: ReturnType<typeof after>, index: number, sequence: number) => {
+const bodyOf = (history: ReturnType<typeof historyAfter>, index: number, sequence: number) => {
   const change = history.changes[index]!;
   const order = toOrderBody(
     withState(history.order, stateAfter(history, change)),

@@ -16,22 +16,22 @@ test.each([
   ['55000', 'database not accepting connections'],
   ['55P03', 'lock timeout'],
   ['57014', 'statement timeout'],
-  ['57P01', 'shut down by an administrator'],
+  ['57P01', 'administrator shutdown'],
   ['57P03', 'starting up'],
-  ['58030', 'disk trouble'],
-  ['25006', 'a standby'],
-  ['25P03', 'idle in a transaction for too long'],
-])('%s, %s, is an outage', (code) => {
+  ['58030', 'input/output error'],
+  ['25006', 'read-only standby'],
+  ['25P03', 'idle-in-transaction timeout'],
+])('SQLSTATE %s (%s) means that Postgres is unavailable', (code) => {
   expect(isDatabaseUnavailable(databaseError(code))).toBe(true);
 });
 
 test.each([
   ['23505', 'unique violation'],
-  ['22P02', 'text that is no uuid'],
+  ['22P02', 'malformed UUID'],
   ['42601', 'syntax error'],
   ['42P01', 'no such table'],
-  ['22021', 'text that is no UTF-8'],
-])('%s, %s, is a fault of ours', (code) => {
+  ['22021', 'malformed UTF-8'],
+])('SQLSTATE %s (%s) does not mean that Postgres is unavailable', (code) => {
   expect(isDatabaseUnavailable(databaseError(code))).toBe(false);
 });
 
@@ -41,27 +41,27 @@ test.each([
     Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'connect' }),
   ],
   ['a refused connection to several addresses', new AggregateError([new Error('x')])],
-  ['a connection cut by the server', new Error('Connection terminated unexpectedly')],
-  ['a connection that was not had in time', new Error('timeout exceeded when trying to connect')],
-  ['an answer that did not come', new Error('Query read timeout')],
-])('%s is an outage', (_, error) => {
+  ['a connection that the server terminates', new Error('Connection terminated unexpectedly')],
+  ['a connection timeout', new Error('timeout exceeded when trying to connect')],
+  ['a query timeout', new Error('Query read timeout')],
+])('%s means that Postgres is unavailable', (_, error) => {
   expect(isDatabaseUnavailable(error)).toBe(true);
 });
 
 test.each([[new TypeError('x is not a function')], ['timeout'], [undefined], [null], [{ syscall: 'connect' }]])(
-  '%p is none',
+  '%p does not mean that Postgres is unavailable',
   (error) => {
     expect(isDatabaseUnavailable(error)).toBe(false);
   },
 );
 
-test('a violated constraint is told by its name, and only where it is one', () => {
+test('violatedConstraint returns the name for a unique violation only', () => {
   expect(violatedConstraint(databaseError('23505', 'orders_reference'))).toBe('orders_reference');
   expect(violatedConstraint(databaseError('23503', 'orders_seller_id_fkey'))).toBeUndefined();
   expect(violatedConstraint(new Error('orders_reference'))).toBeUndefined();
 });
 
-test('a lock that was not had in time is told from other trouble, and by its table or index', () => {
+test('isLockTimeout is true for a lock timeout on the given table or index only', () => {
   const where = 'while inserting index tuple (0,1) in relation "orders_reference"';
   const timeout = Object.assign(databaseError('55P03'), { where });
   expect(isLockTimeout(timeout, 'orders_reference')).toBe(true);
