@@ -3,7 +3,7 @@ import { STARTED } from './find-orders';
 import type { DbClient } from './pool';
 
 /** The part of an order's row that must agree with its workflow. */
-export interface OrderState {
+export interface StoredOrderState {
   id: string;
   sellerId: string;
   version: number;
@@ -32,11 +32,11 @@ export async function* orderStatesByPage(
   db: DbClient,
   { sellerId, since }: OrderSelection,
   size: number,
-): AsyncGenerator<OrderState[]> {
+): AsyncGenerator<StoredOrderState[]> {
   let last = FIRST_ID;
   for (;;) {
     // The page is limited before it is filtered, so that a statement stays short if few of many orders have changed.
-    const { rows } = await db.query<OrderState & { selected: boolean }>(
+    const { rows } = await db.query<StoredOrderState & { selected: boolean }>(
       `select ${STATE_COLUMNS}, ($3::timestamptz is null
          or exists (select from order_timeline t where t.order_id = o.id and t.at >= $3)) as selected
        from orders o where o.id > $1 and ($2::uuid is null or o.seller_id = $2) order by o.id limit $4`,
@@ -49,7 +49,7 @@ export async function* orderStatesByPage(
   }
 }
 
-export async function findOrderStates(db: DbClient, orderIds: readonly string[]): Promise<OrderState[]> {
-  const { rows } = await db.query<OrderState>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [orderIds]);
+export async function findOrderStates(db: DbClient, orderIds: readonly string[]): Promise<StoredOrderState[]> {
+  const { rows } = await db.query<StoredOrderState>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [orderIds]);
   return rows;
 }

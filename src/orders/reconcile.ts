@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { bulkhead } from 'cockatiel';
 import type { Db } from '../db/pool';
-import { type OrderSelection, type OrderState, findOrderStates, orderStatesByPage } from '../db/order-states';
+import { type OrderSelection, type StoredOrderState, findOrderStates, orderStatesByPage } from '../db/order-states';
 import { sweepSoon } from '../db/order-work';
 import { isFinal } from '../domain/status';
 import type { InspectedWorkflow } from '../temporal/inspect-workflow';
@@ -29,7 +29,7 @@ const REPAIRED_BY_SWEEP: readonly Difference['kind'][] = ['not_running', 'webhoo
 
 export interface Difference {
   kind: keyof typeof DIFFERENCES;
-  row: OrderState;
+  row: StoredOrderState;
   workflow: InspectedWorkflow | undefined;
 }
 
@@ -66,7 +66,7 @@ export async function handToSweep(db: Db, { kind, row }: Difference): Promise<bo
   return REPAIRED_BY_SWEEP.includes(kind) && (await sweepSoon(db, row.id));
 }
 
-async function compareAll({ inspect }: ReconcileDependencies, rows: OrderState[]): Promise<Difference[]> {
+async function compareAll({ inspect }: ReconcileDependencies, rows: StoredOrderState[]): Promise<Difference[]> {
   const limit = bulkhead(CONCURRENCY, rows.length);
   const found = await Promise.all(
     rows.map((row) =>
@@ -80,7 +80,7 @@ async function compareAll({ inspect }: ReconcileDependencies, rows: OrderState[]
   return found.filter((difference) => difference !== undefined);
 }
 
-function compare(row: OrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {
+function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {
   const state = workflow?.state;
   if (state && state.version > row.version) return 'row_behind';
   if (needsWorkflow(row) && !workflow?.running) return isFinal(row.status) ? 'webhooks_not_running' : 'not_running';
@@ -91,7 +91,7 @@ function compare(row: OrderState, workflow: InspectedWorkflow | undefined): Diff
   return same ? undefined : 'different';
 }
 
-function needsWorkflow({ status, pendingWebhooks, started, createdAt }: OrderState): boolean {
+function needsWorkflow({ status, pendingWebhooks, started, createdAt }: StoredOrderState): boolean {
   if (isFinal(status)) return pendingWebhooks > 0;
   return started || Date.now() - createdAt.getTime() > STARTED_WITHIN_MS;
 }
