@@ -50,6 +50,8 @@ export async function* orderStatesByPage(
 }
 
 export async function findOrderStates(db: DbClient, orderIds: readonly string[]): Promise<StoredOrderState[]> {
-  const { rows } = await db.query<StoredOrderState>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [orderIds]);
+  const { rows } = await db.query<StoredOrderState>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [
+    orderIds,
+  ]);
   return rows;
 }

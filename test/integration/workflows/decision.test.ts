@@ -31,7 +31,7 @@ const details = async (id: string) =>
   (await workflow(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
 
 test('the sweep notifies a workflow of an application if nothing else did', async () => {
-  const id = await applied(stack, 'jo@bloggs.example', { tell: false, sweepAfterMs: 0 });
+  const id = await applied(stack, 'jo@bloggs.example', { notify: false, sweepAfterMs: 0 });
   await untilStatus(id, 'APPROVED');
 });
 
@@ -133,7 +133,7 @@ test('history contains no data about the customer after an application, a decisi
 });
 
 test("an error of the lender's adapter fails the activity without its message and cause", async () => {
-  const id = await applied(stack, 'outage@bloggs.example', { tell: false });
+  const id = await applied(stack, 'outage@bloggs.example', { notify: false });
   const ask = (decide: Lender['decide'] | undefined) => {
     const activities = createActivities({
       db: stack.db,
