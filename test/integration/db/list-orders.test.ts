@@ -1,0 +1,26 @@
+import { listOrders } from '../../../src/db/list-orders';
+import { useDatabase } from '../../support/database';
+import { insertNewOrder } from './new-orders';
+import { queryPlan } from './query-plan';
+
+const database = useDatabase();
+beforeAll(async () => {
+  await insertNewOrder(database.db);
+  await database.db
+    .query(`insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms,
+      redirect_url, pay_link_id, pricing, created_at, version, status)
+    select gen_random_uuid(), seller_id, seller_name, amount_pence, 'order ' || n, allowed_payment_terms,
+      redirect_url, gen_random_uuid(), pricing, created_at - n * interval '1 minute', version, status
+    from orders, generate_series(1, 20000) n`);
+  await database.db.query('analyze orders');
+});
+
+test.each([
+  ['all orders', {}],
+  ['orders in a status', { status: 'CREATED' }],
+  ['orders created after a time', { createdFrom: '2020-01-01T00:00:00Z' }],
+] as const)('an index finds the newest orders of all sellers among many: %s', async (_, filter) => {
+  const plan = await queryPlan(database.db, (explainingDb) => listOrders(explainingDb, filter, 50));
+  expect(plan).toMatch(/^Limit.*\n *-> +Index Scan using orders_by_age/);
+  expect(plan).not.toContain('Seq Scan');
+});
