@@ -13,7 +13,7 @@ export type ActivityOptions = OrderActivityOptions & DeliveryOptions & LenderAct
 
 export type Activities = ReturnType<typeof createActivities>;
 
-/** The side effects of the workflows: thin adapters, each safe to repeat after a run whose result was lost. */
+/** The side effects of the workflows: thin adapters, each safe to repeat after a run whose result is lost. */
 export function createActivities(options: ActivityOptions) {
   return {
     ...createOrderActivities(options),

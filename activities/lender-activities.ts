@@ -5,20 +5,20 @@ import type { Db } from '../src/db/pool';
 import type { LenderDecision } from '../src/domain/application';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 
-/** The part of the lender's answer that enters history: nothing about the customer. */
+/** The part of the lender's response that enters history. It has no data about the customer. */
 export type LenderResponse =
   | { kind: 'decided'; event: LenderDecision['kind']; reason: string | null }
   | { kind: 'referred'; askAgainMs: number }
   | { kind: 'nothing' };
 
-/** The reasons that sellers see. Why the lender declined stays between the lender and its customer. */
+/** The reasons that sellers see. The lender's reason for a decline is confidential. */
 const REASONS = {
   approved: null,
   declined: 'declined by the lender',
   failed: 'the lender could not process the application',
 } as const;
 
-/** Shorter than the activity's own timeout, so that a lender that hangs is reported as the cause. */
+/** Shorter than the activity's timeout, so that the failure names a lender that hangs as its cause. */
 const TIMEOUT_MS = 25_000;
 
 export interface LenderActivityOptions {
@@ -30,7 +30,7 @@ export interface LenderActivityOptions {
 export function createLenderActivities({ db, lender }: LenderActivityOptions) {
   return {
     /**
-     * Asks the lender once for its decision on an order's application. A decision that an earlier run recorded stands.
+     * Asks the lender once for its decision on an order's application. A decision that is recorded already is returned.
      * @throws a retryable failure if the lender is unavailable
      */
     async askLender(orderId: string): Promise<LenderResponse> {
@@ -47,7 +47,7 @@ export function createLenderActivities({ db, lender }: LenderActivityOptions) {
         return { kind: 'referred', askAgainMs: answer.askAgainMs };
       }
       await recordDecision(db, id, answer);
-      // If two runs asked at once, the decision that was recorded first counts.
+      // If two runs ask at the same time, the decision that is recorded first counts.
       const { decision } = (await findApplication(db, orderId)) ?? {};
       return decided(decision ?? answer);
     },
@@ -70,7 +70,7 @@ async function ask(lender: Lender | undefined, application: LenderApplication): 
   }
 }
 
-/** Without the cause, whose text would be kept in history. */
+/** Omits the cause: history would keep its text. */
 function unavailable(message: string): ApplicationFailure {
   return ApplicationFailure.retryable(message, 'LenderUnavailable');
 }

@@ -40,7 +40,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     pending.map((event) => ({ ...event, yieldsToNext: yieldsToNext(schedule, event.attempts) }));
 
   return {
-    /** The order as its row holds it, for a run that resumes it. */
+    /** Reads an order from its row, for a run that resumes it. */
     async loadOrder(orderId: string): Promise<LoadedOrder> {
       const stored = await findOrder(db, orderId);
       if (!stored) throw ApplicationFailure.nonRetryable(`order ${orderId} does not exist`, 'OrderNotFound');

@@ -8,7 +8,7 @@ import type { WebhookTestAttempt } from '../src/webhooks/attempt';
 import { type DeliveryOptions, type ScheduledAttempt, DeliveryBusy, createDelivery } from '../src/webhooks/deliver';
 import type { PendingWebhook } from './order-activities';
 
-/** How an attempt left its event. `missing`: Postgres does not hold the event. */
+/** The state of an event after an attempt. `missing`: Postgres does not hold the event. */
 export type WebhookResult = { state: WebhookState | 'missing' } & Pick<
   PendingWebhook,
   'nextAttemptAt' | 'yieldsToNext'

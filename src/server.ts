@@ -20,10 +20,10 @@ import { checkWebhookUrl } from './webhooks/webhook-url';
 /** A notice on every checkout page, by lender. */
 const NOTICES = { sandbox: 'Test checkout: no real lender, and no money moves.' };
 
-/** How long the start waits for Postgres to answer. */
+/** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
 
-/** Starts the API. It is stateless: any number of processes can run beside each other. */
+/** Starts the API. It is stateless: any number of processes can run in parallel. */
 export async function startServer(
   config: Config,
   temporal: ClientConnectConfig,

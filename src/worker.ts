@@ -24,7 +24,7 @@ import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
 import { type WebhookSender, createWebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
-/** Calls to the lender at once. */
+/** The maximum number of concurrent calls to the lender. */
 const LENDER_CONCURRENCY = 50;
 /** Longer than a webhook attempt, so that an attempt that runs at the shutdown is still recorded. */
 const FORCE_AFTER_GRACE_MS = 20_000;
@@ -73,7 +73,7 @@ export async function startWorker(
   };
 }
 
-/** Waits for Temporal: a worker may start before it. */
+/** Waits until Temporal is available. */
 async function connect(temporal: ClientConnectConfig, client: Client, log: Logger): Promise<NativeConnection> {
   for (;;) {
     try {
@@ -86,7 +86,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
       );
       return connection;
     } catch (error) {
-      log.warn({ reason: String(error) }, 'Temporal cannot be reached yet');
+      log.warn({ reason: String(error) }, 'Temporal is not available yet');
       await delay(RECONNECT_MS);
     }
   }

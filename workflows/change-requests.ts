@@ -14,8 +14,8 @@ export interface UncheckedRequest {
 
 /**
  * Reads a message's payload. People in the Temporal UI can send anything or nothing, and a handler that threw on it would
- * block the workflow for good. So this never throws.
- * @param event the event of a message that stands for one event only
+ * block the workflow. So this never throws.
+ * @param event the event of a message that always means the same one
  */
 export function toUncheckedRequest(payload: unknown, defaultActor: Actor, event?: OrderEvent): UncheckedRequest {
   const fields: Record<string, unknown> = typeof payload === 'object' && payload !== null ? { ...payload } : {};
@@ -34,12 +34,12 @@ function toEventName(event: unknown): string {
   return toStorable(truncate(`no event: ${JSON.stringify(event) as string | undefined}`, MAX_EVENT_LENGTH));
 }
 
-/** By characters, as the HTTP contract counts them. */
+/** Counts characters, not UTF-16 units, as the HTTP contract does. */
 function truncate(text: string, length: number): string {
   return Array.from(text).slice(0, length).join('');
 }
 
-/** Postgres stores neither NUL nor lone surrogates; a save with one would be retried for ever. */
+/** Postgres stores neither NUL nor lone surrogates; a save with one would be retried forever. */
 function toStorable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\ufffd');
 }

@@ -10,12 +10,12 @@ export class DecisionPoller {
   private isRequested = false;
   private progress: string | undefined;
 
-  /** Requests a decision. A repeated request does no harm: the activity returns a decision that is made already. */
+  /** Requests a decision. A repeated request is harmless: the activity returns an existing decision. */
   request(): void {
     this.isRequested = true;
   }
 
-  /** For operators: what is in progress. */
+  /** Describes to operators what is in progress. */
   describe(): string | undefined {
     return this.progress;
   }

@@ -2,7 +2,7 @@ import { condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities, PendingWebhook, Resend, WebhookResult } from '../activities';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
-/** The webhooks of one order that are left to send: one at a time, in the order of their sequence. */
+/** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {
   private pending: PendingWebhook[] = [];
   /** Sent before everything else: a resend ignores the order. */
@@ -23,7 +23,7 @@ export class DeliveryQueue {
     return this.pending.length === 0 && this.resends.length === 0;
   }
 
-  /** For operators: which webhook is sent next, and when. */
+  /** Describes to operators which webhook is sent next, and when. */
   describe(): string | undefined {
     const resend = this.resends[0];
     if (resend) return `webhook ${resend.sequence} is being resent`;
@@ -35,7 +35,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Makes one attempt: a resend at once, else the first pending webhook when it is due. Returns early once `mustStop`.
+   * Makes one attempt: a requested resend immediately, otherwise the first pending webhook when it is due. Returns early if
+   * `mustStop` becomes true.
    * @returns false if Postgres does not hold the webhook: the row is older than the workflow
    */
   async step(mustStop: () => boolean): Promise<boolean> {

@@ -2,16 +2,16 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { VersionedRequest, WorkflowHistory, WorkflowOrder } from '../src/domain/order';
 
-/** A first start carries the order's history. A run that resumes an order gets the id alone and reads the row itself. */
+/** A first start carries the order's history. A run that resumes an order gets only the id and reads the row. */
 export type OrderWorkflowInput = { history: WorkflowHistory } | { orderId: string };
 
 /** Order workflows, and their activities that read and write Postgres. */
 export const ORDER_TASK_QUEUE = 'orders';
 
-/** Webhook attempts wait for receivers: with a queue and slots of their own they delay no saves. */
+/** Webhook attempts wait for receivers. They have a queue and slots of their own, so that they do not delay saves. */
 export const WEBHOOK_TASK_QUEUE = 'order-webhooks';
 
-/** A lender may be slow: with a queue and slots of its own it delays neither saves nor webhooks. */
+/** A lender may be slow. Its calls have a queue and slots of their own, so that they delay neither saves nor webhooks. */
 export const LENDER_TASK_QUEUE = 'order-decisions';
 
 /** The order as it is saved; null while a resumed run still reads it. */
@@ -32,7 +32,7 @@ export const resendWebhooksSignal = defineSignal('resendWebhooks');
 /** An application is submitted in Postgres, and the lender has to decide on it. */
 export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
 
-/** Failure type of an update that met a workflow behind its row. The run stops, and the next one makes the change. */
+/** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
 export const BEHIND_ROW = 'OrderBehindRow';
 
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */

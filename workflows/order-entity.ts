@@ -81,7 +81,7 @@ export class OrderEntity {
     this.deliveries.addResends(await findResends(this.loaded.order.id));
   }
 
-  /** Refuses what is certain to be refused, so that it leaves no trace in history. The decision is made under the mutex. */
+  /** Refuses requests that are certain to fail, so that they add nothing to history. `change` decides on all others. */
   validate({ event, observedVersion }: UncheckedRequest): void {
     if (!isRequestable(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
     if (!this.history || this.history.order.version < observedVersion) return;
@@ -100,7 +100,7 @@ export class OrderEntity {
     });
   }
 
-  /** Makes the same change without an answer to the sender: a refusal is recorded in the timeline. */
+  /** Makes a change for a sender that gets no response: a refusal is recorded in the timeline. */
   async signal(request: UncheckedRequest): Promise<void> {
     this.openSignals += 1;
     try {
@@ -137,7 +137,7 @@ export class OrderEntity {
     return this.mutex.runExclusive(async () => {
       const before = this.loaded;
       const { event } = request;
-      // The sender has seen a later version than this run has: the save finds the conflict, and the run stops.
+      // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.
       if (before.order.version < request.observedVersion) await this.save(before);
       const decision: Decision<WorkflowOrder> = isRequestable(event)
         ? decide(before, { ...request, event }, new Date().toISOString())
@@ -151,7 +151,7 @@ export class OrderEntity {
     });
   }
 
-  /** Saves what a restored backup made Postgres forget. A conflict that this finds ends the run as any other does. */
+  /** Saves again the changes that a restored backup of Postgres lacks. A conflict ends the run, as in any other save. */
   async bringRowForward(): Promise<void> {
     await this.mutex.runExclusive(async () => this.deliveries.add(await this.save(this.loaded))).catch(() => undefined);
   }

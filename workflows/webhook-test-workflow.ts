@@ -7,7 +7,7 @@ import { WEBHOOK_TASK_QUEUE } from './messages';
 export async function webhookTestWorkflow(input: WebhookTestInput): Promise<WebhookTestAttempt> {
   const { sendTestWebhook } = proxyActivities<Activities>({
     taskQueue: WEBHOOK_TASK_QUEUE,
-    // The API's caller waits for it.
+    // The caller of the API waits for the result.
     scheduleToCloseTimeout: '25 seconds',
     startToCloseTimeout: '20 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '2 seconds' },

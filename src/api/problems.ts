@@ -30,7 +30,7 @@ function toProblem(error: unknown, readOnly: boolean): Problem {
   if (error instanceof Problem) return error;
   if (isDatabaseUnavailable(error)) {
     const detail = readOnly
-      ? 'The database is unavailable. Nothing was changed; repeating the call is safe.'
+      ? 'The database is unavailable. Nothing changed. Repeating the call is safe.'
       : 'The database is unavailable, and the outcome is unknown. Repeating the same call is safe.';
     return new Problem('service_unavailable', detail, { headers: RETRY_LATER, cause: error });
   }

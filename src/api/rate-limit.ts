@@ -104,7 +104,7 @@ function rateLimited({ name, windowMs }: RequestCounter, { limit, resetMs }: Usa
   return new Problem(
     'rate_limited',
     `The limit "${name}" of ${limit} requests in ${toSeconds(windowMs)} s is reached. ` +
-      `Nothing was changed. Retry in ${wait} s.`,
+      `Nothing changed. Retry in ${wait} s.`,
     { headers: { 'Retry-After': String(wait) } },
   );
 }

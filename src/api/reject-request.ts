@@ -16,7 +16,7 @@ export function hasTimedOut(socket: Socket): boolean {
 }
 
 export function requestTimeout(): Problem {
-  return new Problem('request_timeout', 'The request did not arrive in time. Nothing was changed.');
+  return new Problem('request_timeout', 'The request did not arrive in time. Nothing changed.');
 }
 
 /** Answers a request before Koa sees it, without reading its body. */

@@ -4,18 +4,19 @@ import { penceToPounds } from '../domain/money';
 import type { Pricing } from '../domain/order';
 import type { DbClient } from './pool';
 
-/** What an operator sets in a seller's account. */
+/** The settings of a seller's account, which operators maintain. */
 export interface AccountSettings {
   name: string;
   defaultRedirectUrl: string | null;
-  /** Where customers go back to who have completed nothing; null for the front page of the redirect address. */
+  /** Where customers who complete nothing go back to; null for the front page of the redirect URL. */
   shopUrl: string | null;
   pricing: Pricing;
   /** `#rrggbb` */
   brandColour: string | null;
   logo: { type: LogoType; bytes: Buffer } | null;
+  /** Null if only the service's own limit applies. */
   maxAmountPence: number | null;
-  /** Requests a minute. */
+  /** Requests per minute; null if only the service's own limit applies. */
   rateLimit: number | null;
 }
 
@@ -50,15 +51,16 @@ export async function findAccount(db: DbClient, sellerId: string): Promise<Accou
   return rows[0] && toAccount(rows[0]);
 }
 
-/** The oldest first. */
+/** Lists all accounts, oldest first. */
 export async function listAccounts(db: DbClient): Promise<Account[]> {
   const { rows } = await db.query<AccountRow>(`select ${ACCOUNT_COLUMNS} from seller order by created_at, id`);
   return rows.map(toAccount);
 }
 
 /**
- * Sets what is given, at least one thing, and notes it among the account's changes. It counts for orders from now on.
- * @returns false where there is no such seller
+ * Changes settings of an account and records the change. Existing orders keep what they have copied from the account.
+ * @param settings at least one
+ * @returns false if the seller does not exist
  */
 export async function updateAccount(
   db: DbClient,
@@ -70,12 +72,12 @@ export async function updateAccount(
   const { rowCount } = await db.query(
     `with changed as (update seller set ${assignments.join(', ')} where id = $1 returning id)
      insert into seller_change (seller_id, changes) select id, $2 from changed`,
-    [sellerId, JSON.stringify(toNote(settings)), ...columns.map(([, value]) => value)],
+    [sellerId, JSON.stringify(toRecordedChange(settings)), ...columns.map(([, value]) => value)],
   );
   return rowCount === 1;
 }
 
-/** Disabling has the seller's keys work no longer, at once; enabling has those work again that are not revoked. */
+/** Disables or enables an account, and records the change. The seller's keys stop or start to work immediately. */
 export async function setDisabled(db: DbClient, sellerId: string, disabled: boolean): Promise<void> {
   await db.query(
     `with changed as (
@@ -92,7 +94,7 @@ export interface AccountChange {
   changes: Record<string, unknown>;
 }
 
-/** What operators set in an account, the oldest first. */
+/** Lists the changes that operators made to an account, oldest first. */
 export async function listAccountChanges(db: DbClient, sellerId: string): Promise<AccountChange[]> {
   const { rows } = await db.query<AccountChange>(
     'select at, changes from seller_change where seller_id = $1 order by id',
@@ -101,7 +103,7 @@ export async function listAccountChanges(db: DbClient, sellerId: string): Promis
   return rows;
 }
 
-/** What is undefined stays as it is. The names are ours: they go into the statement as they stand. */
+/** An undefined column stays as it is. The column names go into the statement unescaped. */
 function toColumns({ logo, maxAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
   return {
     name: settings.name,
@@ -116,8 +118,8 @@ function toColumns({ logo, maxAmountPence, ...settings }: Partial<AccountSetting
   };
 }
 
-/** In the words of the wire; of a logo its type will do. */
-function toNote({ logo, maxAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
+/** The settings under their names on the wire. For a logo, only its type is recorded. */
+function toRecordedChange({ logo, maxAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
   return {
     name: settings.name,
     redirect_url: settings.defaultRedirectUrl,

@@ -2,15 +2,15 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { DbClient } from './pool';
 
 const PREFIXES = { seller: 'sk', checkout: 'ck' };
-/** With the prefix: 30 of a key's 256 random bits. */
+/** Prefix included: they reveal 30 of a key's 256 random bits. */
 const SHOWN_CHARACTERS = 8;
 
-/** A seller's keys, or those of the checkout flow, which serve the orders of every seller. */
+/** Keys belong to a seller, or to the checkout flow, which serves the orders of all sellers. */
 export type KeyOwner = { kind: 'seller'; sellerId: string } | { kind: 'checkout' };
 
 export interface NewKey {
   id: number;
-  /** Shown this once: only its digest is kept. */
+  /** Cannot be read again: only its digest is stored. */
   key: string;
 }
 
@@ -23,7 +23,7 @@ export async function createKey(db: DbClient, owner: KeyOwner, label: string | n
   return { id: Number(rows[0]?.id), key };
 }
 
-/** A plain digest is enough: a key holds 256 random bits, so there is nothing to guess. */
+/** A plain digest is enough: a key has 256 random bits, so it cannot be guessed. */
 export function digestOf(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
@@ -36,7 +36,7 @@ export interface ListedKey {
   revokedAt: Date | null;
 }
 
-/** The oldest first. */
+/** Lists the keys of an owner, oldest first, revoked ones included. */
 export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey[]> {
   const { rows } = await db.query<Omit<ListedKey, 'id'> & { id: string }>(
     `select id, starts_with as "startsWith", label, created_at as "createdAt", revoked_at as "revokedAt"
@@ -47,8 +47,8 @@ export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey
 }
 
 /**
- * Has a key work no longer, at once and for good. One that was revoked before keeps its time.
- * @returns when it was revoked; undefined where there is no such key of this kind
+ * Revokes a key: it stops working immediately, in every process. A key that is revoked already keeps its time.
+ * @returns when the key was revoked; undefined if there is no such key of this kind
  */
 export async function revokeKey(db: DbClient, id: number, kind: KeyOwner['kind']): Promise<Date | undefined> {
   const { rows } = await db.query<{ revoked_at: Date }>(

@@ -65,7 +65,7 @@ function toDecision({ decision, decline_code: code, offer }: ApplicationRow): Le
   return decision && { kind: decision };
 }
 
-/** Stores how the customer pays. The choice can be changed until the application is submitted. */
+/** Stores the payment term that the customer chooses. The choice can be changed until the application is submitted. */
 export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
   await db.query(
     `insert into application (order_id, payment_term) values ($1, $2)
@@ -75,9 +75,10 @@ export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTe
 }
 
 /**
- * Submits the application of a PENDING order, once. If the workflow is not told within `sweepAfterMs`, the sweep tells it.
- * @param paymentTerm the one that the customer applies for: another one may have been chosen in the meantime
- * @param sweepAfterMs time for the caller to tell the workflow itself
+ * Submits the application of a PENDING order, once. If the caller does not notify the workflow within `sweepAfterMs`,
+ * the sweep does.
+ * @param paymentTerm what the customer applies for; refused if another term has been chosen in the meantime
+ * @param sweepAfterMs time for the caller to notify the workflow
  * @returns false if there is no application that can be submitted
  */
 export async function submitApplication(
@@ -101,7 +102,7 @@ export async function submitApplication(
   return rowCount === 1;
 }
 
-/** Records the lender's decision. The first decision stays. */
+/** Records the lender's decision. Later decisions are ignored. */
 export async function recordDecision(db: DbClient, applicationId: string, decision: LenderDecision): Promise<void> {
   await db.query(
     `update application set decision = $2, decided_at = now(), decline_code = $3, offer = $4
@@ -122,8 +123,8 @@ export async function recordReferral(db: DbClient, applicationId: string): Promi
 /**
  * Records that the customer of an APPROVED order has agreed to the offer. If the order is not completed within
  * `sweepAfterMs`, the sweep completes it.
- * @param at when they agreed, by the clock of the process that showed them the due dates
- * @param sweepAfterMs time for the caller to complete the order itself
+ * @param at when the customer agreed, by the clock of the process that showed the due dates
+ * @param sweepAfterMs time for the caller to complete the order
  */
 export async function recordAgreement(db: DbClient, orderId: string, at: Date, sweepAfterMs: number): Promise<void> {
   await db.query(
@@ -140,7 +141,7 @@ export async function recordAgreement(db: DbClient, orderId: string, at: Date, s
 /**
  * Deletes the personal data of at most `limit` applications whose orders closed more than `retentionMs` ago. An
  * agreement is kept, because its instalments are due for longer.
- * @returns the number of applications
+ * @returns the number of purged applications
  */
 export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
   const { rowCount } = await db.query(
@@ -165,7 +166,7 @@ export async function purgeApplicantData(db: DbClient, retentionMs: number, limi
   return rowCount ?? 0;
 }
 
-/** The secret with which the checkout's forms are signed. */
+/** Returns the secret that signs the checkout's forms. */
 export async function findCheckoutSecret(db: DbClient): Promise<string> {
   const { rows } = await db.query<{ secret: string }>('select secret from checkout_secret');
   const secret = rows[0]?.secret;

@@ -1,10 +1,10 @@
 import type { DbClient } from './pool';
 
-/** What a seller's checkout has of their account. */
+/** The settings of a seller's account that the checkout pages show. */
 export interface Branding {
-  /** Where customers go back to who have completed nothing; null for the front page of the redirect address. */
+  /** Where customers who complete nothing go back to; null for the front page of the redirect URL. */
   shopUrl: string | null;
-  /** `#rrggbb`; null for the service's own. */
+  /** `#rrggbb`; null for the service's own colour. */
   colour: string | null;
   hasLogo: boolean;
 }
@@ -23,7 +23,7 @@ export interface Logo {
   type: string;
 }
 
-/** The logo of the seller whose customer has this link. */
+/** Finds the logo of the seller of the order that a pay link leads to. */
 export async function findLogo(db: DbClient, payLinkId: string): Promise<Logo | undefined> {
   const { rows } = await db.query<Logo>(
     `select s.logo as bytes, s.logo_type as type from seller s join orders o on o.seller_id = s.id

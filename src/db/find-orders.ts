@@ -2,9 +2,14 @@ import type { Attachments, Order, OrderChange, OrderHistory, PaymentTerm, Pricin
 import type { OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 
-/** An order as Postgres holds it. */
-export interface StoredOrder extends OrderHistory {
+/** An order without its timeline, as lists show it. */
+export interface ListedOrder {
+  order: Order;
   attachments: Attachments;
+}
+
+/** An order as Postgres holds it. */
+export interface StoredOrder extends ListedOrder, OrderHistory {
   /** True once its workflow has been started. */
   started: boolean;
 }
@@ -27,6 +32,9 @@ export interface OrderRow {
   version: number;
   status: OrderStatus;
   cancelled_at: Date | null;
+}
+
+export interface StoredOrderRow extends OrderRow {
   started: boolean;
   changes: (Omit<OrderChange, 'at'> & { at: string })[];
 }
@@ -43,9 +51,12 @@ export const STARTED = 'coalesce((select w.started from order_work w where w.ord
 /** SQL: the columns of `OrderRow`, of an order `o`. */
 export const ORDER_COLUMNS = `o.id, o.seller_id, o.seller_name, o.amount_pence, o.reference, o.allowed_payment_terms,
   o.redirect_url, o.webhook_url, o.pay_link_id, o.pricing, o.source, o.meta_data, o.created_at, o.expires_at, o.version,
-  o.status, o.cancelled_at, ${STARTED} as started, ${CHANGES} as changes`;
+  o.status, o.cancelled_at`;
 
-export function toStoredOrder(row: OrderRow): StoredOrder {
+/** SQL: the columns of `StoredOrderRow`, of an order `o`. */
+export const STORED_ORDER_COLUMNS = `${ORDER_COLUMNS}, ${STARTED} as started, ${CHANGES} as changes`;
+
+export function toListedOrder(row: OrderRow): ListedOrder {
   return {
     order: {
       id: row.id,
@@ -64,30 +75,33 @@ export function toStoredOrder(row: OrderRow): StoredOrder {
       status: row.status,
       cancelledAt: row.cancelled_at?.toISOString() ?? null,
     },
-    changes: toChanges(row.changes),
     attachments: { source: row.source, metaData: row.meta_data },
-    started: row.started,
   };
 }
 
+export function toStoredOrder(row: StoredOrderRow): StoredOrder {
+  return { ...toListedOrder(row), changes: toChanges(row.changes), started: row.started };
+}
+
 /** Postgres writes times into JSON in its own time zone. */
-export function toChanges(changes: OrderRow['changes']): OrderChange[] {
+export function toChanges(changes: StoredOrderRow['changes']): OrderChange[] {
   return changes.map((change) => ({ ...change, at: new Date(change.at).toISOString() }));
 }
 
 /** @param sellerId if given, only this seller's order is found */
 export async function findOrder(db: DbClient, orderId: string, sellerId?: string): Promise<StoredOrder | undefined> {
-  const { rows } = await db.query<OrderRow>(
-    `select ${ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
+  const { rows } = await db.query<StoredOrderRow>(
+    `select ${STORED_ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
     [orderId, sellerId],
   );
   return rows[0] && toStoredOrder(rows[0]);
 }
 
 export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promise<StoredOrder | undefined> {
-  const { rows } = await db.query<OrderRow>(`select ${ORDER_COLUMNS} from orders o where o.pay_link_id = $1`, [
-    payLinkId,
-  ]);
+  const { rows } = await db.query<StoredOrderRow>(
+    `select ${STORED_ORDER_COLUMNS} from orders o where o.pay_link_id = $1`,
+    [payLinkId],
+  );
   return rows[0] && toStoredOrder(rows[0]);
 }
 

@@ -15,9 +15,8 @@ export async function findIdempotencyKey(db: DbClient, sellerId: string, key: st
 }
 
 /**
- * Forgets keys that are older than `days`, the oldest first, `limit` at the most; pruners beside each other take
- * different ones.
- * @returns how many
+ * Deletes at most `limit` keys that are older than `days`, oldest first. Concurrent calls delete different keys.
+ * @returns the number of deleted keys
  */
 export async function pruneIdempotencyKeys(db: DbClient, days: number, limit: number): Promise<number> {
   const { rowCount } = await db.query(

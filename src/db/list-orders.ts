@@ -1,21 +1,21 @@
 import type { OrderStatus } from '../domain/status';
-import { type OrderRow, type StoredOrder, ORDER_COLUMNS, toStoredOrder } from './find-orders';
+import { type ListedOrder, type OrderRow, ORDER_COLUMNS, toListedOrder } from './find-orders';
 import type { DbClient } from './pool';
 
 export interface OrderFilter {
   sellerId?: string | undefined;
   status?: OrderStatus | undefined;
   reference?: string | undefined;
-  /** ISO 8601; from this moment on. */
+  /** ISO 8601, inclusive. */
   createdFrom?: string | undefined;
-  /** ISO 8601; before this moment. */
+  /** ISO 8601, exclusive. */
   createdBefore?: string | undefined;
-  /** Goes on behind this order. */
+  /** An order id: the list continues after this order. */
   after?: string | undefined;
 }
 
-/** The newest first. What is created while one reads page after page moves nothing. */
-export async function listOrders(db: DbClient, filter: OrderFilter, limit: number): Promise<StoredOrder[]> {
+/** Lists orders, newest first. Orders that are created between two pages do not shift the pages. */
+export async function listOrders(db: DbClient, filter: OrderFilter, limit: number): Promise<ListedOrder[]> {
   const { sellerId, status, reference, createdFrom, createdBefore, after } = filter;
   const { rows } = await db.query<OrderRow>(
     `select ${ORDER_COLUMNS} from orders o
@@ -27,5 +27,5 @@ export async function listOrders(db: DbClient, filter: OrderFilter, limit: numbe
      order by o.created_at desc, o.id desc limit $7`,
     [sellerId, status, reference, createdFrom, createdBefore, after, limit],
   );
-  return rows.map(toStoredOrder);
+  return rows.map(toListedOrder);
 }

@@ -8,7 +8,7 @@ export interface LoggedWebhook {
   reference: string;
   sequence: number;
   state: WebhookState;
-  /** All of them, resends too. */
+  /** All attempts, resends included. */
   attempts: number;
   createdAt: Date;
   nextAttemptAt: Date | null;
@@ -22,15 +22,15 @@ const COLUMNS = `e.id, e.order_id as "orderId", o.reference, e.sequence, e.state
 export interface WebhookFilter {
   sellerId?: string | undefined;
   state?: WebhookState | undefined;
-  /** ISO 8601; from this moment on. */
+  /** ISO 8601, inclusive. */
   since?: string | undefined;
-  /** ISO 8601; before this moment. */
+  /** ISO 8601, exclusive. */
   until?: string | undefined;
-  /** Goes on behind this webhook. */
+  /** A webhook id: the list continues after this webhook. */
   after?: string | undefined;
 }
 
-/** The newest first. What is created while one reads page after page moves nothing. */
+/** Lists webhooks, newest first. Webhooks that are created between two pages do not shift the pages. */
 export async function listWebhooks(db: DbClient, filter: WebhookFilter, limit: number): Promise<LoggedWebhook[]> {
   const { sellerId, state, since, until, after } = filter;
   const { rows } = await db.query<LoggedWebhook>(
@@ -45,7 +45,7 @@ export async function listWebhooks(db: DbClient, filter: WebhookFilter, limit: n
   return rows;
 }
 
-/** @param sellerId finds it only if it is this seller's */
+/** @param sellerId if given, only this seller's webhook is found */
 export async function findLoggedWebhook(
   db: DbClient,
   eventId: string,

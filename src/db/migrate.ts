@@ -17,11 +17,11 @@ const CREATE_TABLE = `create table if not exists public.schema_migration (
   digest text not null default current_setting('order_service.migration_digest')
 )`;
 
-/** Whatever the server, database or role sets: a migration takes as long as it takes. */
+/** Overrides the timeouts of the server, database and role: a migration may take any time. */
 const REMOVE_TIMEOUTS = `select set_config(name, '0', false) from pg_settings where name in
   ('statement_timeout', 'lock_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout')`;
 
-/** Its messages repeat whole files; the thrown error is enough. */
+/** node-pg-migrate logs whole files. The thrown error is enough. */
 const ignore = (): void => undefined;
 const SILENT = { info: ignore, warn: ignore, error: ignore };
 
@@ -84,7 +84,7 @@ async function applyMigrations(client: pg.Client, folder: string, files: Migrati
       direction: 'up',
       migrationsTable: 'schema_migration',
       singleTransaction: false,
-      // Its lock either blocks or fails at once.
+      // node-pg-migrate's own lock either blocks or fails immediately. `acquireLock` polls.
       noLock: true,
       migrationLoaderStrategies: [{ extensions: ['.sql'], loader: () => Promise.resolve(units) }],
       logger: SILENT,

@@ -2,15 +2,15 @@ import type { OrderStatus } from '../domain/status';
 import { STARTED } from './find-orders';
 import type { DbClient } from './pool';
 
-/** What of a row its workflow must agree with. */
-export interface OrderState {
+/** The part of an order's row that must agree with its workflow. */
+export interface StoredOrderState {
   id: string;
   sellerId: string;
   version: number;
   status: OrderStatus;
   cancelledAt: Date | null;
   createdAt: Date;
-  /** Whether its workflow was ever started. */
+  /** True once its workflow has been started. */
   started: boolean;
   pendingWebhooks: number;
 }
@@ -23,20 +23,20 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 export interface OrderSelection {
   sellerId?: string | undefined;
-  /** Orders that were created or changed since then. */
+  /** Only orders that were created or changed at or after this time. */
   since?: Date | undefined;
 }
 
-/** All orders that are selected, in pages, so that any number of them takes little memory and no long statement. */
+/** Reads the selected orders in pages, so that any number of orders needs little memory and only short statements. */
 export async function* orderStatesByPage(
   db: DbClient,
   { sellerId, since }: OrderSelection,
   size: number,
-): AsyncGenerator<OrderState[]> {
+): AsyncGenerator<StoredOrderState[]> {
   let last = FIRST_ID;
   for (;;) {
-    // The page is cut before it is looked through: few changes among many orders are no long statement either.
-    const { rows } = await db.query<OrderState & { selected: boolean }>(
+    // The page is limited before it is filtered, so that a statement stays short if few of many orders have changed.
+    const { rows } = await db.query<StoredOrderState & { selected: boolean }>(
       `select ${STATE_COLUMNS}, ($3::timestamptz is null
          or exists (select from order_timeline t where t.order_id = o.id and t.at >= $3)) as selected
        from orders o where o.id > $1 and ($2::uuid is null or o.seller_id = $2) order by o.id limit $4`,
@@ -49,7 +49,9 @@ export async function* orderStatesByPage(
   }
 }
 
-export async function findOrderStates(db: DbClient, orderIds: readonly string[]): Promise<OrderState[]> {
-  const { rows } = await db.query<OrderState>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [orderIds]);
+export async function findOrderStates(db: DbClient, orderIds: readonly string[]): Promise<StoredOrderState[]> {
+  const { rows } = await db.query<StoredOrderState>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [
+    orderIds,
+  ]);
   return rows;
 }

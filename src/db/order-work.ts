@@ -1,4 +1,4 @@
-import { type OrderRow, type StoredOrder, ORDER_COLUMNS, toStoredOrder } from './find-orders';
+import { type StoredOrder, type StoredOrderRow, STORED_ORDER_COLUMNS, toStoredOrder } from './find-orders';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 /*
@@ -87,9 +87,9 @@ export interface DueOrder extends StoredOrder {
   settled: boolean;
   /** True if its workflow has webhooks to resend. */
   resendPending: boolean;
-  /** True if its workflow has to ask the lender for a decision. */
+  /** True if its workflow has to request the lender's decision. */
   applicationPending: boolean;
-  /** True if its customer has agreed and the order is still to be completed. */
+  /** True if its customer has agreed to the offer but the order is not completed yet. */
   agreementPending: boolean;
 }
 
@@ -98,14 +98,14 @@ export interface DueOrder extends StoredOrder {
  * @param limit the maximum number of orders
  */
 export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: number): Promise<DueOrder[]> {
-  const { rows } = await db.query<OrderRow & Omit<DueOrder, keyof StoredOrder>>(
+  const { rows } = await db.query<StoredOrderRow & Omit<DueOrder, keyof StoredOrder>>(
     `with due as (
        select order_id from order_work where sweep_at <= now() order by sweep_at limit $1 for update skip locked
      ), leased as (
        update order_work set sweep_at = ${inMs('$2')} where order_id in (select order_id from due) returning order_id
      )
-     select ${ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending", ${APPLICATION_PENDING} as "applicationPending",
-       ${AGREEMENT_PENDING} as "agreementPending"
+     select ${STORED_ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending",
+       ${APPLICATION_PENDING} as "applicationPending", ${AGREEMENT_PENDING} as "agreementPending"
      from orders o where o.id in (select order_id from leased)`,
     [limit, leaseMs],
   );
@@ -129,8 +129,8 @@ export async function isApplicationPending(db: DbClient, orderId: string): Promi
 
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
- * long as it has existed, but at least daily, so that abandoned orders cost next to nothing. If the customer has agreed
- * in the meantime, the order stays due.
+ * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. If the customer has
+ * agreed to the offer in the meantime, the order stays due.
  */
 export async function markRunning(db: DbClient, orderId: string, checkAfterMs: number): Promise<void> {
   await db.query(
@@ -156,9 +156,9 @@ export async function sweepSoon(db: DbClient, orderId: string): Promise<boolean>
 }
 
 /**
- * Leases the delivery of an order's webhooks for one attempt, so that attempts never overlap: neither with a run of the
- * activity that was given up but still executes, nor with a terminated workflow's.
- * @param step of the schedule; null for a resend
+ * Leases the delivery of an order's webhooks for one attempt, so that attempts never overlap, even if a timed-out activity
+ * or the activity of a terminated workflow still executes.
+ * @param step the position in the retry schedule, from 1; null for a resend
  * @param leaseMs longer than an attempt can take; a lease that is not ended expires
  * @returns false if another attempt may be running, or this one has been made in the meantime
  */

@@ -3,7 +3,7 @@ import pg from 'pg';
 export type Db = pg.Pool;
 export type DbClient = pg.Pool | pg.PoolClient;
 
-/** Short timeouts throughout: a caller would rather hear of trouble than wait behind it. Times in ms. */
+/** Creates a connection pool. All its timeouts are short, so that callers get an error instead of a long wait. */
 export function createPool(url: string, max: number, onError: (error: Error) => void): Db {
   const pool = new pg.Pool({
     connectionString: url,
@@ -16,14 +16,14 @@ export function createPool(url: string, max: number, onError: (error: Error) => 
     query_timeout: 7000,
     keepAlive: true,
   });
-  // Without a listener an idle connection that the server drops would end the process.
+  // Without a listener, an idle connection that the server drops would end the process.
   pool.on('error', onError);
-  // The pool stops listening to a connection while it is checked out, in a transaction for one.
+  // The pool does not listen to a connection that is checked out, for example in a transaction.
   pool.on('connect', (client) => client.on('error', onError));
   return pool;
 }
 
-/** Runs `work` in a transaction; a connection in an unknown state is not given back to the pool. */
+/** Runs `work` in a transaction. If the rollback fails, the connection is closed instead of returned to the pool. */
 export async function inTransaction<T>(db: Db, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await db.connect();
   let broken: Error | undefined;

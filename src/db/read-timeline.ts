@@ -2,9 +2,9 @@ import type { WebhookState } from '../domain/webhook';
 import type { Actor, OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 
-/** One thing that happened to an order: a change, a refused request or an attempt at a webhook. */
+/** An entry of an order's timeline: a change, a refused request or a webhook attempt. */
 export interface TimelineEntry {
-  /** Its place: entries are only ever added behind those that were read. */
+  /** Orders the entries. New entries get higher positions than those that were read. */
   position: string;
   at: Date;
   change: ChangeLine | null;
@@ -13,7 +13,7 @@ export interface TimelineEntry {
 }
 
 interface ChangeLine {
-  /** null: it was refused. */
+  /** The version that the change made; null for a refused request. */
   version: number | null;
   event: string;
   from: OrderStatus | null;
@@ -24,7 +24,7 @@ interface ChangeLine {
 
 interface AttemptLine {
   attempt: number;
-  /** null: a resend. */
+  /** The position in the retry schedule, from 1; null for a resend. */
   step: number | null;
   status: number | null;
   error: string | null;
@@ -41,8 +41,8 @@ const WEBHOOK = `case when e.id is not null then json_build_object('id', e.id, '
   'nextAttemptAt', e.next_attempt_at) end`;
 
 /**
- * What happened to an order, in the order in which it was written down.
- * @param after a position; undefined starts at the first entry
+ * Reads an order's timeline, oldest entry first.
+ * @param after the position after which to start; undefined for the first entry
  */
 export async function readTimeline(
   db: DbClient,

@@ -1,6 +1,6 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
 import type { OrderChange, WorkflowHistory } from '../domain/order';
-import { type OrderRow, CHANGES, toChanges } from './find-orders';
+import { type StoredOrderRow, CHANGES, toChanges } from './find-orders';
 import { recordSave } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { type PendingWebhook, findPendingWebhooks } from './webhook-events';
@@ -43,9 +43,9 @@ export async function saveOrder(
 
 /** Locks the order's row and returns the changes that are saved. */
 async function lockChanges(client: DbClient, orderId: string): Promise<OrderChange[]> {
-  // In a statement of its own: one that waits for a lock reads the timeline as it was before the wait.
+  // A separate statement: one that waits for the lock would read the timeline as it was before the wait.
   await client.query('select from orders where id = $1 for update', [orderId]);
-  const { rows } = await client.query<Pick<OrderRow, 'changes'>>(
+  const { rows } = await client.query<Pick<StoredOrderRow, 'changes'>>(
     `select ${CHANGES} as changes from orders o where id = $1`,
     [orderId],
   );
@@ -89,7 +89,7 @@ async function insertWebhook(client: DbClient, orderId: string, { sequence, body
   );
 }
 
-/** A refused request that came by signal. The sender gets no answer, so it is recorded in the timeline. */
+/** A refused request that came by signal. A signal has no response, so the refusal is recorded in the timeline. */
 export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'reason' | 'at'> {
   /** A UUID: recording the same refusal again changes nothing. */
   id: string;

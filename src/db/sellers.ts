@@ -8,13 +8,13 @@ export interface Seller {
   name: string;
   defaultRedirectUrl: string | null;
   pricing: Pricing;
-  /** The most that an order of this seller may come to; null where the service's own limit is the only one. */
+  /** The maximum amount of an order; null if only the service's own limit applies. */
   maxAmountPence: number | null;
-  /** Requests a minute with one key; null where the service's own limit applies. */
+  /** Requests per minute and key; null if only the service's own limit applies. */
   rateLimit: number | null;
 }
 
-/** Who a request comes from, by the key it presents. */
+/** The owner of the key that a request presents. */
 export type Caller = { kind: 'seller'; seller: Seller } | { kind: 'checkout' };
 
 export type NewSeller = Pick<Seller, 'id' | 'name' | 'defaultRedirectUrl'> & { pricing?: Pricing };
@@ -32,12 +32,12 @@ export async function findSeller(db: DbClient, id: string): Promise<Pick<Seller,
   return rows[0];
 }
 
-/** @returns the key, shown this once: only its digest is kept. */
+/** @returns the key, which cannot be read again: only its digest is stored */
 export async function createSellerKey(db: DbClient, sellerId: string): Promise<string> {
   return (await createKey(db, { kind: 'seller', sellerId })).key;
 }
 
-/** @returns a key for the checkout flow, which serves the orders of every seller. */
+/** @returns a key for the checkout flow, which serves the orders of all sellers */
 export async function createCheckoutKey(db: DbClient): Promise<string> {
   return (await createKey(db, { kind: 'checkout' })).key;
 }
@@ -54,8 +54,8 @@ interface CallerRow {
 }
 
 /**
- * The caller that a live key of a live seller stands for. Every request asks: a key that is revoked or whose seller is
- * disabled stands for nobody from then on, in every process.
+ * Finds the owner of a key. Returns undefined if the key is unknown or revoked, or if its seller is disabled. Every request
+ * calls this, so that a revocation takes effect immediately in every process.
  */
 export async function findCaller(db: DbClient, key: string): Promise<Caller | undefined> {
   const digest = digestOf(key);
@@ -78,7 +78,7 @@ export async function insertWebhookSecret(db: DbClient, sellerId: string, secret
   await db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, secret]);
 }
 
-/** The secrets that sign a seller's webhooks now, the newest first. */
+/** Lists the secrets that currently sign a seller's webhooks, newest first. */
 export async function liveWebhookSecrets(db: DbClient, sellerId: string): Promise<string[]> {
   const { rows } = await db.query<{ secret: string }>(
     `select secret from webhook_secret
@@ -88,13 +88,13 @@ export async function liveWebhookSecrets(db: DbClient, sellerId: string): Promis
   return rows.map((row) => row.secret);
 }
 
-/** Live secrets a seller may have; each one makes the signature header longer. */
+/** The maximum number of live secrets per seller: each one lengthens the signature header. */
 const MAX_LIVE_SECRETS = 5;
 
 /**
- * Makes a secret the seller's newest. The others go on signing beside it for `overlapMs` at the most, so that the
- * receiver can change over in that time; beyond five the oldest end at once.
- * @returns when the last of the others ends, null where there is none; undefined where there is no such seller
+ * Adds a signing secret. Older secrets continue to sign for at most `overlapMs`, so that the receiver can change to the
+ * new one. If the seller has more than five live secrets, the oldest expire immediately.
+ * @returns when the last older secret expires, null if there is none; undefined if the seller does not exist
  */
 export async function rotateWebhookSecret(
   db: Db,
@@ -103,7 +103,7 @@ export async function rotateWebhookSecret(
   overlapMs: number,
 ): Promise<Date | null | undefined> {
   return inTransaction(db, async (client) => {
-    // Two rotations at once are made one after the other.
+    // The lock serialises concurrent rotations.
     const { rowCount: exists } = await client.query('select from seller where id = $1 for update', [sellerId]);
     if (!exists) return undefined;
     await client.query(

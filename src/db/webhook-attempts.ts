@@ -3,10 +3,10 @@ import { recordDelivery, removeIfSettled } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { type EventState, lockOrders } from './webhook-events';
 
-/** One attempt as it is stored, and the state in which it leaves its event. */
+/** One attempt as it is stored, and its event's state after it. */
 export interface AttemptRecord {
   eventId: string;
-  /** Of the schedule; null for a resend. */
+  /** The position in the retry schedule, from 1; null for a resend. */
   step: number | null;
   at: Date;
   durationMs: number;
@@ -17,16 +17,16 @@ export interface AttemptRecord {
   errorDetail: string | null;
   address: string | null;
   responseBody: string;
-  /** `pending` if the attempt settles nothing. */
+  /** The event's state after the attempt; `pending` if it is to be retried. */
   state: WebhookState;
   nextAttemptAt: Date | null;
 }
 
 /**
- * Records an attempt and the event's new state, and ends the delivery lease, in one transaction. A step that is recorded
- * already keeps its record, but a delivery counts whichever run reports it. A 410 (`disabled`) disables all pending
+ * Records an attempt and the event's new state, and ends the delivery lease, in one transaction. A step that is
+ * recorded already keeps its record, but a successful delivery always counts. A 410 (`disabled`) disables all pending
  * events of the order.
- * @returns the event's state afterwards
+ * @returns the event's new state
  */
 export async function recordAttempt(db: Db, record: AttemptRecord): Promise<EventState> {
   return inTransaction(db, async (client) => {
@@ -79,7 +79,7 @@ async function finishStep(client: DbClient, { eventId, step, state, nextAttemptA
   );
 }
 
-/** A resend that fails leaves the event as it was, in the middle of its schedule or at its end. */
+/** A failed resend, except for a 410, changes neither the event's state nor its schedule. */
 async function finishResend(client: DbClient, eventId: string, state: WebhookState): Promise<void> {
   await client.query(
     `update webhook_event set resend_requested_at = null,

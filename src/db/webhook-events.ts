@@ -30,7 +30,7 @@ export interface EventState {
   nextAttemptAt: Date | null;
 }
 
-/** What an attempt needs to know about its event. */
+/** The data of an event that an attempt needs. */
 export interface WebhookEvent extends EventState {
   id: string;
   url: string;
@@ -73,9 +73,9 @@ export async function findResends(db: DbClient, orderId: string): Promise<Resend
 }
 
 /**
- * Requests a resend of events. An event for which a resend is requested already is sent once. If the workflows are not
- * told within `sweepAfterMs`, the sweep tells them.
- * @param sweepAfterMs time for the caller to tell the workflows itself
+ * Requests a resend of events. An event whose resend is requested already is sent once. If the caller does not notify the
+ * workflows within `sweepAfterMs`, the sweep does.
+ * @param sweepAfterMs time for the caller to notify the workflows
  */
 export async function requestResends(db: Db, eventIds: readonly string[], sweepAfterMs: number): Promise<void> {
   await inTransaction(db, async (client) => {

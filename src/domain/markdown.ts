@@ -1,4 +1,4 @@
-/** Texts from outside are shown to operators as they are, never as markup. */
+/** Escapes text from outside, so that the Temporal UI shows it as plain text. */
 export function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_{}[\]()<>#+!|~-]/g, '\\$&');
 }

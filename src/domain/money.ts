@@ -1,11 +1,11 @@
-/** How far a sum of floats may stray from whole pence, as a share of the amount: a thousand additions stay below it. */
+/** The largest relative rounding error of a sum of floats: a thousand additions stay below it. */
 const FLOAT_ERROR = 1e-12;
-/** And in pounds: a tenth of a penny is never an error of floats, however large the amount. */
+/** The largest absolute error, in pounds: a tenth of a penny is never a rounding error, however large the amount. */
 const LARGEST_ERROR = 0.0005;
 
 /**
- * Pounds as shops send them to whole pence: 0.1 + 0.2 is 30 pence.
- * @returns undefined for what is no amount in whole pence (0.001, NaN, Infinity), or not exact as an integer.
+ * Converts pounds to whole pence and tolerates the rounding errors of floats: 0.1 + 0.2 is 30 pence.
+ * @returns undefined if the amount is not in whole pence (0.001, NaN, Infinity) or not exact as an integer
  */
 export function poundsToPence(pounds: number): number | undefined {
   const pence = Math.round(pounds * 100);
@@ -14,12 +14,12 @@ export function poundsToPence(pounds: number): number | undefined {
   return Math.abs(pounds - pence / 100) <= error ? pence : undefined;
 }
 
-/** The nearest JSON number; it prints with at most two decimals. */
+/** Converts pence to the nearest JSON number, which prints with at most two decimals. */
 export function penceToPounds(pence: number): number {
   return pence / 100;
 }
 
-/** For people: `£1,234.50`. Written out by hand, since workflow code may not depend on the machine's locale data. */
+/** Formats pence as `£1,234.50`, without `Intl`: workflow code must not depend on the machine's locale data. */
 export function formatPence(pence: number): string {
   const [pounds = '0', decimals = '00'] = (pence / 100).toFixed(2).split('.');
   return `£${pounds.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;

@@ -17,7 +17,7 @@ export interface Promotion {
   validUntil: string;
 }
 
-/** What is fixed when an order is created. Postgres owns it. Times are ISO 8601 in UTC. */
+/** The part of an order that never changes. Postgres owns it. Times are ISO 8601 in UTC. */
 export interface OrderFacts {
   id: string;
   sellerId: string;
@@ -32,7 +32,7 @@ export interface OrderFacts {
   createdAt: string;
 }
 
-/** What changes during an order's life. Its workflow owns it. Times are ISO 8601 in UTC. */
+/** The part of an order that changes during its life. Its workflow owns it. Times are ISO 8601 in UTC. */
 export interface OrderState {
   /** 1 when created; each saved change adds one. */
   version: number;
@@ -45,11 +45,11 @@ export interface OrderState {
 /** An order at one version. */
 export interface Order extends OrderFacts, OrderState {}
 
-/** An order as its workflow holds it: the state, and what operators see of the order in the Temporal UI. */
+/** An order as its workflow holds it: the state, and the facts that operators see in the Temporal UI. */
 export interface WorkflowOrder
   extends OrderState, Pick<OrderFacts, 'id' | 'sellerName' | 'amountPence' | 'reference'> {}
 
-/** What a shop sent along with its order, to be returned as it was. */
+/** Data that a shop attaches to its order. It is returned unchanged. */
 export interface Attachments {
   source: string | null;
   metaData: Record<string, unknown> | null;

@@ -1,10 +1,10 @@
 /**
- * `url` with the order's id as the search parameter `orderId` (spec section 2.1), set once; other parameters and the
- * fragment stay as they were written, since URLSearchParams would write them anew (`%20` as `+`).
+ * Sets the query parameter `orderId` of a URL to the order's id (spec section 2.1) and replaces an existing one. Other
+ * parameters and the fragment keep their exact text: URLSearchParams would encode them anew (`%20` as `+`).
  */
 export function withOrderId(url: string, orderId: string): string {
   const parsed = new URL(url);
-  // A `?` may start a name; the `&` and the `?` below keep it from being taken for the start of the query.
+  // The name of a parameter may start with `?`. The leading `&` and `?` below stop it from being read as the separator.
   const others = parsed.search
     .slice(1)
     .split('&')

@@ -1,14 +1,14 @@
-/** When a webhook is tried, and when it is given up. */
+/** When a webhook is sent, and when it is given up. */
 export interface RetrySchedule {
   /** Milliseconds before attempt 1, 2, …; its length is the number of attempts. */
   delaysMs: readonly number[];
-  /** After this many attempts a head that holds up a later event gives way to it. */
+  /** After this many failed attempts, an event yields to a later event that waits for it. */
   attemptsWithSuccessor: number;
-  /** How much a delay is spread, as a share of it: 0.1 is ±10 %. */
+  /** The random spread of a delay as a fraction of it: 0.1 is ±10 %. */
   jitter: number;
-  /** The longest wait that a receiver may ask for, in ms. */
+  /** The longest Retry-After that is respected, in ms. */
   maxRetryAfterMs: number;
-  /** The same while a later event waits: one that keeps asking for a day would hold it back for days. */
+  /** The same while a later event waits, which a receiver could otherwise delay for days. */
   maxRetryAfterWithSuccessorMs: number;
 }
 
@@ -26,9 +26,9 @@ export const STANDARD_SCHEDULE: RetrySchedule = {
 };
 
 /**
- * Milliseconds from a failed attempt to the next one; null when it was the last.
+ * Returns the milliseconds from a failed attempt to the next one, or null if it was the last.
  * @param attempt the attempt that failed, from 1
- * @param retryAfterMs what the receiver asked for with Retry-After, 0 if nothing
+ * @param retryAfterMs the receiver's Retry-After; 0 if it sent none
  * @param random in [0, 1)
  */
 export function retryDelay(
@@ -43,11 +43,11 @@ export function retryDelay(
   if (hasSuccessor && yieldsToNext(schedule, attempt)) return null;
   const delay = schedule.delaysMs[attempt];
   if (delay === undefined) return null;
-  const longestFloorMs = hasSuccessor ? schedule.maxRetryAfterWithSuccessorMs : schedule.maxRetryAfterMs;
-  return Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), Math.min(retryAfterMs, longestFloorMs)));
+  const maxFloorMs = hasSuccessor ? schedule.maxRetryAfterWithSuccessorMs : schedule.maxRetryAfterMs;
+  return Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), Math.min(retryAfterMs, maxFloorMs)));
 }
 
-/** Whether an event that failed this often gives way to a later one. */
+/** True if an event has failed so often that it yields to a later one. */
 export function yieldsToNext(schedule: RetrySchedule, attempts: number): boolean {
   return attempts >= schedule.attemptsWithSuccessor;
 }

@@ -1,7 +1,7 @@
 export const ORDER_STATUSES = ['CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL'] as const;
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** What a checkout flow may report of its customer's progress. */
+/** The events that a checkout flow can report about its customer. */
 export const PROGRESS_EVENTS = ['signup_started', 'approved', 'declined', 'completed', 'failed'] as const;
 export type ProgressEvent = (typeof PROGRESS_EVENTS)[number];
 
@@ -10,7 +10,7 @@ export type OrderEvent = ProgressEvent | 'expired' | 'cancel';
 export const ACTORS = ['seller', 'customer', 'checkout', 'operator', 'system'] as const;
 export type Actor = (typeof ACTORS)[number];
 
-/** The one transition table: event -> status met -> status after. What it lacks is refused. */
+/** The only transition table: event -> status before -> status after. All other transitions are refused. */
 export const TRANSITIONS = {
   signup_started: { CREATED: 'PENDING' },
   approved: { PENDING: 'APPROVED' },
@@ -26,7 +26,7 @@ export const TRANSITIONS = {
   },
 } as const satisfies Record<OrderEvent, Partial<Record<OrderStatus, OrderStatus>>>;
 
-/** The status that `event` leads to from `status`; undefined where it is refused. */
+/** Returns the status after `event`, or undefined if the event is refused in this status. */
 export function transition(status: OrderStatus, event: OrderEvent): OrderStatus | undefined {
   const row: Partial<Record<OrderStatus, OrderStatus>> = TRANSITIONS[event];
   return row[status];

@@ -1,4 +1,4 @@
-/** Whether a webhook event still has to be delivered, and how it ended otherwise. */
+/** The delivery state of a webhook event: `pending`, or how the delivery ended. */
 export const WEBHOOK_STATES = ['pending', 'delivered', 'exhausted', 'disabled'] as const;
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 

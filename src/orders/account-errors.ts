@@ -5,7 +5,7 @@ import { formatPence } from '../domain/money';
 /**
  * Checks a create request against the seller's account: the amount is within the account's limit, and there is a redirect
  * URL if the account has no default.
- * @param body as it was sent; what its schema refuses is not checked here
+ * @param body as it was sent: fields of the wrong type are left to the schema
  */
 export function accountErrors({ maxAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {
   const data: unknown = (body as { data?: unknown } | null)?.data;

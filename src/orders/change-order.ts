@@ -44,7 +44,7 @@ export async function reportProgress(
   return changeOrder(deps, stored, { actor: 'checkout', ...report });
 }
 
-/** Final statuses and repeats are answered from the row. The workflow decides everything else. */
+/** Repeats, and requests that a final status refuses, need no workflow. The workflow decides all other requests. */
 async function changeOrder(
   deps: ChangeDependencies,
   stored: StoredOrder,

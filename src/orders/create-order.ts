@@ -14,7 +14,7 @@ import { type Order, PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import type { OrderDependencies } from './dependencies';
 
-/** A reference may become free, or a key may be pruned, while its holder is looked up. */
+/** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
 
 export interface CreatedOrder {
@@ -25,7 +25,7 @@ export interface CreatedOrder {
 
 /**
  * Creates an order, or replays the response to an earlier request with the same Idempotency-Key.
- * @param refusals why the seller's account refuses the request (`accountErrors`)
+ * @param refusals the result of `accountErrors`
  * @throws Problem if there are refusals, the reference is taken, or the key is in use
  */
 export async function createOrder(
@@ -52,7 +52,7 @@ export async function createOrder(
   );
 }
 
-/** @returns undefined if the conflict has gone in the meantime, so that another try may succeed */
+/** @returns undefined if there was a conflict that no longer exists, so that another try may succeed */
 async function tryToCreate(
   deps: OrderDependencies,
   seller: Seller,
@@ -81,7 +81,7 @@ async function tryToCreate(
     await throwIfTaken(deps, seller.id, request.reference);
     return undefined;
   }
-  if (key === undefined) throw new Error('neither a row nor a key conflict');
+  if (key === undefined) throw new Error('the insert returned no row without a conflict');
   return replay(deps, seller.id, key, requestDigest);
 }
 

@@ -5,7 +5,7 @@ import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { LiveOrderReader } from './background/live-order-reader';
 import type { WorkflowDispatcher } from './background/workflow-dispatcher';
 
-/** What the use cases depend on. Times in ms. */
+/** The dependencies and settings of the use cases. Times in ms. */
 export interface OrderDependencies {
   db: Db;
   workflows: OrderWorkflows;
@@ -14,7 +14,7 @@ export interface OrderDependencies {
   rules: OrderRules;
   checkoutBaseUrl: string;
   expiresAfterMs: number | undefined;
-  /** Until the sweep starts the workflow of a new order if the dispatcher has not. */
+  /** The time after which the sweep starts a new order's workflow that the dispatcher has not started. */
   sweepStartAfterMs: number;
   log: Logger;
 }

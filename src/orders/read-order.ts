@@ -30,7 +30,7 @@ export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { sour
 
 /**
  * Retrieves a seller's order as it is now: the facts from the row, the state from the workflow or the row, whichever
- * has the higher version. The row is never behind an acknowledged change, so it answers if the workflow cannot.
+ * has the higher version. If the workflow is unavailable, the row is enough: it has every acknowledged change.
  * @throws Problem `not_found`
  */
 export async function retrieveOrder(

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { bulkhead } from 'cockatiel';
 import type { Db } from '../db/pool';
-import { type OrderSelection, type OrderState, findOrderStates, orderStatesByPage } from '../db/order-states';
+import { type OrderSelection, type StoredOrderState, findOrderStates, orderStatesByPage } from '../db/order-states';
 import { sweepSoon } from '../db/order-work';
 import { isFinal } from '../domain/status';
 import type { InspectedWorkflow } from '../temporal/inspect-workflow';
 
 const PAGE = 200;
-const AT_ONCE = 20;
-/** An order that is being changed differs for a moment. Only what differs in each of several checks is reported. */
+const CONCURRENCY = 20;
+/** An order differs for a moment while it changes. Only a difference in each of several checks is reported. */
 const CHECKS = 3;
 const CHECK_DELAY_MS = 500;
-/** Within this time the API or the sweep starts the workflow of a new order. */
+/** The API or the sweep starts the workflow of a new order within this time. */
 const STARTED_WITHIN_MS = 60_000;
 
 /** The ways in which an order's row and its workflow can differ. */
@@ -21,15 +21,15 @@ export const DIFFERENCES = {
   workflow_behind: 'the row has changes that the workflow does not have',
   row_behind: 'the workflow has changes that the row does not have',
   different: 'row and workflow are at the same version but differ',
-  no_answer: 'the workflow does not answer: is a worker running?',
+  no_answer: 'the workflow does not respond: is a worker running?',
 };
 
-/** What the sweep repairs by starting a run that reads the row. */
+/** The differences that the sweep repairs by starting a run that reads the row. */
 const REPAIRED_BY_SWEEP: readonly Difference['kind'][] = ['not_running', 'webhooks_not_running', 'workflow_behind'];
 
 export interface Difference {
   kind: keyof typeof DIFFERENCES;
-  row: OrderState;
+  row: StoredOrderState;
   workflow: InspectedWorkflow | undefined;
 }
 
@@ -66,8 +66,8 @@ export async function handToSweep(db: Db, { kind, row }: Difference): Promise<bo
   return REPAIRED_BY_SWEEP.includes(kind) && (await sweepSoon(db, row.id));
 }
 
-async function compareAll({ inspect }: ReconcileDependencies, rows: OrderState[]): Promise<Difference[]> {
-  const limit = bulkhead(AT_ONCE, rows.length);
+async function compareAll({ inspect }: ReconcileDependencies, rows: StoredOrderState[]): Promise<Difference[]> {
+  const limit = bulkhead(CONCURRENCY, rows.length);
   const found = await Promise.all(
     rows.map((row) =>
       limit.execute(async () => {
@@ -80,7 +80,7 @@ async function compareAll({ inspect }: ReconcileDependencies, rows: OrderState[]
   return found.filter((difference) => difference !== undefined);
 }
 
-function compare(row: OrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {
+function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {
   const state = workflow?.state;
   if (state && state.version > row.version) return 'row_behind';
   if (needsWorkflow(row) && !workflow?.running) return isFinal(row.status) ? 'webhooks_not_running' : 'not_running';
@@ -91,7 +91,7 @@ function compare(row: OrderState, workflow: InspectedWorkflow | undefined): Diff
   return same ? undefined : 'different';
 }
 
-function needsWorkflow({ status, pendingWebhooks, started, createdAt }: OrderState): boolean {
+function needsWorkflow({ status, pendingWebhooks, started, createdAt }: StoredOrderState): boolean {
   if (isFinal(status)) return pendingWebhooks > 0;
   return started || Date.now() - createdAt.getTime() > STARTED_WITHIN_MS;
 }

@@ -3,15 +3,15 @@ import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor }
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 
 /**
- * Reads where Temporal is from the TEMPORAL_* variables or a profile, as `@temporalio/envconfig` does.
- * @param env used instead of the process's environment
+ * Reads Temporal's address, namespace and TLS settings from the TEMPORAL_* variables or a profile of `@temporalio/envconfig`.
+ * @param env replaces the environment of the process
  */
 export function temporalSettings(env?: Readonly<Record<string, string | undefined>>): ClientConnectConfig {
   const given = env && Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
   return loadClientConnectConfig(given && { overrideEnvVars: given as Record<string, string> });
 }
 
-/** The SDK's own retries, but with delays cut at the deadline: its delays of up to 6 s would exceed it. */
+/** The SDK's retries, with delays that end at the call's deadline: the SDK waits up to 6 s. */
 const retryUntilDeadline: Interceptor = (options, nextCall) => {
   const retry = defaultGrpcRetryOptions();
   return makeGrpcRetryInterceptor({
@@ -21,7 +21,7 @@ const retryUntilDeadline: Interceptor = (options, nextCall) => {
   })(options, nextCall);
 };
 
-/** The client connects at its first call, so that the API starts and creates orders while Temporal is down. */
+/** Connects at the first call, so that the API starts and creates orders while Temporal is unavailable. */
 export function createTemporalClient({ connectionOptions, namespace } = temporalSettings()): Client {
   return new Client({
     connection: Connection.lazy({ ...connectionOptions, interceptors: [retryUntilDeadline] }),

@@ -7,7 +7,7 @@ import { workflowId } from './workflow-options';
 /** An order's workflow as Temporal holds it. */
 export interface InspectedWorkflow {
   running: boolean;
-  /** The state that the run shows or has ended with; undefined if it does not answer in time. */
+  /** The state that the run holds or has returned; undefined if it does not respond in time. */
   state: OrderState | undefined;
 }
 

@@ -34,10 +34,10 @@ import { resumeOptions, startOptions, workflowId } from './workflow-options';
 
 /** Failure type of an update whose run ended before it completed the update. */
 const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
-/** An attempt's 15 s and the wait for a free slot. */
+/** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
 const MAX_TRIES = 4;
-/** A run that is about to close takes a moment to do so. */
+/** Gives a run that is about to close the time to do so. */
 const RETRY_DELAY_MS = 200;
 
 /** The workflow refused the change. Nothing changed. */
@@ -53,15 +53,15 @@ export class ChangeRefused extends Error {
 
 /** The client side of the order workflows. Each call has a deadline. */
 export interface OrderWorkflows {
-  /** Starts an order's workflow for the first time. Harmless if it was started before, even if it has ended since. */
+  /** Starts an order's workflow. Does nothing if the order has ever had one. */
   start(history: OrderHistory): Promise<void>;
-  /** Makes sure that a workflow runs. */
+  /** Starts a run that reads the order's row, unless a workflow runs. */
   resume(order: Order): Promise<void>;
-  /** Tells the workflow that resends are requested in Postgres. Resumes it if none runs. */
+  /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
   resendWebhooks(order: Order): Promise<void>;
-  /** Tells the workflow that an application is submitted in Postgres. Resumes it if none runs. */
+  /** Notifies the workflow that an application is submitted in Postgres. Resumes it if none runs. */
   applicationSubmitted(order: Order): Promise<void>;
-  /** Makes a worker send a test webhook. Rejects if no worker could do so in time. */
+  /** Sends a test webhook from a worker. Rejects if no worker could send it in time. */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Terminates a run that is behind its row. */
   stop(orderId: string, reason: string): Promise<void>;
@@ -74,7 +74,7 @@ export interface OrderWorkflows {
    * @throws ChangeRefused; after any other error the outcome is unknown
    */
   change(order: Order, request: ChangeRequest): Promise<OrderState>;
-  /** Resolves when the calls in flight have ended. A call that retried on a closed connection would end the process. */
+  /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
   drain(): Promise<void>;
 }
 
@@ -161,7 +161,7 @@ export function createOrderWorkflows(
 
     async change(order, request) {
       return within(updateTimeoutMs, async () => {
-        // The workflow of a final order has most likely ended, any other most likely runs.
+        // The workflow of a final order has probably ended; any other probably runs.
         let resume = isFinal(order.status);
         let updateId = `${request.event}:${order.version}`;
         for (let tries = 1; ; tries++) {

@@ -9,12 +9,12 @@ const LEVELS: Record<LogLevel, 'trace' | 'debug' | 'info' | 'warn' | 'error'> = 
   ERROR: 'error',
 };
 
-/** A warning of the SDK: the workers that only run activities have no workflows on purpose. */
+/** A warning of the SDK that is expected: some workers only run activities. */
 const NO_WORKFLOWS = 'No workflows registered';
 
 /**
- * Sets up the SDK's native part, once per process: its logs go to our logger, its metrics to Prometheus.
- * @param metricsAddress `host:port` on which metrics are served; undefined for none
+ * Sets up the SDK's native part, once per process: sends its logs to `log` and its metrics to Prometheus.
+ * @param metricsAddress `host:port` that serves the metrics; undefined for none
  */
 export function installTemporalRuntime(log: Logger, metricsAddress: string | undefined): void {
   Runtime.install({

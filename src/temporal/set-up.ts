@@ -35,7 +35,7 @@ export async function ensureSearchAttributes(client: Client): Promise<void> {
       searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
     });
   } catch (error) {
-    // Another worker that starts at the same time has created them.
+    // Another worker that starts at the same time may have created them.
     if (!alreadyExists(error)) throw error;
   }
 }

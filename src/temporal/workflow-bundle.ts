@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-/** The workflows' code for the worker's sandbox. `npm run build` creates it. */
+/** The bundled workflow code that the worker loads. `npm run build` creates it. */
 export const WORKFLOW_BUNDLE = path.join(packageRoot(__dirname), 'dist/workflow-bundle.js');
 
 async function bundle(): Promise<void> {
@@ -22,7 +22,7 @@ async function bundle(): Promise<void> {
   await writeFile(WORKFLOW_BUNDLE, code);
 }
 
-/** The same folder for the sources, which tests run, and for what is compiled to `dist/`. */
+/** Finds the package's folder, from the sources, which tests run, and from the compiled files in `dist/`. */
 function packageRoot(folder: string): string {
   return existsSync(path.join(folder, 'package.json')) ? folder : packageRoot(path.dirname(folder));
 }

@@ -12,7 +12,7 @@ export function workflowId(orderId: string): string {
   return `order-${orderId}`;
 }
 
-/** What a first start and a resumed run have in common: how operators find and recognise the order. */
+/** Options of every run: how operators find and recognise the order in the Temporal UI. */
 export function startOptions(order: Order): OrderStartOptions {
   const seller = escapeMarkdown(order.sellerName);
   return {
@@ -27,7 +27,7 @@ export function startOptions(order: Order): OrderStartOptions {
   };
 }
 
-/** For a run that resumes an order: it gets the id alone and reads the row, so that a stale caller cannot fork it. */
+/** Options of a run that resumes an order. It gets only the id and reads the row, so that stale callers do no harm. */
 export function resumeOptions(order: Order) {
   return {
     ...startOptions(order),

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../tools/local-stack/ports';
 import { type TemporalServer, startTemporal } from '../../tools/local-stack/temporal-server';
-import { isRunning, openOrder, runsOf, shownBy, timelineOf } from '../support/orders';
+import { isRunning, openOrder, runsOf, queryOrder, timelineOf } from '../support/orders';
 import { type ApiResponse, apiOf, order } from '../support/api';
 import { type HeldTransaction, holdTransaction, statementsWaiting } from '../support/database';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
@@ -54,7 +54,7 @@ test('orders created while Temporal is down all run once Temporal is up, each in
   for (const id of ids) {
     await until(async () => (await runsOf(stack, id)).length > 0, 'visibility lists the run');
     expect(await runsOf(stack, id)).toHaveLength(1);
-    expect((await shownBy(stack.client, id))!.status).toBe('CREATED');
+    expect((await queryOrder(stack.client, id))!.status).toBe('CREATED');
   }
   await worker.signal('SIGTERM');
 });
@@ -134,7 +134,7 @@ async function agree(id: string, status: number): Promise<void> {
   expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual(['created', 'signup_started']);
   const shown = await until(
     () =>
-      shownBy(stack.client, id).then(
+      queryOrder(stack.client, id).then(
         (order) => (order?.version === 1 ? null : order),
         () => null,
       ),

@@ -106,18 +106,18 @@ export const buttonTarget = (page: CustomerPage): string | undefined =>
 
 /**
  * Creates an order with a submitted application, without the pages.
- * @param tell notifies the workflow; otherwise the application is in Postgres only
+ * @param notify signals the workflow; otherwise the application is in Postgres only
  */
 export async function applied(
   stack: Stack,
   email: string,
-  { tell = true, sweepAfterMs = 60_000, data = {} } = {},
+  { notify = true, sweepAfterMs = 60_000, data = {} } = {},
 ): Promise<string> {
   const id = await openOrder(stack, data, ['signup_started']);
   await choosePaymentTerm(stack.db, id, 'PAY_LATER');
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
   if (!(await submitApplication(stack.db, id, 'PAY_LATER', applicant, sweepAfterMs)))
     throw new Error('the application was not submitted');
-  if (tell) await stack.client.workflow.getHandle(`order-${id}`).signal('applicationSubmitted');
+  if (notify) await stack.client.workflow.getHandle(`order-${id}`).signal('applicationSubmitted');
   return id;
 }

@@ -40,7 +40,7 @@ export async function statusOf(client: Stack['client'], id: string): Promise<str
 }
 
 /** Returns the order as its workflow's query shows it. */
-export function shownBy(client: Stack['client'], id: string): Promise<WorkflowOrder | null> {
+export function queryOrder(client: Stack['client'], id: string): Promise<WorkflowOrder | null> {
   return client.workflow.getHandle(`order-${id}`).query(getOrderQuery);
 }
 

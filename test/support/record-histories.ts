@@ -8,7 +8,7 @@ import { BASE } from './api';
 import { applied, startCheckout } from './checkout';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
-import { isRunning, openOrder, shownBy } from './orders';
+import { isRunning, openOrder, queryOrder } from './orders';
 import { startReceiver } from './receiver';
 import { type Stack, startStack } from './stack';
 import { until } from './until';
@@ -107,7 +107,7 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
   },
   async 'decided-after-a-referral'(stack, webhookUrl) {
     const id = await applied(stack, 'referred@bloggs.example', { data: { webhook_url: webhookUrl } });
-    await until(async () => (await shownBy(stack.client, id))?.status === 'APPROVED', 'the order is approved');
+    await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
     await stack.api.progress(id, 'completed');
     await workflow(stack, id).result();
     return id;

@@ -25,7 +25,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a valid seller key.' },
   not_found: { detail: 'The resource does not exist or belongs to another seller.' },
   method_not_allowed: { detail: 'This path supports DELETE, GET, HEAD.' },
-  request_timeout: { detail: 'The request did not arrive in time. Nothing was changed.' },
+  request_timeout: { detail: 'The request did not arrive in time. Nothing changed.' },
   duplicate_reference: {
     detail: REFERENCE_TAKEN,
     errors: [
@@ -73,7 +73,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
     detail: 'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
   },
   rate_limited: {
-    detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing was changed. Retry in 7 s.',
+    detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.',
   },
   headers_too_large: { detail: 'The request line and headers exceed the limit of 16384 bytes.' },
   internal_error: { detail: 'Something went wrong on our side. Quote the request_id when you contact support.' },

@@ -8,13 +8,13 @@ const BREAK_MS = 2000;
 
 /** Reads orders through their workflows. */
 export interface LiveOrderReader {
-  /** The state that the order's workflow holds; undefined if it does not answer within the budget. Never rejects. */
+  /** Returns the state that the order's workflow holds, or undefined if it does not respond in time. Never rejects. */
   read(orderId: string): Promise<OrderState | undefined>;
 }
 
 /**
- * A circuit breaker stops readers from waiting for workflows that do not answer: after 5 failures in a row only one
- * read every 2 s still tries.
+ * A circuit breaker stops readers from waiting for workflows that do not respond: after 5 consecutive failures, only one
+ * read every 2 s queries a workflow.
  * @param budgetMs how long one read waits for a workflow
  */
 export function createLiveOrderReader(workflows: OrderWorkflows, budgetMs: number): LiveOrderReader {
@@ -27,7 +27,7 @@ export function createLiveOrderReader(workflows: OrderWorkflows, budgetMs: numbe
     try {
       return await workflows.query(orderId, budgetMs);
     } catch (error) {
-      // A missing workflow is an answer, not a failure of Temporal.
+      // A missing workflow is a result, not a failure of Temporal.
       if (error instanceof WorkflowNotFoundError) return null;
       throw error;
     }

@@ -9,11 +9,11 @@ import { type OrderWorkflows, ChangeRefused } from '../../temporal/order-workflo
 
 const BATCH = 50;
 const PRUNE_BATCH = 1000;
-/** Applications are purged in one of so many sweeps, because the query passes over those of abandoned orders each time. */
+/** One in this many sweeps purges applications: the query scans the applications of abandoned orders each time. */
 const SWEEPS_PER_PURGE = 12;
-/** If a sweep dies, its orders are due again after this. */
+/** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
-/** A workflow knows every change that is older than this, unless it was reset or restored. */
+/** A workflow has every change that is older than this, unless it was reset or restored. */
 const KNOWN_AFTER_MS = 60_000;
 const QUERY_TIMEOUT_MS = 2000;
 
@@ -39,12 +39,12 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   const { db, workflows, log, intervalMs, checkAfterMs, idempotencyKeyDays, applicationRetentionMs } = options;
   const stopping = new AbortController();
 
-  /** Completes an order whose customer has agreed while the workflow could not be reached. */
+  /** Completes an order whose customer agreed while the workflow was unavailable. */
   async function complete(order: Order): Promise<void> {
     try {
       await workflows.change(order, { event: 'completed', actor: 'customer', reason: null });
     } catch (error) {
-      // Another change, such as a cancel, was made first, and it stands.
+      // Another change, such as a cancel, was made first.
       if (!(error instanceof ChangeRefused)) throw error;
     }
   }
@@ -55,13 +55,13 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     if (applicationPending) await workflows.applicationSubmitted(order);
     if (resendPending) await workflows.resendWebhooks(order);
     if (!agreementPending && !applicationPending && !resendPending) await workflows.resume(order);
-    // Right after a save the workflow may not know of it yet.
+    // Right after a save, the workflow may not have the change yet.
     if (Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) < KNOWN_AFTER_MS) return;
     const state = await workflows.query(order.id, QUERY_TIMEOUT_MS).catch(() => null);
     if (!state || state.version >= order.version) return;
     log.error(
       { order_id: order.id, row: order.version, workflow: state.version },
-      'sweep: a workflow is behind its row and is replaced',
+      'sweep: replacing a workflow that is behind its row',
     );
     await workflows.stop(order.id, `behind the row: at version ${state.version} of ${order.version}`);
     await workflows.resume(order);
@@ -78,11 +78,11 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
       else await workflows.start({ order, changes });
       await markRunning(db, order.id, checkAfterMs);
     } catch (error) {
-      log.warn({ order_id: order.id, err: error }, 'sweep: the workflow was not reached and is retried later');
+      log.warn({ order_id: order.id, err: error }, 'sweep: an order could not be checked, retrying later');
     }
   }
 
-  /** @returns true if there is more to do at once */
+  /** @returns true if more work is due now */
   async function sweepOnce(count: number): Promise<boolean> {
     const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
     await Promise.all(orders.map(check));
@@ -97,7 +97,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
       try {
         more = await sweepOnce(count);
       } catch (error) {
-        log.warn({ err: error }, 'sweep: failed, retried later');
+        log.warn({ err: error }, 'sweep: failed, retrying later');
       }
       if (!more) await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }

@@ -5,21 +5,21 @@ import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 
-/** Calls that wait for a free slot. Calls beyond that are left to the sweep. */
+/** The maximum number of calls that wait for a free slot. The sweep makes all further calls. */
 const MAX_WAITING = 500;
 
-/** How long the dispatcher has to tell a workflow before the sweep does so. */
+/** The time that the dispatcher has to notify a workflow before the sweep does. */
 export const SWEEP_AFTER_MS = 10_000;
 
-/** Starts and signals workflows after the caller has been answered. The sweep takes over what fails. */
+/** Starts and signals workflows in the background. The sweep retries calls that fail. */
 export interface WorkflowDispatcher {
   /** Starts the workflow of a new order. */
   start(history: OrderHistory): void;
-  /** Tells a workflow that it has webhooks to resend. */
+  /** Notifies a workflow that it has webhooks to resend. */
   resendWebhooks(order: Order): void;
-  /** Tells a workflow that it has to ask the lender for a decision. */
+  /** Notifies a workflow that it has to request the lender's decision. */
   applicationSubmitted(order: Order): void;
-  /** Resolves when the calls in flight have ended. Calls that still wait are left to the sweep. */
+  /** Resolves when the calls in flight have ended. The sweep makes the calls that still wait. */
   drain(): Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function createWorkflowDispatcher(
       });
     } catch (error) {
       const reason = error instanceof BulkheadRejectedError ? 'too many calls are waiting' : String(error);
-      log.warn({ order_id: orderId, reason }, 'the workflow was not reached: the sweep will retry');
+      log.warn({ order_id: orderId, reason }, 'the workflow could not be notified: the sweep will retry');
     }
   }
 

@@ -8,13 +8,13 @@ import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
 import { type ApiResponse, BASE, apiOf } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
-import { go, saveHistory } from '../db/new-orders';
+import { applyEvents, saveHistory } from '../db/new-orders';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { createSeller, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const NOTHING_DONE = /Nothing was changed/;
+const NOTHING_DONE = /Nothing changed/;
 const UNKNOWN = /outcome is unknown/;
 const REPEAT = /[Rr]epeating the (same )?call is safe/;
 
@@ -126,7 +126,7 @@ describe('without Temporal', () => {
   /** Creates an order and saves these events to its row. */
   async function orderAfter(...events: OrderEvent[]): Promise<string> {
     const { id } = (await api.create()).body.data;
-    const history = go((await findOrder(database.db, id))!, ...events);
+    const history = applyEvents((await findOrder(database.db, id))!, ...events);
     await saveHistory(database.db, history, 60_000);
     return id;
   }

@@ -47,7 +47,7 @@ function expectRateLimited(response: ApiResponse, limit: string): void {
   const { detail } = expectProblem(response, 429, 'rate_limited');
   const wait = response.headers.get('Retry-After')!;
   expect(wait).toMatch(/^[1-9]\d*$/);
-  expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing was changed\\. Retry in ${wait} s\\.$`));
+  expect(detail).toMatch(new RegExp(`^The limit "${limit}" .* Nothing changed\\. Retry in ${wait} s\\.$`));
   expect(response.headers.get('RateLimit')).toMatch(new RegExp(`"${limit}";r=0;t=${wait}$`));
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type CliRun, expectError, runCli } from '../../support/cli';
-import { go, insertedOrder, saveHistory } from '../db/new-orders';
-import { isRunning, openOrder, shownBy, statusOf } from '../../support/orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
+import { isRunning, openOrder, queryOrder, statusOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -80,8 +80,8 @@ test('reconcile reports no difference for matching orders: open, closed, or past
   for (const id of [ended, cancelled]) {
     await until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the workflow is completed');
   }
-  const expired = await insertedOrder(stack.db, { webhookUrl: null });
-  await saveHistory(stack.db, go(expired, 'failed'), 1000);
+  const expired = await insertNewOrder(stack.db, { webhookUrl: null });
+  await saveHistory(stack.db, applyEvents(expired, 'failed'), 1000);
   expect(await reconcile()).toMatchObject({ code: 0, stdout: '5 compared, 0 differ\n', stderr: '' });
   const run = await reconcile('--json');
   expect(run.code).toBe(0);
@@ -138,7 +138,7 @@ test('reconcile --repair hands to the sweep what it can repair, and lists what i
   expect(stdout).toMatch(new RegExp(`^${behind} row_behind: .*; the sweep cannot repair it$`, 'm'));
   await until(() => isRunning(stack.client, open), 'the workflow runs again');
   await until(
-    async () => (await shownBy(stack.client, ahead).catch(() => null))?.version === 2,
+    async () => (await queryOrder(stack.client, ahead).catch(() => null))?.version === 2,
     'the workflow has read the row',
   );
   expect(await differences()).toEqual({ [behind]: 'row_behind' });

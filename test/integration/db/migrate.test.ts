@@ -1,35 +1,16 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { MIGRATIONS_FOLDER } from '../../../src/db/migration-files';
 import { migrate } from '../../../src/db/migrate';
-import { createPool } from '../../../src/db/pool';
-import { SchemaError, assertSchemaIsCurrent, waitForCurrentSchema } from '../../../src/db/schema-check';
-import { freePort } from '../../../tools/local-stack/ports';
+import { SchemaError } from '../../../src/db/schema-check';
 import { runCli } from '../../support/cli';
-import { type TestDatabase, createDatabase } from '../../support/database';
+import { statementsWaiting } from '../../support/database';
 import { until } from '../../support/until';
+import { PRODUCT_MIGRATIONS, useEmptyDatabase, useMigrations } from './migrations';
 
-let database: TestDatabase;
-let folder: string;
-beforeEach(async () => {
-  folder = mkdtempSync(path.join(tmpdir(), 'order-service-migrations-'));
-  database = await createDatabase();
-  await database.db.query('drop schema public cascade; create schema public');
-});
-afterEach(async () => {
-  rmSync(folder, { recursive: true });
-  await database.drop();
-});
-
-const PRODUCT_MIGRATIONS = readdirSync(MIGRATIONS_FOLDER)
-  .sort()
-  .map((file) => path.basename(file, '.sql'));
-
-function write(files: Record<string, string>): void {
-  for (const [name, sql] of Object.entries(files)) writeFileSync(path.join(folder, `${name}.sql`), sql);
-}
+const database = useEmptyDatabase();
+const migrations = useMigrations();
 
 async function applied(): Promise<string[]> {
   const { rows } = await database.db.query<{ name: string }>('select name from schema_migration order by id');
@@ -43,194 +24,130 @@ async function exists(relation: string): Promise<boolean> {
   return rows[0]!.found;
 }
 
-describe('migrate', () => {
-  test('applies every migration of the product to an empty database, and nothing the second time', async () => {
-    expect(await migrate(database.url)).toEqual(PRODUCT_MIGRATIONS);
-    expect(await applied()).toEqual(PRODUCT_MIGRATIONS);
-    expect(await migrate(database.url)).toEqual([]);
-  });
-
-  test('applies only the migrations that were added since the last run', async () => {
-    write({ '0001_first': 'create table first ();' });
-    expect(await migrate(database.url, folder)).toEqual(['0001_first']);
-    write({ '0002_second': 'create table second ();\n-- a comment at the end', '0003_third': 'create table third ()' });
-    expect(await migrate(database.url, folder)).toEqual(['0002_second', '0003_third']);
-    expect(await exists('third')).toBe(true);
-  });
-
-  test('a failed migration leaves nothing behind, stops the run and names its file and line', async () => {
-    write({
-      '0001_good': 'create table good ();',
-      '0002_bad': 'create table bad ();\ninsert into good (nothing) values (1);',
-      '0003_later': 'create table later ();',
-    });
-    await expect(migrate(database.url, folder)).rejects.toThrow(
-      /^0002_bad\.sql:2: column "nothing" of relation "good" does not exist$/,
-    );
-    expect(await applied()).toEqual(['0001_good']);
-    expect([await exists('bad'), await exists('later')]).toEqual([false, false]);
-    write({ '0002_bad': 'create table bad ();' });
-    expect(await migrate(database.url, folder)).toEqual(['0002_bad', '0003_later']);
-  });
-
-  test('two processes that start together apply each migration once', async () => {
-    write({
-      '0001_slow': 'create table item (id integer); select pg_sleep(0.3);',
-      '0002_next': 'insert into item values (1);',
-    });
-    const runs = await Promise.all([migrate(database.url, folder), migrate(database.url, folder)]);
-    expect(runs.flat().sort()).toEqual(['0001_slow', '0002_next']);
-    expect((await database.db.query('select from item')).rowCount).toBe(1);
-  });
-
-  test('a concurrent index is built outside of a transaction, also while another process waits its turn', async () => {
-    write({
-      '0001_item': 'create table item (id integer); insert into item select generate_series(1, 1000);',
-      '0002_slow': 'select pg_sleep(0.5);',
-      '0003_item_by_id': '-- no-transaction\ncreate index concurrently item_by_id on item (id);',
-    });
-    const runs = await Promise.all([migrate(database.url, folder), migrate(database.url, folder)]);
-    expect(runs.flat().sort()).toEqual(['0001_item', '0002_slow', '0003_item_by_id']);
-    const { rows } = await database.db.query(
-      `select indisvalid from pg_index where indexrelid = 'item_by_id'::regclass`,
-    );
-    expect(rows).toEqual([{ indisvalid: true }]);
-  });
-
-  test('a concurrent index without the marker is refused', async () => {
-    write({ '0001_item': 'create table item (id integer);' });
-    write({ '0002_item_by_id': 'create index concurrently item_by_id on item (id);' });
-    await expect(migrate(database.url, folder)).rejects.toThrow(/^0002_item_by_id\.sql: .*transaction block$/);
-  });
-
-  test('a failed concurrent index is not recorded, and its migration runs again', async () => {
-    write({
-      '0001_item': 'create table item (id integer); insert into item values (1), (1);',
-      '0002_item_id': '-- no-transaction\ncreate unique index concurrently item_id on item (id);',
-    });
-    await expect(migrate(database.url, folder)).rejects.toThrow(/^0002_item_id\.sql: could not create unique index/);
-    expect(await applied()).toEqual(['0001_item']);
-    await database.db.query('drop index item_id; delete from item');
-    expect(await migrate(database.url, folder)).toEqual(['0002_item_id']);
-  });
-
-  test('timeouts of the database do not cut off a long statement or a wait for a lock', async () => {
-    write({ '0001_item': 'create table item (id integer);' });
-    await migrate(database.url, folder);
-    const name = new URL(database.url).pathname.slice(1);
-    for (const timeout of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
-      await database.db.query(`alter database ${name} set ${timeout} = '100ms'`);
-    }
-    const reader = new pg.Client({
-      connectionString: database.url,
-      options: '-c idle_in_transaction_session_timeout=0',
-    });
-    await reader.connect();
-    await reader.query('begin; select from item');
-    write({ '0002_slow': 'select pg_sleep(0.4);', '0003_locked': 'alter table item add name text;' });
-    const migrating = migrate(database.url, folder);
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    await reader.end();
-    expect(await migrating).toEqual(['0002_slow', '0003_locked']);
-  });
-
-  test('a changed file is refused by name, and its database stays as it is', async () => {
-    write({ '0001_first': 'create table first ();', '0002_second': 'create table second ();' });
-    await migrate(database.url, folder);
-    write({ '0001_first': 'create table first (id integer);', '0003_third': 'create table third ();' });
-    const refused = migrate(database.url, folder);
-    await expect(refused).rejects.toThrow(SchemaError);
-    await expect(refused).rejects.toThrow(/0001_first\.sql has changed/);
-    expect(await exists('third')).toBe(false);
-  });
-
-  test('a file that sorts before an applied one is refused', async () => {
-    write({ '0002_second': 'create table second ();' });
-    await migrate(database.url, folder);
-    write({ '0001_first': 'create table first ();' });
-    await expect(migrate(database.url, folder)).rejects.toThrow(/0001_first/);
-    expect(await exists('first')).toBe(false);
-  });
-
-  test('a newer schema is refused', async () => {
-    write({ '0001_first': 'create table first ();', '0002_second': 'create table second ();' });
-    await migrate(database.url, folder);
-    rmSync(path.join(folder, '0002_second.sql'));
-    await expect(migrate(database.url, folder)).rejects.toThrow(/older than the database schema.*0002_second/);
-  });
+test('migrate applies every migration of the product to an empty database, and nothing the second time', async () => {
+  expect(await migrate(database.url)).toEqual(PRODUCT_MIGRATIONS);
+  expect(await applied()).toEqual(PRODUCT_MIGRATIONS);
+  expect(await migrate(database.url)).toEqual([]);
 });
 
-describe('the schema check', () => {
-  test('accepts a schema that has exactly the migrations of the build', async () => {
-    await migrate(database.url);
-    await expect(assertSchemaIsCurrent(database.db)).resolves.toBeUndefined();
+test('migrate applies only the migrations that were added since the last run', async () => {
+  migrations.write({ '0001_first': 'create table first ();' });
+  expect(await migrate(database.url, migrations.folder)).toEqual(['0001_first']);
+  migrations.write({
+    '0002_second': 'create table second ();\n-- a comment at the end',
+    '0003_third': 'create table third ()',
   });
-
-  test('refuses an empty database and names the command to run', async () => {
-    const refused = assertSchemaIsCurrent(database.db);
-    await expect(refused).rejects.toThrow(SchemaError);
-    await expect(refused).rejects.toThrow(
-      `The database schema is older than this build: run the migrations (node dist/src/migrate.js). Missing: ${PRODUCT_MIGRATIONS.join(', ')}`,
-    );
-  });
-
-  test('refuses an older schema, a newer schema and a changed file', async () => {
-    write({ '0001_first': 'create table first ();' });
-    await migrate(database.url, folder);
-    write({ '0002_second': 'create table second ();' });
-    await expect(assertSchemaIsCurrent(database.db, folder)).rejects.toThrow(/older than this build.*0002_second$/);
-    await migrate(database.url, folder);
-    await expect(assertSchemaIsCurrent(database.db, folder)).resolves.toBeUndefined();
-    rmSync(path.join(folder, '0002_second.sql'));
-    await expect(assertSchemaIsCurrent(database.db, folder)).rejects.toThrow(
-      'This build is older than the database schema: deploy the build that has 0002_second',
-    );
-    write({ '0001_first': '', '0002_second': 'create table second ();' });
-    await expect(assertSchemaIsCurrent(database.db, folder)).rejects.toThrow(/0001_first\.sql has changed/);
-  });
-
-  test('waits until Postgres is reachable, then refuses an old schema', async () => {
-    const name = new URL(database.url).pathname.slice(1);
-    const admin = new pg.Client({ connectionString: database.url.replace(/[^/]*$/, 'postgres') });
-    await admin.connect();
-    await admin.query(`alter database ${name} allow_connections false`);
-    const db = createPool(database.url, 1, () => undefined);
-    const errors: unknown[] = [];
-    const check = waitForCurrentSchema(db, (error) => errors.push(error)).then(
-      () => 'current',
-      (error: unknown) => error,
-    );
-    await until(() => errors.length > 0, 'the check has failed once');
-    await admin.query(`alter database ${name} allow_connections true`);
-    expect(await check).toBeInstanceOf(SchemaError);
-    await db.end();
-    await admin.end();
-  });
-
-  test('ends quietly when the pool is closed while Postgres is unreachable', async () => {
-    const db = createPool(`postgres://127.0.0.1:${await freePort()}/orders`, 1, () => undefined);
-    const errors: unknown[] = [];
-    const check = waitForCurrentSchema(db, (error) => errors.push(error));
-    await until(() => errors.length > 0, 'the check has failed once');
-    await db.end();
-    await expect(check).resolves.toBeUndefined();
-  });
+  expect(await migrate(database.url, migrations.folder)).toEqual(['0002_second', '0003_third']);
+  expect(await exists('third')).toBe(true);
 });
 
-describe('the commands', () => {
-  test('migrate needs only DATABASE_URL, and reports a missing one in a sentence', async () => {
-    const migrated = await runCli([], { DATABASE_URL: database.url }, 'migrate');
-    expect(migrated).toMatchObject({ code: 0, stderr: '' });
-    expect(migrated.json().applied).toEqual(PRODUCT_MIGRATIONS);
-    const missing = await runCli([], {}, 'migrate');
-    expect(missing).toMatchObject({ code: 1, stderr: 'Invalid configuration:\n  DATABASE_URL is missing\n' });
+test('migrate rolls back a failed migration, stops, and names its file and line', async () => {
+  migrations.write({
+    '0001_good': 'create table good ();',
+    '0002_bad': 'create table bad ();\ninsert into good (nothing) values (1);',
+    '0003_later': 'create table later ();',
   });
+  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(
+    /^0002_bad\.sql:2: column "nothing" of relation "good" does not exist$/,
+  );
+  expect(await applied()).toEqual(['0001_good']);
+  expect([await exists('bad'), await exists('later')]).toEqual([false, false]);
+  migrations.write({ '0002_bad': 'create table bad ();' });
+  expect(await migrate(database.url, migrations.folder)).toEqual(['0002_bad', '0003_later']);
+});
 
-  test('the API exits with one sentence if the schema is old', async () => {
-    const env = { DATABASE_URL: database.url, CHECKOUT_BASE_URL: 'https://checkout.example', PORT: '0' };
-    const run = await runCli([], env, 'server');
-    expect(run.code).toBe(1);
-    expect(run.stderr).toMatch(/^The database schema is older than this build: .*\n$/);
-    expect(run.stdout).not.toContain('API started');
+test('migrate applies each migration once if two processes run it concurrently', async () => {
+  migrations.write({
+    '0001_slow': 'create table item (id integer); select pg_sleep(0.3);',
+    '0002_next': 'insert into item values (1);',
   });
+  const runs = await Promise.all([migrate(database.url, migrations.folder), migrate(database.url, migrations.folder)]);
+  expect(runs.flat().sort()).toEqual(['0001_slow', '0002_next']);
+  expect((await database.db.query('select from item')).rowCount).toBe(1);
+});
+
+test('migrate builds a concurrent index outside of a transaction, even while another process waits', async () => {
+  migrations.write({
+    '0001_item': 'create table item (id integer); insert into item select generate_series(1, 1000);',
+    '0002_slow': 'select pg_sleep(0.5);',
+    '0003_item_by_id': '-- no-transaction\ncreate index concurrently item_by_id on item (id);',
+  });
+  const runs = await Promise.all([migrate(database.url, migrations.folder), migrate(database.url, migrations.folder)]);
+  expect(runs.flat().sort()).toEqual(['0001_item', '0002_slow', '0003_item_by_id']);
+  const { rows } = await database.db.query(`select indisvalid from pg_index where indexrelid = 'item_by_id'::regclass`);
+  expect(rows).toEqual([{ indisvalid: true }]);
+});
+
+test('migrate rejects a concurrent index without the marker', async () => {
+  migrations.write({ '0001_item': 'create table item (id integer);' });
+  migrations.write({ '0002_item_by_id': 'create index concurrently item_by_id on item (id);' });
+  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(/^0002_item_by_id\.sql: .*transaction block$/);
+});
+
+test('migrate does not record a failed concurrent index, and runs its migration again', async () => {
+  migrations.write({
+    '0001_item': 'create table item (id integer); insert into item values (1), (1);',
+    '0002_item_id': '-- no-transaction\ncreate unique index concurrently item_id on item (id);',
+  });
+  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(
+    /^0002_item_id\.sql: could not create unique index/,
+  );
+  expect(await applied()).toEqual(['0001_item']);
+  await database.db.query('drop index item_id; delete from item');
+  expect(await migrate(database.url, migrations.folder)).toEqual(['0002_item_id']);
+});
+
+test('migrate ignores the timeouts of the database', async () => {
+  migrations.write({ '0001_item': 'create table item (id integer);' });
+  await migrate(database.url, migrations.folder);
+  const name = new URL(database.url).pathname.slice(1);
+  for (const timeout of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
+    await database.db.query(`alter database ${name} set ${timeout} = '100ms'`);
+  }
+  const reader = new pg.Client({
+    connectionString: database.url,
+    options: '-c idle_in_transaction_session_timeout=0',
+  });
+  await reader.connect();
+  await reader.query('begin; select from item');
+  migrations.write({ '0002_slow': 'select pg_sleep(0.4);', '0003_locked': 'alter table item add name text;' });
+  const migrating = migrate(database.url, migrations.folder);
+  await until(async () => (await statementsWaiting(database.db, 'alter table item')) === 1, 'the migration waits');
+  // Longer than the timeouts.
+  await delay(200);
+  await reader.end();
+  expect(await migrating).toEqual(['0002_slow', '0003_locked']);
+});
+
+test('migrate rejects a changed file by name and changes nothing', async () => {
+  migrations.write({ '0001_first': 'create table first ();', '0002_second': 'create table second ();' });
+  await migrate(database.url, migrations.folder);
+  migrations.write({ '0001_first': 'create table first (id integer);', '0003_third': 'create table third ();' });
+  const rejected = migrate(database.url, migrations.folder);
+  await expect(rejected).rejects.toThrow(SchemaError);
+  await expect(rejected).rejects.toThrow(/0001_first\.sql has changed/);
+  expect(await exists('third')).toBe(false);
+});
+
+test('migrate rejects a file that sorts before an applied one', async () => {
+  migrations.write({ '0002_second': 'create table second ();' });
+  await migrate(database.url, migrations.folder);
+  migrations.write({ '0001_first': 'create table first ();' });
+  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(/0001_first/);
+  expect(await exists('first')).toBe(false);
+});
+
+test('migrate rejects a newer schema', async () => {
+  migrations.write({ '0001_first': 'create table first ();', '0002_second': 'create table second ();' });
+  await migrate(database.url, migrations.folder);
+  rmSync(path.join(migrations.folder, '0002_second.sql'));
+  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(/older than the database schema.*0002_second/);
+});
+
+test('the command migrate needs only DATABASE_URL and reports if it is missing', async () => {
+  const migrated = await runCli([], { DATABASE_URL: database.url }, 'migrate');
+  expect(migrated).toMatchObject({ code: 0, stderr: '' });
+  expect(migrated.json().applied).toEqual(PRODUCT_MIGRATIONS);
+  const missing = await runCli([], {}, 'migrate');
+  expect(missing).toMatchObject({ code: 1, stderr: 'Invalid configuration:\n  DATABASE_URL is missing\n' });
 });

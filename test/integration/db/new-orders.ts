@@ -15,7 +15,7 @@ import {
   toWorkflowHistory,
 } from '../../../src/domain/order';
 import type { OrderEvent } from '../../../src/domain/status';
-import { ORDER, minute, request } from '../../unit/domain/histories';
+import { ORDER, atMinute, request } from '../../unit/domain/histories';
 
 export async function newSeller(db: Db): Promise<string> {
   const id = randomUUID();
@@ -23,11 +23,11 @@ export async function newSeller(db: Db): Promise<string> {
   return id;
 }
 
-/** An order that is in no table yet. */
+/** Returns an order that is not inserted yet. */
 export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Partial<NewOrder> = {}): NewOrder {
-  const own = { id: randomUUID(), payLinkId: randomUUID(), reference: randomUUID(), sellerId };
+  const unique = { id: randomUUID(), payLinkId: randomUUID(), reference: randomUUID(), sellerId };
   return {
-    ...created({ ...ORDER, ...own, ...order }, 'seller'),
+    ...created({ ...ORDER, ...unique, ...order }, 'seller'),
     attachments: { source: null, metaData: null },
     sweepAfterMs: 60_000,
     idempotency: undefined,
@@ -35,7 +35,8 @@ export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Par
   };
 }
 
-export async function insertedOrder(
+/** Inserts an order of a new seller. */
+export async function insertNewOrder(
   db: Db,
   order: Partial<Order> = {},
   rest: Partial<NewOrder> = {},
@@ -45,12 +46,13 @@ export async function insertedOrder(
   return { order: fresh.order, changes: fresh.changes };
 }
 
-/** What further events make of an order, a minute apart. */
-export function go(history: OrderHistory, ...events: (OrderEvent | ChangeRequest)[]): OrderHistory {
+/** Returns the history of an order after further events, one minute apart. */
+export function applyEvents(history: OrderHistory, ...events: (OrderEvent | ChangeRequest)[]): OrderHistory {
   return events.reduce((before, event) => {
-    const asked = typeof event === 'string' ? request(event) : event;
-    const decision = decide(before, asked, minute(before.changes.length));
-    if (decision.kind !== 'change') throw new Error(`${asked.event} is ${decision.kind} here`);
+    const change = typeof event === 'string' ? request(event) : event;
+    const decision = decide(before, change, atMinute(before.changes.length));
+    if (decision.kind !== 'change')
+      throw new Error(`${change.event} is classified as ${decision.kind}, not as a change`);
     return decision.next;
   }, history);
 }
@@ -63,11 +65,15 @@ export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 
   return saveOrder(db, toWorkflowHistory(history), webhooks, checkAfterMs);
 }
 
-/** Milliseconds until the sweep checks the order; null if it is settled. */
-export async function sweptIn(db: Db, orderId: string): Promise<number | null> {
+/** Returns the milliseconds until the sweep checks the order, or null if the sweep has no work for it. */
+export async function msUntilSweep(db: Db, orderId: string): Promise<number | null> {
   const { rows } = await db.query<{ ms: number }>(
     'select extract(epoch from sweep_at - now())::float * 1000 as ms from order_work where order_id = $1',
     [orderId],
   );
   return rows[0]?.ms ?? null;
+}
+
+export async function isInSweep(db: Db, orderId: string): Promise<boolean> {
+  return (await msUntilSweep(db, orderId)) !== null;
 }

@@ -1,20 +1,12 @@
-import { type Receiver, startReceiver } from '../../support/receiver';
+import { useReceiver } from '../../support/receiver';
 import { openOrder, runsOf } from '../../support/orders';
-import { type Stack, startStack } from '../../support/stack';
+import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  stack = await startStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1' } });
-});
-afterAll(async () => {
-  await stack.stop();
-  await receiver.stop();
-});
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1' } });
+const receiver = useReceiver();
 
-/** Everything that Temporal stores of an order, as text: all runs, with every payload decoded. */
+/** Returns everything that Temporal stores about an order as text: all runs, with every payload decoded. */
 async function storedText(id: string): Promise<string> {
   const runs = await runsOf(stack, id);
   const texts = await Promise.all(
@@ -31,7 +23,7 @@ async function storedText(id: string): Promise<string> {
   return texts.join('\n');
 }
 
-test('the history of an order holds its state, and no pay link, URL, metadata, key or secret', async () => {
+test('the history of an order has its state, but no pay link, URL, metadata, key or secret', async () => {
   receiver.answerWith(() => (receiver.deliveries.length < 2 ? 500 : 200));
   const id = await openOrder(
     stack,
@@ -44,14 +36,15 @@ test('the history of an order holds its state, and no pay link, URL, metadata, k
     ['signup_started', 'approved'],
   );
   await until(() => receiver.deliveries.length >= 3, 'both webhooks are delivered, the first one after a retry');
-  // A run that reads the row carries as little as the first one.
+  // The run that the cancel starts reads the row.
   await stack.client.workflow.getHandle(`order-${id}`).terminate('a test');
   await stack.api.cancel(id);
   await stack.client.workflow.getHandle(`order-${id}`).result();
   const { pay_link_id: payLinkId, reference, seller_name: sellerName } = (await stack.api.get(id)).body.data;
 
   const text = await storedText(id);
-  for (const shown of [id, reference, sellerName, 'signup_started', 'UNSUCCESSFUL']) expect(text).toContain(shown);
+  for (const expected of [id, reference, sellerName, 'signup_started', 'UNSUCCESSFUL'])
+    expect(text).toContain(expected);
   const secrets = [
     payLinkId,
     'http',

@@ -1,49 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { findOrder } from '../../../src/db/find-orders';
-import { inTransaction } from '../../../src/db/pool';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
-import {
-  cancelOrderUpdate,
-  cancelSignal,
-  customerProgressSignal,
-  reportProgressUpdate,
-} from '../../../workflows/messages';
-import { isRunning, openOrder, runsOf, shownBy, statusOf, timelineOf } from '../../support/orders';
-import { type Receiver, startReceiver } from '../../support/receiver';
-import { type Stack, startStack } from '../../support/stack';
+import { noWebhookPending, openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const { EventType } = temporal.api.enums.v1;
 
-let stack: Stack;
-let receiver: Receiver;
-beforeAll(async () => {
-  receiver = await startReceiver();
-  stack = await startStack();
-});
-afterAll(async () => {
-  await stack.stop();
-  await receiver.stop();
-});
+const stack = useStack();
+const receiver = useReceiver('test');
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const statusOfRow = async (id: string) => (await findOrder(stack.db, id))?.order.status;
 
-test('CREATED, PENDING, APPROVED, SUCCESSFUL with three webhooks costs 59 history events and 13 Temporal actions at the most', async () => {
-  const sent = receiver.deliveries.length;
+test('a SUCCESSFUL order with three webhooks needs at most 59 history events and 13 Temporal actions', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url });
   for (const [index, event] of ['signup_started', 'approved', 'completed'].entries()) {
     await stack.api.progress(id, event);
-    await until(() => receiver.deliveries.length === sent + index + 1, 'the webhook came');
-    // Each is settled before the next change: nothing shares a workflow task, so this is the dearest way through.
-    await until(async () => {
-      const { rows } = await stack.db.query("select from webhook_event where order_id = $1 and state = 'pending'", [
-        id,
-      ]);
-      return rows.length === 0;
-    }, 'it was written down');
-    if (event !== 'completed') await until(() => idle(id), 'the workflow is idle');
+    await until(() => receiver.deliveries.length === index + 1, 'the webhook has arrived');
+    // The worst case: each webhook is settled before the next change, so that no two steps share a workflow task.
+    await until(() => noWebhookPending(stack, [id]), 'the delivery is recorded');
+    if (event !== 'completed') await until(() => isIdle(id), 'the workflow is idle');
   }
   await workflow(id).result();
   const events = (await workflow(id).fetchHistory()).events ?? [];
@@ -57,16 +36,16 @@ test('CREATED, PENDING, APPROVED, SUCCESSFUL with three webhooks costs 59 histor
   process.stdout.write(`one order, three webhooks: ${events.length} history events, ${actions} Temporal actions\n`);
   expect(events.length).toBeLessThanOrEqual(59);
   expect(actions).toBeLessThanOrEqual(13);
-  // A retried activity is an action that history does not show.
+  // History does not show the actions of retries.
   expect(events.every((event) => (event.activityTaskStartedEventAttributes?.attempt ?? 1) === 1)).toBe(true);
 });
 
-async function idle(id: string): Promise<boolean> {
+async function isIdle(id: string): Promise<boolean> {
   const { raw } = await workflow(id).describe();
   return !raw.pendingWorkflowTask && (raw.pendingActivities ?? []).length === 0;
 }
 
-test('cancel and complete at once, 200 times: one winner, and row, timeline and answers agree', async () => {
+test('one of a concurrent cancel and completion wins in each of 200 orders, and row, timeline and responses agree', async () => {
   const ids: string[] = [];
   for (let batch = 0; batch < 10; batch++) {
     const events = ['signup_started', 'approved'];
@@ -75,7 +54,7 @@ test('cancel and complete at once, 200 times: one winner, and row, timeline and 
   let cancelled = 0;
   for (let batch = 0; batch < 10; batch++) {
     const race = async (id: string, index: number) => {
-      // In every other order the cancel comes a moment later, so that both get their wins.
+      // Every other cancel is sent a moment later, so that both kinds of request win.
       const [cancel, complete] = await Promise.all([
         delay(index % 2 ? 4 : 0).then(() => stack.api.cancel(id)),
         stack.api.progress(id, 'completed'),
@@ -93,20 +72,20 @@ test('cancel and complete at once, 200 times: one winner, and row, timeline and 
   process.stdout.write(`cancel won ${cancelled} of 200\n`);
 }, 120_000);
 
-test('a start that arrives late, after cancel and close, forks nothing', async () => {
+test('a start that arrives after the end of the workflow starts no second run', async () => {
   const id = await openOrder(stack);
-  const asCreated = (await findOrder(stack.db, id))!;
+  const createdOrder = (await findOrder(stack.db, id))!;
   expect((await stack.api.cancel(id)).status).toBe(200);
   await workflow(id).result();
   const workflows = createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000 });
-  await workflows.start(asCreated);
-  await until(async () => (await runsOf(stack, id)).length > 0, 'visibility has caught up');
+  await workflows.start(createdOrder);
+  await until(async () => (await runsOf(stack, id)).length > 0, 'visibility shows the run');
   expect(await runsOf(stack, id)).toHaveLength(1);
   expect(await statusOf(stack.client, id)).toBe('COMPLETED');
   expect(await statusOfRow(id)).toBe('UNSUCCESSFUL');
 });
 
-test('a run that was resumed from the row and finds the order closed ends without a change', async () => {
+test('a resumed run that reads a closed order from the row ends without a change', async () => {
   const id = await openOrder(stack, {}, ['failed']);
   await workflow(id).result();
   const { order } = (await findOrder(stack.db, id))!;
@@ -119,282 +98,12 @@ test('a run that was resumed from the row and finds the order closed ends withou
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });
 
-test('an open order whose workflow an operator terminated comes back by itself and goes on', async () => {
-  const id = await openOrder(stack, {}, ['signup_started']);
-  await workflow(id).terminate('an operator pressed the button');
-  await until(() => isRunning(stack.client, id), 'the sweep resumed it');
-  const resumed = await until(() => shownBy(stack.client, id), 'the row is read');
-  expect(resumed.status).toBe('PENDING');
-  expect((await stack.api.progress(id, 'approved')).status).toBe(200);
-});
-
-test('a message to an order whose workflow was terminated resumes it at once', async () => {
-  const id = await openOrder(stack, {}, ['signup_started']);
-  await workflow(id).terminate();
-  const answer = await stack.api.progress(id, 'approved');
-  expect(answer.body.data.status).toBe('APPROVED');
-  expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual(['created', 'signup_started', 'approved']);
-});
-
-test("an operator's request to cancel the workflow is a cancel of the order", async () => {
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await workflow(id).cancel();
-  expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL' });
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
-    event: 'cancel',
-    actor: 'operator',
-    to_status: 'UNSUCCESSFUL',
-  });
-  expect((await stack.api.get(id)).body.data.cancelled_at).toEqual(expect.any(String));
-});
-
-test('signals do what the calls do, and a refused one leaves a line in the timeline', async () => {
-  const id = await openOrder(stack);
-  await workflow(id).signal(customerProgressSignal, { event: 'signup_started' });
-  await workflow(id).signal(customerProgressSignal, { event: 'completed', reason: 'too early' });
-  await until(async () => (await timelineOf(stack, id)).length === 3, 'both signals are in the timeline');
-  expect((await timelineOf(stack, id)).slice(1)).toEqual([
-    {
-      version: 2,
-      event: 'signup_started',
-      from_status: 'CREATED',
-      to_status: 'PENDING',
-      actor: 'checkout',
-      reason: null,
-    },
-    {
-      version: null,
-      event: 'completed',
-      from_status: 'PENDING',
-      to_status: 'PENDING',
-      actor: 'checkout',
-      reason: 'too early',
-    },
-  ]);
-  await workflow(id).signal(cancelSignal, { reason: 'fraud' });
-  await workflow(id).result();
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'cancel', actor: 'operator', reason: 'fraud' });
-});
-
-test.each([
-  ['nothing', []],
-  ['null', [null]],
-  ['a number', [42]],
-  ['a list', [['approved']]],
-  ['an unknown event', [{ event: 'refund' }]],
-  ['an event that is no text', [{ event: { nested: true } }]],
-  ['a reason that is no text', [{ event: 'completed', reason: 7, actor: 'nobody' }]],
-])('a signal that carries %s is refused and does not block the workflow', async (_what, args) => {
-  const id = await openOrder(stack);
-  await workflow(id).signal('customerProgress', ...args);
-  await until(async () => (await timelineOf(stack, id)).length === 2, 'the refusal is in the timeline');
-  expect((await timelineOf(stack, id))[1]).toMatchObject({ version: null, to_status: 'CREATED', actor: 'checkout' });
-  expect((await stack.api.cancel(id)).status).toBe(200);
-});
-
-test.each([
-  ['reportProgress', []],
-  ['reportProgress', [{ event: 'expired ' }]],
-  ['reportProgress', [{ event: 'approved' }]],
-])('an update %s(%j) from the Temporal UI is refused, and the workflow goes on', async (name, args) => {
-  const id = await openOrder(stack);
-  await expect(workflow(id).executeUpdate(name, { args: args as [] })).rejects.toThrow(/Update failed/);
-  expect((await stack.api.cancel(id)).status).toBe(200);
-});
-
-test('an operator cancels by the update cancelOrder without any argument', async () => {
-  const id = await openOrder(stack);
-  await workflow(id).executeUpdate('cancelOrder');
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'cancel', actor: 'operator' });
-});
-
-test('two calls that met the same version join into one change', async () => {
-  const id = await openOrder(stack);
-  const update = () =>
-    workflow(id).executeUpdate(reportProgressUpdate, {
-      updateId: 'signup_started:1',
-      args: [{ event: 'signup_started', actor: 'checkout', reason: null, observedVersion: 1 }],
-    });
-  const answers = await Promise.all([update(), update(), update()]);
-  expect(answers.map(({ version }) => version)).toEqual([2, 2, 2]);
-  expect(await timelineOf(stack, id)).toHaveLength(2);
-});
-
-test('an UNSUCCESSFUL order whose workflow has ended takes its cancel, once', async () => {
+test('an UNSUCCESSFUL order whose workflow has ended can be cancelled once', async () => {
   const id = await openOrder(stack, {}, ['failed']);
   await workflow(id).result();
   const first = await stack.api.cancel(id);
   const second = await stack.api.cancel(id);
   expect(first.body.data.cancelled_at).toEqual(expect.any(String));
   expect(second.body).toEqual(first.body);
-  expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual(['created', 'failed', 'cancel']);
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'failed', 'cancel']);
 });
-
-test('a webhook that a restored backup lost is sent all the same, under the same id', async () => {
-  const picky = await startReceiver();
-  picky.answerWith(500);
-  const id = await openOrder(stack, { webhook_url: picky.url }, ['signup_started']);
-  await until(() => picky.deliveries.length === 1, 'the first attempt came');
-  await forgetChanges(id);
-  picky.answerWith(200);
-  await until(() => picky.deliveries.length === 2, 'it came again', 20_000);
-  expect(new Set(picky.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-  expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual(['created', 'signup_started']);
-  await picky.stop();
-});
-
-/** What a backup from before the first change brings back. */
-async function forgetChanges(id: string): Promise<void> {
-  await inTransaction(stack.db, async (client) => {
-    // As the product does it: the order's row first. A lock on the tables could deadlock with it.
-    await client.query('select from orders where id = $1 for update', [id]);
-    const events = 'select id from webhook_event where order_id = $1';
-    await client.query(`delete from webhook_attempt where event_id in (${events})`, [id]);
-    await client.query('delete from webhook_event where order_id = $1', [id]);
-    await client.query('delete from order_timeline where order_id = $1 and version > 1', [id]);
-    await client.query("update orders set version = 1, status = 'CREATED' where id = $1", [id]);
-    await client.query('update order_work set delivery_lease_until = null where order_id = $1', [id]);
-  });
-}
-
-test('a row that a restored backup set back is brought forward by the next save', async () => {
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
-  await forgetChanges(id);
-  // The query shows what the workflow knows, and of row and query the newer one answers.
-  expect((await stack.api.get(id)).body.data.status).toBe('APPROVED');
-  const answer = await stack.client.workflow.getHandle(`order-${id}`).executeUpdate(reportProgressUpdate, {
-    args: [{ event: 'completed', actor: 'checkout', reason: null, observedVersion: 1 }],
-  });
-  expect(answer.version).toBe(4);
-  expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual([
-    'created',
-    'signup_started',
-    'approved',
-    'completed',
-  ]);
-  const { rows } = await stack.db.query('select sequence from webhook_event where order_id = $1 order by sequence', [
-    id,
-  ]);
-  expect(rows).toEqual([{ sequence: 1 }, { sequence: 2 }, { sequence: 3 }]);
-});
-
-test('a row that is newer than the workflow is never overwritten: the run stops and is resumed from the row', async () => {
-  const id = await openOrder(stack, {}, ['signup_started']);
-  await stack.db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
-  await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', now())`,
-    [id],
-  );
-  const { firstExecutionRunId } = await stack.client.workflow
-    .getHandle(`order-${id}`)
-    .describe()
-    .then(({ runId }) => ({ firstExecutionRunId: runId }));
-  await expect(
-    workflow(id).executeUpdate(cancelOrderUpdate, {
-      args: [{ event: 'cancel', actor: 'seller', reason: null, observedVersion: 2 }],
-    }),
-  ).rejects.toThrow(/Update failed/);
-  const stopped = stack.client.workflow.getHandle(`order-${id}`, firstExecutionRunId);
-  await until(async () => (await stopped.describe()).status.name === 'FAILED', 'the run has failed');
-  await until(() => isRunning(stack.client, id), 'the sweep resumed it');
-  const resumed = await until(() => shownBy(stack.client, id), 'the row is read');
-  expect(resumed.status).toBe('APPROVED');
-  expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
-});
-
-/** What another run of the workflow, or a Temporal that was set back, leaves: the row knows more than the workflow. */
-async function approveInRowAlone(id: string, age: string): Promise<void> {
-  await stack.db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
-  await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', now() - $2::interval)`,
-    [id, age],
-  );
-}
-
-test.each(['completed', 'cancel'])(
-  'a workflow that is behind its row is replaced at once by the call %s',
-  async (event) => {
-    const id = await openOrder(stack, {}, ['signup_started']);
-    await approveInRowAlone(id, '0');
-    const answer = event === 'cancel' ? await stack.api.cancel(id) : await stack.api.progress(id, event);
-    expect([answer.status, answer.body.data?.status]).toEqual([
-      200,
-      event === 'cancel' ? 'UNSUCCESSFUL' : 'SUCCESSFUL',
-    ]);
-    expect((await timelineOf(stack, id)).map((line) => line.event)).toEqual([
-      'created',
-      'signup_started',
-      'approved',
-      event,
-    ]);
-  },
-);
-
-test('a workflow that is behind its row is noticed by the sweep, without any call', async () => {
-  const id = await openOrder(stack, {}, ['signup_started']);
-  await approveInRowAlone(id, '2 minutes');
-  const shown = await until(
-    () =>
-      shownBy(stack.client, id).then(
-        (order) => (order?.version === 3 ? order : null),
-        () => null,
-      ),
-    'the sweep replaced it',
-  );
-  expect(shown.status).toBe('APPROVED');
-});
-
-test('a cancel signalled to a workflow that is behind its row leaves a line that says so', async () => {
-  const id = await openOrder(stack, {}, ['signup_started']);
-  await approveInRowAlone(id, '0');
-  await workflow(id).signal(cancelSignal, { reason: 'fraud' });
-  const line = await until(
-    async () => (await timelineOf(stack, id)).find(({ version }) => version === null),
-    'it is there',
-  );
-  expect(line).toMatchObject({
-    event: 'cancel',
-    actor: 'operator',
-    reason: expect.stringMatching(/send it again.*fraud/),
-  });
-  expect((await stack.api.cancel(id)).status).toBe(200);
-});
-
-test('NUL and lone surrogates in what a signal carries hold up nothing', async () => {
-  const id = await openOrder(stack);
-  await workflow(id).signal(customerProgressSignal, { event: 'comp\u0000leted', reason: 'a\u0000b\ud800' });
-  await workflow(id).signal(cancelSignal, { reason: `\u0000${'😀'.repeat(300)}` });
-  await workflow(id).result();
-  // A refusal holds up nothing either: its line may come behind that of the change after it.
-  const versions = (await timelineOf(stack, id)).map(({ version }) => version);
-  expect([versions.length, ...versions.filter((version) => version !== null)]).toEqual([3, 1, 2]);
-});
-
-test('a signal in an encoding that nobody reads is refused and does not block the workflow', async () => {
-  const id = await openOrder(stack);
-  await stack.client.workflowService.signalWorkflowExecution({
-    namespace: stack.temporal.namespace!,
-    workflowExecution: { workflowId: `order-${id}` },
-    signalName: 'customerProgress',
-    input: { payloads: [{ metadata: { encoding: Buffer.from('json/protobuf') }, data: Buffer.from('{}') }] },
-  });
-  await until(async () => (await timelineOf(stack, id)).length === 2, 'the refusal is in the timeline');
-  expect((await stack.api.cancel(id)).status).toBe(200);
-});
-
-test('a flood of signals is cut into runs, and the order lives on', async () => {
-  const id = await openOrder(stack, {}, ['signup_started']);
-  const { runId } = await workflow(id).describe();
-  for (let batch = 0; (await workflow(id).describe()).runId === runId; batch++) {
-    if (batch > 40) throw new Error('it never continued as new');
-    const signals = Array.from({ length: 100 }, () =>
-      workflow(id).signal(customerProgressSignal, { event: 'completed' }),
-    );
-    await Promise.all(signals);
-    await until(async () => (await timelineOf(stack, id)).length === 2 + (batch + 1) * 100, 'all are refused', 90_000);
-  }
-  expect((await stack.api.progress(id, 'approved')).body.data.status).toBe('APPROVED');
-  expect(await isRunning(stack.client, id)).toBe(true);
-}, 300_000);

@@ -19,15 +19,15 @@ const replay = (history: unknown) =>
 
 beforeAll(() => installTemporalRuntime(log, undefined));
 
-test('there are recorded histories of every kind of life', () => {
+test('there is a recorded history of each scenario', () => {
   expect(files.length).toBeGreaterThanOrEqual(9);
 });
 
-test.each(files)('the history %s replays on the workflow code of today', async (file) => {
+test.each(files)('the history %s replays on the current workflow code', async (file) => {
   await replay(read(file));
 });
 
-test('a history that the code would not make is noticed', async () => {
+test('the replay of a history that the code cannot have made fails', async () => {
   const history = read(files.find((file) => file.endsWith('successful.json'))!);
   const scheduled = history.events.filter((event: any) => event.activityTaskScheduledEventAttributes);
   scheduled[0].activityTaskScheduledEventAttributes.activityType.name = 'somethingElse';

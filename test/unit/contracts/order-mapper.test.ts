@@ -1,7 +1,7 @@
 import { toCreatedOrderBody, toOrderBody } from '../../../src/contracts/order-mapper';
 import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-schemas';
 import type { Order } from '../../../src/domain/order';
-import { CREATED_AT, IN_STATUS, ORDER, after, minute } from '../domain/histories';
+import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute } from '../domain/histories';
 
 const CHECKOUT = 'https://checkout.example';
 const NOTHING = { source: null, metaData: null };
@@ -55,7 +55,7 @@ describe('toOrderBody', () => {
   });
 
   test('only a cancelled order has cancelled_at', () => {
-    expect(toOrderBody(after('cancel').order, NOTHING, CHECKOUT).cancelled_at).toBe(minute(1));
+    expect(toOrderBody(historyAfter('cancel').order, NOTHING, CHECKOUT).cancelled_at).toBe(atMinute(1));
     expect(toOrderBody(IN_STATUS.UNSUCCESSFUL.order, NOTHING, CHECKOUT)).not.toHaveProperty('cancelled_at');
   });
 
@@ -75,7 +75,7 @@ describe('toOrderBody', () => {
   });
 
   test('the body matches its schema in every status', () => {
-    for (const { order } of [...Object.values(IN_STATUS), after('cancel'), { order: PROMOTED }]) {
+    for (const { order } of [...Object.values(IN_STATUS), historyAfter('cancel'), { order: PROMOTED }]) {
       const body = toOrderBody(order, { source: 'x', metaData: { a: 1 } }, CHECKOUT);
       expect(orderSchema.strict().safeParse(body).error).toBeUndefined();
     }

@@ -2,9 +2,9 @@ import { toOrderBody } from '../../../src/contracts/order-mapper';
 import { orderStatusChangedSchema } from '../../../src/contracts/webhook-schemas';
 import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
 import { stateAfter, withState } from '../../../src/domain/order';
-import { IN_STATUS, after, minute } from '../domain/histories';
+import { IN_STATUS, historyAfter, atMinute } from '../domain/histories';
 
-const bodyOf = (history: ReturnType<typeof after>, index: number, sequence: number) => {
+const bodyOf = (history: ReturnType<typeof historyAfter>, index: number, sequence: number) => {
   const change = history.changes[index]!;
   const order = toOrderBody(
     withState(history.order, stateAfter(history, change)),
@@ -19,7 +19,7 @@ test('a webhook contains the order after the change, the previous status, the ac
   const { order } = history;
   expect(bodyOf(history, 2, 2)).toEqual({
     type: 'order.status_changed',
-    timestamp: minute(2),
+    timestamp: atMinute(2),
     data: {
       order: {
         id: order.id,
@@ -42,17 +42,19 @@ test('a webhook contains the order after the change, the previous status, the ac
 });
 
 test('the webhook for a cancellation contains cancelled_at', () => {
-  const body = bodyOf(after('signup_started', 'cancel'), 2, 2);
+  const body = bodyOf(historyAfter('signup_started', 'cancel'), 2, 2);
   expect(body.data).toMatchObject({ previous_status: 'PENDING', actor: 'seller' });
-  expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: minute(2) });
+  expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: atMinute(2) });
 });
 
 test('the webhook for an earlier change does not show a later cancellation', () => {
-  expect(bodyOf(after('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty('cancelled_at');
+  expect(bodyOf(historyAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
+    'cancelled_at',
+  );
 });
 
 test('every webhook matches its schema', () => {
-  const history = after('signup_started', 'approved', 'cancel');
+  const history = historyAfter('signup_started', 'approved', 'cancel');
   for (const index of [1, 2, 3]) {
     expect(orderStatusChangedSchema.strict().safeParse(bodyOf(history, index, index)).error).toBeUndefined();
   }

@@ -21,32 +21,32 @@ export const ORDER: Order = {
   cancelledAt: null,
 };
 
-/** The time of the n-th minute after the order was created. */
-export function minute(n: number): string {
-  return new Date(Date.parse(CREATED_AT) + n * 60_000).toISOString();
+/** Returns the time this many minutes after the order was created. */
+export function atMinute(minutes: number): string {
+  return new Date(Date.parse(CREATED_AT) + minutes * 60_000).toISOString();
 }
 
 export function request(event: OrderEvent, rest: Partial<ChangeRequest> = {}): ChangeRequest {
   return { event, actor: event === 'cancel' ? 'seller' : 'checkout', reason: null, ...rest };
 }
 
-/** The order after these events, a minute apart. */
-export function after(...events: OrderEvent[]): OrderHistory {
+/** Returns the history of an order after these events, one minute apart. */
+export function historyAfter(...events: OrderEvent[]): OrderHistory {
   return events.reduce(
     (history, event, index) => {
-      const decision = decide(history, request(event), minute(index + 1));
-      if (decision.kind !== 'change') throw new Error(`${event} is ${decision.kind} here`);
+      const decision = decide(history, request(event), atMinute(index + 1));
+      if (decision.kind !== 'change') throw new Error(`${event} is classified as ${decision.kind}, not as a change`);
       return decision.next;
     },
     created(ORDER, 'seller'),
   );
 }
 
-/** The shortest way to each status. */
+/** The shortest history that leads to each status. */
 export const IN_STATUS: Record<OrderStatus, OrderHistory> = {
-  CREATED: after(),
-  PENDING: after('signup_started'),
-  APPROVED: after('signup_started', 'approved'),
-  SUCCESSFUL: after('signup_started', 'approved', 'completed'),
-  UNSUCCESSFUL: after('signup_started', 'declined'),
+  CREATED: historyAfter(),
+  PENDING: historyAfter('signup_started'),
+  APPROVED: historyAfter('signup_started', 'approved'),
+  SUCCESSFUL: historyAfter('signup_started', 'approved', 'completed'),
+  UNSUCCESSFUL: historyAfter('signup_started', 'declined'),
 };

@@ -1,6 +1,6 @@
 import { formatPence, penceToPounds, poundsToPence } from '../../../src/domain/money';
 
-describe('pounds to pence', () => {
+describe('poundsToPence', () => {
   test.each([
     [0.01, 1],
     [0.29, 29],
@@ -19,11 +19,11 @@ describe('pounds to pence', () => {
     [99_999_999_999.99, 9_999_999_999_999],
     [-1.5, -150],
     [0, 0],
-  ])('%d is %d', (pounds, pence) => {
+  ])('converts %d pounds to %d pence', (pounds, pence) => {
     expect(poundsToPence(pounds)).toBe(pence);
   });
 
-  test('-0 is no positive amount', () => {
+  test('converts -0 to zero', () => {
     expect(poundsToPence(-0)).toBeCloseTo(0);
   });
 
@@ -47,11 +47,11 @@ describe('pounds to pence', () => {
     1e15,
     1e21,
     Number.MAX_VALUE,
-  ])('%d is no amount', (pounds) => {
+  ])('returns undefined for %d', (pounds) => {
     expect(poundsToPence(pounds)).toBeUndefined();
   });
 
-  test('a sum of a thousand floats is the amount that was meant', () => {
+  test('tolerates the rounding errors of a thousand additions', () => {
     const wrong: string[] = [];
     for (const price of [0.01, 0.07, 0.1, 1.1, 19.99, 999.95, 9_999.99, 999_999.33, 10_000_000.01]) {
       let sum = 0;
@@ -63,7 +63,7 @@ describe('pounds to pence', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('every amount up to 10,000 pounds survives the way there and back', () => {
+  test('is the inverse of penceToPounds for every amount up to 10,000 pounds', () => {
     const lost: number[] = [];
     for (let pence = 0; pence <= 1_000_000; pence++) {
       if (poundsToPence(penceToPounds(pence)) !== pence) lost.push(pence);
@@ -72,7 +72,7 @@ describe('pounds to pence', () => {
   });
 });
 
-test('a whole number of pence prints as JSON with at most two decimals', () => {
+test('an amount prints as JSON with at most two decimals', () => {
   const printed = [1, 10, 29, 30, 99, 100, 110, 435, 123_450, 999_999_999, 1_000_000_000, 9_999_999_999_999].map(
     (pence) => JSON.stringify(penceToPounds(pence)),
   );
@@ -103,6 +103,6 @@ test.each([
   [100_000_000, '£1,000,000.00'],
   [1_000_000_000, '£10,000,000.00'],
   [99_999_999_999_999, '£999,999,999,999.99'],
-])('%d pence are written %s', (pence, text) => {
+])('%d pence are formatted as %s', (pence, text) => {
   expect(formatPence(pence)).toBe(text);
 });

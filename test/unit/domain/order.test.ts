@@ -11,17 +11,17 @@ import {
   withState,
 } from '../../../src/domain/order';
 import { ORDER_STATUSES } from '../../../src/domain/status';
-import { CREATED_AT, IN_STATUS, ORDER, after, minute, request } from './histories';
+import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute, request } from './histories';
 
-/** What `decide` makes of it, where it makes a change. */
-function changed(history: OrderHistory, asked: ChangeRequest, now: string): OrderHistory {
-  const decision = decide(history, asked, now);
+/** Applies a request that must change the order. */
+function change(history: OrderHistory, changeRequest: ChangeRequest, now: string): OrderHistory {
+  const decision = decide(history, changeRequest, now);
   if (decision.kind !== 'change') throw new Error(`expected a change, not ${decision.kind}`);
   return decision.next;
 }
 
 describe('a new order', () => {
-  test('has one line of history: who created it, when, from no status', () => {
+  test('has one change, which names its creator and its time', () => {
     expect(created(ORDER, 'seller')).toEqual({
       order: ORDER,
       changes: [
@@ -32,9 +32,9 @@ describe('a new order', () => {
 });
 
 describe('a change', () => {
-  test('moves the status, adds one version and one line, and leaves all else as it was', () => {
+  test('sets the status, adds one version and one entry, and changes nothing else', () => {
     const before = IN_STATUS.PENDING;
-    const next = changed(before, request('approved', { actor: 'checkout', reason: 'score 720' }), minute(9));
+    const next = change(before, request('approved', { actor: 'checkout', reason: 'score 720' }), atMinute(9));
     expect(next.order).toEqual({ ...before.order, status: 'APPROVED', version: 3 });
     expect(next.changes).toEqual([
       ...before.changes,
@@ -45,53 +45,53 @@ describe('a change', () => {
         to: 'APPROVED',
         actor: 'checkout',
         reason: 'score 720',
-        at: minute(9),
+        at: atMinute(9),
       },
     ]);
   });
 
-  test('touches neither the history it was given nor anything in it', () => {
-    const before = after('signup_started');
+  test('does not modify the history that it is applied to', () => {
+    const before = historyAfter('signup_started');
     const copy = structuredClone(before);
-    decide(before, request('cancel'), minute(5));
+    decide(before, request('cancel'), atMinute(5));
     expect(before).toEqual(copy);
   });
 
-  test('numbers the versions without a gap', () => {
-    expect(IN_STATUS.SUCCESSFUL.changes.map((change) => change.version)).toEqual([1, 2, 3, 4]);
+  test('increases the version by one', () => {
+    expect(IN_STATUS.SUCCESSFUL.changes.map(({ version }) => version)).toEqual([1, 2, 3, 4]);
     expect(IN_STATUS.SUCCESSFUL.order.version).toBe(4);
   });
 
-  test('by a clock that is behind is dated as the change before it', () => {
-    const before = after('signup_started', 'approved');
-    const next = changed(before, request('cancel'), minute(-60));
-    expect(next.changes.at(-1)?.at).toBe(minute(2));
-    expect(next.order.cancelledAt).toBe(minute(2));
+  test('has the time of the change before it if the clock is behind', () => {
+    const before = historyAfter('signup_started', 'approved');
+    const next = change(before, request('cancel'), atMinute(-60));
+    expect(next.changes.at(-1)?.at).toBe(atMinute(2));
+    expect(next.order.cancelledAt).toBe(atMinute(2));
   });
 
-  test('by a clock that is behind the creation is dated as the creation', () => {
-    expect(changed(after(), request('failed'), minute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
+  test('has the time of the creation if the clock is behind the creation', () => {
+    expect(change(historyAfter(), request('failed'), atMinute(-1)).changes.at(-1)?.at).toBe(CREATED_AT);
   });
 });
 
-describe('an event that the history holds', () => {
+describe('an event that is in the history already', () => {
   test.each([
-    ['signup_started', after('signup_started')],
+    ['signup_started', historyAfter('signup_started')],
     ['signup_started', IN_STATUS.SUCCESSFUL],
     ['approved', IN_STATUS.SUCCESSFUL],
     ['completed', IN_STATUS.SUCCESSFUL],
-    ['declined', after('signup_started', 'declined')],
-    ['failed', after('failed')],
-    ['expired', after('expired')],
-    ['cancel', after('cancel')],
-    ['signup_started', after('signup_started', 'cancel')],
+    ['declined', historyAfter('signup_started', 'declined')],
+    ['failed', historyAfter('failed')],
+    ['expired', historyAfter('expired')],
+    ['cancel', historyAfter('cancel')],
+    ['signup_started', historyAfter('signup_started', 'cancel')],
   ] as const)('is a repeat that changes nothing: %s', (event, history) => {
     expect(classifyEvent(history, event)).toBe('repeat');
-    expect(decide(history, request(event), minute(90))).toEqual({ kind: 'repeat' });
+    expect(decide(history, request(event), atMinute(90))).toEqual({ kind: 'repeat' });
   });
 });
 
-describe('an event that the table lacks', () => {
+describe('an event without a transition', () => {
   test.each([
     ['approved', IN_STATUS.CREATED],
     ['completed', IN_STATUS.PENDING],
@@ -100,67 +100,67 @@ describe('an event that the table lacks', () => {
     ['expired', IN_STATUS.SUCCESSFUL],
     ['cancel', IN_STATUS.SUCCESSFUL],
     ['failed', IN_STATUS.UNSUCCESSFUL],
-    ['completed', after('signup_started', 'approved', 'cancel')],
+    ['completed', historyAfter('signup_started', 'approved', 'cancel')],
   ] as const)('is refused: %s', (event, history) => {
     expect(classifyEvent(history, event)).toBe('refused');
-    expect(decide(history, request(event), minute(90))).toEqual({ kind: 'refused' });
+    expect(decide(history, request(event), atMinute(90))).toEqual({ kind: 'refused' });
   });
 });
 
 describe('a cancel', () => {
   test.each(['CREATED', 'PENDING', 'APPROVED'] as const)(
-    'of a %s order makes it UNSUCCESSFUL and dates it',
+    'makes a %s order UNSUCCESSFUL and sets cancelledAt',
     (status) => {
-      const { order } = changed(IN_STATUS[status], request('cancel'), minute(30));
-      expect(order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: minute(30) });
+      const { order } = change(IN_STATUS[status], request('cancel'), atMinute(30));
+      expect(order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30) });
     },
   );
 
-  test('of an UNSUCCESSFUL order dates it and leaves its status', () => {
-    const next = changed(IN_STATUS.UNSUCCESSFUL, request('cancel'), minute(30));
-    expect(next.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: minute(30), version: 4 });
+  test('sets cancelledAt of an UNSUCCESSFUL order and keeps its status', () => {
+    const next = change(IN_STATUS.UNSUCCESSFUL, request('cancel'), atMinute(30));
+    expect(next.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelledAt: atMinute(30), version: 4 });
     expect(next.changes.at(-1)).toMatchObject({ event: 'cancel', from: 'UNSUCCESSFUL', to: 'UNSUCCESSFUL' });
   });
 
-  test('that comes again leaves the first date', () => {
-    const cancelled = after('cancel');
-    expect(decide(cancelled, request('cancel'), minute(30)).kind).toBe('repeat');
-    expect(cancelled.order.cancelledAt).toBe(minute(1));
+  test('keeps the first cancelledAt if it is repeated', () => {
+    const cancelled = historyAfter('cancel');
+    expect(decide(cancelled, request('cancel'), atMinute(30)).kind).toBe('repeat');
+    expect(cancelled.order.cancelledAt).toBe(atMinute(1));
   });
 
-  test('of a SUCCESSFUL order is refused', () => {
-    expect(decide(IN_STATUS.SUCCESSFUL, request('cancel'), minute(30)).kind).toBe('refused');
+  test('is refused for a SUCCESSFUL order', () => {
+    expect(decide(IN_STATUS.SUCCESSFUL, request('cancel'), atMinute(30)).kind).toBe('refused');
   });
 });
 
-test('only a cancel dates the cancellation', () => {
+test('no event except cancel sets cancelledAt', () => {
   for (const status of ORDER_STATUSES) expect(IN_STATUS[status].order.cancelledAt).toBeNull();
-  expect(after('failed').order.cancelledAt).toBeNull();
-  expect(after('expired').order.cancelledAt).toBeNull();
+  expect(historyAfter('failed').order.cancelledAt).toBeNull();
+  expect(historyAfter('expired').order.cancelledAt).toBeNull();
 });
 
-describe('what sellers hear of', () => {
-  const declinedThenCancelled = after('signup_started', 'declined', 'cancel');
+describe('a change that sellers get a webhook for', () => {
+  const declinedThenCancelled = historyAfter('signup_started', 'declined', 'cancel');
 
-  test('is a change to another status: neither the creation nor the cancel of what was UNSUCCESSFUL', () => {
+  test('is a change to another status, but not the creation or the cancel of an UNSUCCESSFUL order', () => {
     expect(declinedThenCancelled.changes.map(isStatusChange)).toEqual([false, true, true, false]);
   });
 
-  test('is numbered from 1 without a gap', () => {
+  test('has a sequence number that starts at 1 and has no gaps', () => {
     const { changes } = IN_STATUS.SUCCESSFUL;
     expect(changes.slice(1).map((change) => sequenceOf(changes, change))).toEqual([1, 2, 3]);
   });
 
-  test('keeps its number when later changes are known', () => {
+  test('keeps its sequence number after later changes', () => {
     const { changes } = declinedThenCancelled;
     expect(sequenceOf(changes, changes[1]!)).toBe(1);
     expect(sequenceOf(changes, changes[2]!)).toBe(2);
   });
 });
 
-describe('the history that enters Temporal', () => {
-  test('carries the state, the changes and what operators see, but no pay link, URL, pricing or seller id', () => {
-    const history = after('signup_started');
+describe('the history in Temporal', () => {
+  test('has the state, the changes and the facts for operators, but no pay link, URL, pricing or seller id', () => {
+    const history = historyAfter('signup_started');
     const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = history.order;
     expect(toWorkflowHistory(history)).toEqual({
       order: { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt },
@@ -169,8 +169,8 @@ describe('the history that enters Temporal', () => {
   });
 });
 
-describe('the order as a change left it', () => {
-  const history = after('signup_started', 'declined', 'cancel');
+describe('the order after one of its changes', () => {
+  const history = historyAfter('signup_started', 'declined', 'cancel');
 
   test('has the status and the version of that change', () => {
     const { expiresAt } = history.order;
@@ -178,13 +178,13 @@ describe('the order as a change left it', () => {
       { expiresAt, version: 1, status: 'CREATED', cancelledAt: null },
       { expiresAt, version: 2, status: 'PENDING', cancelledAt: null },
       { expiresAt, version: 3, status: 'UNSUCCESSFUL', cancelledAt: null },
-      { expiresAt, version: 4, status: 'UNSUCCESSFUL', cancelledAt: minute(3) },
+      { expiresAt, version: 4, status: 'UNSUCCESSFUL', cancelledAt: atMinute(3) },
     ]);
   });
 
-  test('is the order itself for its last change', () => {
-    for (const one of [history, ...Object.values(IN_STATUS)]) {
-      expect(withState(one.order, stateAfter(one, one.changes.at(-1)!))).toEqual(one.order);
+  test('is the current order if the change is the last one', () => {
+    for (const current of [history, ...Object.values(IN_STATUS)]) {
+      expect(withState(current.order, stateAfter(current, current.changes.at(-1)!))).toEqual(current.order);
     }
   });
 });

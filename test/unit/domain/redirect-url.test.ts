@@ -11,7 +11,7 @@ test.each([
   ['https://shop.example/done#top', `https://shop.example/done?orderId=${ID}#top`],
   ['https://shop.example/done?a=1#/route?b=2', `https://shop.example/done?a=1&orderId=${ID}#/route?b=2`],
   ['http://localhost:8080/x?a=1', `http://localhost:8080/x?a=1&orderId=${ID}`],
-])('%s becomes %s', (url, expected) => {
+])('withOrderId changes %s to %s', (url, expected) => {
   expect(withOrderId(url, ID)).toBe(expected);
 });
 
@@ -23,7 +23,7 @@ test.each([
   'list[]=1&list[]=2',
   'caf%C3%A9=%e2%82%ac',
   "q='x'~*()",
-])('other parameters stay as they were written: %s', (search) => {
+])('other parameters keep their exact text: %s', (search) => {
   const written = search.replaceAll("'", '%27');
   expect(withOrderId(`https://shop.example/?${search}`, ID)).toBe(`https://shop.example/?${written}&orderId=${ID}`);
 });
@@ -37,20 +37,20 @@ test.each([
   ['orderId=1&a=1&orderId=2', 'a=1&'],
   ['%6FrderId=old&a=1', 'a=1&'],
   ['order%49d=old', ''],
-])('an orderId that is there already gives way to the order’s own: %s', (search, kept) => {
+])("an existing orderId is replaced by the order's id: %s", (search, kept) => {
   const url = withOrderId(`https://shop.example/?${search}`, ID);
   expect(url).toBe(`https://shop.example/?${kept}orderId=${ID}`);
   expect(new URL(url).searchParams.getAll('orderId')).toEqual([ID]);
 });
 
 test.each(['orderid=1', 'orderID=1', 'xorderId=1', 'orderId[]=1', 'order+Id=1', '?orderId=1', 'a=orderId=1'])(
-  'a parameter of a like name is another one: %s',
+  'a parameter with a similar name is kept: %s',
   (search) => {
     expect(withOrderId(`https://shop.example/?${search}`, ID)).toBe(`https://shop.example/?${search}&orderId=${ID}`);
   },
 );
 
-test('setting it twice is setting it once', () => {
+test('withOrderId is idempotent', () => {
   const once = withOrderId('https://shop.example/done?a=b%20c#top', ID);
   expect(withOrderId(once, ID)).toBe(once);
 });

@@ -7,7 +7,7 @@ import {
   transition,
 } from '../../../src/domain/status';
 
-/** The table of DESIGN.md and of section 3 of the specification, written out once more: event, status met, status after. */
+/** The table of section 3 of the specification: event, status before, status after. */
 const REFUSED = undefined;
 const TABLE: [OrderEvent, OrderStatus, OrderStatus | undefined][] = [
   ['signup_started', 'CREATED', 'PENDING'],
@@ -47,21 +47,21 @@ const TABLE: [OrderEvent, OrderStatus, OrderStatus | undefined][] = [
   ['cancel', 'UNSUCCESSFUL', 'UNSUCCESSFUL'],
 ];
 
-test.each(TABLE)('%s meets %s: %s', (event, from, to) => {
+test.each(TABLE)('%s in status %s leads to %s', (event, from, to) => {
   expect(transition(from, event)).toBe(to);
 });
 
-test('the table above names every one of the 5 × 7 cells once', () => {
+test('the table has each of the 5 × 7 cells once', () => {
   const cells = new Set(TABLE.map(([event, from]) => `${event} ${from}`));
   expect(cells.size).toBe(35);
   expect(TABLE).toHaveLength(35);
 });
 
-test('the statuses are those of the specification', () => {
+test('the statuses are the five of the specification', () => {
   expect(ORDER_STATUSES).toEqual(['CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL']);
 });
 
-test('SUCCESSFUL and UNSUCCESSFUL are final, the others are not', () => {
+test('only SUCCESSFUL and UNSUCCESSFUL are final', () => {
   expect(ORDER_STATUSES.filter(isFinal)).toEqual(['SUCCESSFUL', 'UNSUCCESSFUL']);
 });
 
@@ -80,6 +80,6 @@ test.each([
   [undefined, false],
   [null, false],
   [1, false],
-])('a checkout may report %j: %j', (event, may) => {
-  expect(isProgressEvent(event)).toBe(may);
+])('isProgressEvent(%j) is %j', (event, expected) => {
+  expect(isProgressEvent(event)).toBe(expected);
 });

@@ -16,7 +16,7 @@ test.each([
   ['55000', 'database not accepting connections'],
   ['55P03', 'lock timeout'],
   ['57014', 'statement timeout'],
-  ['57P01', 'shut down by an administrator'],
+  ['57P01', 'administrator shutdown'],
   ['57P03', 'starting up'],
   ['58030', 'input/output error'],
   ['25006', 'a standby'],

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import { violatedConstraint } from '../../../src/db/database-errors';
+import { findIdempotencyKey } from '../../../src/db/idempotency-keys';
+import { type IdempotencyClaim, insertOrder } from '../../../src/db/insert-order';
+import { useDatabase } from '../../support/database';
+import { newOrder, newSeller } from './new-orders';
+
+const database = useDatabase();
+let sellerId: string;
+beforeAll(async () => {
+  sellerId = await newSeller(database.db);
+});
+
+function claimOf(key: string): IdempotencyClaim {
+  const response = {
+    id: randomUUID(),
+    amount: 1,
+    reference: key,
+    order_url: '',
+    status: 'CREATED' as const,
+    allowed_payment_terms: [],
+  };
+  return { key, requestDigest: Buffer.from(key), response };
+}
+const countOf = async (table: string) => (await database.db.query(`select from ${table}`)).rowCount;
+
+test('a second order with the same reference violates the unique index of its seller only', async () => {
+  await insertOrder(database.db, newOrder(sellerId, { reference: 'taken' }));
+  const duplicate = insertOrder(database.db, newOrder(sellerId, { reference: 'taken' }));
+  expect(violatedConstraint(await duplicate.catch((error: unknown) => error))).toBe('orders_reference');
+  expect(await insertOrder(database.db, newOrder(await newSeller(database.db), { reference: 'taken' }))).toBe(true);
+});
+
+test('the reference of an UNSUCCESSFUL order can be used again', async () => {
+  const first = newOrder(sellerId, { reference: 'freed' });
+  await insertOrder(database.db, first);
+  await database.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [first.order.id]);
+  expect(await insertOrder(database.db, newOrder(sellerId, { reference: 'freed' }))).toBe(true);
+});
+
+test('an Idempotency-Key that is claimed already inserts no order and keeps the first response', async () => {
+  const idempotency = claimOf('key 1');
+  expect(await insertOrder(database.db, newOrder(sellerId, {}, { idempotency }))).toBe(true);
+  const before = [await countOf('orders'), await countOf('order_timeline')];
+  const second = newOrder(sellerId, {}, { idempotency: { ...claimOf('key 1'), requestDigest: Buffer.from('other') } });
+  expect(await insertOrder(database.db, second)).toBe(false);
+  expect([await countOf('orders'), await countOf('order_timeline')]).toEqual(before);
+  const { requestDigest, response } = idempotency;
+  expect(await findIdempotencyKey(database.db, sellerId, 'key 1')).toEqual({ requestDigest, response });
+  expect(await findIdempotencyKey(database.db, await newSeller(database.db), 'key 1')).toBeUndefined();
+});
+
+test('a duplicate reference leaves neither an order nor a claim on the Idempotency-Key', async () => {
+  await insertOrder(database.db, newOrder(sellerId, { reference: 'both' }));
+  const before = [await countOf('orders'), await countOf('order_timeline'), await countOf('idempotency_key')];
+  const second = newOrder(sellerId, { reference: 'both' }, { idempotency: claimOf('key 2') });
+  await expect(insertOrder(database.db, second)).rejects.toThrow('orders_reference');
+  expect([await countOf('orders'), await countOf('order_timeline'), await countOf('idempotency_key')]).toEqual(before);
+});

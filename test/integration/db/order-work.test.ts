@@ -1,0 +1,178 @@
+import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
+import { finishSettled, leaseDelivery, leaseDueOrders, markRunning, sweepSoon } from '../../../src/db/order-work';
+import { recordAttempt } from '../../../src/db/webhook-attempts';
+import { holdTransaction, useDatabase } from '../../support/database';
+import { DELIVERED, attempt, orderWithWebhooks } from './new-attempts';
+import { applyEvents, insertNewOrder, msUntilSweep, saveHistory } from './new-orders';
+
+const database = useDatabase('test');
+
+const dueAfter = (sweepAfterMs: number) => insertNewOrder(database.db, {}, { sweepAfterMs });
+const leaseIds = async (limit = 10, leaseMs = 60_000) =>
+  (await leaseDueOrders(database.db, limit, leaseMs)).map(({ order }) => order.id);
+
+async function secondsUntilSweep(id: string): Promise<number> {
+  const ms = await msUntilSweep(database.db, id);
+  if (ms === null) throw new Error('the sweep has no work for the order');
+  return ms / 1000;
+}
+
+/** Moves the times of all orders into the past, as if the seconds had passed. */
+async function letSecondsPass(seconds: number): Promise<void> {
+  await database.db.query(
+    `update order_work set sweep_at = sweep_at - $1 * interval '1 s',
+       delivery_lease_until = delivery_lease_until - $1 * interval '1 s'`,
+    [seconds],
+  );
+}
+
+describe('the sweep', () => {
+  test('leases the orders that are due, as they are stored, and no others', async () => {
+    const due = await dueAfter(-1000);
+    await dueAfter(60_000);
+    expect(await leaseDueOrders(database.db, 10, 60_000)).toEqual([
+      {
+        ...due,
+        attachments: { source: null, metaData: null },
+        started: false,
+        settled: false,
+        resendPending: false,
+        applicationPending: false,
+        agreementPending: false,
+      },
+    ]);
+  });
+
+  test('leases the orders that have been due the longest first, up to the limit', async () => {
+    const second = await dueAfter(-2000);
+    const first = await dueAfter(-3000);
+    const third = await dueAfter(-1000);
+    expect((await leaseIds(2)).sort()).toEqual([first.order.id, second.order.id].sort());
+    expect(await leaseIds(2)).toEqual([third.order.id]);
+  });
+
+  test('does not lease an order again until its lease expires', async () => {
+    const { order } = await dueAfter(-1000);
+    expect(await leaseIds(10, 60_000)).toEqual([order.id]);
+    await letSecondsPass(50);
+    expect(await leaseIds(10, 60_000)).toEqual([]);
+    await letSecondsPass(11);
+    expect(await leaseIds(10, 60_000)).toEqual([order.id]);
+  });
+
+  test('leases every order once if ten sweeps run concurrently', async () => {
+    for (let count = 0; count < 30; count++) await dueAfter(-1000);
+    const batches = await Promise.all(Array.from({ length: 10 }, () => leaseIds(5)));
+    const ids = [...batches.flat(), ...(await leaseIds(30))];
+    expect(ids).toHaveLength(30);
+    expect(new Set(ids).size).toBe(30);
+  });
+
+  test('does not wait for an order that another transaction saves', async () => {
+    const { order } = await dueAfter(-1000);
+    const saving = await holdTransaction(
+      database.db,
+      'select from orders o join order_work w on w.order_id = o.id where o.id = $1 for update',
+      [order.id],
+    );
+    expect(await leaseIds()).toEqual([]);
+    await saving.rollback();
+    expect(await leaseIds()).toEqual([order.id]);
+  });
+
+  test('leases an order that has settled since as settled, and finishSettled ends its work', async () => {
+    const { order } = await insertNewOrder(database.db, { webhookUrl: null }, { sweepAfterMs: -1000 });
+    await database.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [order.id]);
+    expect(await leaseDueOrders(database.db, 10, 60_000)).toMatchObject([{ settled: true }]);
+    await finishSettled(database.db, order.id);
+    expect(await msUntilSweep(database.db, order.id)).toBeNull();
+  });
+
+  test('keeps the work of an order that is not settled', async () => {
+    const { order } = await dueAfter(60_000);
+    await finishSettled(database.db, order.id);
+    expect(await msUntilSweep(database.db, order.id)).not.toBeNull();
+  });
+});
+
+describe('markRunning', () => {
+  test.each([
+    ['a new order after the given time', 0, 600],
+    ['an order that is an hour old after an hour', 3600, 3600],
+    ['an order that is a month old after a day', 30 * 86_400, 86_400],
+  ])('makes the sweep check %s', async (_, ageSeconds, expected) => {
+    const createdAt = new Date(Date.now() - ageSeconds * 1000).toISOString();
+    const { order } = await insertNewOrder(database.db, { createdAt }, { sweepAfterMs: -1000 });
+    await markRunning(database.db, order.id, 600_000);
+    expect(Math.abs((await secondsUntilSweep(order.id)) - expected)).toBeLessThan(5);
+    const { rows } = await database.db.query('select started from order_work where order_id = $1', [order.id]);
+    expect(rows).toEqual([{ started: true }]);
+  });
+
+  test('adds no work for an order that settled before its start was acknowledged', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    await saveHistory(database.db, applyEvents(history, 'failed'), 1000);
+    await markRunning(database.db, history.order.id, 600_000);
+    expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
+  });
+
+  test('does not postpone the check of an order whose customer has agreed in the meantime', async () => {
+    const history = await insertNewOrder(database.db);
+    const { id } = history.order;
+    await choosePaymentTerm(database.db, id, 'PAY_NOW');
+    await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
+    await recordAgreement(database.db, id, new Date(), 5000);
+    await markRunning(database.db, id, 600_000);
+    expect(await secondsUntilSweep(id)).toBeLessThan(6);
+  });
+});
+
+describe('sweepSoon', () => {
+  test('makes the sweep check an open order within seconds', async () => {
+    const { order } = await dueAfter(60_000);
+    await sweepSoon(database.db, order.id);
+    expect(Math.abs((await secondsUntilSweep(order.id)) - 2)).toBeLessThan(1);
+  });
+
+  test('adds no work for a settled order', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await sweepSoon(database.db, history.order.id);
+    expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
+  });
+
+  test('makes the sweep check a closed order with a pending webhook within seconds', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await sweepSoon(database.db, history.order.id);
+    expect(Math.abs((await secondsUntilSweep(history.order.id)) - 2)).toBeLessThan(1);
+  });
+});
+
+describe('the delivery lease', () => {
+  test('is given to one of ten concurrent attempts, until that attempt is recorded', async () => {
+    const { ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
+    const leases = await Promise.all(Array.from({ length: 10 }, () => leaseDelivery(database.db, ids[0]!, 1, 60_000)));
+    expect(leases.filter(Boolean)).toHaveLength(1);
+    expect(await leaseDelivery(database.db, ids[1]!, 1, 60_000)).toBe(false);
+    await recordAttempt(database.db, attempt(ids[0]!));
+    expect(await leaseDelivery(database.db, ids[0]!, 2, 60_000)).toBe(true);
+  });
+
+  test('expires', async () => {
+    const { ids } = await orderWithWebhooks(database.db, 'signup_started');
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBe(true);
+    await letSecondsPass(50);
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBe(false);
+    await letSecondsPass(11);
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBe(true);
+  });
+
+  test('is refused for an attempt that is recorded already and for a settled event', async () => {
+    const { ids } = await orderWithWebhooks(database.db, 'signup_started');
+    await recordAttempt(database.db, attempt(ids[0]!));
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBe(false);
+    await recordAttempt(database.db, attempt(ids[0]!, { ...DELIVERED, step: 2 }));
+    expect(await leaseDelivery(database.db, ids[0]!, 3, 60_000)).toBe(false);
+  });
+});

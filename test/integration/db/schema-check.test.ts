@@ -1,0 +1,78 @@
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { migrate } from '../../../src/db/migrate';
+import { createPool } from '../../../src/db/pool';
+import { SchemaError, assertSchemaIsCurrent, waitForCurrentSchema } from '../../../src/db/schema-check';
+import { freePort } from '../../../tools/local-stack/ports';
+import { runCli } from '../../support/cli';
+import { until } from '../../support/until';
+import { PRODUCT_MIGRATIONS, useEmptyDatabase, useMigrations } from './migrations';
+
+const database = useEmptyDatabase();
+const migrations = useMigrations();
+
+test('the schema check accepts a schema that has exactly the migrations of the build', async () => {
+  await migrate(database.url);
+  await expect(assertSchemaIsCurrent(database.db)).resolves.toBeUndefined();
+});
+
+test('the schema check rejects an empty database and names the command to run', async () => {
+  const rejected = assertSchemaIsCurrent(database.db);
+  await expect(rejected).rejects.toThrow(SchemaError);
+  await expect(rejected).rejects.toThrow(
+    `The database schema is older than this build: run the migrations (node dist/src/migrate.js). Missing: ${PRODUCT_MIGRATIONS.join(', ')}`,
+  );
+});
+
+test('the schema check rejects an older schema, a newer schema and a changed file', async () => {
+  migrations.write({ '0001_first': 'create table first ();' });
+  await migrate(database.url, migrations.folder);
+  migrations.write({ '0002_second': 'create table second ();' });
+  await expect(assertSchemaIsCurrent(database.db, migrations.folder)).rejects.toThrow(
+    /older than this build.*0002_second$/,
+  );
+  await migrate(database.url, migrations.folder);
+  await expect(assertSchemaIsCurrent(database.db, migrations.folder)).resolves.toBeUndefined();
+  rmSync(path.join(migrations.folder, '0002_second.sql'));
+  await expect(assertSchemaIsCurrent(database.db, migrations.folder)).rejects.toThrow(
+    'This build is older than the database schema: deploy the build that has 0002_second',
+  );
+  migrations.write({ '0001_first': '', '0002_second': 'create table second ();' });
+  await expect(assertSchemaIsCurrent(database.db, migrations.folder)).rejects.toThrow(/0001_first\.sql has changed/);
+});
+
+test('the schema check waits until Postgres is reachable, then refuses an old schema', async () => {
+  const name = new URL(database.url).pathname.slice(1);
+  const admin = new pg.Client({ connectionString: database.url.replace(/[^/]*$/, 'postgres') });
+  await admin.connect();
+  await admin.query(`alter database ${name} allow_connections false`);
+  const db = createPool(database.url, 1, () => undefined);
+  const errors: unknown[] = [];
+  const check = waitForCurrentSchema(db, (error) => errors.push(error)).then(
+    () => 'current',
+    (error: unknown) => error,
+  );
+  await until(() => errors.length > 0, 'the check has failed once');
+  await admin.query(`alter database ${name} allow_connections true`);
+  expect(await check).toBeInstanceOf(SchemaError);
+  await db.end();
+  await admin.end();
+});
+
+test('the schema check resolves if the pool is closed while Postgres is unreachable', async () => {
+  const db = createPool(`postgres://127.0.0.1:${await freePort()}/orders`, 1, () => undefined);
+  const errors: unknown[] = [];
+  const check = waitForCurrentSchema(db, (error) => errors.push(error));
+  await until(() => errors.length > 0, 'the check has failed once');
+  await db.end();
+  await expect(check).resolves.toBeUndefined();
+});
+
+test('the API exits with one sentence if the schema is older', async () => {
+  const env = { DATABASE_URL: database.url, CHECKOUT_BASE_URL: 'https://checkout.example', PORT: '0' };
+  const run = await runCli([], env, 'server');
+  expect(run.code).toBe(1);
+  expect(run.stderr).toMatch(/^The database schema is older than this build: .*\n$/);
+  expect(run.stdout).not.toContain('API started');
+});

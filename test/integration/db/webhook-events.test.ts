@@ -1,0 +1,30 @@
+import { recordAttempt } from '../../../src/db/webhook-attempts';
+import { findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
+import { useDatabase } from '../../support/database';
+import { attempt, orderWithWebhooks } from './new-attempts';
+
+const database = useDatabase();
+
+test('a webhook event is read with its URL, its body and its state', async () => {
+  const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
+  expect(await findWebhookEvent(database.db, ids[0]!)).toEqual({
+    id: ids[0],
+    url: order.webhookUrl,
+    body: expect.stringContaining('"sequence":1'),
+    sellerId: order.sellerId,
+    state: 'pending',
+    attempts: 0,
+    nextAttemptAt: null,
+    resendRequested: false,
+  });
+  expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
+});
+
+test('pending webhooks are read in the order of their sequence, with their attempts', async () => {
+  const { order, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
+  await recordAttempt(database.db, attempt(ids[0]!));
+  expect(await findPendingWebhooks(database.db, order.id)).toEqual([
+    { id: ids[0], sequence: 1, attempts: 1, nextAttemptAt: '2026-03-01T10:00:05.000Z' },
+    { id: ids[1], sequence: 2, attempts: 0, nextAttemptAt: null },
+  ]);
+});

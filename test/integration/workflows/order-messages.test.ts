@@ -1,0 +1,135 @@
+import { cancelSignal, customerProgressSignal, reportProgressUpdate } from '../../../workflows/messages';
+import { isRunning, openOrder, timelineOf } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const stack = useStack();
+const receiver = useReceiver('test');
+
+const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+
+test("an operator's request to cancel the workflow cancels the order", async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await workflow(id).cancel();
+  expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL' });
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+    event: 'cancel',
+    actor: 'operator',
+    to_status: 'UNSUCCESSFUL',
+  });
+  expect((await stack.api.get(id)).body.data.cancelled_at).toEqual(expect.any(String));
+});
+
+test('a signal changes the order like a request, and a refused signal is recorded in the timeline', async () => {
+  const id = await openOrder(stack);
+  await workflow(id).signal(customerProgressSignal, { event: 'signup_started' });
+  await workflow(id).signal(customerProgressSignal, { event: 'completed', reason: 'too early' });
+  await until(async () => (await timelineOf(stack, id)).length === 3, 'both signals are in the timeline');
+  expect((await timelineOf(stack, id)).slice(1)).toEqual([
+    {
+      version: 2,
+      event: 'signup_started',
+      from_status: 'CREATED',
+      to_status: 'PENDING',
+      actor: 'checkout',
+      reason: null,
+    },
+    {
+      version: null,
+      event: 'completed',
+      from_status: 'PENDING',
+      to_status: 'PENDING',
+      actor: 'checkout',
+      reason: 'too early',
+    },
+  ]);
+  await workflow(id).signal(cancelSignal, { reason: 'fraud' });
+  await workflow(id).result();
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'cancel', actor: 'operator', reason: 'fraud' });
+});
+
+test.each([
+  ['nothing', []],
+  ['null', [null]],
+  ['a number', [42]],
+  ['a list', [['approved']]],
+  ['an unknown event', [{ event: 'refund' }]],
+  ['an event that is not a string', [{ event: { nested: true } }]],
+  ['a reason that is not a string', [{ event: 'completed', reason: 7, actor: 'nobody' }]],
+])('a signal with %s is refused and does not block the workflow', async (_payload, args) => {
+  const id = await openOrder(stack);
+  await workflow(id).signal('customerProgress', ...args);
+  await until(async () => (await timelineOf(stack, id)).length === 2, 'the refusal is in the timeline');
+  expect((await timelineOf(stack, id))[1]).toMatchObject({ version: null, to_status: 'CREATED', actor: 'checkout' });
+  expect((await stack.api.cancel(id)).status).toBe(200);
+});
+
+test.each([
+  ['reportProgress', []],
+  ['reportProgress', [{ event: 'expired ' }]],
+  ['reportProgress', [{ event: 'approved' }]],
+])('an update %s(%j) from the Temporal UI is refused and does not block the workflow', async (name, args) => {
+  const id = await openOrder(stack);
+  await expect(workflow(id).executeUpdate(name, { args: args as [] })).rejects.toThrow(/Update failed/);
+  expect((await stack.api.cancel(id)).status).toBe(200);
+});
+
+test('an update cancelOrder without arguments is a cancel by an operator', async () => {
+  const id = await openOrder(stack);
+  await workflow(id).executeUpdate('cancelOrder');
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'cancel', actor: 'operator' });
+});
+
+test('concurrent updates with the same id make one change', async () => {
+  const id = await openOrder(stack);
+  const update = () =>
+    workflow(id).executeUpdate(reportProgressUpdate, {
+      updateId: 'signup_started:1',
+      args: [{ event: 'signup_started', actor: 'checkout', reason: null, observedVersion: 1 }],
+    });
+  const answers = await Promise.all([update(), update(), update()]);
+  expect(answers.map(({ version }) => version)).toEqual([2, 2, 2]);
+  expect(await timelineOf(stack, id)).toHaveLength(2);
+});
+
+test('a signal with NUL or lone surrogates does not block the workflow', async () => {
+  const id = await openOrder(stack);
+  await workflow(id).signal(customerProgressSignal, { event: 'comp\u0000leted', reason: 'a\u0000b\ud800' });
+  await workflow(id).signal(cancelSignal, { reason: `\u0000${'😀'.repeat(300)}` });
+  await workflow(id).result();
+  // Changes do not wait for a refusal, so its entry may follow that of a later change.
+  const versions = (await timelineOf(stack, id)).map(({ version }) => version);
+  expect([versions.length, ...versions.filter((version) => version !== null)]).toEqual([3, 1, 2]);
+});
+
+test('a signal in an unknown encoding is refused and does not block the workflow', async () => {
+  const id = await openOrder(stack);
+  await stack.client.workflowService.signalWorkflowExecution({
+    namespace: stack.temporal.namespace!,
+    workflowExecution: { workflowId: `order-${id}` },
+    signalName: 'customerProgress',
+    input: { payloads: [{ metadata: { encoding: Buffer.from('json/protobuf') }, data: Buffer.from('{}') }] },
+  });
+  await until(async () => (await timelineOf(stack, id)).length === 2, 'the refusal is in the timeline');
+  expect((await stack.api.cancel(id)).status).toBe(200);
+});
+
+test('a flood of signals makes the workflow continue as new, and the order stays open', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const { runId } = await workflow(id).describe();
+  for (let batch = 0; (await workflow(id).describe()).runId === runId; batch++) {
+    if (batch > 40) throw new Error('the workflow has not continued as new');
+    const signals = Array.from({ length: 100 }, () =>
+      workflow(id).signal(customerProgressSignal, { event: 'completed' }),
+    );
+    await Promise.all(signals);
+    await until(
+      async () => (await timelineOf(stack, id)).length === 2 + (batch + 1) * 100,
+      'all signals are refused',
+      90_000,
+    );
+  }
+  expect((await stack.api.progress(id, 'approved')).body.data.status).toBe('APPROVED');
+  expect(await isRunning(stack.client, id)).toBe(true);
+}, 300_000);
