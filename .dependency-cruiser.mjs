@@ -1,5 +1,5 @@
 /**
- * The import rules of DESIGN.md: "Imports point one way: domain <- contracts <- db, webhooks, lender <- activities,
+ * The import rules of docs/architecture.md: "Imports point one way: domain <- contracts <- db, webhooks, lender <- activities,
  * temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and activities, contracts
  * (types only)." test/unit/architecture.test.ts runs them.
  */

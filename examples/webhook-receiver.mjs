@@ -20,7 +20,7 @@ const server = createServer(async (request, response) => {
     webhook.verify(text, request.headers);
   } catch (error) {
     console.log(`rejected: ${error.message}`);
-    response.writeHead(401).end();
+    response.writeHead(400).end();
     return;
   }
 

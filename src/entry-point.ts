@@ -6,7 +6,7 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Longer than any part's own limit. The next process resumes the work that this limit interrupts. */
+/** A process that has not stopped by then is killed. The next process resumes the interrupted work. */
 const STOP_LIMIT_MS = 60_000;
 
 /**

@@ -60,7 +60,7 @@ function mount(app: Koa<State>, router: Router<State>): void {
       return;
     }
     const allowed = [...new Set(matched.path.flatMap((layer) => layer.methods))].sort().join(', ');
-    if (ctx.method !== 'OPTIONS') throw methodNotAllowed(ctx, allowed);
+    if (ctx.method !== 'OPTIONS') throw methodNotAllowed(allowed);
     ctx.set('Allow', allowed);
     ctx.status = 204;
   });

@@ -30,7 +30,7 @@ export function createAuthentication(db: Db, limits: RateLimits) {
 }
 
 function unauthorized(kind: Caller['kind']): Problem {
-  return new Problem('unauthorized', `Send "Authorization: Bearer <key>" with a live ${kind} key.`, {
+  return new Problem('unauthorized', `Send "Authorization: Bearer <key>" with a valid ${kind} key.`, {
     headers: { 'WWW-Authenticate': 'Bearer' },
   });
 }

@@ -1,4 +1,4 @@
-import type { Context, Middleware } from 'koa';
+import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import type { State } from './context';
@@ -38,6 +38,6 @@ function toProblem(error: unknown, readOnly: boolean): Problem {
   return new Problem('internal_error', detail, { cause: error });
 }
 
-export function methodNotAllowed(ctx: Context, allow: string): Problem {
-  return new Problem('method_not_allowed', `This path does not support ${ctx.method}.`, { headers: { Allow: allow } });
+export function methodNotAllowed(allow: string): Problem {
+  return new Problem('method_not_allowed', `This path supports ${allow}.`, { headers: { Allow: allow } });
 }

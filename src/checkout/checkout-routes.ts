@@ -154,7 +154,7 @@ async function waitForDecision(deps: OrderDependencies, payLinkId: string): Prom
   }
 }
 
-/** The customer can agree only to the repayment dates that the page showed. */
+/** The customer can agree only to the due dates that the page showed. */
 function confirmationError({ application }: Checkout, fields: Record<string, string>, now: Date): string | undefined {
   if (offerOf(application).instalments.length === 0) return undefined;
   if (fields.agree !== 'yes') return NOT_AGREED;

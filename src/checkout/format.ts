@@ -25,7 +25,7 @@ export function describeInterest({ representativeInterest, promotions }: Pricing
     `Representative interest: ${representativeInterest}% a year.`,
     ...running.map(
       ({ name, interestFreeDays: days, validUntil }) =>
-        `${name}: no interest for the first ${days === 1 ? 'day' : `${days} days`}, if you start by ${formatDate(validUntil)}.`,
+        `${name}: no interest for the first ${days === 1 ? 'day' : `${days} days`}, if you are approved by ${formatDate(validUntil)}.`,
     ),
   ];
 }

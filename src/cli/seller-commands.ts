@@ -98,13 +98,14 @@ function addUpdate(seller: Command, services: Services): void {
   const update = seller
     .command('update')
     .description(
-      'change the given settings: shop URL, colour, logo and rate limit apply immediately, also to open orders; the others apply to new orders',
+      'change the given settings: the shop URL, colour, logo and rate limit apply immediately, also to open orders; ' +
+        'the other settings apply to new orders only',
     )
     .argument('<seller-id>', 'id of the seller', uuid)
     .option('--name <name>', 'company name, shown to customers');
   addAccountOptions(update, true).action(async (id: string, options: AccountOptions, command: Command) => {
     const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
-    if (Object.keys(settings).length === 0) throw new UsageError('nothing to update: pass at least one option');
+    if (Object.keys(settings).length === 0) throw new UsageError('nothing to update: pass a setting, such as --name');
     if (!(await updateAccount(services.db(), id, settings))) throw sellerNotFound(id);
     await print(command, toRow(await requireAccount(services.db(), id)));
   });

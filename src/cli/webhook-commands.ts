@@ -50,7 +50,8 @@ function addList(webhooks: Command, { db }: Services): void {
 function addResend(webhooks: Command, { db }: Services): void {
   withFilter(webhooks.command('resend'))
     .description(
-      'resend webhooks, selected by their ids or by a filter; the workers send them within seconds, one at a time for each order',
+      'resend webhooks, selected by their ids or by a filter; the workers send them within seconds, one at a time ' +
+        'for each order',
     )
     .argument('[webhook-ids...]', 'ids of webhooks', uuids)
     .option('--dry-run', 'only count the selected webhooks')
@@ -71,9 +72,9 @@ function addResend(webhooks: Command, { db }: Services): void {
 function addRotate(secrets: Command, { db }: Services): void {
   secrets
     .command('rotate')
-    .description('create a new secret, which is shown only once; older secrets also sign until the overlap ends')
+    .description('create a new secret, which is shown only once; older secrets stay active until the overlap ends')
     .argument('<seller-id>', 'id of the seller', uuid)
-    .option('--overlap-hours <hours>', 'how long older secrets also sign', hours(168), 24)
+    .option('--overlap-hours <hours>', 'how long older secrets stay active', hours(168), 24)
     .action(async (sellerId: string, { overlapHours }: { overlapHours: number }, command: Command) => {
       await requireAccount(db(), sellerId);
       const secret = generateWebhookSecret();

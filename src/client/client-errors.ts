@@ -1,18 +1,21 @@
 import type { FieldError, ProblemBody, ProblemCode } from '../contracts/problem-schema';
 
-/** The response was not a success. `code` is stable, so decide by it and not by `message`. */
+/**
+ * The response was not a success. `code` is stable, so decide by it and not by `message`, which has the status, the code,
+ * the detail and the request id.
+ */
 export class OrderServiceError extends Error {
   override readonly name = 'OrderServiceError';
 
   constructor(
     readonly status: number,
-    /** `unexpected_answer`: the response is not from the order service, but for example from a proxy. */
-    readonly code: ProblemCode | 'unexpected_answer',
-    message: string,
+    /** `unexpected_response`: the response is not from the order service, but for example from a proxy. */
+    readonly code: ProblemCode | 'unexpected_response',
+    detail: string,
     /** The response body (RFC 9457). */
     readonly problem: ProblemBody | undefined,
   ) {
-    super(message);
+    super(`${status} ${code}: ${detail}${problem ? ` (request ${problem.request_id})` : ''}`);
   }
 
   /** Every invalid field, with a JSON pointer. */
@@ -46,7 +49,10 @@ export class OrderServiceError extends Error {
   }
 }
 
-/** There was no response; `cause` has the reason. The outcome is unknown, and repeating the same call is safe. */
+/**
+ * There was no response; `cause` has the reason. The outcome is unknown. It is safe to repeat the same call, unless it is
+ * `rotateWebhookSecret`, which creates another secret, or `testWebhook`, which sends another webhook.
+ */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
 }

@@ -42,6 +42,7 @@ export interface ClientOptions {
   baseUrl: string;
   /** The seller's API key, `sk_…`. */
   apiKey: string;
+  /** The seller's UUID. */
   sellerId: string;
   /** Timeout of each attempt in ms. Default: 30,000. */
   timeoutMs?: number;
@@ -50,17 +51,21 @@ export interface ClientOptions {
 }
 
 /**
- * The API calls of a seller's shop. If it is safe, a call is retried after a temporary failure: no connection, a
- * timeout, 408, 429 or 5xx.
+ * The API calls of a seller's shop. If it is safe, a call is retried after a temporary failure: no response, 408, 429 or
+ * 5xx.
  * @throws (each call) OrderServiceError for an error response, ConnectionError if there is no response
  */
 export type OrderServiceClient = ReturnType<typeof createClient>;
 
-/** @throws TypeError if `baseUrl` or `apiKey` is malformed */
+/** @throws TypeError if `baseUrl`, `apiKey` or `sellerId` is malformed */
 export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS, maxRetries = 3 }: ClientOptions) {
   if (!isBaseUrl(baseUrl)) throw new TypeError('baseUrl must be an http(s) URL such as https://orders.example');
   // The error that `Headers` throws contains the key. This one does not.
-  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces');
+  for (const [name, value] of Object.entries({ apiKey, sellerId })) {
+    if (!/^[\x21-\x7e]+$/.test(value)) {
+      throw new TypeError(`${name} must be printable ASCII without spaces; the operator of the service issues it`);
+    }
+  }
   const { origin, pathname } = new URL(baseUrl);
   const apiUrl = origin + pathname.replace(/\/+$/, '') + BASE_PATH;
   const call = createTransport({ url: apiUrl, apiKey, timeoutMs, maxRetries });

@@ -6,7 +6,7 @@ import { ConnectionError, OrderServiceError } from './client-errors';
 const RETRYABLE_STATUSES: readonly number[] = [408, 500, 502, 503, 504];
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8000;
-/** If the service asks for a longer wait, the client throws instead of waiting. */
+/** If the service asks for a longer wait, the client throws immediately. */
 const MAX_RETRY_AFTER_MS = 60_000;
 
 export interface TransportOptions {
@@ -108,8 +108,8 @@ function toServiceError(status: number, body: unknown): OrderServiceError {
   if (!isProblem(body)) {
     return new OrderServiceError(
       status,
-      'unexpected_answer',
-      `The response with status ${status} is not from the order service.`,
+      'unexpected_response',
+      'The response is not from the order service.',
       undefined,
     );
   }

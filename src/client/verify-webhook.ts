@@ -14,7 +14,8 @@ type HeaderValues = Headers | Readonly<Record<string, string | readonly string[]
  * @param body the raw request body, before any parsing
  * @param headers the request headers, from Node or `fetch`
  * @param secrets `whsec_…`; during a rotation, both the old and the new one
- * @throws WebhookVerificationError
+ * @throws WebhookVerificationError if the webhook is not valid: respond with 400
+ * @throws TypeError if a secret is malformed, or RangeError if there is none: fix your configuration
  */
 export function verifyWebhook(
   body: string | Uint8Array,

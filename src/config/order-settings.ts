@@ -78,7 +78,7 @@ export const workflowSettings = {
   startsInFlight: setting(
     'STARTS_IN_FLIGHT',
     integer(1, 1000).default(20),
-    'Concurrent workflow starts per API process.',
+    'Workflows that one API process starts or signals at the same time, after it has answered its callers.',
   ),
   maxCachedWorkflows: setting(
     'MAX_CACHED_WORKFLOWS',

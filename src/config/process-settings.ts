@@ -7,7 +7,7 @@ export const processSettings = {
     choice('development', 'test', 'production')
       .default('development')
       .transform((name) => name === 'production'),
-    'In `production`, redirect and webhook URLs must use https.',
+    'In `production`, redirect URLs must use https, and so must webhook URLs unless private addresses are allowed.',
   ),
   logLevel: setting(
     'LOG_LEVEL',

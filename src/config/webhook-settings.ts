@@ -53,7 +53,11 @@ export const webhookSettings = {
     ),
   }),
   addressPolicy: z.object({
-    allowPrivate: setting('WEBHOOK_ALLOW_PRIVATE', flag(), 'Allows webhooks to private addresses and over plain http.'),
+    allowPrivate: setting(
+      'WEBHOOK_ALLOW_PRIVATE',
+      flag(),
+      'Allows webhooks to private addresses, and in production over plain http.',
+    ),
     allowPrivateInProduction: setting(
       'WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION',
       flag(),

@@ -20,12 +20,13 @@ export const orderStatus = z.enum(ORDER_STATUSES).meta({
     'the order was declined, failed, expired or was cancelled. SUCCESSFUL and UNSUCCESSFUL are final.',
   examples: ['CREATED'],
 });
-export const actor = z.enum(ACTORS).meta({ description: 'Who requested the change', examples: ['checkout'] });
+export const actor = z.enum(ACTORS).meta({ description: 'Who caused the change', examples: ['checkout'] });
 
 const amount = z.number().meta({ description: 'Amount in pounds (GBP)', examples: [1234.5] });
-const paymentTerms = z
-  .array(z.enum(PAYMENT_TERMS))
-  .meta({ description: 'How the customer may pay', examples: [[...PAYMENT_TERMS]] });
+const paymentTerms = z.array(z.enum(PAYMENT_TERMS)).meta({
+  description: 'How the customer may pay. PAY_NOW: the whole amount now. PAY_LATER: in instalments to the lender.',
+  examples: [[...PAYMENT_TERMS]],
+});
 const orderUrl = z.url().meta({
   description: 'URL of the checkout page. Send the customer here.',
   examples: [`https://checkout.example/pay/${PAY_LINK_ID}/`],
@@ -46,7 +47,7 @@ export const pricingSchema = z
   .object({
     representative_interest: z
       .number()
-      .meta({ description: 'Representative interest in per cent; 0 if there is no promotion', examples: [0] }),
+      .meta({ description: 'Representative annual interest in percent; 0 means interest-free', examples: [0] }),
     promotions: z
       .array(promotionSchema)
       .meta({ description: 'Promotions of the seller; empty if there are none', examples: [[]] }),
@@ -75,7 +76,9 @@ export const orderSchema = z
     reference: orderReference,
     // No format `uri`: RFC 3986 excludes characters that browsers accept in a URL, such as `|`.
     redirect_url: z.string().meta({
-      description: 'Where the customer returns after checkout. Contains the order ID in the query parameter `orderId`.',
+      description:
+        'Where the customer returns when the order is SUCCESSFUL. Contains the order ID in the query parameter ' +
+        '`orderId`.',
       examples: [`https://shop.example/thank-you?orderId=${ID}`],
     }),
     pricing: pricingSchema,
@@ -86,9 +89,11 @@ export const orderSchema = z
     status: orderStatus,
     allowed_payment_terms: paymentTerms,
     order_url: orderUrl,
-    cancelled_at: timestamp
-      .optional()
-      .meta({ description: 'When the order was cancelled; omitted if it was not cancelled' }),
+    cancelled_at: timestamp.optional().meta({
+      description:
+        'When the order was first cancelled; omitted if it was not. Cancelling a declined, failed or expired order ' +
+        'sets it too.',
+    }),
     source: z
       .string()
       .optional()

@@ -94,8 +94,7 @@ export const problemSchema = z
       .optional()
       .meta({ description: 'For `duplicate_reference`: `order_url` of the order that uses the reference' }),
     order_status: z.enum(ORDER_STATUSES).optional().meta({
-      description:
-        'Current status of the order that refused a change or, for `duplicate_reference`, that uses the reference',
+      description: 'Current status of the order. For `duplicate_reference`: of the order that uses the reference.',
     }),
     order_amount: z.number().optional().meta({
       description: 'For `duplicate_reference`: amount, in pounds (GBP), of the order that uses the reference',

@@ -15,16 +15,21 @@ export function createOrderRequestSchema(rules: OrderRules) {
           'without surrounding whitespace.',
         examples: ['web-100042'],
       }),
-      allowed_payment_terms: optional(paymentTerms).meta({ description: 'How the customer may pay. Default: both.' }),
+      allowed_payment_terms: optional(paymentTerms).meta({
+        description:
+          'How the customer may pay. PAY_NOW: the whole amount now. PAY_LATER: in instalments to the lender. ' +
+          'Default: both.',
+      }),
       webhook_url: optional(webhookUrl(rules)).meta({
         description:
-          'Receives a webhook for each status change. Private addresses and user names are not allowed. Must be https ' +
+          'Receives a webhook for each status change after CREATED. Without it, none is sent. Private addresses and ' +
+          'user names are not allowed. Must be https ' +
           'in production.',
       }),
       redirect_url: optional(redirectUrl(rules)).meta({
         description:
-          'Where the customer returns after checkout, with the query parameter `orderId` added. Required if your ' +
-          'account has no default. User names are not allowed. Must be https in production.',
+          'Where the customer returns when the order is SUCCESSFUL, with the query parameter `orderId` added. ' +
+          'Required if your account has no default. User names are not allowed. Must be https in production.',
       }),
       source: optional(text(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',
@@ -66,8 +71,9 @@ export const idempotencyKeySchema = z
   .optional()
   .meta({
     description:
-      'Makes the request safe to repeat. 1 to 255 printable ASCII characters without spaces. Use a new key for each ' +
-      'order.',
+      'Makes the request safe to repeat. 1 to 255 printable ASCII characters without spaces. Use one key for each ' +
+      'payment attempt: repeat a request with the same key, and use a new key if the cart changes or its order is ' +
+      'UNSUCCESSFUL.',
     examples: ['web-100042-1'],
     param: { id: 'Idempotency-Key' },
   });

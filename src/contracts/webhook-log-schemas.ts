@@ -15,12 +15,15 @@ const nextAttempt = timestamp
   .nullable()
   .meta({ description: 'When the next attempt is due; null if none is scheduled' });
 const reason = z.string().nullable().meta({ description: 'Human-readable reason, if given' });
-const event = z.string().meta({ description: 'The event that was requested', examples: ['signup_started'] });
+const EVENTS =
+  '`created`, `signup_started`, `approved`, `declined`, `completed`, `failed`, `expired` or `cancel`. New events may ' +
+  'be added.';
+const event = z.string().meta({ description: `The event that was requested: ${EVENTS}`, examples: ['signup_started'] });
 
 export const webhookState = z.enum(WEBHOOK_STATES).meta({
   description:
-    'pending: delivery is still due. delivered: the endpoint accepted it. exhausted: the last attempt failed. ' +
-    'disabled: the endpoint returned 410.',
+    'pending: not delivered yet. delivered: the endpoint accepted the webhook. exhausted: given up, because ' +
+    'the schedule ended or a later webhook of the order was waiting. disabled: a 410 response disabled the endpoint.',
 });
 
 export const webhookEventSchema = z
@@ -53,7 +56,11 @@ const attemptFields = {
   error: z
     .string()
     .nullable()
-    .meta({ description: 'Kind of failure: `http_status`, `timeout`, `dns`, `tls`, …; null if the attempt succeeded' }),
+    .meta({
+      description:
+        'Kind of failure: `http_status`, `redirect`, `timeout`, `dns`, `refused`, `reset`, `tls`, `address_refused`, ' +
+        '`invalid_url`, `no_secret`, `invalid_response` or `network`; null if the attempt succeeded',
+    }),
   error_detail: z.string().nullable().meta({ description: 'Human-readable explanation of the failure' }),
   address: z.string().nullable().meta({ description: 'IP address of the endpoint' }),
   duration_ms: milliseconds,
@@ -65,7 +72,7 @@ const attemptFields = {
 const changeEntrySchema = z.object({
   type: z.literal('change'),
   at: timestamp,
-  event: event.meta({ description: 'The event that caused the change' }),
+  event: event.meta({ description: `The event that caused the change: ${EVENTS}` }),
   from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
   to: orderStatus,
   actor,
@@ -118,7 +125,7 @@ export const rotatedSecretSchema = z
     webhook_secret: z.string().meta({ description: 'The new secret. It is shown only once.', examples: ['whsec_…'] }),
     previous_valid_until: timestamp
       .nullable()
-      .meta({ description: 'Until when older secrets also sign webhooks; null if there are none' }),
+      .meta({ description: 'Until when older secrets stay active; null if there are none' }),
   })
   .meta({ id: 'RotatedWebhookSecret', description: 'A new signing secret' });
 export type RotatedSecretBody = z.infer<typeof rotatedSecretSchema>;

@@ -15,7 +15,7 @@ export const rotateSecretRequestSchema = z.strictObject({
         .int('must be a whole number')
         .min(0, 'must be 0 or more')
         .max(7 * DAY_SECONDS, `must be at most ${7 * DAY_SECONDS} (7 days)`),
-    ).meta({ description: 'How long older secrets also sign webhooks. Default: 86400 (24 hours).' }),
+    ).meta({ description: 'How long older secrets stay active. Default: 86400 (24 hours).' }),
   }),
 });
 

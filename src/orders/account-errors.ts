@@ -17,7 +17,7 @@ export function accountErrors({ maxAmountPence, defaultRedirectUrl }: Seller, bo
     errors.push({ code: 'too_big', detail, pointer: '/data/amount' });
   }
   if (defaultRedirectUrl === null && (redirectUrl === undefined || redirectUrl === null)) {
-    const detail = 'is required: your account has no default';
+    const detail = 'is required: your account has no default redirect URL';
     errors.push({ code: 'required', detail, pointer: '/data/redirect_url' });
   }
   return errors;

@@ -131,7 +131,10 @@ async function replay(
   const claimed = await findIdempotencyKey(db, sellerId, key);
   if (!claimed) return undefined;
   if (!claimed.requestDigest.equals(requestDigest)) {
-    throw new Problem('idempotency_key_reused', 'This Idempotency-Key was used for a request with another body.');
+    throw new Problem(
+      'idempotency_key_reused',
+      'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
+    );
   }
   return { body: claimed.response, replayed: true };
 }
@@ -155,7 +158,8 @@ function referenceInUse(cause: unknown): Problem {
 async function throwIfTaken({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
   const holder = await findOrderByReference(db, sellerId, reference);
   if (!holder) return;
-  const detail = 'Another of your orders has this reference and is not UNSUCCESSFUL.';
+  const detail =
+    'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order (order_id), or cancel it first.';
   throw new Problem('duplicate_reference', detail, {
     errors: [{ code: 'duplicate_reference', detail, pointer: '/data/reference' }],
     members: {

@@ -2,5 +2,5 @@ import { Problem } from '../contracts/problem';
 
 /** The same response for a missing resource, another seller's resource and a malformed id. */
 export function notFound(): Problem {
-  return new Problem('not_found', 'There is nothing at this address for your key.');
+  return new Problem('not_found', 'The resource does not exist or belongs to another seller.');
 }

@@ -31,7 +31,7 @@ export async function killProcesses(): Promise<void> {
 export async function startProcess(
   entry: 'server' | 'worker' | 'dev',
   env: Record<string, string>,
-  isUp = /is (up|ready)/,
+  isUp = /(API|worker) started|is up/,
 ): Promise<ServiceProcess> {
   const child = spawn(
     process.execPath,

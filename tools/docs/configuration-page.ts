@@ -38,7 +38,7 @@ const TEMPORAL = `
 | Setting | Default | Description |
 |---|---|---|
 | \`TEMPORAL_ADDRESS\` | \`localhost:7233\` | Address of the Temporal frontend. |
-| \`TEMPORAL_NAMESPACE\` | \`default\` | Namespace of the workflows. Only \`npm start\` creates it. |
+| \`TEMPORAL_NAMESPACE\` | \`default\` | Namespace of the workflows. \`npm start\` and the Compose file create it; otherwise create it first. |
 | \`TEMPORAL_API_KEY\` | | API key for Temporal Cloud. |
 | \`TEMPORAL_TLS\` | off, on with an API key | \`true\` or \`1\` turns TLS on. \`TEMPORAL_TLS_CLIENT_CERT_PATH\` and \`TEMPORAL_TLS_CLIENT_KEY_PATH\` name a client certificate. |
 

@@ -7,7 +7,7 @@ import { html } from '../html';
 import { type Page, shopUrl } from '../layout';
 
 const DECLINE_REASONS: Record<DeclineCode, string> = {
-  affordability: 'Based on the turnover that you entered, the lender cannot offer this amount to pay later.',
+  affordability: 'Based on the turnover that you entered, the lender cannot offer Pay later for this amount.',
   credit_check: 'The lender checked the details that you entered and could not approve your business this time.',
   other: 'The lender could not approve this order.',
 };

@@ -15,7 +15,7 @@ export function completePage({ order, changes, application }: Checkout): Page {
     title: 'Your order is complete',
     content: html`<p class="icon success" aria-hidden="true">✓</p>
       <h1>Your order is complete</h1>
-      <p>Thank you. ${order.sellerName} has been paid ${formatPence(order.amountPence)}.</p>
+      <p>Thank you. Your order of ${formatPence(order.amountPence)} from ${order.sellerName} is complete.</p>
       <dl>
         <dt>Completed</dt>
         <dd>${formatDateTime(completedAt)}</dd>
@@ -29,7 +29,7 @@ export function completePage({ order, changes, application }: Checkout): Page {
       </dl>
       ${
         offer.instalments.length > 0 &&
-        html`<h2>Your repayments</h2>
+        html`<h2>Your instalments</h2>
           ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>

@@ -7,11 +7,11 @@ import type { Page } from '../layout';
 import { errorSummary, form, type FormContext } from './form';
 import { repaymentSchedule, totalPence } from './repayment-schedule';
 
-export const NOT_AGREED = 'Tick the box to agree to the repayments';
+export const NOT_AGREED = 'Tick the box to agree to the instalments';
 export const DATES_CHANGED =
-  'The repayment dates have changed because a new day has started. Check the new dates and agree again';
+  'The due dates have changed because a new day has started. Check the new dates and agree again';
 
-/** The form field with the date that the shown repayment dates count from. */
+/** The form field with the date that the shown due dates count from. */
 export const AGREED_ON = 'agreed_on';
 
 export interface ConfirmationOptions extends FormContext {
@@ -36,7 +36,10 @@ function payLater(options: ConfirmationOptions): Page {
     title: error === undefined ? title : `Error: ${title}`,
     step: 4,
     content: html`<h1>${title}</h1>
-      <p>${order.sellerName} is paid when you complete the order. You repay ${total} in these instalments:</p>
+      <p>
+        If you complete the order, the lender pays ${order.sellerName}. You repay ${total} to the lender in these
+        instalments:
+      </p>
       ${error !== undefined && errorSummary([{ field: 'agree', message: error }])} ${repaymentSchedule(offer, today)}
       ${order.pricing.representativeInterest > 0 && interestTerms(order)}
       ${form(
@@ -57,7 +60,7 @@ function payLater(options: ConfirmationOptions): Page {
           ${error !== undefined && html`<p class="error" id="not-agreed">${error}</p>`}
           <button>Agree and complete order</button>`,
       )}
-      <p class="note">You can see these repayments at this link after you complete the order.</p>`,
+      <p class="note">You can see these instalments at this link after you complete the order.</p>`,
   };
 }
 

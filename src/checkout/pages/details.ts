@@ -20,13 +20,13 @@ const FIELDS: Record<keyof FormValues, Field> = {
   companyNumber: {
     name: 'company_number',
     label: 'Company number',
-    hint: 'The 8 characters from Companies House, for example 01234567',
+    hint: '8 characters, as registered at Companies House, for example 01234567',
     autocomplete: 'off',
   },
   email: {
     name: 'email',
     label: 'Email address',
-    hint: 'Of a person who is authorised to apply for your business',
+    hint: 'The email address of a person who can apply on behalf of your business',
     type: 'email',
     inputMode: 'email',
     autocomplete: 'email',
@@ -96,8 +96,9 @@ export function detailsPage(options: DetailsOptions): Page {
           </button>`,
       )}
       <p class="note">
-        The lender uses these details to make its decision. We use them for this purpose only, do not show them to the
-        seller, and delete them ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your order closes.
+        The lender uses these details to make its decision. We use them for this purpose only, do not share them with
+        the seller, and delete them ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your order is
+        complete or can no longer be completed.
       </p>`,
   };
 }

@@ -40,13 +40,13 @@ export const TOO_MANY_REQUESTS: ErrorPage = {
 };
 export const SERVICE_UNAVAILABLE: ErrorPage = {
   status: 503,
-  title: 'Service temporarily unavailable',
+  title: 'The service is temporarily unavailable',
   text: 'Part of our service is not responding. Nothing is lost. Try again in a minute.',
 };
 export const INTERNAL_ERROR: ErrorPage = {
   status: 500,
   title: 'Something went wrong on our side',
-  text: 'Your order is saved. Try again in a minute, or contact the shop that sent you here.',
+  text: 'Try again in a minute, or contact the shop that sent you here.',
 };
 
 /** @param path of the order's pages; undefined if the order is not known */

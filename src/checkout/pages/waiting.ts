@@ -24,13 +24,13 @@ const TEXTS: Record<WaitingState, { title: string; soon: string; late: string; s
   waiting: {
     title: 'Waiting for the lender',
     soon: 'The decision usually takes a few seconds.',
-    late: 'This is taking longer than usual. The lender has not answered yet. We will keep asking.',
+    late: 'This is taking longer than usual. The lender has not responded yet. We will keep trying.',
     sent: 'application',
   },
   referred: {
     title: 'The lender is reviewing your application',
-    soon: 'Your application needs a second look before the lender can decide.',
-    late: 'Your application needs a second look before the lender can decide.',
+    soon: 'The lender needs more time to decide.',
+    late: 'The lender needs more time to decide.',
     sent: 'application',
   },
   completing: {

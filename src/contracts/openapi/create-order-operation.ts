@@ -34,11 +34,11 @@ export function createOrder(rules: OrderRules) {
       schema: createOrderRequestSchema(rules).meta({ id: 'CreateOrderRequest' }),
       required: true,
       examples: {
-        smallest: {
+        requiredFields: {
           summary: 'Required fields only, for an account with a default redirect URL',
           value: { data: { amount: 1234.5, reference: 'web-100042' } },
         },
-        everything: {
+        allFields: {
           summary: 'All fields',
           value: {
             data: {

@@ -14,7 +14,8 @@ const describe = (maxBodyBytes: number): string =>
   `
 Create orders, send customers to \`order_url\`, and receive webhooks when the status of an order changes.
 
-- **Authentication**: send \`Authorization: Bearer <key>\`. A seller key (\`sk_…\`) can access only that seller's orders.
+- **Authentication**: send \`Authorization: Bearer <key>\`. The operator of the service issues keys. A seller key (\`sk_…\`)
+  can access only that seller's orders.
   Another seller's order returns 404, like an order that does not exist.
 - **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes. A request with an
   unknown field fails. Ignore unknown fields in responses: new ones may be added.
@@ -22,7 +23,8 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
   returns 405 with the header \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
   handle an unknown code by its HTTP status.
-- **Retries** are safe after a timeout, a 429 or a 503. Send an \`Idempotency-Key\` with \`createOrder\`.
+- **Retries**: repeat a request after no response, a 408, a 429 or a 5xx. If the response has \`Retry-After\`, wait that many
+  seconds first. Send an \`Idempotency-Key\` with \`createOrder\`; then a repeated request creates no second order.
 - **Rate limits** apply to each key or seller, and to each IP address. \`RateLimit\` and \`RateLimit-Policy\` report them
   (draft-ietf-httpapi-ratelimit-headers-11). After a 429, wait for the number of seconds in \`Retry-After\`.
 - **Signed responses**: if the operator configures a header for it, every authenticated response contains the base64

@@ -10,6 +10,8 @@ import { PATH_IDS, inData, operation, page } from './operation';
 
 const { supplier, order: orderIds } = PATH_IDS;
 const RETRIEVED = { pending: { summary: 'The customer has started the signup', value: { data: order } } };
+/** The operations with the seller in the path. */
+const SAME = 'Same as `/order/{order_id}/`. ';
 const CANCELLED = { cancelled: { summary: 'A cancelled order', value: { data: cancelledOrder } } };
 
 const listOrders = operation({
@@ -33,13 +35,14 @@ const listOrders = operation({
   },
 });
 
-const retrieve = (operationId: string, path: z.ZodRawShape, scope: string) =>
+const retrieve = (operationId: string, path: z.ZodRawShape, scope = '', note = '') =>
   operation({
     operationId,
     tag: 'Orders',
     summary: `Retrieve an order${scope}`,
     description:
-      'Returns the current state of an order. `Order-Source` shows whether the state comes from the workflow or from the ' +
+      note +
+      'Returns the current state of an order. `Order-Source` shows whether it comes from the workflow or from the ' +
       'last saved snapshot.',
     key: 'seller',
     path,
@@ -52,14 +55,16 @@ const retrieve = (operationId: string, path: z.ZodRawShape, scope: string) =>
     },
   });
 
-const cancel = (operationId: string, path: z.ZodRawShape, scope: string) =>
+const cancel = (operationId: string, path: z.ZodRawShape, scope = '', note = '') =>
   operation({
     operationId,
     tag: 'Orders',
     summary: `Cancel an order${scope}`,
     description:
-      'The order becomes UNSUCCESSFUL and gets a `cancelled_at`. If the order is already cancelled, nothing changes and ' +
-      'the response is the same. A SUCCESSFUL order cannot be cancelled. A cancelled order can still be retrieved.',
+      note +
+      'The order becomes UNSUCCESSFUL and gets a `cancelled_at`. If the order was declined, failed or expired, only ' +
+      '`cancelled_at` is set. Cancelling again changes nothing. A SUCCESSFUL order cannot be cancelled. A cancelled ' +
+      'order can still be retrieved.',
     key: 'seller',
     path,
     response: { status: 200, description: 'The cancelled order', schema: inData(orderSchema), examples: CANCELLED },
@@ -83,7 +88,7 @@ const checkConnection = operation({
       }),
     ),
     examples: {
-      fits: {
+      validKey: {
         summary: 'A valid key',
         value: { data: { seller_id: 'c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70', seller_name: 'My shop' } },
       },
@@ -96,10 +101,11 @@ const reportProgress = operation({
   tag: 'Checkout',
   summary: "Report the customer's progress",
   description:
-    'Events and the status changes they cause: `signup_started` (CREATED to PENDING), `approved` (PENDING to APPROVED), ' +
-    '`declined` (PENDING to UNSUCCESSFUL), `completed` (APPROVED to SUCCESSFUL), `failed` (CREATED, PENDING or APPROVED ' +
-    'to UNSUCCESSFUL). If the event was already reported for the order, nothing changes and the response is 200. Any ' +
-    'other event returns `transition_not_allowed`.',
+    'Each event changes the status: `signup_started` from CREATED to PENDING, `approved` from PENDING to APPROVED, ' +
+    '`declined` from PENDING to UNSUCCESSFUL, `completed` from APPROVED to SUCCESSFUL, `failed` from CREATED, ' +
+    'PENDING or APPROVED to UNSUCCESSFUL. If the event was already reported for the order, nothing changes and the ' +
+    'response is 200. An event that the current status does not allow returns `transition_not_allowed`; an unknown ' +
+    'event returns `invalid_request`.',
   key: 'checkout',
   path: orderIds,
   body: {
@@ -145,12 +151,12 @@ export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPaths
   return {
     [`${basePath}/seller/{supplier_uuid}/order/`]: { post: createOrder(rules), get: listOrders },
     [`${basePath}/order/{order_id}/`]: {
-      get: retrieve('retrieveOrder', orderIds, ''),
-      delete: cancel('cancelOrder', orderIds, ''),
+      get: retrieve('retrieveOrder', orderIds),
+      delete: cancel('cancelOrder', orderIds),
     },
     [`${basePath}/seller/{supplier_uuid}/order/{order_id}/`]: {
-      get: retrieve('retrieveSellerOrder', inSeller, ' of a seller'),
-      delete: cancel('cancelSellerOrder', inSeller, ' of a seller'),
+      get: retrieve('retrieveSellerOrder', inSeller, ' of a seller', SAME),
+      delete: cancel('cancelSellerOrder', inSeller, ' of a seller', SAME),
     },
     [`${basePath}/seller/{supplier_uuid}/connection_check/`]: { get: checkConnection },
     [`${basePath}/order/{order_id}/progress/`]: { post: reportProgress },

@@ -16,8 +16,8 @@ const webhookHeaders = z.object({
   }),
   'webhook-signature': z.string().meta({
     description:
-      'HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`: one `v1,<base64>` for each valid secret, separated by ' +
-      'spaces',
+      'HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`: one `v1,<base64>` for each active secret, separated ' +
+      'by spaces',
     examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
     pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$',
   }),
@@ -49,10 +49,17 @@ function webhook(
     requestBody: { required: true, content: { 'application/json': { schema, example } } },
     responses: {
       '2XX': { description: 'Accepted. Respond within 15 seconds and process the webhook afterwards.' },
-      '410': { description: 'Disables the endpoint for this order: no further webhooks are sent.' },
-      '429': { description: 'A failure; retried, not before `Retry-After`', headers: RETRY_AFTER },
-      '503': { description: 'A failure; retried, not before `Retry-After`', headers: RETRY_AFTER },
-      default: { description: 'A failure, including redirects; retried up to ten attempts over about three days' },
+      '410': {
+        description:
+          'Disables the endpoint for this order: no webhooks are sent until a resend of a disabled webhook succeeds.',
+      },
+      '429': { description: 'A failure. The next attempt is not made before `Retry-After`.', headers: RETRY_AFTER },
+      '503': { description: 'A failure. The next attempt is not made before `Retry-After`.', headers: RETRY_AFTER },
+      default: {
+        description:
+          'A failure. Redirects are not followed. Up to ten attempts are made over about three days, or five if a ' +
+          'later webhook of the order is waiting.',
+      },
     },
   };
 }
@@ -62,9 +69,9 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
     post: webhook(
       'orderStatusChanged',
       'The status of an order changed',
-      'Sent to the `webhook_url` of the order for each status change after CREATED. Webhooks of one order are sent in ' +
-        'order, one at a time, at least once. Every attempt has the same body. A gap in `sequence` means that a webhook ' +
-        'was not delivered; you can resend it.',
+      'Sent to the `webhook_url` of the order for each status change after CREATED. Webhooks of one order are sent ' +
+        'in order, one at a time, at least once. Every attempt has the same body. A gap in `sequence` means that a ' +
+        'webhook was given up. You need not wait for it: the newer webhook has the current state.',
       orderStatusChangedSchema,
       {
         type: 'order.status_changed',
@@ -77,7 +84,7 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
     post: webhook(
       'webhookTest',
       'A test of a webhook endpoint',
-      'Sent once for each `testWebhook` request.',
+      'Sent once for each `testWebhook` request. It belongs to no order and is not repeated.',
       webhookTestSchema,
       {
         type: 'webhook.test',

@@ -12,6 +12,9 @@ interface Example {
 
 const PROBLEM_TYPE = 'application/problem+json';
 
+const REFERENCE_TAKEN =
+  'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order (order_id), or cancel it first.';
+
 /** An example for each error. */
 const EXAMPLES: Record<ProblemCode, Example> = {
   malformed_json: { detail: 'The body is empty.' },
@@ -19,16 +22,16 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   invalid_idempotency_key: {
     detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
   },
-  unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a live seller key.' },
-  not_found: { detail: 'There is nothing at this address for your key.' },
-  method_not_allowed: { detail: 'This path does not support PUT.' },
+  unauthorized: { detail: 'Send "Authorization: Bearer <key>" with a valid seller key.' },
+  not_found: { detail: 'The resource does not exist or belongs to another seller.' },
+  method_not_allowed: { detail: 'This path supports DELETE, GET, HEAD.' },
   request_timeout: { detail: 'The request did not arrive in time. Nothing changed.' },
   duplicate_reference: {
-    detail: 'Another of your orders has this reference and is not UNSUCCESSFUL.',
+    detail: REFERENCE_TAKEN,
     errors: [
       {
         code: 'duplicate_reference',
-        detail: 'Another of your orders has this reference and is not UNSUCCESSFUL.',
+        detail: REFERENCE_TAKEN,
         pointer: '/data/reference',
       },
     ],
@@ -66,7 +69,9 @@ const EXAMPLES: Record<ProblemCode, Example> = {
       { code: 'unknown_field', detail: 'is unknown; did you mean webhook_url?', pointer: '/data/webhookurl' },
     ],
   },
-  idempotency_key_reused: { detail: 'This Idempotency-Key was used for a request with another body.' },
+  idempotency_key_reused: {
+    detail: 'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
+  },
   rate_limited: {
     detail: 'The limit "key" of 1000 requests in 10 s is reached. Nothing changed. Retry in 7 s.',
   },

@@ -21,7 +21,9 @@ const listWebhooks = operation({
   operationId: 'listWebhooks',
   tag: 'Webhooks',
   summary: "List a seller's webhooks",
-  description: 'Lists webhooks, newest first. `state=exhausted` lists the webhooks whose last attempt failed.',
+  description:
+    'Lists webhooks, newest first. A `webhook_event` is one webhook with its delivery state. `state=exhausted` lists ' +
+    'the webhooks that were given up, because the schedule ended or a later webhook of the order was waiting.',
   key: 'seller',
   path: supplier,
   query: webhookListQuerySchema,
@@ -59,13 +61,14 @@ const resendWebhook = operation({
   tag: 'Webhooks',
   summary: 'Resend a webhook',
   description:
-    'Sends the webhook again now, in any state, with the same ID and body. If the attempt succeeds, the webhook becomes ' +
+    'Sends the webhook again now, in any state, with the same ID and body. If the attempt succeeds, the webhook ' +
+    'becomes ' +
     "`delivered`. If it fails, the webhook's state and schedule do not change. The order's timeline shows the result.",
   key: 'seller',
   path: webhook,
   response: {
     status: 202,
-    description: 'The resend is scheduled. The body is the webhook before the resend.',
+    description: 'The resend is scheduled. The body is the webhook before it, with `resend_requested_at`.',
     schema: inData(webhookEventSchema),
     examples: {
       exhausted: {
@@ -81,15 +84,16 @@ const rotateWebhookSecret = operation({
   tag: 'Webhooks',
   summary: 'Rotate the signing secret',
   description:
-    'Creates a new signing secret. Older secrets also sign webhooks for `overlap_seconds`, so that you can update your ' +
-    'endpoint. If the response is lost, rotate again. At most five secrets are valid at a time.',
+    'Creates a new signing secret. Older secrets stay active for `overlap_seconds`, so that you can update your ' +
+    'endpoint. If the response is lost, rotate again. At most five secrets are active: with five, a rotation ends ' +
+    'the oldest one immediately.',
   key: 'seller',
   path: supplier,
   body: {
     schema: rotateSecretRequestSchema.meta({ id: 'RotateWebhookSecretRequest' }),
     required: false,
     examples: {
-      oneHour: { summary: 'Older secrets stay valid for one hour', value: { data: { overlap_seconds: 3600 } } },
+      oneHour: { summary: 'Older secrets stay active for one hour', value: { data: { overlap_seconds: 3600 } } },
     },
   },
   response: {
@@ -116,8 +120,8 @@ function testWebhook(rules: OrderRules) {
     tag: 'Webhooks',
     summary: 'Test an endpoint',
     description:
-      'Sends a signed `webhook.test` from the same machines and with the same rules as every other webhook, and returns ' +
-      'the result. The status is 200 even if the endpoint fails.',
+      'Sends a signed `webhook.test` from the same machines and with the same rules as every other webhook, and ' +
+      'returns the result. The status is 200 even if the endpoint fails.',
     key: 'seller',
     path: supplier,
     body: {
@@ -131,7 +135,7 @@ function testWebhook(rules: OrderRules) {
       status: 200,
       description: 'The result of the test',
       schema: inData(webhookTestResultSchema),
-      examples: { refused: { summary: 'The endpoint returned 503', value: { data: webhookTestResult } } },
+      examples: { failed: { summary: 'The endpoint returned 503', value: { data: webhookTestResult } } },
     },
   });
 }

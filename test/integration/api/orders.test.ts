@@ -210,8 +210,8 @@ describe('amounts on the wire', () => {
     expect(created.text).toContain(`"amount":${shown},`);
     const { id } = created.body.data;
     expect((await api.get(id)).text).toContain(`"amount":${shown},`);
-    const { rows } = await db.query('select amount::text from orders where id = $1', [id]);
-    expect(rows[0].amount).toBe(Number(shown).toFixed(2));
+    const { rows } = await db.query('select amount_pence::text from orders where id = $1', [id]);
+    expect(rows[0].amount_pence).toBe((Number(shown) * 100).toFixed(0));
   });
 
   test.each(['10000000.01', '0.001', '0', '-0', '1e400', '"10"', '9007199254740993'])('%s is refused', async (sent) => {

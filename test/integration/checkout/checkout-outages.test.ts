@@ -23,7 +23,7 @@ describe('while Temporal is unavailable', () => {
     proxy.blackHole();
     expect((await fresh.look()).heading).toBe('How would you like to pay?');
     const refused = await fresh.submit('choice', { payment_term: 'PAY_NOW' });
-    expect([refused.status, refused.heading]).toEqual([503, 'Service temporarily unavailable']);
+    expect([refused.status, refused.heading]).toEqual([503, 'The service is temporarily unavailable']);
     expect(refused.text).toContain('Nothing is lost');
     expect(refused.text).toContain('Test Shop Ltd');
     expect((await fresh.look()).text).toMatch(/value="PAY_NOW"\s+required\s+checked/);
@@ -83,7 +83,7 @@ describe('while Postgres is unavailable', () => {
        create view application as select * from application()`,
     );
     const unavailable = await customer.look();
-    expect([unavailable.status, unavailable.heading]).toEqual([503, 'Service temporarily unavailable']);
+    expect([unavailable.status, unavailable.heading]).toEqual([503, 'The service is temporarily unavailable']);
     expect(unavailable.text).toContain('Nothing is lost');
     await stack.db.query('drop function application() cascade');
     await stack.db.query('alter table application_away rename to application');

@@ -62,7 +62,7 @@ test('an approved customer pays later and is redirected to the seller, whose GET
   ]);
 });
 
-test('a customer who pays now sees no repayments and no checkbox', async () => {
+test('a customer who pays now sees no instalments and no checkbox', async () => {
   const { id, customer } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
   const page = await customer.apply({}, 'PAY_NOW');
   expect(page.heading).toBe('Confirm your payment');

@@ -134,7 +134,7 @@ test('reconcile lists each kind of difference, exits with 1 and changes nothing'
   expect(await anyDueSoon()).toBe(false);
   const { stdout } = await reconcile();
   expect(stdout).toContain(
-    `${ahead} workflow_behind: the workflow lacks changes that the row has (row: version 2, PENDING; workflow: version 1, CREATED)\n`,
+    `${ahead} workflow_behind: the row has changes that the workflow does not have (row: version 2, PENDING; workflow: version 1, CREATED)\n`,
   );
   expect(stdout).not.toContain(fine);
   expect(stdout).toMatch(/\n6 compared, 5 differ\n$/);

@@ -83,7 +83,7 @@ test('webhooks resend resends nothing if one of the ids is unknown', async () =>
   expect(rows).toEqual([]);
 });
 
-test('webhook-secret rotate shows a new secret, and the older one also signs until the overlap ends', async () => {
+test('webhook-secret rotate shows a new secret, and the older one stays active until the overlap ends', async () => {
   const seller = await createSeller(stack.db);
   const rotated = await json('webhook-secret', 'rotate', seller.id, '--overlap-hours', '0.5');
   expect(await liveWebhookSecrets(stack.db, seller.id)).toEqual([rotated.webhook_secret, seller.webhookSecret]);

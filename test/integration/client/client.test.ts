@@ -114,7 +114,7 @@ describe('OrderServiceError', () => {
     const error = await errorOf(clientOf().create({ ...newOrder(), amount: 0, reference: '' }));
     expect(error).toMatchObject({ name: 'OrderServiceError', status: 422, code: 'invalid_request' });
     expect(error.errors.map(({ pointer }) => pointer)).toEqual(['/data/amount', '/data/reference']);
-    expect(error.message).toBe(error.problem?.detail);
+    expect(error.message).toBe(`422 invalid_request: ${error.problem?.detail} (request ${error.requestId})`);
     expect(error.requestId).toMatch(/^[\w-]{36}$/);
     expect(proxy.requests).toHaveLength(1);
   });
@@ -127,10 +127,11 @@ describe('OrderServiceError', () => {
     expect([error.orderStatus, error.orderAmount]).toEqual(['CREATED', given.amount]);
   });
 
-  test('has the code unexpected_answer if a proxy responds instead of the service', async () => {
+  test('has the code unexpected_response if a proxy responds instead of the service', async () => {
     proxy.failNext(respondWith(403, { 'Content-Type': 'text/html' }, '<h1>Forbidden</h1>'));
     const error = await errorOf(clientOf().create(newOrder()));
-    expect(error).toMatchObject({ status: 403, code: 'unexpected_answer', problem: undefined, errors: [] });
+    expect(error).toMatchObject({ status: 403, code: 'unexpected_response', problem: undefined, errors: [] });
+    expect(error.message).toBe('403 unexpected_response: The response is not from the order service.');
   });
 
   test('is thrown for a redirect, which is not followed, so that the key reaches no other host', async () => {
@@ -173,8 +174,14 @@ describe('a mistake in the calling code throws before any request, without showi
     expect(() => clientOf({ baseUrl })).toThrow(new TypeError(message));
   });
 
+  test.each(['', 'my shop'])('for the sellerId %j', (sellerId) => {
+    const message = 'sellerId must be printable ASCII without spaces; the operator of the service issues it';
+    expect(() => clientOf({ sellerId })).toThrow(new TypeError(message));
+  });
+
   test.each(['', 'sk_ 1', 'sk_1\n', 'sk_ключ'])('for the apiKey %j', (apiKey) => {
-    expect(() => clientOf({ apiKey })).toThrow(new TypeError('apiKey must be printable ASCII without spaces'));
+    const message = 'apiKey must be printable ASCII without spaces; the operator of the service issues it';
+    expect(() => clientOf({ apiKey })).toThrow(new TypeError(message));
   });
 });
 

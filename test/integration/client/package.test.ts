@@ -76,7 +76,7 @@ export async function shop(): Promise<string> {
 }
 shop().catch((error: unknown) => {
   if (error instanceof OrderServiceError) {
-    const code: ProblemCode | 'unexpected_answer' = error.code;
+    const code: ProblemCode | 'unexpected_response' = error.code;
     console.log(code, error.errors[0]?.pointer);
   }
 });

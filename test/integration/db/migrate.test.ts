@@ -149,5 +149,5 @@ test('the command migrate needs only DATABASE_URL and reports if it is missing',
   expect(migrated).toMatchObject({ code: 0, stderr: '' });
   expect(migrated.json().applied).toEqual(PRODUCT_MIGRATIONS);
   const missing = await runCli([], {}, 'migrate');
-  expect(missing).toMatchObject({ code: 1, stderr: 'The configuration is wrong:\n  DATABASE_URL: is missing\n' });
+  expect(missing).toMatchObject({ code: 1, stderr: 'Invalid configuration:\n  DATABASE_URL is missing\n' });
 });

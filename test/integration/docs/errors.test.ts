@@ -31,7 +31,7 @@ test('the page has exactly one section for each error code, in the order of thei
 });
 
 test('the page has exactly one table row for each field error code', () => {
-  const [, table = ''] = page.split('\n## The codes of fields\n');
+  const [, table = ''] = page.split('\n## Field error codes\n');
   expect([...table.matchAll(/^\| `(\w+)` \| \S.* \|$/gm)].map(([, code]) => code)).toEqual([...FIELD_ERROR_CODES]);
 });
 

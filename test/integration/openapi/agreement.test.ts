@@ -11,7 +11,7 @@ import { sendRaw } from '../../support/raw-http';
 import { type Stack, log, startStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-/** Every answer that `api.call` gets is held to the document; here each operation is called, and each error met. */
+/** `api.call` checks every response against the document. These tests call each operation and cause each error. */
 let stack: Stack;
 let receiver: Receiver;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([stack.stop(), receiver.stop()]));
 
-test('the document has every route of the service, and the service every operation of the document', () => {
+test('the service has exactly the routes that the document has', () => {
   const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
   const app = createApp({
     deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
@@ -37,7 +37,7 @@ test('the document has every route of the service, and the service every operati
     .flatMap(({ methods, path }) =>
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(path)}`),
     )
-    // A page for people, and what it loads.
+    // The documentation page and its files are not part of the API.
     .filter((route) => !route.startsWith('GET /docs'))
     .map((route) => route.replace(/:\w+/g, '{}'));
   const documented = operations.map(
@@ -46,18 +46,18 @@ test('the document has every route of the service, and the service every operati
   expect(documented.sort()).toEqual(served.sort());
 });
 
-test('what /openapi.json serves is the document', async () => {
+test('/openapi.json returns the document', async () => {
   const { body } = await stack.api.call('GET', '/openapi.json', { key: null });
   expect(body).toEqual(JSON.parse(JSON.stringify(document)));
 });
 
-/** Where a placeholder leads. */
+/** Values of path parameters. */
 interface Ids {
   order_id: string;
   pay_link_id: string;
   webhook_id: string;
 }
-const NOBODY: Ids = { order_id: randomUUID(), pay_link_id: randomUUID(), webhook_id: randomUUID() };
+const UNKNOWN_IDS: Ids = { order_id: randomUUID(), pay_link_id: randomUUID(), webhook_id: randomUUID() };
 
 function pathOf({ path }: DocumentedOperation, ids: Ids): string {
   const values: Record<string, string> = { supplier_uuid: stack.seller.id, ...ids };
@@ -76,14 +76,14 @@ const call = (
   headers: Record<string, string> = {},
 ): Promise<Answer> => stack.api.call(one.method, pathOf(one, ids), { key: keyOf(one), headers, body });
 
-/** The examples of an operation's body; one that is none where it takes none. */
+/** The examples of an operation's body; only undefined if it has no body. */
 function bodiesOf({ operation }: DocumentedOperation): unknown[] {
   const content = operation.requestBody?.content['application/json'];
   return content ? Object.values<any>(content.examples).map(({ value }) => value) : [undefined];
 }
 
-/** An order in CREATED, and a webhook of another one. */
-async function madeIds(): Promise<Ids> {
+/** Creates a CREATED order, and another order with a webhook. */
+async function createIds(): Promise<Ids> {
   const [order_id, other] = [
     await openOrder(stack),
     await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']),
@@ -99,17 +99,17 @@ const named = successes.map(
   ({ one, body, place }) => [`${one.operation.operationId} ${place + 1}`, one, body] as const,
 );
 
-test.each(named)('%s: the example of the document works', async (_name, one, body) => {
-  const answer = await call(one, await madeIds(), body);
-  expect([answer.status, answer.text]).toEqual([expect.any(Number), expect.stringContaining('{')]);
-  expect(answer.status).toBeLessThan(300);
+test.each(named)('%s succeeds with the example of the document', async (_name, one, body) => {
+  const response = await call(one, await createIds(), body);
+  expect([response.status, response.text]).toEqual([expect.any(Number), expect.stringContaining('{')]);
+  expect(response.status).toBeLessThan(300);
 });
 
 const keyed = operations.filter(({ operation }) => operation.security.length > 0);
 const byId = keyed.map((one) => [one.operation.operationId as string, one] as const);
 
-test.each(byId)('%s answers 401 and 404 as documented', async (_name, one) => {
-  const path = pathOf(one, NOBODY);
+test.each(byId)('%s returns 401 and 404 as documented', async (_name, one) => {
+  const path = pathOf(one, UNKNOWN_IDS);
   const [body] = bodiesOf(one);
   for (const key of [null, 'sk_unknown']) {
     expect((await stack.api.call(one.method, path, { key, body })).status).toBe(401);
@@ -120,8 +120,8 @@ test.each(byId)('%s answers 401 and 404 as documented', async (_name, one) => {
 
 const withBody = byId.filter(([, { operation }]) => operation.requestBody);
 
-test.each(withBody)('%s answers 400, 413, 415 and 422 as documented', async (_name, one) => {
-  const ids = await madeIds();
+test.each(withBody)('%s returns 400, 413, 415 and 422 as documented', async (_name, one) => {
+  const ids = await createIds();
   const status = async (body: string, headers = {}) => (await call(one, ids, body, headers)).status;
   expect(await status('{')).toBe(400);
   expect(await status(JSON.stringify({ data: 'x'.repeat(70_000) }))).toBe(413);
@@ -131,14 +131,14 @@ test.each(withBody)('%s answers 400, 413, 415 and 422 as documented', async (_na
 
 const withQuery = byId.filter(([, { operation }]) => operation.parameters.some((one: any) => one.in === 'query'));
 
-test.each(withQuery)('%s answers 422 to a query that is not as documented', async (_name, one) => {
-  const path = pathOf(one, await madeIds());
+test.each(withQuery)('%s returns 422 for an undocumented query', async (_name, one) => {
+  const path = pathOf(one, await createIds());
   for (const query of ['limit=0', 'limit=101', 'cursor=x', 'unknown=1', 'limit=1&limit=2']) {
     expect([query, (await stack.api.call('GET', `${path}?${query}`)).status]).toEqual([query, 422]);
   }
 });
 
-test('creating answers its own errors as documented, and a replay with its header', async () => {
+test('creating an order returns a replay and its errors as documented', async () => {
   const { api } = stack;
   const data = order();
   const headers = { 'Idempotency-Key': randomUUID() };
@@ -152,13 +152,13 @@ test('creating answers its own errors as documented, and a replay with its heade
   );
 });
 
-test('refused changes are answered as documented', async () => {
+test('refused changes return 409 as documented', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
   expect((await stack.api.cancel(id)).body.code).toBe('order_not_cancellable');
   expect((await stack.api.progress(id, 'declined')).body.code).toBe('transition_not_allowed');
 });
 
-test('what Node’s parser refuses is answered as documented', async () => {
+test("requests that Node's HTTP parser refuses return errors as documented", async () => {
   for (const [head, code] of [
     ['GET /health/live HTTP/1.1\r\nHost : x\r\n\r\n', 'BadRequest'],
     [`GET /health/live HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 'HeadersTooLarge'],
@@ -170,7 +170,7 @@ test('what Node’s parser refuses is answered as documented', async () => {
   }
 });
 
-test('the webhooks that are sent are as the document has them', async () => {
+test('delivered webhooks match the document', async () => {
   await openOrder(stack, { webhook_url: receiver.url, source: 'plugin', meta_data: { a: [1] } }, [
     'signup_started',
     'failed',
@@ -181,7 +181,7 @@ test('the webhooks that are sent are as the document has them', async () => {
   const ofType = (type: string) => receiver.deliveries.filter(({ body }) => body.type === type);
   await until(
     () => ofType('order.status_changed').some(({ body }) => body.data.order.status === 'UNSUCCESSFUL'),
-    'it is told',
+    'the webhook for UNSUCCESSFUL is delivered',
   );
   expect(ofType('webhook.test')).not.toHaveLength(0);
   for (const { body, headers } of receiver.deliveries) {

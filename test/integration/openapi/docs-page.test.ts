@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-describe('in a browser', () => {
-  // Which machine has one is not for the tests to say; CI's has.
+describe('the documentation page in a browser', () => {
+  // A browser is optional on a developer's machine. CI must have one.
   const inBrowser = CHROMIUM !== undefined || process.env.CI ? test : test.skip;
   let browser: Browser;
   beforeAll(async () => {
@@ -24,14 +24,14 @@ describe('in a browser', () => {
     ['a desktop', 1280],
     ['a phone', 390],
   ])(
-    'on %s it shows every operation and webhook, asks nobody else for anything, and breaks no rule of its policy',
+    'the page on %s shows every operation and webhook, sends requests to this server only, and logs no errors',
     async (_name, width) => {
       const page = await browser.newPage({ viewport: { width, height: 900 } });
       const requests: string[] = [];
-      const trouble: string[] = [];
+      const errors: string[] = [];
       page.on('request', (request) => requests.push(request.url()));
-      page.on('console', (message) => trouble.push(message.text()));
-      page.on('pageerror', (error) => trouble.push(error.message));
+      page.on('console', (message) => errors.push(message.text()));
+      page.on('pageerror', (error) => errors.push(error.message));
       await page.goto(`${stack.api.url}/docs`);
       await page.locator('.opblock').first().waitFor();
       const shown = await page.locator('.opblock-summary').allInnerTexts();
@@ -44,8 +44,8 @@ describe('in a browser', () => {
         .waitFor();
       const body = page.locator('body');
       expect(await body.evaluate((element) => element.scrollWidth <= element.clientWidth)).toBe(true);
-      expect(trouble).toEqual([]);
-      // Pictures in the page itself are no requests to anybody.
+      expect(errors).toEqual([]);
+      // `data:` URLs send no request.
       expect(requests.filter((url) => !url.startsWith('data:') && !url.startsWith(`${stack.api.url}/`))).toEqual([]);
       expect(requests).toContain(`${stack.api.url}/openapi.json`);
       await page.close();
@@ -53,11 +53,11 @@ describe('in a browser', () => {
   );
 });
 
-describe('over HTTP', () => {
+describe('the documentation over HTTP', () => {
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     fetch(stack.api.url + path, { method, headers, redirect: 'manual' });
 
-  test('/docs leads to /docs/', async () => {
+  test('/docs redirects to /docs/', async () => {
     const { status, headers } = await get('/docs');
     expect([status, headers.get('Location')]).toEqual([308, '/docs/']);
   });
@@ -69,26 +69,26 @@ describe('over HTTP', () => {
     '/docs/swagger-ui-bundle.js',
     '/docs/swagger-ui.css',
     '/openapi.json',
-  ])('%s needs no key, counts to the limit of the address, and is not sent twice to who has it', async (path) => {
+  ])('%s needs no key, counts towards the limit of the address, and returns 304 for a matching ETag', async (path) => {
     const first = await get(path);
     expect(first.status).toBe(200);
     expect(first.headers.get('RateLimit-Policy')).toContain('"address"');
     expect(first.headers.get('X-Content-Type-Options')).toBe('nosniff');
     expect(await first.text()).not.toBe('');
     const etag = first.headers.get('ETag') ?? '';
-    // Node's fetch would ask for a fresh one.
+    // Without this header, Node's fetch sends `Cache-Control: no-cache`, which prevents the 304.
     const second = await get(path, { 'If-None-Match': etag, 'Cache-Control': 'max-age=0' });
     expect([second.status, await second.text(), second.headers.get('ETag')]).toEqual([304, '', etag]);
   });
 
-  test('what is read by those who take gzip is what the others read', async () => {
+  test('the gzip response has the same content as the plain one', async () => {
     const plain = await get('/openapi.json', { 'Accept-Encoding': 'identity' });
     const zipped = await get('/openapi.json', { 'Accept-Encoding': 'gzip' });
     expect([plain, zipped].map(({ headers }) => headers.get('Content-Encoding'))).toEqual([null, 'gzip']);
     expect(await zipped.text()).toBe(await plain.text());
   });
 
-  test('the page lets in nothing but its own', async () => {
+  test('the Content-Security-Policy of the page allows only its own resources', async () => {
     const { headers } = await get('/docs/');
     const policy = headers.get('Content-Security-Policy') ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -96,7 +96,7 @@ describe('over HTTP', () => {
     expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8');
   });
 
-  test('HEAD is served, other methods and files are not', async () => {
+  test('HEAD is supported; other methods and unknown files are not', async () => {
     expect((await get('/openapi.json', {}, 'HEAD')).status).toBe(200);
     expect((await get('/docs/', {}, 'POST')).status).toBe(405);
     expect((await get('/docs/package.json')).status).toBe(404);

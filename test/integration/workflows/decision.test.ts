@@ -102,7 +102,7 @@ test('an application that is submitted while no worker runs is decided later', a
   const { order_url: url } = (await stack.api.get(id)).body.data;
   await stack.stopWorker();
   const page = await customerAt(url).apply();
-  expect(page.heading).toBe('We are asking the lender');
+  expect(page.heading).toBe('Waiting for the lender');
   await stack.startWorker();
   await untilStatus(id, 'APPROVED');
 });

@@ -13,7 +13,7 @@ test('the description of interest lists the promotions that have not ended', () 
   const now = new Date('2027-01-15T12:00:00Z');
   expect(describeInterest({ representativeInterest: 12.9, promotions }, now)).toEqual([
     'Representative interest: 12.9% a year.',
-    'Spring offer: no interest for the first 30 days, if you start by 31 March 2027.',
+    'Spring offer: no interest for the first 30 days, if you are approved by 31 March 2027.',
   ]);
   expect(describeInterest({ representativeInterest: 0, promotions }, now)).toEqual([
     'No interest. You repay only the order amount.',

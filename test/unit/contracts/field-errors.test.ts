@@ -13,18 +13,18 @@ function errorsOf(schema: z.ZodType, value: unknown): string[] {
 const order = (text: string) => errorsOf(createOrderRequestSchema(RULES), { data: JSON.parse(text) });
 const query = (given: Record<string, string>) => errorsOf(orderListQuerySchema, given);
 
-test('each code is one that a request can meet', () => {
-  const met = [
+test('requests can cause every documented field error code, and no other', () => {
+  const codes = [
     order(`{"webhookurl": "x", "reference": 1, "allowed_payment_terms": ["PAY_NOW", "PAY_NOW"], "redirect_url": "x"}`),
     order(`{"amount": 0.001, "reference": " \\u0000", "source": "", "meta_data": {"a": {"__proto__": 1}, "b": 1e400}}`),
     order(`{"amount": 11, "reference": "a", "meta_data": {"a": ${'['.repeat(32)}${']'.repeat(32)}}}`),
     query({ created_from: '0000-01-01', created_before: 'yesterday', status: 'OPEN' }),
   ].flat();
-  expect([...new Set(met)].sort()).toEqual([...FIELD_ERROR_CODES].sort());
+  expect([...new Set(codes)].sort()).toEqual([...FIELD_ERROR_CODES].sort());
 });
 
-/** Each kind of trouble that zod has, and rules that do not say what is wrong. */
-const TROUBLE: [kind: string, schema: z.ZodType, value: unknown][] = [
+/** Each kind of zod issue, and custom rules without a documented code. */
+const ISSUES: [kind: string, schema: z.ZodType, value: unknown][] = [
   ['invalid_type', z.string(), 1],
   ['invalid_value', z.enum(['a']), 'b'],
   ['too_small', z.string().min(1), ''],
@@ -36,10 +36,10 @@ const TROUBLE: [kind: string, schema: z.ZodType, value: unknown][] = [
   ['invalid_key', z.record(z.string().min(2), z.string()), { a: 'b' }],
   ['invalid_element', z.map(z.object({}), z.string()), new Map([[{}, 1]])],
   ['custom', z.string().refine(() => false), 'a'],
-  ['custom', z.string().refine(() => false, { params: { code: 'of_its_own' } }), 'a'],
+  ['custom', z.string().refine(() => false, { params: { code: 'undocumented' } }), 'a'],
 ];
 
-test.each(TROUBLE)('what zod calls %s is told by a documented code', (kind, schema, value) => {
+test.each(ISSUES)('the zod issue %s becomes a documented code', (kind, schema, value) => {
   expect(schema.safeParse(value).error?.issues.map(({ code }) => code)).toEqual([kind]);
   const codes = errorsOf(schema, value);
   expect(codes).toHaveLength(1);

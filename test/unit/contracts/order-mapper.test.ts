@@ -14,8 +14,8 @@ const PROMOTED: Order = {
   },
 };
 
-describe('the answer to a create call', () => {
-  test('has the fields of section 2.1 that the create response shows, and no others', () => {
+describe('toCreatedOrderBody', () => {
+  test('the body has exactly the create response fields of spec section 2.1', () => {
     expect(toCreatedOrderBody(ORDER, CHECKOUT)).toEqual({
       id: ORDER.id,
       amount: 1234.5,
@@ -26,13 +26,13 @@ describe('the answer to a create call', () => {
     });
   });
 
-  test('keeps to its schema', () => {
+  test('the body matches its schema', () => {
     expect(createdOrderSchema.strict().safeParse(toCreatedOrderBody(ORDER, CHECKOUT)).error).toBeUndefined();
   });
 });
 
-describe('the answer to a retrieve call', () => {
-  test('has the fields of section 2.1 that the retrieve response shows, and order_url', () => {
+describe('toOrderBody', () => {
+  test('the body has exactly the retrieve response fields of spec section 2.1 and order_url', () => {
     expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).toEqual({
       id: ORDER.id,
       amount: 1234.5,
@@ -47,19 +47,19 @@ describe('the answer to a retrieve call', () => {
     });
   });
 
-  test('shows promotions field by field', () => {
+  test('every field of a promotion is mapped', () => {
     expect(toOrderBody(PROMOTED, NOTHING, CHECKOUT).pricing).toEqual({
       representative_interest: 9.9,
       promotions: [{ name: 'Spring', interest_free_days: 90, valid_until: '2027-01-31' }],
     });
   });
 
-  test('has cancelled_at once the order is cancelled, and not before', () => {
+  test('only a cancelled order has cancelled_at', () => {
     expect(toOrderBody(historyAfter('cancel').order, NOTHING, CHECKOUT).cancelled_at).toBe(atMinute(1));
     expect(toOrderBody(IN_STATUS.UNSUCCESSFUL.order, NOTHING, CHECKOUT)).not.toHaveProperty('cancelled_at');
   });
 
-  test('gives back what the plugin sent along, and nothing where it sent nothing', () => {
+  test('source and meta_data are returned as sent, and omitted if they were not sent', () => {
     const metaData = { cart: { id: 7 }, tags: [] };
     const body = toOrderBody(ORDER, { source: 'magento', metaData }, CHECKOUT);
     expect(body).toMatchObject({ source: 'magento', meta_data: metaData });
@@ -68,12 +68,13 @@ describe('the answer to a retrieve call', () => {
     expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).not.toHaveProperty('meta_data');
   });
 
-  test('keeps what is internal to itself: the webhook address, the seller’s id, the version, the times', () => {
+  test("the body omits the webhook URL, the seller's ID, the version and the creation time", () => {
     const text = JSON.stringify(toOrderBody(ORDER, NOTHING, CHECKOUT));
-    for (const inner of [ORDER.webhookUrl!, ORDER.sellerId, CREATED_AT, 'version']) expect(text).not.toContain(inner);
+    for (const internal of [ORDER.webhookUrl!, ORDER.sellerId, CREATED_AT, 'version'])
+      expect(text).not.toContain(internal);
   });
 
-  test('keeps to its schema in every status', () => {
+  test('the body matches its schema in every status', () => {
     for (const { order } of [...Object.values(IN_STATUS), historyAfter('cancel'), { order: PROMOTED }]) {
       const body = toOrderBody(order, { source: 'x', metaData: { a: 1 } }, CHECKOUT);
       expect(orderSchema.strict().safeParse(body).error).toBeUndefined();

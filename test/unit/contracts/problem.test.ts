@@ -3,7 +3,7 @@ import { PROBLEMS, problemSchema } from '../../../src/contracts/problem-schema';
 
 const strict = problemSchema.strict();
 
-test.each(Object.entries(PROBLEMS))('%s is answered in the one form of all errors', (code, { status, title }) => {
+test.each(Object.entries(PROBLEMS))('the body of %s has the common form of all errors', (code, { status, title }) => {
   const problem = new Problem(code as keyof typeof PROBLEMS, 'What happened.');
   expect(problem.status).toBe(status);
   const body = problem.toBody('/order/1/', 'request-1');
@@ -20,7 +20,7 @@ test.each(Object.entries(PROBLEMS))('%s is answered in the one form of all error
   expect(strict.safeParse(body).error).toBeUndefined();
 });
 
-test('codes are snake_case, statuses those of errors', () => {
+test('every code is snake_case and has an error status', () => {
   for (const [code, { status }] of Object.entries(PROBLEMS)) {
     expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
     expect(status).toBeGreaterThanOrEqual(400);
@@ -28,15 +28,15 @@ test('codes are snake_case, statuses those of errors', () => {
   }
 });
 
-test('its own errors and members are shown in place of the default', () => {
-  const errors = [{ code: 'too_small' as const, detail: 'must be more than 0', pointer: '/data/amount' }];
+test('a problem with its own errors and members shows them instead of the default', () => {
+  const errors = [{ code: 'too_small' as const, detail: 'must be greater than 0', pointer: '/data/amount' }];
   const problem = new Problem('duplicate_reference', 'Taken.', { errors, members: { order_id: 'x', order_url: 'y' } });
   const body = problem.toBody('/', 'r');
   expect(body).toMatchObject({ errors, order_id: 'x', order_url: 'y' });
   expect(strict.safeParse(body).error).toBeUndefined();
 });
 
-test('what caused it is kept for the log and never shown', () => {
+test('the cause is kept for the log and never shown', () => {
   const problem = new Problem('internal_error', 'Oh.', { cause: new Error('password=hunter2') });
   expect(problem.cause).toBeInstanceOf(Error);
   expect(JSON.stringify(problem.toBody('/', 'r'))).not.toContain('hunter2');

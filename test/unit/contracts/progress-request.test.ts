@@ -1,12 +1,12 @@
 import { fieldErrors } from '../../../src/contracts/field-errors';
 import { progressRequestSchema } from '../../../src/contracts/request-schemas';
 
-function refuse(body: unknown): string[] {
+function errorsOf(body: unknown): string[] {
   const { error } = progressRequestSchema.safeParse(body, { reportInput: true });
   return error ? fieldErrors(error, progressRequestSchema).map((one) => `${one.pointer ?? '-'} ${one.code}`) : [];
 }
 
-test.each(['signup_started', 'approved', 'declined', 'completed', 'failed'])('a checkout may report %s', (event) => {
+test.each(['signup_started', 'approved', 'declined', 'completed', 'failed'])('the checkout can report %s', (event) => {
   expect(progressRequestSchema.parse({ data: { event } })).toEqual({ data: { event } });
 });
 
@@ -22,11 +22,11 @@ test.each([
   [['approved'], 'invalid_value'],
   [null, 'required'],
   [undefined, 'required'],
-])('%j is no event of a checkout’s: %s', (event, code) => {
-  expect(refuse({ data: { event } })).toEqual([`/data/event ${code}`]);
+])('the event %j is refused with %s', (event, code) => {
+  expect(errorsOf({ data: { event } })).toEqual([`/data/event ${code}`]);
 });
 
-test('an unknown event is told the known ones', () => {
+test('the error for an unknown event lists the known ones', () => {
   const { error } = progressRequestSchema.safeParse({ data: { event: 'paid' } }, { reportInput: true });
   expect(fieldErrors(error!, progressRequestSchema)).toEqual([
     {
@@ -37,17 +37,17 @@ test('an unknown event is told the known ones', () => {
   ]);
 });
 
-test('a reason is text of up to 500 characters, and optional', () => {
-  expect(refuse({ data: { event: 'failed', reason: 'x'.repeat(500) } })).toEqual([]);
-  expect(refuse({ data: { event: 'failed', reason: null } })).toEqual([]);
-  expect(refuse({ data: { event: 'failed', reason: 'x'.repeat(501) } })).toEqual(['/data/reason too_big']);
-  expect(refuse({ data: { event: 'failed', reason: '' } })).toEqual(['/data/reason too_small']);
-  expect(refuse({ data: { event: 'failed', reason: 'a\u0000' } })).toEqual(['/data/reason invalid_characters']);
-  expect(refuse({ data: { event: 'failed', reason: 7 } })).toEqual(['/data/reason invalid_type']);
+test('a reason is optional text of up to 500 characters', () => {
+  expect(errorsOf({ data: { event: 'failed', reason: 'x'.repeat(500) } })).toEqual([]);
+  expect(errorsOf({ data: { event: 'failed', reason: null } })).toEqual([]);
+  expect(errorsOf({ data: { event: 'failed', reason: 'x'.repeat(501) } })).toEqual(['/data/reason too_big']);
+  expect(errorsOf({ data: { event: 'failed', reason: '' } })).toEqual(['/data/reason too_small']);
+  expect(errorsOf({ data: { event: 'failed', reason: 'a\u0000' } })).toEqual(['/data/reason invalid_characters']);
+  expect(errorsOf({ data: { event: 'failed', reason: 7 } })).toEqual(['/data/reason invalid_type']);
 });
 
-test('unknown fields are refused beside what else is wrong', () => {
-  expect(refuse({ data: { evnt: 'approved', status: 'APPROVED' }, reason: 'x' })).toEqual([
+test('unknown fields are reported together with other errors', () => {
+  expect(errorsOf({ data: { evnt: 'approved', status: 'APPROVED' }, reason: 'x' })).toEqual([
     '/data/event required',
     '/data/evnt unknown_field',
     '/data/status unknown_field',

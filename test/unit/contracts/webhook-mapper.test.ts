@@ -14,7 +14,7 @@ const bodyOf = (history: ReturnType<typeof historyAfter>, index: number, sequenc
   return toOrderStatusChanged(change, order, sequence);
 };
 
-test('a webhook tells the order as the change left it, where it came from, who changed it and why', () => {
+test('a webhook contains the order after the change, the previous status, the actor and the reason', () => {
   const history = IN_STATUS.SUCCESSFUL;
   const { order } = history;
   expect(bodyOf(history, 2, 2)).toEqual({
@@ -41,19 +41,19 @@ test('a webhook tells the order as the change left it, where it came from, who c
   });
 });
 
-test('the webhook of a cancel carries cancelled_at', () => {
+test('the webhook for a cancellation contains cancelled_at', () => {
   const body = bodyOf(historyAfter('signup_started', 'cancel'), 2, 2);
   expect(body.data).toMatchObject({ previous_status: 'PENDING', actor: 'seller' });
   expect(body.data.order).toMatchObject({ status: 'UNSUCCESSFUL', cancelled_at: atMinute(2) });
 });
 
-test('a later cancel does not show in the webhook of an earlier change', () => {
+test('the webhook for an earlier change does not show a later cancellation', () => {
   expect(bodyOf(historyAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
     'cancelled_at',
   );
 });
 
-test('every webhook keeps to its schema', () => {
+test('every webhook matches its schema', () => {
   const history = historyAfter('signup_started', 'approved', 'cancel');
   for (const index of [1, 2, 3]) {
     expect(orderStatusChangedSchema.strict().safeParse(bodyOf(history, index, index)).error).toBeUndefined();

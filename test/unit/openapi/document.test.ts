@@ -5,7 +5,7 @@ import { PROBLEMS } from '../../../src/contracts/problem-schema';
 import type { Answer } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 
-/** Every object in the document, with its place. */
+/** Every object in the document, with its path. */
 function* nodes(node: unknown, place: string[] = []): Generator<{ node: any; place: string[] }> {
   if (typeof node !== 'object' || node === null) return;
   yield { node, place };
@@ -17,11 +17,11 @@ const webhooks = Object.entries(document.webhooks ?? {}).map(([name, item]) => (
   place: ['webhooks', name, 'post'],
 }));
 
-test('it is valid OpenAPI 3.1, by the metaschema', () => {
+test('the document is valid against the OpenAPI 3.1 metaschema', () => {
   const ajv = new Ajv2020({ strict: false });
   addFormats(ajv);
   ajv.addFormat('media-range', /^[\w.+*-]+\/[\w.+*-]+$/);
-  // Ajv loses its way in the dynamic reference by which the metaschema leaves the dialect of schemas open.
+  // Ajv cannot resolve the dynamic reference to the schema dialect, so it is replaced with the default dialect.
   const metaschema = JSON.stringify(openapi.v31)
     .replaceAll('"$dynamicRef":"#meta"', '"$ref":"https://json-schema.org/draft/2020-12/schema"')
     .replaceAll('"$dynamicAnchor":"meta",', '');
@@ -36,21 +36,21 @@ test('it is valid OpenAPI 3.1, by the metaschema', () => {
   expect(validate(broken)).toBe(false);
 });
 
-test('each reference leads somewhere, and each component is referred to', () => {
+test('every reference resolves, and every component is referenced', () => {
   const refs = all.flatMap(({ node }) => (typeof node.$ref === 'string' ? [node.$ref as string] : []));
   expect(refs.filter((ref) => resolve(ref.slice(2).split('/')).value === undefined)).toEqual([]);
-  const kept = Object.entries(document.components ?? {})
+  const components = Object.entries(document.components ?? {})
     .filter(([kind]) => kind !== 'securitySchemes')
-    .flatMap(([kind, components]) => Object.keys(components).map((name) => `#/components/${kind}/${name}`));
-  // What answers a method that has no operation has no other place.
-  expect(kept.filter((ref) => !refs.includes(ref))).toEqual(['#/components/responses/MethodNotAllowed']);
+    .flatMap(([kind, byName]) => Object.keys(byName).map((name) => `#/components/${kind}/${name}`));
+  // This response belongs to no operation.
+  expect(components.filter((ref) => !refs.includes(ref))).toEqual(['#/components/responses/MethodNotAllowed']);
 });
 
-test('operations are named as a client names its methods, each once, with all that a reader needs', () => {
-  const told = [...operations, ...webhooks].map(({ operation }) => operation);
-  expect(new Set(told.map(({ operationId }) => operationId)).size).toBe(told.length);
+test('every operation has a unique camelCase ID, a summary, a description, known tags and its security', () => {
+  const documented = [...operations, ...webhooks].map(({ operation }) => operation);
+  expect(new Set(documented.map(({ operationId }) => operationId)).size).toBe(documented.length);
   const tags = document.tags?.map(({ name }) => name);
-  for (const { operationId, summary, description, tags: own, security } of told) {
+  for (const { operationId, summary, description, tags: own, security } of documented) {
     expect(operationId).toMatch(/^[a-z]+([A-Z][a-z]+)*$/);
     expect([operationId, summary, description]).toEqual([operationId, expect.any(String), expect.any(String)]);
     expect(tags).toEqual(expect.arrayContaining(own));
@@ -58,17 +58,17 @@ test('operations are named as a client names its methods, each once, with all th
   }
 });
 
-test('every field, header and parameter is described, unless its values say all', () => {
-  const silent = all.flatMap(({ node, place }) => {
+test('every field, header and parameter has a description, a reference, an example or fixed values', () => {
+  const undocumented = all.flatMap(({ node, place }) => {
     const named = ['properties', 'headers', 'parameters'].includes(place.at(-2) ?? '') && !place.includes('examples');
-    const told = node.description ?? node.$ref ?? node.enum ?? node.const ?? node.examples ?? node.allOf;
+    const documentation = node.description ?? node.$ref ?? node.enum ?? node.const ?? node.examples ?? node.allOf;
     const isBody = place.at(-1) === 'data';
-    return named && !isBody && told === undefined ? [place.join('/')] : [];
+    return named && !isBody && documentation === undefined ? [place.join('/')] : [];
   });
-  expect(silent).toEqual([]);
+  expect(undocumented).toEqual([]);
 });
 
-test('requests refuse unknown fields, at every level that has names', () => {
+test('request schemas refuse unknown fields at every level with named fields', () => {
   const bodies = operations.flatMap(({ place, operation }) =>
     operation.requestBody ? [resolve([...place, 'requestBody', 'content', 'application/json', 'schema']).value] : [],
   );
@@ -80,7 +80,7 @@ test('requests refuse unknown fields, at every level that has names', () => {
 });
 
 test.each([0.01, 0.07, 1.1, 4.35, 19.99, 33.33, 1234.5, 8_192_000.29, 0.1 + 0.2])(
-  'an ordinary validator takes the amount %d by the document',
+  'a JSON Schema validator accepts the amount %d',
   (amount) => {
     const body = (value: unknown) => ({ data: { amount: value, reference: 'web-100042' } });
     const schema = ['components', 'schemas', 'CreateOrderRequest'];
@@ -90,20 +90,20 @@ test.each([0.01, 0.07, 1.1, 4.35, 19.99, 33.33, 1234.5, 8_192_000.29, 0.1 + 0.2]
   },
 );
 
-test('where redirect_url is required is told in words: it depends on the account', () => {
+test('the description of redirect_url states when it is required, because that depends on the account', () => {
   const { data } = (document.components?.schemas?.CreateOrderRequest as any).properties;
   expect(data.required).toEqual(['amount', 'reference']);
   expect(data.properties.redirect_url.description).toContain('Required if your account has no default');
 });
 
-test('every error code is documented where it can come', () => {
+test('every error code is documented in at least one response', () => {
   const codes = all.flatMap(({ node }) =>
     node.$ref === '#/components/schemas/Problem' ? node.properties.code.enum : [],
   );
   expect([...new Set<string>(codes)].sort()).toEqual(Object.keys(PROBLEMS).sort());
 });
 
-test('every example is what its schema asks for', () => {
+test('every example is valid against its schema', () => {
   let seen = 0;
   for (const { node, place } of all) {
     const isSchema =
@@ -123,7 +123,7 @@ test('every example is what its schema asks for', () => {
   expect(seen).toBeGreaterThan(100);
 });
 
-test('an example of a problem has the status that it is filed under', () => {
+test('every example of a problem has its code and status', () => {
   const responses: any[] = Object.values(document.components?.responses ?? {});
   const problems = responses.flatMap(({ content }) =>
     Object.entries<any>(content['application/problem+json'].examples),
@@ -133,39 +133,43 @@ test('an example of a problem has the status that it is filed under', () => {
   }
 });
 
-describe('an answer that is not as documented is found out:', () => {
+describe('expectDocumented', () => {
   const path = '/health/live';
   const good = {
     status: 200,
     headers: { 'X-Request-Id': 'a', 'Content-Type': 'application/json' },
     body: { status: 'ok' },
   };
-  const look = (answer: Partial<typeof good>) => () => {
-    const { status, headers, body } = { ...good, ...answer };
+  const check = (response: Partial<typeof good>) => () => {
+    const { status, headers, body } = { ...good, ...response };
     expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies Answer);
   };
 
-  test('this one is', () => {
-    expect(look({})).not.toThrow();
+  test('a documented response is accepted', () => {
+    expect(check({})).not.toThrow();
   });
 
   test.each([
-    ['a status', { status: 418 }, 'the status is not documented'],
-    ['a header', { headers: { ...good.headers, 'X-New': '1' } as any }, 'the header x-new is not documented'],
-    ['no header', { headers: { 'Content-Type': 'application/json' } as any }, 'the header X-Request-Id is missing'],
+    ['an unknown status', { status: 418 }, 'the status is not documented'],
+    ['an unknown header', { headers: { ...good.headers, 'X-New': '1' } as any }, 'the header x-new is not documented'],
     [
-      'a type',
+      'a missing header',
+      { headers: { 'Content-Type': 'application/json' } as any },
+      'the header X-Request-Id is missing',
+    ],
+    [
+      'an unknown content type',
       { headers: { ...good.headers, 'Content-Type': 'text/html' } },
       'the content type text/html is not documented',
     ],
-    ['a value', { body: { status: 1 } as any }, '/status must be string'],
+    ['an invalid value', { body: { status: 1 } as any }, '/status must be string'],
     [
-      'a field',
+      'an unknown field',
       { body: { status: 'ok', more: 1 } as any },
       'must NOT have unevaluated properties {"unevaluatedProperty":"more"}',
     ],
-    ['no field', { body: {} as any }, 'must have required property'],
-  ])('%s', (_name, answer, why) => {
-    expect(look(answer)).toThrow(why);
+    ['a missing field', { body: {} as any }, 'must have required property'],
+  ])('a response with %s is refused', (_name, response, reason) => {
+    expect(check(response)).toThrow(reason);
   });
 });

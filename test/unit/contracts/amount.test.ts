@@ -1,0 +1,62 @@
+import { createOrderRequestSchema } from '../../../src/contracts/request-schemas';
+import { PRODUCTION, accept, errorsOf, errorsOfData, parseJson, productionSchema } from './create-order-body';
+
+describe('amount', () => {
+  test.each([
+    [0.01, 1],
+    [1, 100],
+    [1e2, 10_000],
+    [0.1 + 0.2, 30],
+    [19.99 * 3, 5997],
+    [10_000_000, 1_000_000_000],
+    [9_999_999.99, 999_999_999],
+  ])('%d is converted to %d pence', (amount, pence) => {
+    expect(accept({ amount }).amount).toBe(pence);
+  });
+
+  test.each([
+    ['0', 'too_small'],
+    ['-0', 'too_small'],
+    ['-0.01', 'too_small'],
+    ['-1e300', 'too_small'],
+    ['0.001', 'invalid_amount'],
+    ['1e-15', 'invalid_amount'],
+    ['1.999', 'invalid_amount'],
+    ['10000000.001', 'invalid_amount'],
+    ['10000000.01', 'too_big'],
+    ['99999999999.99', 'too_big'],
+    ['9007199254740993', 'too_big'],
+    ['1e300', 'too_big'],
+    ['1e400', 'invalid_type'],
+    ['-1e400', 'invalid_type'],
+    ['"10"', 'invalid_type'],
+    ['"10.00"', 'invalid_type'],
+    ['""', 'invalid_type'],
+    ['true', 'invalid_type'],
+    ['[10]', 'invalid_type'],
+    ['{"value": 10}', 'invalid_type'],
+    ['null', 'required'],
+  ])('%s is refused with %s', (text, code) => {
+    expect(errorsOfData(parseJson(`{"amount": ${text}}`))).toEqual([`/data/amount ${code}`]);
+  });
+
+  test('NaN, which JSON cannot contain, is refused', () => {
+    expect(errorsOfData({ amount: NaN })).toEqual(['/data/amount invalid_type']);
+  });
+
+  test('a missing amount is refused with required', () => {
+    expect(errorsOf({ data: { reference: 'x' } })).toEqual(['/data/amount required']);
+  });
+
+  test('the error for an amount above the limit contains the limit', () => {
+    expect(errorsOfData({ amount: 1e9 }, productionSchema, 'detail')).toEqual([
+      '/data/amount must be at most £10,000,000.00',
+    ]);
+  });
+
+  test('the limit is configurable', () => {
+    const upTo50 = createOrderRequestSchema({ ...PRODUCTION, maxAmountPence: 5000 });
+    expect(accept({ amount: 50 }, upTo50).amount).toBe(5000);
+    expect(errorsOfData({ amount: 50.01 }, upTo50)).toEqual(['/data/amount too_big']);
+  });
+});

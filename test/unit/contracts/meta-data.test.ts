@@ -1,0 +1,60 @@
+import { accept, errorsOfData, parseJson } from './create-order-body';
+
+describe('meta_data', () => {
+  /** An object whose JSON, `{"a":"…"}`, has this many bytes. */
+  const ofBytes = (bytes: number, unit = 'x') => ({ a: unit.repeat((bytes - 8) / Buffer.byteLength(unit)) });
+  const nested = (depth: number): Record<string, unknown> => (depth === 1 ? {} : { a: nested(depth - 1) });
+
+  test.each([
+    '{}',
+    '{"a":null,"b":[1,2.5,"x",{"c":false}],"":"empty key"}',
+    '{"constructor":1,"toString":{"prototype":2},"hasOwnProperty":null}',
+    '{"10":"a","9":"b","z":1,"a":2}',
+    '{"emoji":"👩‍👩‍👧‍👦","newline":"a\\nb"}',
+  ])('%s is accepted and keeps its key order', (text) => {
+    expect(JSON.stringify(accept({ meta_data: parseJson(text) }).meta_data)).toBe(JSON.stringify(parseJson(text)));
+  });
+
+  test('16 KiB of JSON are accepted, counted in bytes, and one byte more is refused', () => {
+    expect(JSON.stringify(ofBytes(16 * 1024))).toHaveLength(16 * 1024);
+    expect(errorsOfData({ meta_data: ofBytes(16 * 1024) })).toEqual([]);
+    expect(errorsOfData({ meta_data: ofBytes(16 * 1024 + 1) })).toEqual(['/data/meta_data too_big']);
+    expect(errorsOfData({ meta_data: ofBytes(16 * 1024, '😀') })).toEqual([]);
+    expect(errorsOfData({ meta_data: ofBytes(16 * 1024 + 4, '😀') })).toEqual(['/data/meta_data too_big']);
+  });
+
+  test('32 levels are accepted, and both 33 and 100,000 levels are refused with too_deep', () => {
+    expect(errorsOfData({ meta_data: nested(32) })).toEqual([]);
+    expect(errorsOfData({ meta_data: nested(33) })).toEqual(['/data/meta_data too_deep']);
+    const deep = parseJson(`{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`);
+    expect(errorsOfData({ meta_data: deep })).toEqual(['/data/meta_data too_deep']);
+  });
+
+  test.each([
+    '{"a":"x\\u0000"}',
+    '{"x\\u0000":1}',
+    '{"a":["\\ud800"]}',
+    '{"a":{"\\udc00":1}}',
+    '{"a":{"b":[{"c":"\\udfff\\ud800"}]}}',
+  ])('%s is refused because Postgres cannot store it', (text) => {
+    expect(errorsOfData({ meta_data: parseJson(text) })).toEqual(['/data/meta_data invalid_characters']);
+  });
+
+  test.each(['9007199254740993', '-123456789012345678901', '{"b":[1e400]}', '-1e400'])(
+    'the number in %s is refused because it would lose precision',
+    (value) => {
+      expect(errorsOfData({ meta_data: parseJson(`{"a":${value}}`) })).toEqual(['/data/meta_data inexact_number']);
+    },
+  );
+
+  test.each(['9007199254740991', '-9007199254740991', '1e21', '-1.5e300', '0.1', '1e-400'])(
+    'the number %s is accepted',
+    (value) => {
+      expect(errorsOfData({ meta_data: parseJson(`{"a":${value}}`) })).toEqual([]);
+    },
+  );
+
+  test.each([[[]], [['a']], ['{}'], [1], [true]])('%j is refused because it is not an object', (meta_data) => {
+    expect(errorsOfData({ meta_data })).toEqual(['/data/meta_data invalid_type']);
+  });
+});

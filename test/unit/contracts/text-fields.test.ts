@@ -1,0 +1,79 @@
+import { accept, errorsOfData } from './create-order-body';
+
+describe('reference', () => {
+  test.each([
+    'a',
+    '0',
+    'order 17',
+    '  inner   blanks  '.trim(),
+    '#1001/2-B_c.d~e',
+    '<script>alert(1)</script>',
+    "'; drop table orders; --",
+    '注文番号１７',
+    'Ωmega-Bücher-é',
+    '👩‍👩‍👧‍👦',
+    'می‌خواهم',
+    'null',
+    '__proto__',
+    'x'.repeat(255),
+    '🎉'.repeat(255),
+  ])('%j is accepted', (reference) => {
+    expect(accept({ reference }).reference).toBe(reference);
+  });
+
+  test.each([
+    ['', 'too_small'],
+    ['x'.repeat(256), 'too_big'],
+    ['🎉'.repeat(256), 'too_big'],
+    [' a', 'surrounding_blanks'],
+    ['a ', 'surrounding_blanks'],
+    ['\u00a0a', 'surrounding_blanks'],
+    [' ', 'surrounding_blanks'],
+    ['a\u0000b', 'invalid_characters'],
+    ['a\nb', 'invalid_characters'],
+    ['a\tb', 'invalid_characters'],
+    ['a\u0007b', 'invalid_characters'],
+    ['a\u007fb', 'invalid_characters'],
+    ['a\u0085b', 'invalid_characters'],
+    ['a\u2028b', 'invalid_characters'],
+    ['a\u202eb', 'invalid_characters'],
+    ['a\u200bb', 'invalid_characters'],
+    ['a\u00adb', 'invalid_characters'],
+    ['a\ue000b', 'invalid_characters'],
+    ['a\uffffb', 'invalid_characters'],
+    ['a\ud800b', 'invalid_characters'],
+    ['a\udc00b', 'invalid_characters'],
+    [1, 'invalid_type'],
+    [true, 'invalid_type'],
+    [['a'], 'invalid_type'],
+    [{ a: 1 }, 'invalid_type'],
+    [null, 'required'],
+    [undefined, 'required'],
+  ])('%j is refused with %s', (reference, code) => {
+    expect(errorsOfData({ reference })).toEqual([`/data/reference ${code}`]);
+  });
+
+  test('a reference with several errors is refused with all of them', () => {
+    expect(errorsOfData({ reference: ` \u0000${'x'.repeat(255)}` })).toEqual([
+      '/data/reference too_big',
+      '/data/reference invalid_characters',
+      '/data/reference surrounding_blanks',
+    ]);
+  });
+});
+
+describe('source', () => {
+  test('100 characters are accepted and 101 are refused', () => {
+    expect(accept({ source: 'x'.repeat(100) }).source).toHaveLength(100);
+    expect(errorsOfData({ source: 'x'.repeat(101) })).toEqual(['/data/source too_big']);
+  });
+
+  test.each([
+    ['', 'too_small'],
+    [' a', 'surrounding_blanks'],
+    ['a\u0000', 'invalid_characters'],
+    [1, 'invalid_type'],
+  ])('%j is refused with %s', (source, code) => {
+    expect(errorsOfData({ source })).toEqual([`/data/source ${code}`]);
+  });
+});

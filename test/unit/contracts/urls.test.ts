@@ -1,0 +1,110 @@
+import { createOrderRequestSchema } from '../../../src/contracts/request-schemas';
+import { PRODUCTION, accept, errorsOfData, productionSchema } from './create-order-body';
+
+const httpToo = createOrderRequestSchema({ ...PRODUCTION, httpsOnly: false });
+
+describe('redirect_url', () => {
+  test.each([
+    'https://shop.example',
+    'https://shop.example/done?a=b%20c+d&e#top',
+    'https://shop.example:8443/done',
+    'HTTPS://shop.example/done',
+    'https://bücher.example/straße',
+    'https://shop.example/done?orderId=1',
+    'https://shop.example/user@host?mail=a@b.example',
+    'https://localhost/done',
+    'https://127.0.0.1/done',
+    `https://shop.example/${'a'.repeat(2027)}`,
+  ])('%s is accepted', (redirect_url) => {
+    expect(accept({ redirect_url }).redirect_url).toBe(redirect_url);
+  });
+
+  test.each([
+    'http://shop.example/done',
+    '',
+    '/done',
+    'shop.example/done',
+    '//shop.example/done',
+    'https:shop.example',
+    'https:/shop.example',
+    'https:///shop.example',
+    'https://',
+    'https://?a=1',
+    'https://#top',
+    'https://exa<mple/',
+    'https://shop.example:99999/',
+    'javascript:alert(1)',
+    'javascript://shop.example/%0aalert(1)',
+    'data:text/html,<script>alert(1)</script>',
+    'file:///etc/passwd',
+    'ftp://shop.example/',
+    'https:\\\\shop.example\\done',
+    'https://shop.example\\@evil.example/',
+    'https://user@shop.example/',
+    'https://user:secret@shop.example/',
+    'https://@shop.example/',
+    'https://:@shop.example/',
+    'https://shop.example:443@evil.example/',
+    ' https://shop.example/',
+    'https://shop.example/a b',
+    'https://shop.example/\r\nSet-Cookie: a=b',
+    'https://shop.example/\u0000',
+    'https://sh\top.example/',
+    'https://sh\u00adop.example/',
+    'https://shop.example/\u202e',
+    'https://shop.example/\ud800',
+    `https://shop.example/${'a'.repeat(2028)}`,
+    `https://shop.example/${'a'.repeat(10_000)}`,
+  ])('%j is refused', (redirect_url) => {
+    expect(errorsOfData({ redirect_url })).toEqual(['/data/redirect_url invalid_url']);
+  });
+
+  test.each([1, true, [], {}, ['https://shop.example/']])(
+    '%j is refused because it is not a string',
+    (redirect_url) => {
+      expect(errorsOfData({ redirect_url })).toEqual(['/data/redirect_url invalid_type']);
+    },
+  );
+
+  test('plain http is accepted outside production, but no other scheme', () => {
+    expect(accept({ redirect_url: 'http://localhost:3000/done' }, httpToo).redirect_url).toBeDefined();
+    expect(errorsOfData({ redirect_url: 'ftp://localhost/' }, httpToo)).toEqual(['/data/redirect_url invalid_url']);
+    expect(errorsOfData({ redirect_url: 'http://a@localhost/' }, httpToo)).toEqual(['/data/redirect_url invalid_url']);
+  });
+});
+
+describe('webhook_url', () => {
+  test('a URL that the delivery rules allow is accepted', () => {
+    expect(accept({ webhook_url: 'https://shop.example/hooks?a=1' }).webhook_url).toBe(
+      'https://shop.example/hooks?a=1',
+    );
+  });
+
+  test.each([
+    'http://shop.example/hooks',
+    'https://127.0.0.1/hooks',
+    'https://169.254.169.254/latest/meta-data',
+    'https://localhost/',
+    'https://[::1]/',
+    'https://user:secret@shop.example/',
+    'https://shop.example:22/',
+    'javascript:alert(1)',
+    '//shop.example/hooks',
+    'https://shop.example\\hooks',
+    'https://shop.example/\r\nX: y',
+    `https://shop.example/${'a'.repeat(10_000)}`,
+    '',
+  ])('%j is refused', (webhook_url) => {
+    expect(errorsOfData({ webhook_url })).toEqual(['/data/webhook_url invalid_url']);
+  });
+
+  test('the error contains the reason from the delivery rules', () => {
+    expect(errorsOfData({ webhook_url: 'http://shop.example/' }, productionSchema, 'detail')).toEqual([
+      '/data/webhook_url must use https',
+    ]);
+  });
+
+  test.each([1, false, [], {}])('%j is refused because it is not a string', (webhook_url) => {
+    expect(errorsOfData({ webhook_url })).toEqual(['/data/webhook_url invalid_type']);
+  });
+});
