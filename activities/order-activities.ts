@@ -4,12 +4,7 @@ import { findOrder } from '../src/db/find-orders';
 import { isApplicationPending, sweepSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
 import { type Refusal, RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
-import {
-  type PendingWebhook as StoredWebhook,
-  type Resend,
-  findPendingWebhooks,
-  findResends,
-} from '../src/db/webhook-events';
+import { type PendingWebhook, type Resend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
 import { type WorkflowHistory, toWorkflowHistory } from '../src/domain/order';
 import { type RetrySchedule, yieldsToNext } from '../src/domain/retry-schedule';
 
@@ -22,21 +17,21 @@ export interface OrderActivityOptions {
 }
 
 /** A pending webhook for the delivery queue. */
-export interface PendingWebhook extends StoredWebhook {
+export interface QueuedWebhook extends PendingWebhook {
   /** True once it has failed so often that it is given up as soon as a later event waits. */
   yieldsToNext: boolean;
 }
 
 export interface LoadedOrder {
   history: WorkflowHistory;
-  pendingWebhooks: PendingWebhook[];
+  pendingWebhooks: QueuedWebhook[];
   resends: Resend[];
   applicationPending: boolean;
 }
 
 /** Reads and writes of an order's row. Each is safe to repeat. */
 export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs }: OrderActivityOptions) {
-  const forQueue = (pending: StoredWebhook[]): PendingWebhook[] =>
+  const forQueue = (pending: PendingWebhook[]): QueuedWebhook[] =>
     pending.map((event) => ({ ...event, yieldsToNext: yieldsToNext(schedule, event.attempts) }));
 
   return {
@@ -53,7 +48,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     },
 
     /** Saves row, timeline and webhook events in one transaction. Returns the order's pending webhooks. */
-    async saveOrder(history: WorkflowHistory): Promise<PendingWebhook[]> {
+    async saveOrder(history: WorkflowHistory): Promise<QueuedWebhook[]> {
       const stored = await findOrder(db, history.order.id);
       const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
       try {
@@ -64,6 +59,8 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');
       }
     },
+
+    findResends: (orderId: string): Promise<Resend[]> => findResends(db, orderId),
 
     /** Records a refused signal in the timeline. */
     async recordRefusal(refusal: Refusal): Promise<void> {

@@ -2,17 +2,14 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookTestInput, WebhookState } from '../src/domain/webhook';
 import { exhaustWebhook } from '../src/db/webhook-attempts';
-import { type EventState, type Resend, findResends } from '../src/db/webhook-events';
+import type { EventState } from '../src/db/webhook-events';
 import { yieldsToNext } from '../src/domain/retry-schedule';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
 import { type DeliveryOptions, type ScheduledAttempt, DeliveryBusy, createDelivery } from '../src/webhooks/deliver';
-import type { PendingWebhook } from './order-activities';
+import type { QueuedWebhook } from './order-activities';
 
 /** The state of an event after an attempt. `missing`: Postgres does not hold the event. */
-export type WebhookResult = { state: WebhookState | 'missing' } & Pick<
-  PendingWebhook,
-  'nextAttemptAt' | 'yieldsToNext'
->;
+export type WebhookResult = { state: WebhookState | 'missing' } & Pick<QueuedWebhook, 'nextAttemptAt' | 'yieldsToNext'>;
 
 /** Attempts at webhooks. Each is safe to repeat. */
 export function createWebhookActivities(options: DeliveryOptions) {
@@ -44,8 +41,6 @@ export function createWebhookActivities(options: DeliveryOptions) {
       }
       return attempt;
     },
-
-    findResends: (orderId: string): Promise<Resend[]> => findResends(db, orderId),
 
     /** Gives up a webhook that yields to a later one. */
     async exhaustWebhook(eventId: string): Promise<void> {

@@ -57,6 +57,7 @@ export async function startWorker(
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
+    // Rejects if a worker fails, and never resolves.
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
       await stopSweep();

@@ -28,7 +28,7 @@ export function toUncheckedRequest(payload: unknown, defaultActor: Actor, event?
   };
 }
 
-/** Only progress events: a cancel has a message of its own, and an expiry cannot be requested. */
+/** Only progress events: a cancel has a message of its own, and only the workflow's timer expires an order. */
 function toEventName(event: unknown): string {
   if (isProgressEvent(event)) return event;
   return toStorable(truncate(`no event: ${JSON.stringify(event) as string | undefined}`, MAX_EVENT_LENGTH));
@@ -44,6 +44,6 @@ function toStorable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\ufffd');
 }
 
-export function isRequestable(event: string): event is OrderEvent {
+export function isOrderEvent(event: string): event is OrderEvent {
   return event === 'cancel' || event === 'expired' || isProgressEvent(event);
 }

@@ -36,7 +36,7 @@ export class DecisionPoller {
       await condition(() => this.isRequested || isDone());
       if (isDone()) return;
       this.isRequested = false;
-      setProgress('the lender is being asked');
+      setProgress('waiting for the lender');
       const response = await cancelWhen(isDone, () => askLender(id));
       if (response?.kind === 'referred') {
         this.isRequested = true;

@@ -1,15 +1,15 @@
 import { condition, proxyActivities } from '@temporalio/workflow';
-import type { Activities, PendingWebhook, Resend, WebhookResult } from '../activities';
+import type { Activities, QueuedWebhook, Resend, WebhookResult } from '../activities';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {
-  private pending: PendingWebhook[] = [];
+  private pending: QueuedWebhook[] = [];
   /** Sent before everything else: a resend ignores the order. */
   private resends: Resend[] = [];
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
-  add(pending: readonly PendingWebhook[]): void {
+  add(pending: readonly QueuedWebhook[]): void {
     const added = pending.filter(({ id }) => !this.pending.some((queued) => queued.id === id));
     this.pending = [...this.pending, ...added.map((event) => ({ ...event }))].sort((a, b) => a.sequence - b.sequence);
   }
@@ -75,7 +75,7 @@ export class DeliveryQueue {
     else this.remove(event);
   }
 
-  private remove({ id }: PendingWebhook): void {
+  private remove({ id }: QueuedWebhook): void {
     this.pending = this.pending.filter((event) => event.id !== id);
   }
 
@@ -94,7 +94,7 @@ const attempts = (summary: string) =>
     summary,
   });
 
-function send({ id, sequence }: PendingWebhook, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
+function send({ id, sequence }: QueuedWebhook, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
   return attempts(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({ eventId: id, attempt, hasSuccessor });
 }
 
@@ -102,7 +102,7 @@ function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
   return attempts(`webhook ${sequence}: resent`).resendWebhook(id);
 }
 
-function exhaust({ id, sequence }: PendingWebhook): Promise<void> {
+function exhaust({ id, sequence }: QueuedWebhook): Promise<void> {
   const { exhaustWebhook } = proxyActivities<Activities>({
     startToCloseTimeout: '10 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },

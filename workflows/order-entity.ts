@@ -8,9 +8,9 @@ import {
   uuid4,
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
-import type { Activities, PendingWebhook } from '../activities';
+import type { Activities, QueuedWebhook } from '../activities';
 import { type Decision, type WorkflowHistory, type WorkflowOrder, classifyEvent, decide } from '../src/domain/order';
-import { type UncheckedRequest, isRequestable } from './change-requests';
+import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
 import { BEHIND_ROW, REFUSED } from './messages';
 
@@ -83,7 +83,7 @@ export class OrderEntity {
 
   /** Refuses requests that are certain to fail, so that they add nothing to history. `change` decides on all others. */
   validate({ event, observedVersion }: UncheckedRequest): void {
-    if (!isRequestable(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
+    if (!isOrderEvent(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
     if (!this.history || this.history.order.version < observedVersion) return;
     if (classifyEvent(this.history, event) === 'refused') throw refusal(this.history.order, event);
   }
@@ -139,7 +139,7 @@ export class OrderEntity {
       const { event } = request;
       // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.
       if (before.order.version < request.observedVersion) await this.save(before);
-      const decision: Decision<WorkflowOrder> = isRequestable(event)
+      const decision: Decision<WorkflowOrder> = isOrderEvent(event)
         ? decide(before, { ...request, event }, new Date().toISOString())
         : { kind: 'refused' };
       if (decision.kind === 'change') {
@@ -156,7 +156,7 @@ export class OrderEntity {
     await this.mutex.runExclusive(async () => this.deliveries.add(await this.save(this.loaded))).catch(() => undefined);
   }
 
-  private async save(history: WorkflowHistory): Promise<PendingWebhook[]> {
+  private async save(history: WorkflowHistory): Promise<QueuedWebhook[]> {
     if (this.failure !== undefined) throw behindRow();
     const { saveOrder } = inPostgres(`save ${history.order.status}`);
     try {

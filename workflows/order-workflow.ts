@@ -47,7 +47,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   setHandler(applicationSubmittedSignal, () => decisions.request());
   // A cancellation request ("Request cancellation" in the UI) is an operator's cancel of the order.
   CancellationScope.current().cancelRequested.catch(() =>
-    order.signal(toUncheckedRequest({ reason: 'the workflow was asked to cancel' }, 'operator', 'cancel')),
+    order.signal(toUncheckedRequest({ reason: 'cancellation requested in Temporal' }, 'operator', 'cancel')),
   );
 
   return CancellationScope.nonCancellable(async () => {

@@ -10,7 +10,7 @@ import { type Db, type DbClient, inTransaction } from './pool';
 const SETTLED = `(o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not exists (
   select from webhook_event e where e.order_id = o.id and (e.state = 'pending' or e.resend_requested_at is not null)))`;
 
-/** SQL, true for an order `o` whose customer has submitted an application that has no decision yet. */
+/** SQL, true for an order `o` whose status does not show the decision on its application yet. It may be recorded already. */
 const APPLICATION_PENDING = `(o.status = 'PENDING' and exists (
   select from application a where a.order_id = o.id and a.submitted_at is not null))`;
 

@@ -10,7 +10,7 @@ export interface Seller {
   pricing: Pricing;
   /** The maximum amount of an order; null if only the service's own limit applies. */
   maxAmountPence: number | null;
-  /** Requests per minute and key; null if only the service's own limit applies. */
+  /** Requests per minute with all keys of the seller together; null if only the service's own limit applies. */
   rateLimit: number | null;
 }
 

@@ -42,12 +42,12 @@ export async function createOrder(
     throw invalidRequest(refusals);
   }
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
-    const created = await tryToCreate(deps, seller, request, idempotencyKey);
-    if (created) return created;
+    const order = await tryToCreate(deps, seller, request, idempotencyKey);
+    if (order) return order;
   }
   throw new Problem(
     'service_unavailable',
-    'The reference was taken and became free again during each try. Nothing changed. Repeating the call is safe.',
+    'A conflicting request disappeared during each try. Nothing changed. Repeating the call is safe.',
     { headers: { 'Retry-After': '1' } },
   );
 }
@@ -76,9 +76,9 @@ async function tryToCreate(
     }
   } catch (error) {
     if (isLockTimeout(error, 'idempotency_key')) throw keyInProgress();
-    if (isLockTimeout(error, 'orders_reference')) throw referenceInUse(error);
+    if (isLockTimeout(error, 'orders_reference')) throw referenceInProgress(error);
     if (violatedConstraint(error) !== 'orders_reference') throw error;
-    await throwIfTaken(deps, seller.id, request.reference);
+    await throwIfDuplicate(deps, seller.id, request.reference);
     return undefined;
   }
   if (key === undefined) throw new Error('the insert returned no row without a conflict');
@@ -147,7 +147,7 @@ function keyInProgress(): Problem {
   );
 }
 
-function referenceInUse(cause: unknown): Problem {
+function referenceInProgress(cause: unknown): Problem {
   return new Problem(
     'service_unavailable',
     'Another call with this reference is still running. Nothing changed. Repeating the call is safe.',
@@ -155,7 +155,7 @@ function referenceInUse(cause: unknown): Problem {
   );
 }
 
-async function throwIfTaken({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
+async function throwIfDuplicate({ db, checkoutBaseUrl }: OrderDependencies, sellerId: string, reference: string) {
   const holder = await findOrderByReference(db, sellerId, reference);
   if (!holder) return;
   const detail =

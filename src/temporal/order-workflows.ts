@@ -64,7 +64,7 @@ export interface OrderWorkflows {
   /** Sends a test webhook from a worker. Rejects if no worker could send it in time. */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Terminates a run that is behind its row. */
-  stop(orderId: string, reason: string): Promise<void>;
+  terminate(orderId: string, reason: string): Promise<void>;
   /** The state that the workflow holds; null while a resumed run reads the row. */
   query(orderId: string, timeoutMs: number): Promise<OrderState | null>;
   /**
@@ -151,7 +151,7 @@ export function createOrderWorkflows(
       );
     },
 
-    async stop(orderId, reason) {
+    async terminate(orderId, reason) {
       await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId)).terminate(reason));
     },
 

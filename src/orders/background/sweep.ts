@@ -63,7 +63,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
       { order_id: order.id, row: order.version, workflow: state.version },
       'sweep: replacing a workflow that is behind its row',
     );
-    await workflows.stop(order.id, `behind the row: at version ${state.version} of ${order.version}`);
+    await workflows.terminate(order.id, `behind the row: at version ${state.version} of ${order.version}`);
     await workflows.resume(order);
   }
 

@@ -38,7 +38,7 @@ test('the sweep notifies a workflow of an application if nothing else did', asyn
 test('the workflow retries during an outage of the lender and shows that it asks the lender', async () => {
   const id = await applied(stack, 'outage@bloggs.example');
   await untilLenderIsAsked(id);
-  expect(await details(id)).toContain('the lender is being asked');
+  expect(await details(id)).toContain('waiting for the lender');
   await untilStatus(id, 'APPROVED');
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved']);
   await until(async () => !(await details(id))?.includes('the lender'), 'the details no longer mention the lender');
