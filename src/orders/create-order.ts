@@ -159,7 +159,7 @@ async function throwIfDuplicate({ db, checkoutBaseUrl }: OrderDependencies, sell
   const holder = await findOrderByReference(db, sellerId, reference);
   if (!holder) return;
   const detail =
-    'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order (order_id), or cancel it first.';
+    'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order, or cancel it first.';
   throw new Problem('duplicate_reference', detail, {
     errors: [{ code: 'duplicate_reference', detail, pointer: '/data/reference' }],
     members: {

@@ -13,7 +13,7 @@ interface Example {
 const PROBLEM_TYPE = 'application/problem+json';
 
 const REFERENCE_TAKEN =
-  'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order (order_id), or cancel it first.';
+  'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order, or cancel it first.';
 
 /** An example for each error. */
 const EXAMPLES: Record<ProblemCode, Example> = {
