@@ -5,7 +5,7 @@ const NO_LIMIT = 1_000_000;
  * The server's dynamic config for local use, with the names of common/dynamicconfig/constants.go in the server's module.
  * Limits on a single workflow (updates in flight, history size) stay the same as in production.
  */
-export const dynamicConfig: Record<string, boolean | number> = {
+const DYNAMIC_CONFIG: Record<string, boolean | number> = {
   'system.enableEagerWorkflowStart': true,
   // Makes a new search attribute usable immediately.
   'system.forceSearchAttributesCacheRefreshOnRead': true,
@@ -21,9 +21,15 @@ export const dynamicConfig: Record<string, boolean | number> = {
   'worker.persistenceMaxQPS': NO_LIMIT,
 };
 
+/** @param durable false for tests, whose histories are cut into runs sooner: it takes a test minutes to fill one */
+export function dynamicConfig(durable: boolean): [name: string, value: boolean | number][] {
+  const own = durable ? {} : { 'limit.historyCount.suggestContinueAsNew': 1000 };
+  return Object.entries({ ...DYNAMIC_CONFIG, ...own });
+}
+
 /** The dynamic config as a file, in which each name has a list of values with constraints. */
-export function dynamicConfigFile(): string {
-  return json(Object.fromEntries(Object.entries(dynamicConfig).map(([name, value]) => [name, [{ value }]])));
+export function dynamicConfigFile(durable: boolean): string {
+  return json(Object.fromEntries(dynamicConfig(durable).map(([name, value]) => [name, [{ value }]])));
 }
 
 /**

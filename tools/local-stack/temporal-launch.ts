@@ -53,7 +53,7 @@ export async function launchTemporal(programs: TemporalPrograms, launch: Launch)
 }
 
 function launchCli(cli: string, dir: string, { dataDir, port, uiPort, durable }: Launch): Promise<Child> {
-  const settings = Object.entries(dynamicConfig).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+  const settings = dynamicConfig(durable).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', `${port}`, '--log-level', 'error'];
   args.push(...(uiPort === undefined ? ['--headless'] : ['--ui-port', `${uiPort}`]));
   args.push('--db-filename', DATABASE, '--sqlite-pragma', 'journal_mode=wal');
@@ -65,7 +65,7 @@ function launchCli(cli: string, dir: string, { dataDir, port, uiPort, durable }:
 async function launchServer(binary: string, dir: string, launch: Launch): Promise<Child> {
   const { dataDir, port, uiPort, durable, log } = launch;
   const files = { database: DATABASE, dynamicConfig: 'dynamic-config.yaml' };
-  writeFileSync(join(dir, files.dynamicConfig), dynamicConfigFile());
+  writeFileSync(join(dir, files.dynamicConfig), dynamicConfigFile(durable));
   const internal = await internalPorts(dir, DATABASE, [port, uiPort ?? 0], log);
   writeFileSync(join(dir, 'server.yaml'), serverConfig([port, ...internal], files, durable));
   return startServer(binary, ['--config-file', 'server.yaml', '--allow-no-auth', 'start'], dir, dataDir);
