@@ -16,7 +16,7 @@ import { retrieveByPayLink, type RetrievedOrder, retrieveOrder } from '../orders
 import { type Authenticate, sellerOf } from './authenticate';
 import { type BodyReaders, validate, validateQuery } from './body';
 import type { Context, State } from './context';
-import { sendPage } from './send-page';
+import { sendListPage } from './send-list-page';
 
 export const BASE_PATH = '/api/lending/edge/ecommerce';
 
@@ -62,7 +62,7 @@ export function orderRoutes(
   });
   router.get('/seller/:sellerId/order', seller, async (ctx) => {
     const { id } = sellerOf(ctx);
-    sendPage(ctx, await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query)));
+    sendListPage(ctx, await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query)));
   });
   router.get('/order/:orderId', seller, retrieve);
   router.delete('/order/:orderId', seller, cancel);

@@ -13,7 +13,7 @@ import { type Authenticate, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
 import type { State } from './context';
 import { BASE_PATH, orderIdOf } from './order-routes';
-import { sendPage } from './send-page';
+import { sendListPage } from './send-list-page';
 
 /** A seller's webhooks: the log, resends, the signing secret and test deliveries. */
 export function webhookRoutes(
@@ -27,11 +27,11 @@ export function webhookRoutes(
 
   router.get('/seller/:sellerId/webhook_event', seller, async (ctx) => {
     const { id } = sellerOf(ctx);
-    sendPage(ctx, await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query)));
+    sendListPage(ctx, await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query)));
   });
   router.get('/order/:orderId/timeline', seller, async (ctx) => {
     const query = validateQuery(timelineQuerySchema, ctx.query);
-    sendPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
+    sendListPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
   });
   router.post('/webhook_event/:eventId/resend', seller, async (ctx) => {
     const webhook = await resendWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id);

@@ -1,6 +1,6 @@
 import type { Page } from '../orders/page';
 import type { Context } from './context';
 
-export function sendPage<T>(ctx: Context, { items, nextCursor }: Page<T>): void {
+export function sendListPage<T>(ctx: Context, { items, nextCursor }: Page<T>): void {
   ctx.body = { data: items, next_cursor: nextCursor };
 }
