@@ -25,7 +25,8 @@ const inPostgres = (summary: string) =>
 /** The state of one order: decides and saves one change at a time, and shows nothing that is not saved. */
 export class OrderEntity {
   private readonly mutex = new Mutex();
-  private failure: Error | undefined;
+  /** Set once this run must end, for example because the row holds a different change. The sweep resumes from the row. */
+  failure: Error | undefined;
   /** `allHandlersFinished` does not count the handling of a cancellation request. */
   private openSignals = 0;
 
@@ -50,17 +51,13 @@ export class OrderEntity {
     return this.history;
   }
 
-  /** Set once the row is found to hold a different change: this run stops, and the sweep resumes the order from the row. */
-  get conflict(): Error | undefined {
-    return this.failure;
-  }
-
   /** True if no message is being handled. */
   get isIdle(): boolean {
     return this.openSignals === 0 && allHandlersFinished();
   }
 
-  readonly stop = (error: unknown): void => {
+  /** Ends this run with `error`, unless an earlier error ends it already. */
+  readonly fail = (error: unknown): void => {
     this.failure ??= error as Error;
   };
 
@@ -165,7 +162,7 @@ export class OrderEntity {
       log.error('the row holds a different change: this run stops, and the sweep resumes the order from the row', {
         error,
       });
-      this.failure = error as Error;
+      this.fail(error);
       throw behindRow();
     }
   }

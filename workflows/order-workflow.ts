@@ -54,27 +54,27 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     const orderId = 'history' in input ? input.history.order.id : input.orderId;
     if (!order.saved && (await order.load(orderId)).applicationPending) decisions.request();
     publishState();
-    expireOrder(order).catch(order.stop);
-    decisions.run(order, mustStop, publishState).catch(order.stop);
+    expireOrder(order).catch(order.fail);
+    decisions.run(order, mustStop, publishState).catch(order.fail);
     while (!isDone()) {
       if (deliveries.isEmpty) await condition(() => !deliveries.isEmpty || isDone());
       else if (!(await deliveries.step(mustStop))) await order.bringRowForward();
       publishState();
     }
-    if (order.conflict !== undefined) {
+    if (order.failure !== undefined) {
       await condition(() => order.isIdle);
-      throw order.conflict;
+      throw order.failure;
     }
     if (!isSettled()) await continueAsNew<typeof orderWorkflow>({ orderId });
     return order.loaded.order;
   });
 
   function isSettled(): boolean {
-    return order.saved !== undefined && isFinal(order.saved.order.status) && deliveries.isEmpty;
+    return isFinal(order.loaded.order.status) && deliveries.isEmpty;
   }
 
   function mustStop(): boolean {
-    return order.conflict !== undefined || (workflowInfo().continueAsNewSuggested && order.isIdle);
+    return order.failure !== undefined || (workflowInfo().continueAsNewSuggested && order.isIdle);
   }
 
   function isDone(): boolean {

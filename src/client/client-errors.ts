@@ -9,7 +9,7 @@ export class OrderServiceError extends Error {
 
   constructor(
     readonly status: number,
-    /** `unexpected_response`: the response is not from the order service, but for example from a proxy. */
+    /** `unexpected_response`: another server, such as a proxy, has responded. */
     readonly code: ProblemCode | 'unexpected_response',
     detail: string,
     /** The response body (RFC 9457). */

@@ -88,6 +88,11 @@ export function toChanges(changes: StoredOrderRow['changes']): OrderChange[] {
   return changes.map((change) => ({ ...change, at: new Date(change.at).toISOString() }));
 }
 
+/** Locks the order's row until the transaction ends. */
+export async function lockOrder(client: DbClient, orderId: string): Promise<void> {
+  await client.query('select from orders where id = $1 for update', [orderId]);
+}
+
 /** @param sellerId if given, only this seller's order is found */
 export async function findOrder(db: DbClient, orderId: string, sellerId?: string): Promise<StoredOrder | undefined> {
   const { rows } = await db.query<StoredOrderRow>(

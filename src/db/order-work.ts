@@ -1,4 +1,4 @@
-import { type StoredOrder, type StoredOrderRow, STORED_ORDER_COLUMNS, toStoredOrder } from './find-orders';
+import { type StoredOrder, type StoredOrderRow, STORED_ORDER_COLUMNS, lockOrder, toStoredOrder } from './find-orders';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 /*
@@ -77,7 +77,7 @@ export async function removeIfSettled(client: DbClient, orderId: string): Promis
 /** Ends the sweep's work for an order that settled while it was scheduled. */
 export async function finishSettled(db: Db, orderId: string): Promise<void> {
   await inTransaction(db, async (client) => {
-    await client.query('select from orders where id = $1 for update', [orderId]);
+    await lockOrder(client, orderId);
     await removeIfSettled(client, orderId);
   });
 }

@@ -1,6 +1,6 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
 import type { OrderChange, WorkflowHistory } from '../domain/order';
-import { type StoredOrderRow, CHANGES, toChanges } from './find-orders';
+import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
 import { recordSave } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { type PendingWebhook, findPendingWebhooks } from './webhook-events';
@@ -44,7 +44,7 @@ export async function saveOrder(
 /** Locks the order's row and returns the changes that are saved. */
 async function lockChanges(client: DbClient, orderId: string): Promise<OrderChange[]> {
   // A separate statement: one that waits for the lock would read the timeline as it was before the wait.
-  await client.query('select from orders where id = $1 for update', [orderId]);
+  await lockOrder(client, orderId);
   const { rows } = await client.query<Pick<StoredOrderRow, 'changes'>>(
     `select ${CHANGES} as changes from orders o where id = $1`,
     [orderId],
