@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
 import { fieldErrors, fromPointer } from '../contracts/field-errors';
@@ -35,9 +34,11 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
     if (ctx.is('application/json') === false || ctx.get('Content-Type') === '') {
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
-    if (!/^(utf-?8)?$/i.test(ctx.request.charset)) throw unsupportedEncoding();
+    if (!/^(utf-?8)?$/i.test(ctx.request.charset) || isCompressed(ctx)) {
+      throw new Problem('unsupported_media_type', 'Send the body in UTF-8 and uncompressed.');
+    }
     try {
-      await Promise.race([parse(ctx, () => Promise.resolve()), rejectIfTruncated(ctx.req)]);
+      await parse(ctx, () => Promise.resolve());
     } catch (error) {
       throw hasTimedOut(ctx.socket) ? requestTimeout() : error;
     }
@@ -61,14 +62,8 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
   };
 }
 
-/** Rejects if the connection closes before the body is complete. The parser misses that while it decompresses. */
-function rejectIfTruncated(request: IncomingMessage): Promise<never> {
-  return new Promise((_, reject) => {
-    request.once('close', () => {
-      if (!request.complete) reject(new Problem('bad_request', 'The body is incomplete.'));
-    });
-  });
-}
+/** Refused: a few compressed bytes can expand to megabytes. */
+const isCompressed = (ctx: Context): boolean => !['', 'identity'].includes(ctx.get('Content-Encoding').toLowerCase());
 
 export function hasBody(ctx: Context): boolean {
   return ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length')) !== 0;
@@ -79,19 +74,11 @@ function toProblem(error: Error & { type?: string; status?: number }, maxBytes: 
   switch (error.type ?? String(error.status)) {
     case 'entity.too.large':
       return new Problem('payload_too_large', `The body may be at most ${maxBytes} bytes.`);
-    case 'encoding.unsupported':
-    case '415':
-      return unsupportedEncoding();
+    case 'request.aborted':
+      return new Problem('bad_request', 'The body is incomplete.', { cause: error });
     default:
       return new Problem('bad_request', 'The body could not be read.', { cause: error });
   }
-}
-
-function unsupportedEncoding(): Problem {
-  return new Problem(
-    'unsupported_media_type',
-    'Send the body in UTF-8, uncompressed or with the encoding gzip, deflate or br.',
-  );
 }
 
 /**

@@ -7,8 +7,31 @@ const VALID_ID = /^[\w.:/+=-]{1,128}$/;
 /** W3C Trace Context, version 00: version-traceid-parentid-flags. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** A pay link gives access to the order's checkout, so the log omits it; the line has the order's id. */
-const PAY_LINK = /^(.*\/pay(?:_link)?\/)[^/]+/;
+/** Parts of our own paths. */
+const WORD = /^[a-z_.-]*$/;
+
+/** Enough to find a value in other logs, too little to use it. */
+const shorten = (value: string): string => `${value.slice(0, 8)}…`;
+
+/**
+ * The path as it is logged. A pay link gives access to the order's checkout, and a wrong path may contain one anywhere, so
+ * only words and the ids of a route that succeeded are logged in full.
+ */
+function loggedPath({ path, status, params = {} }: LoggedRequest): string {
+  const ids = Object.entries(params).filter(([name]) => name !== 'payLinkId' && status !== 404);
+  const known = new Set(ids.map(([, id]) => id));
+  return path
+    .split('/')
+    .map((segment) => (WORD.test(segment) || known.has(segment) ? segment : shorten(segment)))
+    .join('/');
+}
+
+interface LoggedRequest {
+  path: string;
+  status: number;
+  /** Set by the router. */
+  params?: Record<string, string>;
+}
 
 /**
  * Sets the request's id (the client's `X-Request-Id` if it is valid) and writes one log line per request, without query,
@@ -32,10 +55,10 @@ export function requestLog(log: Logger): Middleware<State> {
       ctx.state.log[level](
         {
           method: ctx.method,
-          path: ctx.path.replace(PAY_LINK, '$1…'),
+          path: loggedPath(ctx),
           status: ctx.status,
           duration_ms: Math.round(performance.now() - start),
-          ...(orderId && { order_id: orderId }),
+          ...(orderId && { order_id: ctx.status === 404 ? shorten(orderId) : orderId }),
           ...(caller?.kind === 'seller' && { seller_id: caller.seller.id }),
         },
         'request',

@@ -18,7 +18,6 @@ import { notFound } from '../orders/not-found';
 import { toFormValues, validateForm } from './application-form';
 import { checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
-import { parseForm } from './form-body';
 import type { Page } from './layout';
 import { ALREADY_SUBMITTED, createOrderPages } from './order-pages';
 import { redirectPage } from './pages/complete';
@@ -45,7 +44,7 @@ export interface CheckoutRouteOptions {
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router {
   const { deps, csrf, countPayLink, pathPrefix, notice, retentionMs } = options;
-  const router = new Router({ prefix: '/pay/:payLinkId' });
+  const router = new Router({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const pages = createOrderPages(csrf, pathOf, retentionMs);
   const { readPayLinkId, loadCheckout, readForm } = createRequestReader({ deps, csrf, countPayLink, pathOf });
@@ -61,7 +60,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     send(ctx, await pages.current(ctx, checkout));
   });
 
-  router.post('/choice', parseForm, async (ctx) => {
+  router.post('/choice', async (ctx) => {
     const { checkout, fields } = await readForm(ctx);
     const term = allowedTerm(checkout, fields);
     if (!['choice', 'details'].includes(checkoutState(checkout))) {
@@ -76,7 +75,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     redirect(ctx, checkout);
   });
 
-  router.post('/application', parseForm, async (ctx) => {
+  router.post('/application', async (ctx) => {
     const { checkout, fields } = await readForm(ctx);
     const values = toFormValues(fields);
     const result = validateForm(values);
@@ -108,7 +107,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     redirect(ctx, checkout, isUsed ? '' : ALREADY_SUBMITTED);
   });
 
-  router.post('/confirmation', parseForm, async (ctx) => {
+  router.post('/confirmation', async (ctx) => {
     const { checkout, fields } = await readForm(ctx);
     const now = new Date();
     const error = checkoutState(checkout) === 'confirmation' ? confirmationError(checkout, fields, now) : undefined;

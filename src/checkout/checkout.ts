@@ -1,4 +1,4 @@
-import type { Context, Middleware, Next } from 'koa';
+import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import { findCheckoutSecret } from '../db/applications';
@@ -14,7 +14,7 @@ import { type CheckoutRequestState, sendPage, setSecurityHeaders } from './send-
 export interface CheckoutOptions {
   deps: OrderDependencies;
   limits: {
-    countAddress: (ctx: Context, next: Next) => Promise<void>;
+    countAddress: (ctx: Context) => Promise<void>;
     countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
   };
   /** Shown at the top of every page, for example that this is a test. */
@@ -42,11 +42,10 @@ export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOp
     }
     setSecurityHeaders(ctx, protocol === 'https:');
     try {
-      await limits.countAddress(ctx, async () => {
-        await routes(ctx, () => {
-          const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
-          throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
-        });
+      await limits.countAddress(ctx);
+      await routes(ctx, () => {
+        const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
+        throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
       });
     } catch (error) {
       const page = errorPageFor(error);

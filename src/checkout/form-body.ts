@@ -8,8 +8,7 @@ export class FormBodyError extends Error {
   }
 }
 
-/** @throws FormBodyError */
-export const parseForm = bodyParser({
+const parse = bodyParser({
   enableTypes: ['form'],
   formLimit: '16kb',
   onerror: (error: Error & { status?: number }) => {
@@ -17,8 +16,14 @@ export const parseForm = bodyParser({
   },
 });
 
-/** The form's text fields; nested and repeated fields are left out. */
-export function formFields(ctx: Context): Record<string, string> {
+/**
+ * Reads the form's text fields; nested and repeated fields are left out. Browsers do not compress forms, and a few
+ * compressed bytes can expand to megabytes.
+ * @throws FormBodyError
+ */
+export async function readFormFields(ctx: Context): Promise<Record<string, string>> {
+  if (ctx.get('Content-Encoding') !== '') throw new FormBodyError(false);
+  await parse(ctx, () => Promise.resolve());
   const body: unknown = ctx.request.body;
   const entries = typeof body === 'object' && body !== null ? Object.entries(body) : [];
   return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'));

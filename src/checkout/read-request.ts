@@ -4,7 +4,7 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { type Checkout, readCheckout } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
 import { type Csrf, TOKEN_FIELD } from './csrf';
-import { formFields } from './form-body';
+import { readFormFields } from './form-body';
 import type { CheckoutRequestState } from './send-page';
 
 export interface RequestReaderOptions {
@@ -41,10 +41,14 @@ export function createRequestReader({ deps, csrf, countPayLink, pathOf }: Reques
     return checkout;
   }
 
-  /** @throws CsrfError */
+  /**
+   * Finds the order before it reads the body, so that a request without a valid pay link costs no memory.
+   * @throws CsrfError
+   * @throws FormBodyError
+   */
   async function readForm(ctx: Context): Promise<SubmittedForm> {
-    const fields = formFields(ctx);
     const checkout = await loadCheckout(ctx);
+    const fields = await readFormFields(ctx);
     await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
     return { checkout, fields };
   }

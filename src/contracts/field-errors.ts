@@ -2,14 +2,19 @@ import { closest, distance } from 'fastest-levenshtein';
 import type { z } from 'zod';
 import { FIELD_ERROR_CODES, type FieldError, type FieldErrorCode } from './problem-schema';
 
-/** Converts a zod error to the `errors` of a problem: one entry for each invalid or unknown field. */
+/** The maximum number of errors that a response reports: a small request could otherwise cause a large response. */
+export const MAX_ERRORS = 50;
+
+/** Converts a zod error to the `errors` of a problem: one entry for each invalid or unknown field, at most 50. */
 export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] {
-  return error.issues.flatMap((issue) => {
-    if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => unknownField(key, [...issue.path, key], knownFields(schema, issue.path)));
-    }
-    return [{ ...codeAndDetail(issue), pointer: toPointer(issue.path) }];
-  });
+  return error.issues
+    .slice(0, MAX_ERRORS)
+    .flatMap((issue) => {
+      if (issue.code !== 'unrecognized_keys') return [{ ...codeAndDetail(issue), pointer: toPointer(issue.path) }];
+      const known = knownFields(schema, issue.path);
+      return issue.keys.slice(0, MAX_ERRORS).map((key) => unknownField(key, [...issue.path, key], known));
+    })
+    .slice(0, MAX_ERRORS);
 }
 
 type InvalidFieldIssue = Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKeys>;

@@ -66,13 +66,22 @@ export function amount({ maxAmountPence }: OrderRules) {
     });
 }
 
-export const paymentTerms = z
-  .array(z.enum(PAYMENT_TERMS))
-  .min(1, 'must contain at least one payment term')
-  .superRefine((terms, context) => {
-    if (new Set(terms).size !== terms.length) refuse(context, 'duplicate_value', 'must not contain duplicates');
-  })
-  .meta({ uniqueItems: true });
+/** More items than any valid value has. They are not checked one by one, because that takes time. */
+const MAX_ITEMS = 10;
+
+export const paymentTerms = z.preprocess(
+  (value, context) =>
+    Array.isArray(value) && value.length > MAX_ITEMS
+      ? refuse(context, 'too_big', 'must contain each payment term at most once')
+      : value,
+  z
+    .array(z.enum(PAYMENT_TERMS))
+    .min(1, 'must contain at least one payment term')
+    .superRefine((terms, context) => {
+      if (new Set(terms).size !== terms.length) refuse(context, 'duplicate_value', 'must not contain duplicates');
+    })
+    .meta({ uniqueItems: true }),
+);
 
 export function redirectUrl({ httpsOnly }: Pick<OrderRules, 'httpsOnly'>) {
   return url(httpsOnly, (value) => checkRedirectUrl(value, httpsOnly));

@@ -84,7 +84,7 @@ export const problemSchema = z
     request_id: z
       .string()
       .meta({ description: 'The value of the header `X-Request-Id`. Include it in support requests.' }),
-    errors: z.array(fieldErrorSchema).min(1).meta({ description: 'All errors of the request' }),
+    errors: z.array(fieldErrorSchema).min(1).meta({ description: 'The errors of the request, at most 50' }),
     order_id: z
       .string()
       .optional()

@@ -44,7 +44,7 @@ export class Problem extends Error {
   }
 }
 
-/** `detail` lists at most this many errors; `errors` contains all of them. */
+/** `detail` lists at most this many of the errors. */
 const MAX_ERRORS_IN_DETAIL = 10;
 
 /** A problem whose `detail` names each invalid field (`/data/amount`) or query parameter (`?limit`). */

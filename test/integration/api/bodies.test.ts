@@ -138,12 +138,22 @@ test('the last of two equal keys wins', async () => {
   expect(body.data.amount).toBe(2);
 });
 
-test('thousands of unknown fields are all reported, with a detail of reasonable length', async () => {
-  const fields = Array.from({ length: 5000 }, (_, index) => `, "f${index}": 1`).join('');
-  const problem = expectProblem(await post(order('many', fields)), 422, 'invalid_request');
-  expect(problem.errors).toHaveLength(5000);
-  expect(problem.detail.length).toBeLessThan(1000);
-  expect(problem.detail).toMatch(/; and 4990 more, see errors\.$/);
+test.each([
+  ['unknown fields', Array.from({ length: 5000 }, (_, index) => `, "f${index}": 1`).join('')],
+  ['invalid items', `, "allowed_payment_terms": [${'1,'.repeat(30_000)}1]`],
+])('thousands of %s get a response of reasonable length', async (_, fields) => {
+  const response = await post(order('many', fields));
+  const problem = expectProblem(response, 422, 'invalid_request');
+  expect(problem.errors.length).toBeLessThanOrEqual(50);
+  expect(response.text.length).toBeLessThan(10_000);
+});
+
+test('an unknown field beyond the fiftieth error does not hide an invalid field', async () => {
+  const fields = Array.from({ length: 60 }, (_, index) => `, "f${index}": 1`).join('');
+  const problem = expectProblem(await post(`{"data": {"amount": 0${fields}}}`), 422, 'invalid_request');
+  expect(problem.errors).toHaveLength(50);
+  expect(pointers(problem).slice(0, 2)).toEqual(['/data/amount too_small', '/data/reference required']);
+  expect(problem.detail).toMatch(/; and 40 more, see errors\.$/);
 });
 
 describe('the content type', () => {
@@ -195,34 +205,24 @@ describe('the size', () => {
     expect((await post(body)).status).toBe(201);
     expectProblem(await post(`${body} `), 413, 'payload_too_large');
   });
-
-  test('is limited after decompression: a gzip bomb returns 413', async () => {
-    const bomb = gzipSync(order('x'.repeat(20_000_000)));
-    expect(bomb.length).toBeLessThan(64 * 1024);
-    expectProblem(await post(bomb, { 'Content-Encoding': 'gzip' }), 413, 'payload_too_large');
-  });
 });
 
-describe('the content encoding', () => {
-  const COMPRESSED = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
-
-  test.each(Object.entries(COMPRESSED))('may be %s', async (encoding, compress) => {
-    expect((await post(compress(order(encoding)), { 'Content-Encoding': encoding })).status).toBe(201);
-  });
-
-  test('that does not match the body returns 400', async () => {
-    expectProblem(await post(order('x'), { 'Content-Encoding': 'gzip' }), 400, 'bad_request');
-  });
-
-  test('that is unknown returns 415, and the detail lists the supported encodings', async () => {
-    const response = await post(order('x'), { 'Content-Encoding': 'zstd' });
-    const { detail } = expectProblem(response, 415, 'unsupported_media_type');
-    for (const encoding of Object.keys(COMPRESSED)) expect(detail).toContain(encoding);
-  });
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+  ['zstd', (body: Buffer) => body],
+  ['gzip, identity', gzipSync],
+])('the content encoding %s returns 415, because a few bytes can expand to megabytes', async (encoding, compress) => {
+  const body = Buffer.from(compress(Buffer.from(order('compressed'))));
+  const response = await post(body, { 'Content-Encoding': encoding });
+  expect(expectProblem(response, 415, 'unsupported_media_type').detail).toBe(
+    'Send the body in UTF-8 and uncompressed.',
+  );
 });
 
 test('no refused request created an order', async () => {
-  const refused = ['type', 'x', 'p', 'deep', 'many', 'utf16'];
+  const refused = ['type', 'x', 'p', 'deep', 'many', 'utf16', 'compressed'];
   const { rows } = await stack.db.query('select reference from orders where reference = any($1)', [refused]);
   expect(rows).toEqual([]);
 });

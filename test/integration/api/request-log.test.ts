@@ -88,3 +88,10 @@ test('no line contains a key, a body, a query or an Idempotency-Key', async () =
   expect(text).not.toContain(seller.webhookSecret);
   expect(text).not.toContain('private-');
 });
+
+test('an id is logged in full only if it belongs to the caller: a wrong id may be a pay link', async () => {
+  const id = randomUUID();
+  expect(await logged((headers) => api.get(id, { headers }))).toMatchObject([
+    { path: `${BASE}/order/${id.slice(0, 8)}…/`, status: 404, order_id: `${id.slice(0, 8)}…` },
+  ]);
+});

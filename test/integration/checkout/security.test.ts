@@ -1,11 +1,15 @@
+import { connect } from 'node:net';
 import { Writable } from 'node:stream';
+import { brotliCompressSync } from 'node:zlib';
 import { pino } from 'pino';
 import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
 import { freePort } from '../../../tools/local-stack/ports';
 import { apiOf } from '../../support/api';
 import { BUSINESS, customerAt, statusOfOrder, useCheckout } from '../../support/checkout';
+import { sendRaw } from '../../support/raw-http';
 import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
 const EVIL = `"><script>alert(1)</script><img src=x onerror=alert(1)>'`;
 
@@ -15,6 +19,7 @@ async function newOrder(data: Record<string, unknown> = {}) {
   const { id, order_url: url } = (await stack.api.create(data)).body.data as { id: string; order_url: string };
   return { id, url, customer: customerAt(url) };
 }
+const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const statusOf = (id: string) => statusOfOrder(stack, id);
 const styleHash = (page: { headers: Headers }) =>
   /style-src '(sha256-[^']+)'/.exec(page.headers.get('Content-Security-Policy')!)?.[1];
@@ -171,6 +176,22 @@ describe('a forged or broken form', () => {
     expect((await post('form_token[a]=b&__proto__[x]=y', 'application/x-www-form-urlencoded')).status).toBe(403);
     expect(await statusOf(id)).toBe('CREATED');
   });
+
+  test('a compressed body is refused: a few bytes can expand to megabytes', async () => {
+    const { id, url } = await newOrder();
+    const body = brotliCompressSync('a'.repeat(50_000_000));
+    const headers = { 'Content-Type': 'application/x-www-form-urlencoded', 'Content-Encoding': 'br' };
+    const response = await fetch(`${url}choice/`, { method: 'POST', body, headers });
+    expect(response.status).toBe(400);
+    expect(await statusOf(id)).toBe('CREATED');
+  });
+
+  test('an unknown pay link is refused before the body arrives', async () => {
+    const request =
+      'POST /pay/00000000-0000-4000-8000-000000000000/choice/ HTTP/1.1\r\nHost: x\r\n' +
+      'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n';
+    expect(await sendRaw(stack.api.url, request)).toMatch(/^HTTP\/1\.1 404 /);
+  });
 });
 
 const secure = useCheckout({ env: { CHECKOUT_BASE_URL: 'https://pay.example' }, worker: false });
@@ -262,11 +283,33 @@ test('logs contain the order id, but no pay link and no customer data', async ()
   await customerAt(url).apply({ email: 'declined@secret.example', business_name: 'Secret Ltd' });
   await customerAt(url.replace(link, '00000000-0000-4000-8000-000000000000')).look();
   await api.call('GET', `/api/lending/edge/ecommerce/pay_link/${link}/`, { key: api.checkoutKey });
+  const misspelt = [
+    `/PAY/${link}/`,
+    `/pay//${link}/`,
+    `/%70ay/${link}/`,
+    `/pay/${link.toUpperCase()}/x`,
+    `/api/lending/edge/ecommerce/PAY_LINK/${link}/`,
+    `/api/lending/edge/ecommerce/pay_link//${link}/`,
+    `/api/lending/edge/ecommerce/order/${link}/`,
+    `/${link}`,
+    `/pay/${Buffer.from(link).toString('hex').replace(/../g, '%$&')}/`,
+  ];
+  for (const path of misspelt) await fetch(`http://127.0.0.1:${port}${path}`, { headers: bearer(stack.seller.key) });
+  const cutOff = connect(Number(port), '127.0.0.1');
+  cutOff.write(`POST /pay/${link}/choice/ HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n`);
+  cutOff.write('Content-Type: application/x-www-form-urlencoded\r\n\r\nform');
+  setTimeout(() => cutOff.destroy(), 200);
+  await until(() => lines.some((line) => line.includes('…/choice/","status":400')), 'the cut-off form is logged');
   await server.stop();
-  const text = lines.join('');
-  expect(text).toContain(`"path":"/pay/…/application/"`);
+  const decode = (_: string, code: string) => String.fromCharCode(parseInt(code, 16));
+  const text = lines
+    .join('')
+    .replace(/%([\da-f]{2})/gi, decode)
+    .toLowerCase();
+  expect(text.match(/"msg":"request"/g)!.length).toBeGreaterThan(misspelt.length);
+  expect(text).toContain(`"path":"/pay/${link.slice(0, 8)}…/application/"`);
   expect(text).toContain(`"order_id":"${id}"`);
-  for (const secret of [link, '00000000-0000-4000', 'secret.example', 'Secret Ltd', '01234567']) {
+  for (const secret of [link, '00000000-0000-4000', 'secret.example', 'secret ltd', '01234567']) {
     expect(text).not.toContain(secret);
   }
 });
