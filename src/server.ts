@@ -72,7 +72,10 @@ export async function startServer(
   const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   // While Postgres is down the API listens and answers 503.
   await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
-  const http = await listen(app, config.port, config.host, config.http);
+  const http = await listen(app, config.port, config.host, {
+    ...config.http,
+    isBehindProxy: config.trustedProxies > 0,
+  });
   log.info({ port: http.port }, 'API started');
   return {
     port: http.port,

@@ -4,17 +4,22 @@ import type { Logger } from 'pino';
 import { createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
 import { VERSION } from '../version';
-import { createAuthentication } from './authenticate';
+import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
 import { healthRoutes } from './health-routes';
+import { limitInFlight } from './in-flight';
 import { BASE_PATH, orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
 import { signResponses } from './response-signature';
+import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
 import { webhookRoutes } from './webhook-routes';
+
+/** Lists that one seller can read at once; further ones wait. */
+const LISTS_AT_ONCE = 4;
 
 export interface AppOptions {
   deps: OrderDependencies;
@@ -36,16 +41,23 @@ export function createApp(options: AppOptions): Koa<State> {
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(requestLog(log));
+  const unsent = createUnsentLimit(UNSENT_LIMITS);
+  app.use(unsent.measure);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(renderProblems());
   mount(app, healthRoutes(deps.db, isServing));
-  app.use(limits.countAddress);
-  const authenticate = createAuthentication(deps.db, limits);
+  app.use(identifyCaller(deps.db, limits));
+  const authenticate = createAuthentication(limits, unsent);
   const document = createOpenApiDocument({ basePath: BASE_PATH, rules: deps.rules, maxBodyBytes, version: VERSION });
   const bodies = createBodyReaders(maxBodyBytes);
-  mount(app, orderRoutes(deps, authenticate, bodies));
-  mount(app, webhookRoutes(deps, authenticate, bodies));
+  const limitLists = limitInFlight(LISTS_AT_ONCE, 'wait');
+  mount(app, orderRoutes(deps, authenticate, bodies, limitLists));
+  mount(app, webhookRoutes(deps, authenticate, bodies, limitLists));
+  app.use(async (ctx, next) => {
+    await limits.countCaller(ctx, 1);
+    await next();
+  });
   mount(app, docsRoutes(document));
   return app;
 }

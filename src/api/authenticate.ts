@@ -1,38 +1,75 @@
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/page-query';
 import { Problem } from '../contracts/problem';
-import { type Caller, findCaller, type Seller } from '../db/sellers';
 import type { Db } from '../db/pool';
+import type { Caller, Seller } from '../db/sellers';
 import { notFound } from '../orders/not-found';
 import type { Context, Next } from './context';
+import { createCallerLookup } from './find-caller';
 import type { RateLimits } from './rate-limit';
+import type { UnsentLimit } from './unsent-bytes';
 
 const BEARER = /^Bearer +([\w-]{1,200})$/i;
+/** The part of an unknown key that the response repeats. */
+const SHOWN_CHARACTERS = 6;
 
-/** Creates a middleware that accepts live keys of one kind and sets `ctx.state.caller`. */
-export type Authenticate = ReturnType<typeof createAuthentication>;
+export type Middleware = (ctx: Context, next: Next) => Promise<void>;
 
-export function createAuthentication(db: Db, limits: RateLimits) {
-  return (kind: Caller['kind']) =>
-    async (ctx: Context, next: Next): Promise<void> => {
-      const key = BEARER.exec(ctx.get('Authorization'))?.[1];
-      // Without a key there is nothing to guess: only the limit by address applies.
-      if (key === undefined) throw unauthorized(kind);
-      limits.checkFailures(ctx, key);
-      const caller = await findCaller(db, key);
-      if (caller?.kind !== kind) {
-        await limits.countFailure(ctx, key);
-        throw unauthorized(kind);
-      }
-      ctx.state.caller = caller;
-      ctx.state.apiKey = key;
-      await limits.countCaller(ctx, key, caller);
+/** Creates a middleware that accepts live keys of one kind. */
+export type Authenticate = (kind: Caller['kind'], cost?: RequestCost) => Middleware;
+
+/** The number of requests that a request counts as. */
+type RequestCost = (ctx: Context) => number;
+
+/** A list counts as one request for each 10 items that it may return. */
+export function listCost({ query }: Context): number {
+  const limit = Number(query.limit ?? DEFAULT_LIMIT);
+  // An invalid limit is refused later.
+  return limit > 0 && limit <= MAX_LIMIT ? Math.ceil(limit / 10) : 1;
+}
+
+/**
+ * Sets `ctx.state.caller` if the request has a valid key. Only other requests count against the limit of their address, so
+ * that a valid key is never refused for the mistakes of others at its address.
+ * @throws Problem `rate_limited`
+ */
+export function identifyCaller(db: Db, limits: RateLimits): Middleware {
+  const findCaller = createCallerLookup(db);
+  return async (ctx, next) => {
+    const key = BEARER.exec(ctx.get('Authorization'))?.[1];
+    try {
+      const caller = key === undefined ? undefined : await findCaller(key);
+      if (caller) Object.assign(ctx.state, { caller, apiKey: key });
+    } finally {
+      if (!ctx.state.caller) await limits.countAddress(ctx);
+    }
+    await next();
+  };
+}
+
+export function createAuthentication(limits: RateLimits, unsent: UnsentLimit): Authenticate {
+  return (kind, costOf = () => 1) =>
+    async (ctx, next) => {
+      await limits.countCaller(ctx, costOf(ctx));
+      const { caller } = ctx.state;
+      if (caller?.kind !== kind) throw unauthorized(kind, ctx);
+      unsent.check(caller);
       await next();
     };
 }
 
-function unauthorized(kind: Caller['kind']): Problem {
-  return new Problem('unauthorized', `Send "Authorization: Bearer <key>" with a valid ${kind} key.`, {
+function unauthorized(kind: Caller['kind'], ctx: Context): Problem {
+  return new Problem('unauthorized', `${reasonFor(ctx)} Send "Authorization: Bearer <key>" with a valid ${kind} key.`, {
     headers: { 'WWW-Authenticate': 'Bearer' },
   });
+}
+
+function reasonFor(ctx: Context): string {
+  const header = ctx.get('Authorization');
+  const key = BEARER.exec(header)?.[1];
+  if (header === '') return 'The header Authorization is missing.';
+  if (key === undefined) return 'The header Authorization has no Bearer key.';
+  if (ctx.state.caller) return `The key is a ${ctx.state.caller.kind} key.`;
+  return `The key ${key.slice(0, SHOWN_CHARACTERS)}… is unknown or revoked.`;
 }
 
 /**

@@ -8,7 +8,7 @@ import { CONTENT_SECURITY_POLICY, PAGE, SCRIPT, STYLE } from './docs-page';
 
 /** The OpenAPI document at `/openapi.json` and a page at `/docs/` that displays it. Neither needs a key. */
 export function docsRoutes(document: OpenApiDocument): Router<State> {
-  const router = new Router<State>();
+  const router = new Router<State>({ sensitive: true });
   router.get('/openapi.json', serveFile('json', JSON.stringify(document)));
   const page = serveFile('html', PAGE);
   router.get('/docs', (ctx) => {

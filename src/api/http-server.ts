@@ -2,6 +2,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import { Problem } from '../contracts/problem';
+import { guardConnections } from './guard-connections';
 import { rejectRequest, rejectUnreadable } from './reject-request';
 
 /** Limits for small and quick API calls; Node's defaults suit browsers and uploads. Times in ms. */
@@ -9,6 +10,8 @@ export interface HttpSettings {
   /** Maximum size of the request line and the headers together. */
   maxHeaderBytes: number;
   maxConnections: number;
+  /** True if all connections come from proxies. Otherwise one address gets a tenth of the connections. */
+  isBehindProxy?: boolean | undefined;
   headersTimeoutMs: number;
   requestTimeoutMs: number;
   keepAliveTimeoutMs: number;
@@ -24,6 +27,7 @@ export interface HttpServer {
 }
 
 const IDLE_CHECK_MS = 50;
+const MAX_HEADERS = 200;
 
 /** @throws the system's error if the port is unavailable */
 export async function listen(
@@ -50,13 +54,20 @@ export async function listen(
       rejectRequest(response, new Problem('bad_request', 'The Host header is missing.'));
       return;
     }
+    if (request.rawHeaders.length > 2 * MAX_HEADERS) {
+      rejectRequest(response, new Problem('headers_too_large', `The request has more than ${MAX_HEADERS} headers.`));
+      return;
+    }
     void handle(request, response);
   });
   server.on('checkExpectation', (request, response) => {
     latest.set(request.socket, response);
     rejectRequest(response, new Problem('bad_request', 'The Expect header supports 100-continue only.'));
   });
+  // Node would silently drop the headers after the first 2,000, and a proxy appends X-Forwarded-For last.
+  server.maxHeadersCount = 0;
   server.maxConnections = settings.maxConnections;
+  guardConnections(server, settings);
   server.setTimeout(settings.stallTimeoutMs);
   server.on('clientError', (error, socket: Socket) => {
     rejectUnreadable(error, socket, latest.get(socket), settings.maxHeaderBytes);

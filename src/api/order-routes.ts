@@ -13,7 +13,7 @@ import { createOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
 import { retrieveByPayLink, type RetrievedOrder, retrieveOrder } from '../orders/read-order';
-import { type Authenticate, sellerOf } from './authenticate';
+import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
 import { type BodyReaders, validate, validateQuery } from './body';
 import type { Context, State } from './context';
 import { sendListPage } from './send-list-page';
@@ -24,8 +24,9 @@ export function orderRoutes(
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody }: BodyReaders,
+  limitLists: Middleware,
 ): Router<State> {
-  const router = new Router<State>({ prefix: BASE_PATH });
+  const router = new Router<State>({ prefix: BASE_PATH, sensitive: true });
   const seller = authenticate('seller');
   const checkout = authenticate('checkout');
   const createSchema = createOrderRequestSchema(deps.rules);
@@ -60,7 +61,7 @@ export function orderRoutes(
     if (replayed) ctx.set('Idempotency-Replayed', 'true');
     ctx.body = { data: body };
   });
-  router.get('/seller/:sellerId/order', seller, async (ctx) => {
+  router.get('/seller/:sellerId/order', authenticate('seller', listCost), limitLists, async (ctx) => {
     const { id } = sellerOf(ctx);
     sendListPage(ctx, await listOrders(deps, id, validateQuery(orderListQuerySchema, ctx.query)));
   });

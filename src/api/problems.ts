@@ -3,11 +3,14 @@ import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import type { State } from './context';
 
+/** Responses contain a seller's data. Files that may be cached set their own header. */
+const STANDARD_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 const RETRY_LATER = { 'Retry-After': '5' };
 
-/** Renders every error of the middlewares below it as `application/problem+json`. */
+/** Sets the headers of every response, and renders every error of the middlewares below it as `application/problem+json`. */
 export function renderProblems(): Middleware<State> {
   return async (ctx, next) => {
+    ctx.set(STANDARD_HEADERS);
     try {
       await next();
       if (ctx.status === 404 && ctx.body === undefined)
@@ -19,7 +22,7 @@ export function renderProblems(): Middleware<State> {
       if (problem.status >= 500)
         ctx.state.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed');
       ctx.status = problem.status;
-      ctx.set({ ...problem.headers, 'Cache-Control': 'no-store' });
+      ctx.set({ ...problem.headers, ...STANDARD_HEADERS });
       ctx.body = problem.toBody(ctx.path, ctx.state.requestId);
       ctx.type = 'application/problem+json';
     }

@@ -2,9 +2,9 @@ import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { digestOf } from '../db/api-keys';
-import type { Caller } from '../db/sellers';
+import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';
-import type { Context, Next } from './context';
+import type { Context } from './context';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
@@ -14,10 +14,8 @@ const SYNC_TIMEOUT_MS = 500;
 /** Maximum numbers of requests per window. */
 export interface RateLimitSettings {
   windowMs: number;
-  /** Of any kind, from one address. */
+  /** Without a valid key, from one address. */
   address: number;
-  /** With an invalid key, from one address. */
-  authFailures: number;
   /** With one key, unless the seller's account has its own limit. */
   key: number;
   /** With one pay link. */
@@ -32,48 +30,30 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   const counter = (name: string, windowMs = settings.windowMs): RequestCounter =>
     createCounter(db, { name, windowMs, syncTimeoutMs: SYNC_TIMEOUT_MS }, log);
   const addresses = counter('address');
-  const failures = counter('auth-failures');
   const keys = counter('key');
   const sellers = counter('seller', MINUTE_MS);
   const payLinks = counter('pay-link');
-  /** Digests of keys that were valid when last used. */
-  const validKeys = new Set<string>();
+  setInterval(() => void deleteEndedCounts(db, MINUTE_MS).catch(() => undefined), MINUTE_MS).unref();
 
   return {
-    /** A middleware that counts the request before any other work. */
-    countAddress: async (ctx: Ctx, next: Next): Promise<void> => {
+    /** @throws Problem `rate_limited` */
+    async countAddress(ctx: Ctx): Promise<void> {
       await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
-      await next();
     },
 
     /**
-     * Refuses further keys from an address that sent too many invalid ones. A key that was valid when last used stays
-     * usable, so that one shop process with an old key does not block the others.
+     * Counts a request, if it has a valid key. If the seller's account has its own limit, all its keys share that limit,
+     * and the limit per key does not apply.
+     * @param cost the number of requests that it counts as
      * @throws Problem `rate_limited`
      */
-    checkFailures(ctx: Ctx, key: string): void {
-      const usage = failures.peek(clientNetwork(ctx.ip), settings.authFailures);
-      if (!usage || usage.used < usage.limit || validKeys.has(idOf(key))) return;
-      setRateLimitHeaders(ctx, failures, usage);
-      throw rateLimited(failures, usage);
-    },
-
-    async countFailure(ctx: Ctx, key: string): Promise<void> {
-      validKeys.delete(idOf(key));
-      setRateLimitHeaders(ctx, failures, await failures.increment(clientNetwork(ctx.ip), settings.authFailures));
-    },
-
-    /**
-     * Counts a request with a valid key. If the seller's account has its own limit, all its keys share that limit, and
-     * the limit per key does not apply.
-     * @throws Problem `rate_limited`
-     */
-    async countCaller(ctx: Ctx, key: string, caller: Caller): Promise<void> {
-      validKeys.add(idOf(key));
+    async countCaller(ctx: Ctx & Pick<Context, 'state'>, cost: number): Promise<void> {
+      const { caller, apiKey } = ctx.state;
+      if (!caller || apiKey === undefined) return;
       if (caller.kind === 'seller' && caller.seller.rateLimit !== null) {
-        await count(ctx, sellers, caller.seller.id, caller.seller.rateLimit);
+        await count(ctx, sellers, caller.seller.id, caller.seller.rateLimit, cost);
       } else {
-        await count(ctx, keys, idOf(key), settings.key);
+        await count(ctx, keys, idOf(apiKey), settings.key, cost);
       }
     },
 
@@ -88,8 +68,8 @@ const idOf = (key: string): string => digestOf(key).toString('hex');
 const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
 /** @throws Problem `rate_limited` */
-async function count(ctx: Ctx, counter: RequestCounter, client: string, limit: number): Promise<void> {
-  const usage = await counter.increment(client, limit);
+async function count(ctx: Ctx, counter: RequestCounter, client: string, limit: number, cost = 1): Promise<void> {
+  const usage = await counter.increment(client, limit, cost);
   setRateLimitHeaders(ctx, counter, usage);
   if (usage.used > usage.limit) throw rateLimited(counter, usage);
 }

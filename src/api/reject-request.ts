@@ -61,6 +61,7 @@ function render(problem: Problem): { headers: Record<string, string>; body: stri
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Request-Id': requestId,
     'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
     Connection: 'close',
   };
   return { headers, body };

@@ -26,10 +26,9 @@ export interface RequestCounter extends Pick<CounterOptions, 'name' | 'windowMs'
   /**
    * Counts a request, unless the limit is already known to be reached. Never rejects: if Postgres fails, this process's
    * own count applies.
+   * @param cost the number of requests that it counts as; default: 1
    */
-  increment(client: string, limit: number): Promise<Usage>;
-  /** The usage that this process knows of; undefined if it knows of no window. */
-  peek(client: string, limit: number): Usage | undefined;
+  increment(client: string, limit: number, cost?: number): Promise<Usage>;
 }
 
 interface Window {
@@ -69,6 +68,7 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
     storeClient: db,
     tableName: 'rate_limit',
     tableCreated: true,
+    clearExpiredByTimeout: false,
   });
   const limiter = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: syncTimeoutMs });
   const windows = new Map<string, Window>();
@@ -112,23 +112,19 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
   return {
     name,
     windowMs,
-    async increment(client, limit) {
+    async increment(client, limit, cost = 1) {
       const window = find(client) ?? open(client);
-      if (window.used >= limit) return toUsage(window, window.used + 1, limit);
-      const used = ++window.used;
-      const position = ++window.unsynced;
-      if (window.unconfirmed + 1 < Math.ceil(limit * UNCONFIRMED_PART)) {
-        window.unconfirmed++;
+      if (window.used >= limit) return toUsage(window, window.used + cost, limit);
+      const used = (window.used += cost);
+      const position = (window.unsynced += cost);
+      if (window.unconfirmed + cost < Math.ceil(limit * UNCONFIRMED_PART)) {
+        window.unconfirmed += cost;
         return toUsage(window, used, limit);
       }
       // A request that arrives during a sync joins the next one, unless this one fails.
       const hasFailed = window.sync && !(await window.sync);
       const result = hasFailed ? undefined : await (window.sync ??= sync(client, window));
       return toUsage(window, result ? result.total - result.added + position : used, limit);
-    },
-    peek(client, limit) {
-      const window = find(client);
-      return window && toUsage(window, window.used, limit);
     },
   };
 }

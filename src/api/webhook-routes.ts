@@ -9,27 +9,36 @@ import {
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
-import { type Authenticate, sellerOf } from './authenticate';
+import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
 import type { State } from './context';
+import { limitInFlight } from './in-flight';
 import { BASE_PATH, orderIdOf } from './order-routes';
 import { sendListPage } from './send-list-page';
+
+/** A test starts a workflow and can take as long as a delivery attempt. */
+const TEST_COST = 20;
+const TESTS_AT_ONCE = 4;
 
 /** A seller's webhooks: the log, resends, the signing secret and test deliveries. */
 export function webhookRoutes(
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody, optionalJsonBody }: BodyReaders,
+  limitLists: Middleware,
 ): Router<State> {
-  const router = new Router<State>({ prefix: BASE_PATH });
+  const router = new Router<State>({ prefix: BASE_PATH, sensitive: true });
   const seller = authenticate('seller');
+  const lister = authenticate('seller', listCost);
+  const tester = authenticate('seller', () => TEST_COST);
+  const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   const testSchema = webhookTestRequestSchema(deps.rules);
 
-  router.get('/seller/:sellerId/webhook_event', seller, async (ctx) => {
+  router.get('/seller/:sellerId/webhook_event', lister, limitLists, async (ctx) => {
     const { id } = sellerOf(ctx);
     sendListPage(ctx, await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query)));
   });
-  router.get('/order/:orderId/timeline', seller, async (ctx) => {
+  router.get('/order/:orderId/timeline', lister, limitLists, async (ctx) => {
     const query = validateQuery(timelineQuerySchema, ctx.query);
     sendListPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
   });
@@ -45,7 +54,7 @@ export function webhookRoutes(
     const { data } = validate(rotateSecretRequestSchema, hasBody(ctx) ? ctx.request.body : { data: {} });
     ctx.body = { data: await rotateSecret(deps.db, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
   });
-  router.post('/seller/:sellerId/webhook_test', seller, jsonBody, async (ctx) => {
+  router.post('/seller/:sellerId/webhook_test', tester, limitTests, jsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);
     const { data } = validate(testSchema, ctx.request.body);
     ctx.body = { data: await testWebhook(deps, id, data.url) };

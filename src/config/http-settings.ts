@@ -85,13 +85,8 @@ export const rateLimitSettings = {
     ),
     address: setting(
       'RATE_LIMIT_ADDRESS',
-      requests().default(5000),
-      'Limit for one address (IPv6: one /64). Keep it above `RATE_LIMIT_KEY`: a shop may call from one address.',
-    ),
-    authFailures: setting(
-      'RATE_LIMIT_AUTH_FAILURES',
-      requests().default(20),
-      'Limit for requests from one address with an invalid key.',
+      requests().default(1000),
+      'Limit for requests without a valid key, from one address (IPv6: one /64). Customers in one office may share an address.',
     ),
     payLink: setting('RATE_LIMIT_PAY_LINK', requests().default(100), 'Limit for requests for one pay link.'),
   }),

@@ -1,17 +1,20 @@
 import { z } from 'zod';
 import { refuse } from './fields';
 
+export const DEFAULT_LIMIT = 25;
+export const MAX_LIMIT = 100;
+
 /** Query parameters of every list. */
 export const pageQuery = {
   limit: z
     .string()
     .regex(/^([1-9]\d?|100)$/, 'must be a whole number from 1 to 100')
     .transform(Number)
-    .default(25)
+    .default(DEFAULT_LIMIT)
     .meta({
-      description: 'Maximum number of items on the page',
-      examples: [25],
-      override: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
+      description: 'Maximum number of items on the page. A page of large items may have fewer.',
+      examples: [DEFAULT_LIMIT],
+      override: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT },
     }),
 };
 

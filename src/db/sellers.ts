@@ -1,4 +1,3 @@
-import { timingSafeEqual } from 'node:crypto';
 import type { Pricing } from '../domain/order';
 import { createKey, digestOf } from './api-keys';
 import { type Db, type DbClient, inTransaction } from './pool';
@@ -54,20 +53,30 @@ interface CallerRow {
 }
 
 /**
- * Finds the owner of a key. Returns undefined if the key is unknown or revoked, or if its seller is disabled. Every request
- * calls this, so that a revocation takes effect immediately in every process.
+ * Finds the owners of keys. A key that is unknown or revoked has none, and neither has a key of a disabled seller. Every
+ * request needs its key's owner, so that a revocation takes effect immediately in every process.
+ * @returns the owners in the order of the keys
  */
-export async function findCaller(db: DbClient, key: string): Promise<Caller | undefined> {
-  const digest = digestOf(key);
+export async function findCallers(db: DbClient, keys: readonly string[]): Promise<(Caller | undefined)[]> {
+  const digests = keys.map(digestOf);
   const { rows } = await db.query<CallerRow>(
     `select k.digest, k.kind, s.id, s.name, s.default_redirect_url, s.pricing,
        s.max_order_amount_pence as max_amount_pence, s.rate_limit
      from api_key k left join seller s on s.id = k.seller_id
-     where k.digest = $1 and k.revoked_at is null and s.disabled_at is null`,
-    [digest],
+     where k.digest = any($1) and k.revoked_at is null and s.disabled_at is null`,
+    [digests],
   );
-  const row = rows[0];
-  if (!row || !timingSafeEqual(row.digest, digest)) return undefined;
+  return digests.map((digest) => {
+    const row = rows.find((one) => one.digest.equals(digest));
+    return row && toCaller(row);
+  });
+}
+
+export async function findCaller(db: DbClient, key: string): Promise<Caller | undefined> {
+  return (await findCallers(db, [key]))[0];
+}
+
+function toCaller(row: CallerRow): Caller {
   if (row.kind === 'checkout') return { kind: 'checkout' };
   const { id, name, default_redirect_url: defaultRedirectUrl, pricing, max_amount_pence, rate_limit: rateLimit } = row;
   const maxAmountPence = max_amount_pence === null ? null : Number(max_amount_pence);

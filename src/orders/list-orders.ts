@@ -6,6 +6,9 @@ import { findOrder } from '../db/find-orders';
 import type { OrderDependencies } from './dependencies';
 import { type Page, toPage, unknownCursor } from './page';
 
+/** `meta_data` can make a page large, so a page ends once it has this size. */
+const MAX_PAGE_BYTES = 256 * 1024;
+
 /**
  * Lists a seller's orders from their rows, newest first.
  * @throws Problem `invalid_request` if the cursor is not one of the seller's orders
@@ -18,12 +21,16 @@ export async function listOrders(
   const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore: created_before };
   const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1);
   if (rows.length === 0 && cursor !== undefined && !(await findOrder(db, cursor, sellerId))) throw unknownCursor();
-  const { items, nextCursor } = toPage(rows, limit, ({ order }) => order.id);
-  return {
-    items: items.map(({ order, attachments }) => ({
-      ...toOrderBody(order, attachments, checkoutBaseUrl),
-      created_at: order.createdAt,
-    })),
-    nextCursor,
-  };
+  const bodies = rows.map(({ order, attachments }) => ({
+    ...toOrderBody(order, attachments, checkoutBaseUrl),
+    created_at: order.createdAt,
+  }));
+  return toPage(bodies, Math.min(limit, countWithin(MAX_PAGE_BYTES, bodies)), ({ id }) => id);
+}
+
+/** @returns the number of items until their size exceeds `maxBytes`; at least 1 */
+function countWithin(maxBytes: number, items: readonly object[]): number {
+  let bytes = 0;
+  const over = items.findIndex((item) => (bytes += JSON.stringify(item).length) > maxBytes);
+  return over === -1 ? items.length : Math.max(over, 1);
 }

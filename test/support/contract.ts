@@ -16,8 +16,10 @@ export const document: OpenApiDocument = createOpenApiDocument({
 });
 
 const ROOT = 'openapi.json';
-/** Headers that HTTP itself adds. */
-const HTTP_HEADERS = ['connection', 'content-encoding', 'content-length', 'content-type', 'date', 'keep-alive'];
+/** Headers that HTTP itself adds, and one for browsers that every response has. */
+const HTTP_HEADERS = ['connection', 'content-encoding', 'content-length', 'content-type', 'date', 'keep-alive'].concat(
+  'x-content-type-options',
+);
 /** A setting gives this header its name, so the document cannot list it. */
 const SIGNATURE_HEADER = 'x-shop-signature';
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];

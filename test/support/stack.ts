@@ -39,7 +39,6 @@ export const QUICK = {
   SHUTDOWN_GRACE_MS: '2000',
   RATE_LIMIT_KEY: '1000000',
   RATE_LIMIT_ADDRESS: '1000000',
-  RATE_LIMIT_AUTH_FAILURES: '1000000',
 };
 
 export interface Stack {

@@ -25,8 +25,9 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
   handle an unknown code by its HTTP status.
 - **Retries**: repeat a request after no response, a 408, a 429 or a 5xx. If the response has \`Retry-After\`, wait that many
   seconds first. Send an \`Idempotency-Key\` with \`createOrder\`; then a repeated request creates no second order.
-- **Rate limits** apply to each key or seller, and to each IP address. \`RateLimit\` and \`RateLimit-Policy\` report them
-  (draft-ietf-httpapi-ratelimit-headers-11). After a 429, wait for the number of seconds in \`Retry-After\`.
+- **Rate limits** apply to each key or seller, and to requests without a valid key from each IP address. \`RateLimit\`
+  and \`RateLimit-Policy\` report them (draft-ietf-httpapi-ratelimit-headers-11). A list counts as one request for each 10
+  items of its \`limit\`, and a webhook test as 20. After a 429, wait for the number of seconds in \`Retry-After\`.
 - **Signed responses**: if the operator configures a header for it, every authenticated response contains the base64
   HMAC-SHA256 of its body, with the API key of the request as the secret.
 - **Times** are ISO 8601 in UTC. **Amounts** are JSON numbers in pounds (GBP).

@@ -10,17 +10,13 @@ export const HEADERS = {
     'ID of the request: the one you sent if it was valid, otherwise a new one',
     '0d2c9c6e-7e7b-4a53-9f0b-2f1f3f6f6c11',
   ),
-  cacheControl: text('Cache-Control', 'Errors must not be cached', 'no-store'),
+  cacheControl: text('Cache-Control', 'Responses must not be cached', 'no-store'),
   publicCache: z.string().meta({ description: 'May be cached, but must be revalidated', examples: ['no-cache'] }),
-  rateLimit: text(
-    'RateLimit',
-    'Remaining requests and seconds until the reset, for each limit',
-    '"address";r=4999;t=10',
-  ),
+  rateLimit: text('RateLimit', 'Remaining requests and seconds until the reset, for each limit', '"key";r=999;t=10'),
   rateLimitPolicy: text(
     'RateLimit-Policy',
     'The limits that apply to the request: quota and window in seconds',
-    '"address";q=5000;w=10',
+    '"key";q=1000;w=10',
   ),
   retryAfter: text('Retry-After', 'Seconds to wait before repeating the request', '5'),
   wwwAuthenticate: text('WWW-Authenticate', 'The authentication scheme', 'Bearer'),
@@ -49,7 +45,7 @@ export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
 }
 
 /** Headers of every response except those of the health checks. */
-export const STANDARD_HEADERS = { 'X-Request-Id': HEADERS.requestId, ...limits };
+export const STANDARD_HEADERS = { 'X-Request-Id': HEADERS.requestId, 'Cache-Control': HEADERS.cacheControl, ...limits };
 
 /** Headers that every request may send. */
 export const REQUEST_HEADERS = {

@@ -14,7 +14,6 @@ const FILE_HEADERS = z.object({
   'Cache-Control': HEADERS.publicCache,
   ETag: HEADERS.etag,
   Vary: z.string().meta({ description: 'The response depends on this request header', examples: ['Accept-Encoding'] }),
-  'X-Content-Type-Options': z.literal('nosniff').meta({ description: 'Disables content type sniffing' }),
 });
 
 /** Errors of requests that cannot be read. */
@@ -23,7 +22,7 @@ const UNREADABLE: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'h
 function healthResponse(description: string, value: z.infer<typeof healthSchema>) {
   return {
     description,
-    headers: z.object({ 'X-Request-Id': HEADERS.requestId }),
+    headers: z.object({ 'X-Request-Id': HEADERS.requestId, 'Cache-Control': HEADERS.cacheControl }),
     content: { 'application/json': { schema: healthSchema, example: value } },
   };
 }

@@ -220,6 +220,6 @@ insert into checkout_secret default values;
 create unlogged table rate_limit (
   key varchar(255) primary key,
   points integer not null default 0,
-  -- Milliseconds since 1970, by the clock of the process that counted first. The library deletes the row an hour later.
+  -- Milliseconds since 1970, by the clock of the process that counted first
   expire bigint
 ) with (fillfactor = 50);

@@ -153,3 +153,21 @@ test('another seller and a missing seller return the same 404', async () => {
   const missing = expectProblem(await list({}, { ...seller, id: randomUUID() }), 404, 'not_found');
   expect({ ...other, request_id: '', instance: '' }).toEqual({ ...missing, request_id: '', instance: '' });
 });
+
+test('a page of large orders ends early, and its cursor continues with the next order', async () => {
+  const { api, seller } = { api: stack.api, seller: stack.seller };
+  const source = 'large-page';
+  const ids: string[] = [];
+  for (let count = 0; count < 40; count++) {
+    const created = await api.create({ source, meta_data: { text: 'x'.repeat(16_000) } });
+    ids.unshift(created.body.data.id);
+  }
+  const list = (cursor: string) =>
+    api.call('GET', `${BASE}/seller/${seller.id}/order/?limit=100&created_from=2020-01-01${cursor}`);
+  const first = await list('');
+  expect(first.text.length).toBeLessThan(300_000);
+  expect(first.body.data.length).toBeLessThan(40);
+  const second = await list(`&cursor=${first.body.next_cursor}`);
+  const listed = [...first.body.data, ...second.body.data].map(({ id }: { id: string }) => id);
+  expect(listed.slice(0, first.body.data.length + 10)).toEqual(ids.slice(0, first.body.data.length + 10));
+});

@@ -15,13 +15,14 @@ test.each([
   ['[2001:db8::1]', '2001:db8::/64'],
   ['[::ffff:192.0.2.1]:443', '192.0.2.1'],
   ['[fe80::1%eth0]:80', 'fe80::/64'],
-  ['192.0.2.1%eth0', '192.0.2.1%eth0'],
+  ['192.0.2.1%eth0', 'unknown'],
   ['unknown', 'unknown'],
   ['1', '0.0.0.1'],
-  ['999.0.2.1', '999.0.2.1'],
-  ['unknown:80', 'unknown:80'],
+  ['999.0.2.1', 'unknown'],
+  ['unknown:80', 'unknown'],
   ['1:2:3:4:5:6:7:8', '1:2:3:4::/64'],
-  ['', ''],
+  ['', 'unknown'],
+  ['x'.repeat(5000), 'unknown'],
 ])('address %j counts as network %j', (ip, network) => {
   expect(clientNetwork(ip)).toBe(network);
 });

@@ -1,0 +1,43 @@
+import type { Db } from '../db/pool';
+import { type Caller, findCallers } from '../db/sellers';
+
+const MAX_QUERIES = 4;
+
+interface Lookup {
+  key: string;
+  resolve: (caller: Caller | undefined) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * Creates a function that finds the owner of a key. While the maximum number of queries runs, further keys wait and share
+ * the next query, so that a flood of invalid keys neither occupies the connections nor delays valid keys.
+ */
+export function createCallerLookup(db: Db): (key: string) => Promise<Caller | undefined> {
+  let running = 0;
+  let waiting: Lookup[] = [];
+
+  async function run(): Promise<void> {
+    running++;
+    while (waiting.length > 0) {
+      const batch = waiting;
+      waiting = [];
+      try {
+        const callers = await findCallers(
+          db,
+          batch.map(({ key }) => key),
+        );
+        batch.forEach(({ resolve }, index) => resolve(callers[index]));
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    running--;
+  }
+
+  return (key) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ key, resolve, reject });
+      if (running < MAX_QUERIES) void run();
+    });
+}

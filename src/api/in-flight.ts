@@ -1,0 +1,30 @@
+import { Semaphore } from 'async-mutex';
+import { Problem } from '../contracts/problem';
+import { sellerOf } from './authenticate';
+import type { Context, Next } from './context';
+
+/**
+ * Limits how many requests of one seller run at once in this process, so that a seller who sends many expensive requests
+ * does not delay others.
+ * @param overflow what happens to further requests: they wait in order, or fail
+ * @throws Problem `rate_limited` if further requests fail
+ */
+export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
+  const sellers = new Map<string, Semaphore>();
+  return async (ctx: Context, next: Next): Promise<void> => {
+    const { id } = sellerOf(ctx);
+    const semaphore = sellers.get(id) ?? new Semaphore(limit);
+    sellers.set(id, semaphore);
+    if (overflow === 'fail' && semaphore.isLocked()) throw tooMany(limit);
+    try {
+      await semaphore.runExclusive(next);
+    } finally {
+      if (semaphore.getValue() === limit) sellers.delete(id);
+    }
+  };
+}
+
+function tooMany(limit: number): Problem {
+  const detail = `At most ${limit} of these requests can run at once. Nothing changed. Retry in 1 s.`;
+  return new Problem('rate_limited', detail, { headers: { 'Retry-After': '1' } });
+}

@@ -1,0 +1,80 @@
+import { connect, type Socket } from 'node:net';
+import Koa from 'koa';
+import type { Context, State } from '../../../src/api/context';
+import { type HttpServer, listen } from '../../../src/api/http-server';
+import { renderProblems } from '../../../src/api/problems';
+import { requestLog } from '../../../src/api/request-log';
+import { createUnsentLimit, type UnsentLimits } from '../../../src/api/unsent-bytes';
+import { HTTP } from '../../support/http-settings';
+import { log } from '../../support/stack';
+import { until } from '../../support/until';
+
+/** Larger than what the system buffers for a connection on loopback. */
+const RESPONSE_BYTES = 20_000_000;
+
+let server: HttpServer;
+const clients: Socket[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.destroy();
+  await server.close(0);
+});
+
+/** Starts a server that sends each caller, named in the path, a large response. */
+async function startServer(limits: UnsentLimits): Promise<void> {
+  const app = new Koa<State>();
+  app.on('error', () => undefined);
+  const unsent = createUnsentLimit(limits);
+  app.use(requestLog(log)).use((ctx, next) => unsent.measure(ctx as unknown as Context, next));
+  app.use(renderProblems());
+  app.use((ctx) => {
+    const caller = { kind: 'seller', seller: { id: ctx.path } } as State['caller'] & object;
+    ctx.state.caller = caller;
+    unsent.check(caller);
+    ctx.body = 'x'.repeat(RESPONSE_BYTES);
+  });
+  server = await listen(app, 0, '127.0.0.1', HTTP);
+}
+
+/** Sends a request and does not read the response. */
+async function leaveUnread(caller: string): Promise<Socket> {
+  const socket = connect({ port: server.port, host: '127.0.0.1' });
+  clients.push(socket);
+  socket.on('error', () => undefined);
+  socket.pause();
+  socket.write(`GET /${caller} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  return socket;
+}
+
+/** Reads what arrives on a socket until it has `bytes`, or is closed. */
+async function read(socket: Socket, bytes: number): Promise<number> {
+  let received = 0;
+  socket.on('data', (data) => (received += data.length));
+  socket.resume();
+  await until(() => received >= bytes || socket.destroyed, 'the response has arrived or the connection is closed');
+  return received;
+}
+
+const statusFor = async (caller: string): Promise<number> => {
+  const response = await fetch(`http://127.0.0.1:${server.port}/${caller}`);
+  await response.arrayBuffer();
+  return response.status;
+};
+
+test('a caller with too many unread bytes gets a 429 until they are read', async () => {
+  await startServer({ perCaller: 1_000_000, perProcess: 1_000_000_000 });
+  const unread = await leaveUnread('a');
+  expect(await statusFor('a')).toBe(429);
+  expect(await statusFor('b')).toBe(200);
+  expect(await read(unread, RESPONSE_BYTES)).toBeGreaterThan(RESPONSE_BYTES);
+  await until(async () => (await statusFor('a')) === 200, 'the caller is served again');
+});
+
+test('over the limit of the process, the connections that have waited longest are closed', async () => {
+  await startServer({ perCaller: 1_000_000_000, perProcess: 50_000_000 });
+  const oldest = await leaveUnread('a');
+  const newer = await leaveUnread('b');
+  expect(await statusFor('c')).toBe(200);
+  expect(await read(oldest, RESPONSE_BYTES)).toBeLessThan(RESPONSE_BYTES);
+  expect(await read(newer, RESPONSE_BYTES)).toBeGreaterThan(RESPONSE_BYTES);
+});
