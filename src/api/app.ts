@@ -1,7 +1,7 @@
 import type { Router } from '@koa/router';
 import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { createOpenApiDocument } from '../contracts/openapi/document';
+import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
 import { VERSION } from '../version';
 import { createAuthentication, identifyCaller } from './authenticate';
@@ -10,7 +10,7 @@ import type { State } from './context';
 import { docsRoutes } from './docs-routes';
 import { healthRoutes } from './health-routes';
 import { limitInFlight } from './in-flight';
-import { BASE_PATH, orderRoutes } from './order-routes';
+import { orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
@@ -20,8 +20,11 @@ import { webhookRoutes } from './webhook-routes';
 
 /** Lists that one seller can read at once; further ones wait. */
 const LISTS_AT_ONCE = 4;
+/** Webhook tests that one seller can run at once; further ones are refused. */
+const TESTS_AT_ONCE = 4;
 
 export interface AppOptions {
+  api: PublicApi;
   deps: OrderDependencies;
   limits: RateLimits;
   /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
@@ -36,7 +39,7 @@ export interface AppOptions {
 }
 
 export function createApp(options: AppOptions): Koa<State> {
-  const { deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout } = options;
+  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout } = options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
@@ -49,11 +52,14 @@ export function createApp(options: AppOptions): Koa<State> {
   mount(app, healthRoutes(deps.db, isServing));
   app.use(identifyCaller(deps.db, limits));
   const authenticate = createAuthentication(limits, unsent);
-  const document = createOpenApiDocument({ basePath: BASE_PATH, rules: deps.rules, maxBodyBytes, version: VERSION });
+  const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION });
   const bodies = createBodyReaders(maxBodyBytes);
   const limitLists = limitInFlight(LISTS_AT_ONCE, 'wait');
-  mount(app, orderRoutes(deps, authenticate, bodies, limitLists));
-  mount(app, webhookRoutes(deps, authenticate, bodies, limitLists));
+  const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
+  for (const basePath of api.basePaths) {
+    mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists));
+    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitTests }));
+  }
   app.use(async (ctx, next) => {
     await limits.countCaller(ctx, 1);
     await next();

@@ -7,8 +7,8 @@ const VALID_ID = /^[\w.:/+=-]{1,128}$/;
 /** W3C Trace Context, version 00: version-traceid-parentid-flags. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** Parts of our own paths. */
-const WORD = /^[a-z_.-]*$/;
+/** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
+const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
 
 /** Enough to find a value in other logs, too little to use it. */
 const shorten = (value: string): string => `${value.slice(0, 8)}…`;
@@ -22,7 +22,7 @@ function loggedPath({ path, status, params = {} }: LoggedRequest): string {
   const known = new Set(ids.map(([, id]) => id));
   return path
     .split('/')
-    .map((segment) => (WORD.test(segment) || known.has(segment) ? segment : shorten(segment)))
+    .map((segment) => (HARMLESS.test(segment) || known.has(segment) ? segment : shorten(segment)))
     .join('/');
 }
 

@@ -12,26 +12,24 @@ import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook
 import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
 import type { State } from './context';
-import { limitInFlight } from './in-flight';
-import { BASE_PATH, orderIdOf } from './order-routes';
+import { orderIdOf } from './order-routes';
 import { sendListPage } from './send-list-page';
 
 /** A test starts a workflow and can take as long as a delivery attempt. */
 const TEST_COST = 20;
-const TESTS_AT_ONCE = 4;
 
 /** A seller's webhooks: the log, resends, the signing secret and test deliveries. */
 export function webhookRoutes(
+  basePath: string,
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody, optionalJsonBody }: BodyReaders,
-  limitLists: Middleware,
+  { limitLists, limitTests }: Record<'limitLists' | 'limitTests', Middleware>,
 ): Router<State> {
-  const router = new Router<State>({ prefix: BASE_PATH, sensitive: true });
+  const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');
   const lister = authenticate('seller', listCost);
   const tester = authenticate('seller', () => TEST_COST);
-  const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   const testSchema = webhookTestRequestSchema(deps.rules);
 
   router.get('/seller/:sellerId/webhook_event', lister, limitLists, async (ctx) => {

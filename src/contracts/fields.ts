@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
-import { PAYMENT_TERMS } from '../domain/order';
+import { DOUBLE, paymentTerm } from './order-schemas';
 import type { FieldErrorCode } from './problem-schema';
 
 /** The configured limits of a create request. */
@@ -26,10 +26,10 @@ export function refuse(context: z.RefinementCtx, code: FieldErrorCode, message: 
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
 /**
- * The part of the rules for text that every regular expression dialect supports: no surrounding whitespace, no control
- * characters or line breaks. The other unprintable Unicode characters are documented in words only.
+ * The part of the rules for text that every regular expression dialect supports: no surrounding whitespace, no ASCII
+ * control characters. PHP lacks `\u0085`, and matches bytes. The other unprintable characters are documented in words only.
  */
-const PRINTABLE = String.raw`^[^\s\u0000-\u001f\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f\u2028\u2029]*[^\s\u0000-\u001f\u007f-\u009f])?$`;
+const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$`;
 
 /** Printable text without surrounding whitespace. @param max length in Unicode code points */
 export const text = (max: number) =>
@@ -48,12 +48,14 @@ export function amount({ maxAmountPence }: OrderRules) {
   return z
     .number()
     .meta({
+      ...DOUBLE,
       // No `multipleOf`: validators that calculate with doubles refuse 19.99 as a multiple of 0.01.
       description:
         'Amount in pounds (GBP), greater than 0, with at most 2 decimal places. A value within floating-point error ' +
         'of whole pence, such as 0.1 + 0.2, is accepted as that amount.',
       examples: [1234.5],
-      exclusiveMinimum: 0,
+      // Not `exclusiveMinimum: 0`, which is true or false in OpenAPI 3.0: tools that read both versions fail.
+      minimum: 0.01,
       maximum: penceToPounds(maxAmountPence),
     })
     .transform((pounds, context) => {
@@ -75,7 +77,7 @@ export const paymentTerms = z.preprocess(
       ? refuse(context, 'too_big', 'must contain each payment term at most once')
       : value,
   z
-    .array(z.enum(PAYMENT_TERMS))
+    .array(paymentTerm)
     .min(1, 'must contain at least one payment term')
     .superRefine((terms, context) => {
       if (new Set(terms).size !== terms.length) refuse(context, 'duplicate_value', 'must not contain duplicates');

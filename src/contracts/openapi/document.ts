@@ -1,10 +1,8 @@
 import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from 'zod-openapi';
 import type { OrderRules } from '../fields';
-import { problemSchema } from '../problem-schema';
 import { TAGS } from './operation';
 import { orderPaths } from './order-operations';
 import { WEBHOOKS } from './outgoing-webhooks';
-import { methodNotAllowedResponse } from './problem-responses';
 import { SERVICE_PATHS } from './service-operations';
 import { webhookPaths } from './webhook-operations';
 
@@ -17,10 +15,11 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
 - **Authentication**: send \`Authorization: Bearer <key>\`. The operator of the service issues keys. A seller key (\`sk_…\`)
   can access only that seller's orders.
   Another seller's order returns 404, like an order that does not exist.
+- **Your seller ID** is \`supplier_uuid\` in paths and \`seller_id\` in responses.
 - **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes. A request with an
   unknown field fails. Ignore unknown fields in responses: new ones may be added.
 - **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. Any other method
-  returns 405 with the header \`Allow\`.
+  returns 405 (\`method_not_allowed\`) with the header \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
   handle an unknown code by its HTTP status.
 - **Retries**: repeat a request after no response, a 408, a 429 or a 5xx. If the response has \`Retry-After\`, wait that many
@@ -33,9 +32,17 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
 - **Times** are ISO 8601 in UTC. **Amounts** are JSON numbers in pounds (GBP).
 `.trim();
 
+/** How sellers reach the API and its operator. */
+export interface PublicApi {
+  /** Path prefixes of all calls that need a key. The document has the first. */
+  basePaths: readonly string[];
+  publicUrl?: string | undefined;
+  /** Email address or URL. */
+  supportContact?: string | undefined;
+}
+
 interface DocumentOptions {
-  /** Path prefix of all calls that need a key. */
-  basePath: string;
+  api: PublicApi;
   rules: OrderRules;
   maxBodyBytes: number;
   /** Version of the package. */
@@ -43,32 +50,56 @@ interface DocumentOptions {
 }
 
 /** The HTTP contract as OpenAPI 3.1, generated from the schemas that validate requests. */
-export function createOpenApiDocument({ basePath, rules, maxBodyBytes, version }: DocumentOptions): OpenApiDocument {
+export function createOpenApiDocument({ api, rules, maxBodyBytes, version }: DocumentOptions): OpenApiDocument {
+  const [basePath = ''] = api.basePaths;
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Order service',
       version,
       description: describe(maxBodyBytes),
+      contact: contact(api.supportContact),
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The server of this document' }],
+    servers: [
+      api.publicUrl === undefined
+        ? { url: '/', description: 'The server of this document' }
+        : { url: api.publicUrl, description: 'The API' },
+    ],
     tags: [...TAGS],
     paths: { ...orderPaths(basePath, rules), ...webhookPaths(basePath, rules), ...SERVICE_PATHS },
     webhooks: WEBHOOKS,
     components: {
-      schemas: { Problem: problemSchema },
-      responses: { MethodNotAllowed: methodNotAllowedResponse },
       securitySchemes: {
         sellerKey: { type: 'http', scheme: 'bearer', description: 'API key of a seller: `sk_…`' },
         checkoutKey: { type: 'http', scheme: 'bearer', description: 'API key of the checkout: `ck_…`' },
       },
     },
   };
-  return createDocument(document, { override: leaveOpen });
+  return createDocument(document, { override: forGenerators });
 }
 
-/** Only requests are strict. A response may get new fields without a new version. */
-const leaveOpen: ZodOpenApiOverride = ({ jsonSchema, zodSchema: { _zod: zod } }) => {
+function contact(support: string | undefined) {
+  const name = 'Support of the operator';
+  if (support === undefined) return { name };
+  return support.includes('@') && !support.includes(':') ? { name, email: support } : { name, url: support };
+}
+
+/** Formats that generators parse to a type of the language, so that they cannot apply a pattern. */
+const PARSED_FORMATS = ['date', 'date-time', 'uuid'];
+
+/** Adapts the schemas to what generators of clients support. */
+const forGenerators: ZodOpenApiOverride = ({ jsonSchema, zodSchema: { _zod: zod } }) => {
+  // Only requests are strict. A response may get new fields without a new version.
   if (zod.def.type === 'object' && zod.def.catchall === undefined) delete jsonSchema.additionalProperties;
+  // A union has no name. `type: [string, null]` needs none.
+  const [value, none] = jsonSchema.anyOf ?? [];
+  if (none?.type === 'null' && typeof value?.type === 'string') {
+    delete jsonSchema.anyOf;
+    Object.assign(jsonSchema, { ...value, ...jsonSchema, type: [value.type, 'null'] });
+  }
+  if (PARSED_FORMATS.includes(jsonSchema.format ?? '')) delete jsonSchema.pattern;
+  // zod's limits of every integer.
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };
