@@ -14,6 +14,7 @@ import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
 import { signResponses } from './response-signature';
+import { sendJson } from './send-json';
 import { webhookRoutes } from './webhook-routes';
 
 export interface AppOptions {
@@ -38,6 +39,7 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(requestLog(log));
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
+  app.use(sendJson());
   app.use(renderProblems());
   mount(app, healthRoutes(deps.db, isServing));
   app.use(limits.countAddress);

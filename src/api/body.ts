@@ -1,10 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { fieldErrors, fromPointer } from '../contracts/field-errors';
+import { fieldErrors, fromPointer, toPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest } from '../contracts/problem';
 import type { FieldError } from '../contracts/problem-schema';
+import { recordSource } from '../contracts/verbatim-json';
 import type { Context, Next } from './context';
+import { inspectJson } from './inspect-json';
 import { hasTimedOut, requestTimeout } from './reject-request';
 
 /** An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it. */
@@ -50,6 +52,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
         'The body is not valid UTF-8, or contains U+FFFD, the replacement character.',
       );
     }
+    recordMetaData(raw, ctx.request.body);
     await next();
   }
 
@@ -59,6 +62,19 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
       await (hasBody(ctx) ? jsonBody(ctx, next) : next());
     },
   };
+}
+
+/**
+ * Records the source text of `meta_data`.
+ * @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value counts
+ */
+function recordMetaData(raw: string, body: unknown): void {
+  const { duplicate, source } = inspectJson(raw, ['data', 'meta_data']);
+  if (duplicate) {
+    throw invalidRequest([{ code: 'duplicate_key', detail: 'must be given once', pointer: toPointer(duplicate) }]);
+  }
+  const metaData = (body as { data?: { meta_data?: unknown } | null } | null)?.data?.meta_data;
+  if (typeof metaData === 'object' && metaData !== null && source !== undefined) recordSource(metaData, source);
 }
 
 /** Rejects if the connection closes before the body is complete. The parser misses that while it decompresses. */

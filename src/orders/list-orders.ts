@@ -1,5 +1,5 @@
 import { toOrderBody } from '../contracts/order-mapper';
-import type { ListedOrderBody } from '../contracts/order-schemas';
+import type { OrderBody } from '../contracts/order-schemas';
 import type { OrderListQuery } from '../contracts/request-schemas';
 import { listOrders as findOrders } from '../db/list-orders';
 import { findOrder } from '../db/find-orders';
@@ -14,16 +14,13 @@ export async function listOrders(
   { db, checkoutBaseUrl }: OrderDependencies,
   sellerId: string,
   { limit, cursor, status, reference, created_from, created_before }: OrderListQuery,
-): Promise<Page<ListedOrderBody>> {
+): Promise<Page<OrderBody>> {
   const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore: created_before };
   const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1);
   if (rows.length === 0 && cursor !== undefined && !(await findOrder(db, cursor, sellerId))) throw unknownCursor();
   const { items, nextCursor } = toPage(rows, limit, ({ order }) => order.id);
   return {
-    items: items.map(({ order, attachments }) => ({
-      ...toOrderBody(order, attachments, checkoutBaseUrl),
-      created_at: order.createdAt,
-    })),
+    items: items.map(({ order, attachments }) => toOrderBody(order, attachments, checkoutBaseUrl)),
     nextCursor,
   };
 }

@@ -110,6 +110,15 @@ test.each(INVALID_REQUESTS)('%s is JSON but not an order, and returns 422', asyn
 });
 
 test.each([
+  ['in the envelope', '{"data": {"amount": 1}, "data": {"amount": 2, "reference": "x"}}', '/data'],
+  ['in the order', order('twice', ', "amount": 2'), '/data/amount'],
+  ['in escapes', order('twice', ', "\\u0061mount": 2'), '/data/amount'],
+  ['in meta_data', order('twice', ', "meta_data": {"a": [1, {"b": 1, "b": 1}]}'), '/data/meta_data/a/1/b'],
+])('a duplicate key %s is refused with its pointer', async (_, body, pointer) => {
+  expect(pointers(expectProblem(await post(body), 422, 'invalid_request'))).toEqual([`${pointer} duplicate_key`]);
+});
+
+test.each([
   ['in the envelope', '{"data": {"amount": 0, "reference": "p"}, "__proto__": {"a": 1}}', '/__proto__ unknown_field'],
   ['in the order', '{"data": {"amount": 0, "__proto__": {"reference": "p"}}}', '/data/__proto__ unknown_field'],
   [
