@@ -93,6 +93,7 @@ const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   method_not_allowed: { Allow: HEADERS.allow },
   idempotency_key_in_progress: { 'Retry-After': HEADERS.retryAfter },
   rate_limited: { 'Retry-After': HEADERS.retryAfter },
+  too_many_webhook_secrets: { 'Retry-After': HEADERS.retryAfter },
   service_unavailable: { 'Retry-After': HEADERS.retryAfter },
 };
 

@@ -123,10 +123,14 @@ test.each([
   ['in the order', '{"data": {"amount": 0, "__proto__": {"reference": "p"}}}', '/data/__proto__ unknown_field'],
   [
     'in meta_data',
-    order('p', ', "amount": 0, "meta_data": {"a": [{"__proto__": {"b": 1}}]}'),
+    '{"data": {"amount": 0, "reference": "p", "meta_data": {"a": [{"__proto__": {"b": 1}}]}}}',
     '/data/meta_data forbidden_key',
   ],
-  ['in escapes', order('p', ', "amount": 0, "meta_data": {"\\u005f_proto__": 1}'), '/data/meta_data forbidden_key'],
+  [
+    'in escapes',
+    '{"data": {"amount": 0, "reference": "p", "meta_data": {"\\u005f_proto__": 1}}}',
+    '/data/meta_data forbidden_key',
+  ],
 ])('a key __proto__ %s is refused with its pointer, beside all other errors', async (_, body, error) => {
   const problem = expectProblem(await post(body), 422, 'invalid_request');
   expect(pointers(problem)).toEqual(expect.arrayContaining(['/data/amount too_small', error]));
@@ -140,11 +144,6 @@ test.each([
   ['the word __proto__ as a value', order('__proto__: 1')],
 ])('a body with %s is accepted', async (_, body) => {
   expect((await post(body)).status).toBe(201);
-});
-
-test('the last of two equal keys wins', async () => {
-  const { body } = await post('{"data": {"amount": 1, "reference": "twice", "amount": 2}}');
-  expect(body.data.amount).toBe(2);
 });
 
 test('thousands of unknown fields are all reported, with a detail of reasonable length', async () => {
