@@ -22,6 +22,9 @@ const INVISIBLE = /\p{Default_Ignorable_Code_Point}|[^\P{Zs} ]|\u2800|\u{1d159}/
 /** Emoji may contain joiners, variation selectors and tags. The compiler's target does not know the flag v. */
 const EMOJI = new RegExp(String.raw`\p{RGI_Emoji}`, 'gv');
 
+/** NFC takes seconds for 30,000 combining marks. Longer text than this has more than 255 characters in any form. */
+const MAX_NFC_LENGTH = 255 * 4;
+
 /** Adds an issue with a documented code. Return its result from a transform. */
 export function refuse(context: z.RefinementCtx, code: FieldErrorCode, message: string): never {
   context.addIssue({ code: 'custom', message, params: { code }, input: context.value });
@@ -41,10 +44,15 @@ const PRINTABLE = String.raw`^[^\s\u0000-\u001f\u007f-\u009f]([^\u0000-\u001f\u0
 export const text = (max: number) => printable(z.string(), max, (value) => !UNPRINTABLE.test(value));
 
 /** Two references that look the same are the same: NFC, and no characters that are invisible or look like a space. */
-export const reference = printable(z.string().normalize('NFC'), 255, (value) => {
+export const reference = printable(z.string().overwrite(toNfc), 255, (value) => {
+  if (value.length > MAX_NFC_LENGTH) return true;
   const withoutEmoji = value.replace(EMOJI, '*');
   return !UNPRINTABLE.test(withoutEmoji) && !INVISIBLE.test(withoutEmoji);
 });
+
+function toNfc(value: string): string {
+  return value.length > MAX_NFC_LENGTH ? value : value.normalize('NFC');
+}
 
 function printable(schema: z.ZodString, max: number, isPrintable: (value: string) => boolean) {
   return schema

@@ -255,6 +255,15 @@ describe('rotating the signing secret', () => {
     expect(await liveWebhookSecrets(stack.db, other.seller.id)).toHaveLength(1);
   });
 
+  test('lets the sweep delete the secrets that have expired', async () => {
+    await rotate();
+    await rotate({ data: { overlap_seconds: 0 } });
+    await until(async () => {
+      const { rowCount } = await stack.db.query('select from webhook_secret where seller_id = $1', [other.seller.id]);
+      return rowCount === 1;
+    }, 'only the new secret is stored');
+  });
+
   test('concurrently never leaves more than five live secrets', async () => {
     const responses = await Promise.all(Array.from({ length: 8 }, () => rotate()));
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 409, 409, 409, 409]);

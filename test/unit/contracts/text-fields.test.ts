@@ -76,6 +76,15 @@ describe('reference', () => {
     expect(errorsOfData({ reference: '\u0958'.repeat(128) })).toEqual(['/data/reference too_big']);
   });
 
+  test('a reference of 64 KB that is expensive to normalize is refused within 200 ms', () => {
+    const started = performance.now();
+    for (const unit of ['\u0301\u0316', '\ud83d\udc69\u200d']) {
+      const reference = `a${unit.repeat(32_000 / unit.length)}`;
+      expect(errorsOfData({ reference })).toEqual(['/data/reference too_big']);
+    }
+    expect(performance.now() - started).toBeLessThan(200);
+  });
+
   test('a reference with several errors is refused with all of them', () => {
     expect(errorsOfData({ reference: ` \u0000${'x'.repeat(255)}` })).toEqual([
       '/data/reference too_big',
