@@ -110,9 +110,7 @@ describe('in meta_data,', () => {
 
   test('a valid JSON value is returned byte for byte', async () => {
     const cases = kind('y_');
-    expect(await roundTrips(cases)).toEqual(
-      cases.map(({ name, bytes }) => [name, REFUSED[name] ?? bytes.toString().trim()]),
-    );
+    expect(await roundTrips(cases)).toEqual(cases.map(({ name, bytes }) => [name, REFUSED[name] ?? bytes.toString()]));
   });
 
   test('invalid JSON is refused', async () => {
@@ -126,7 +124,7 @@ describe('in meta_data,', () => {
     const cases = kind('i_');
     const expected = ({ name, bytes }: JsonCase) => {
       const result = UNDEFINED_BEHAVIOUR.find(([pattern]) => pattern.test(name))![1];
-      return result === UNCHANGED ? bytes.toString().trim() : result;
+      return result === UNCHANGED ? bytes.toString() : result;
     };
     expect(await roundTrips(cases)).toEqual(cases.map((one) => [one.name, expected(one)]));
   });
