@@ -15,6 +15,7 @@ import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
 import { signResponses } from './response-signature';
+import { sendJson } from './send-json';
 import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
 import { webhookRoutes } from './webhook-routes';
 
@@ -48,6 +49,7 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(unsent.measure);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
+  app.use(sendJson());
   app.use(renderProblems());
   mount(app, healthRoutes(deps.db, isServing));
   app.use(identifyCaller(deps.db, limits));

@@ -1,9 +1,11 @@
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { fieldErrors, fromPointer } from '../contracts/field-errors';
+import { fieldErrors, fromPointer, toPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest } from '../contracts/problem';
 import type { FieldError } from '../contracts/problem-schema';
+import { recordSource } from '../contracts/verbatim-json';
 import type { Context, Next } from './context';
+import { inspectJson } from './inspect-json';
 import { hasTimedOut, requestTimeout } from './reject-request';
 
 /** An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it. */
@@ -51,6 +53,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
         'The body is not valid UTF-8, or contains U+FFFD, the replacement character.',
       );
     }
+    recordMetaData(raw, ctx.request.body);
     await next();
   }
 
@@ -64,6 +67,18 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
 
 /** Refused: a few compressed bytes can expand to megabytes. */
 const isCompressed = (ctx: Context): boolean => !['', 'identity'].includes(ctx.get('Content-Encoding').toLowerCase());
+/**
+ * Records the source text of `meta_data`.
+ * @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value counts
+ */
+function recordMetaData(raw: string, body: unknown): void {
+  const { duplicate, source } = inspectJson(raw, ['data', 'meta_data']);
+  if (duplicate) {
+    throw invalidRequest([{ code: 'duplicate_key', detail: 'must be given once', pointer: toPointer(duplicate) }]);
+  }
+  const metaData = (body as { data?: { meta_data?: unknown } | null } | null)?.data?.meta_data;
+  if (typeof metaData === 'object' && metaData !== null && source !== undefined) recordSource(metaData, source);
+}
 
 export function hasBody(ctx: Context): boolean {
   return ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length')) !== 0;

@@ -11,9 +11,7 @@ export function signResponses(header: string): Middleware<State> {
     await next();
     const { apiKey } = ctx.state;
     if (apiKey === undefined) return;
-    // Serialized here, not by Koa, so that the signature covers exactly the bytes sent.
-    const body = JSON.stringify(ctx.body);
-    ctx.body = body;
-    ctx.set(header, createHmac('sha256', apiKey).update(body).digest('base64'));
+    // `sendJson` has serialized the body, so that the signature covers exactly the bytes sent.
+    ctx.set(header, createHmac('sha256', apiKey).update(String(ctx.body)).digest('base64'));
   };
 }

@@ -75,7 +75,7 @@ function header({ order, branding, path }: LayoutContext): Html {
 function footer({ order, branding }: LayoutContext): Html {
   return html`<footer>
     <p>
-      Want to finish later? <a href="${shopUrl(order, branding)}">Go back to ${order.sellerName}</a>. You can use the
+      Want to finish later? <a href="${wayBack(order, branding)}">Go back to ${order.sellerName}</a>. You can use the
       same link to continue.
     </p>
   </footer>`;
@@ -90,6 +90,6 @@ function steps(current: number): Html {
 }
 
 /** Where customers who have not completed the order go back to. The redirect URL is for completed orders only. */
-export function shopUrl({ redirectUrl }: Order, branding: Branding): string {
-  return branding.shopUrl ?? `${new URL(redirectUrl).origin}/`;
+export function wayBack({ cancelUrl, redirectUrl }: Order, { shopUrl }: Branding): string {
+  return cancelUrl ?? shopUrl ?? `${new URL(redirectUrl).origin}/`;
 }

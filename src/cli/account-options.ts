@@ -10,6 +10,7 @@ import { UsageError, reasonOf } from './cli-error';
 export interface AccountOptions {
   name?: string;
   redirectUrl?: string | false;
+  cancelUrl?: string | false;
   shopUrl?: string | false;
   pricing?: string | false;
   brandColour?: string | false;
@@ -20,7 +21,8 @@ export interface AccountOptions {
 
 const OPTIONS = [
   ['redirect-url <url>', 'where customers return to after checkout, unless the order has its own redirect URL'],
-  ['shop-url <url>', 'where customers return to if they do not complete; default: the home page of the redirect URL'],
+  ['cancel-url <url>', 'where customers who do not complete go, unless the order has its own cancel URL'],
+  ['shop-url <url>', 'where they go if there is no cancel URL; default: the home page of the redirect URL'],
   [
     'pricing <json|@file>',
     'for example {"representative_interest": 9.9, "promotions": [{"name": "…", "interest_free_days": 90, "valid_until": "2027-01-31"}]}',
@@ -51,6 +53,7 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
     {
       name: options.name,
       redirect_url: orNull(options.redirectUrl),
+      cancel_url: orNull(options.cancelUrl),
       shop_url: orNull(options.shopUrl),
       pricing,
       brand_colour: orNull(options.brandColour),
@@ -66,6 +69,7 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
   const settings = {
     name: data.name,
     defaultRedirectUrl: data.redirect_url,
+    defaultCancelUrl: data.cancel_url,
     shopUrl: data.shop_url,
     pricing: data.pricing,
     brandColour: data.brand_colour,

@@ -49,7 +49,7 @@ function addList(order: Command, services: Services): void {
     .description('list orders, newest first')
     .option('--seller <seller-id>', 'only orders of this seller', uuid)
     .addOption(new Option('--status <status>', 'only orders in this status').choices(ORDER_STATUSES))
-    .option('--reference <text>', 'only orders with this reference')
+    .option('--reference <text>', 'only orders with this reference', (text) => text.normalize('NFC'))
     .option('--since <time>', 'only orders created at or after this time', time)
     .option('--until <time>', 'only orders created before this time', time)
     .option('--after <order-id>', 'continue after this order, the last one of the previous page', uuid)
@@ -112,7 +112,6 @@ function toRow({ order, attachments, started }: StoredOrder, checkoutBaseUrl: st
     ...toOrderBody(order, attachments, checkoutBaseUrl),
     seller_id: order.sellerId,
     webhook_url: order.webhookUrl,
-    created_at: order.createdAt,
     expires_at: order.expiresAt,
     version: order.version,
     workflow_id: workflowId(order.id),

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { stringify } from '../contracts/verbatim-json';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -7,7 +8,7 @@ export type Row = Readonly<Record<string, unknown>>;
  * @param note a sentence that only people need, so `--json` omits it
  */
 export async function print(command: Command, result: Row | readonly Row[], note?: string): Promise<void> {
-  if (wantsJson(command)) return write(`${JSON.stringify(result, null, 2)}\n`);
+  if (wantsJson(command)) return write(`${stringify(result, 2)}\n`);
   const text = Array.isArray(result) ? toTable(result) : toLines(result as Row);
   await write(note === undefined ? text : `${text}\n${note}\n`);
 }
@@ -42,5 +43,5 @@ function toTable(rows: readonly Row[]): string {
 function toText(value: unknown): string {
   if (value === null || value === undefined) return '-';
   if (typeof value === 'string') return value;
-  return value instanceof Date ? value.toISOString() : JSON.stringify(value);
+  return value instanceof Date ? value.toISOString() : stringify(value);
 }

@@ -148,6 +148,7 @@ function toRow(account: Account): Row {
     seller_id: account.id,
     name: account.name,
     redirect_url: account.defaultRedirectUrl,
+    cancel_url: account.defaultCancelUrl,
     shop_url: account.shopUrl,
     pricing: toPricingBody(account.pricing),
     brand_colour: account.brandColour,

@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { Db } from '../db/pool';
-import { rotateWebhookSecret } from '../db/sellers';
 import { type WebhookFilter, findLoggedWebhook, listWebhooks } from '../db/logged-webhooks';
 import { requestResends } from '../db/webhook-events';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
+import { rotateSecret } from '../orders/webhook-endpoint';
 import { toWebhookEventBody } from '../orders/webhook-log';
-import { generateWebhookSecret } from '../webhooks/sign';
 import { hours, integer, time, uuid, uuids } from './arguments';
 import { CliError, UsageError } from './cli-error';
 import { print } from './output';
@@ -13,7 +12,7 @@ import { requireAccount } from './require-account';
 import type { Services } from './services';
 
 const PAGE = 500;
-const HOUR_MS = 3_600_000;
+const HOUR_SECONDS = 3600;
 
 interface FilterOptions {
   seller?: string;
@@ -77,13 +76,8 @@ function addRotate(secrets: Command, { db }: Services): void {
     .option('--overlap-hours <hours>', 'how long older secrets stay active', hours(168), 24)
     .action(async (sellerId: string, { overlapHours }: { overlapHours: number }, command: Command) => {
       await requireAccount(db(), sellerId);
-      const secret = generateWebhookSecret();
-      const until = await rotateWebhookSecret(db(), sellerId, secret, overlapHours * HOUR_MS);
-      await print(
-        command,
-        { seller_id: sellerId, webhook_secret: secret, previous_valid_until: until ?? null },
-        'The secret is shown only once.',
-      );
+      const rotated = await rotateSecret(db(), sellerId, overlapHours * HOUR_SECONDS);
+      await print(command, { seller_id: sellerId, ...rotated }, 'The secret is shown only once.');
     });
 }
 

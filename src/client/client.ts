@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { z } from 'zod';
-import type { CreatedOrderBody, ListedOrderBody, OrderBody } from '../contracts/order-schemas';
+import type { CreatedOrderBody, OrderBody } from '../contracts/order-schemas';
 import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/request-schemas';
 import type {
   RotatedSecretBody,
@@ -99,10 +99,10 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
       dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, idempotent: true })),
 
     /** Returns one page of orders, newest first. */
-    list: (query: OrderListQuery = {}): Promise<Page<ListedOrderBody>> => bodyOf(get(call, `${seller}/order/`, query)),
+    list: (query: OrderListQuery = {}): Promise<Page<OrderBody>> => bodyOf(get(call, `${seller}/order/`, query)),
 
     /** Iterates over all matching orders, newest first. Each page is requested when the iteration reaches it. */
-    listAll: (query: OrderListQuery = {}): AsyncGenerator<ListedOrderBody> =>
+    listAll: (query: OrderListQuery = {}): AsyncGenerator<OrderBody> =>
       everyItem((cursor) => bodyOf(get(call, `${seller}/order/`, { ...query, ...cursor }))),
 
     /** Returns the changes and webhook attempts of an order, oldest first. */

@@ -1,5 +1,5 @@
 /** The order service client for TypeScript and JavaScript: `import { createClient } from 'order-service/client'`. */
-export type { ListedOrderBody as ListedOrder, OrderBody as Order } from '../contracts/order-schemas';
+export type { OrderBody as Order } from '../contracts/order-schemas';
 export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contracts/problem-schema';
 export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 export type {

@@ -16,6 +16,15 @@ const MAX_URL_LENGTH = 2048;
 /** Control, format, private-use, unassigned and surrogate code points and line breaks. Emoji need the two joiners. */
 const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
 
+/** Characters without ink, except the space: joiners, variation selectors, fillers, other spaces, the blank Braille pattern. */
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}|[^\P{Zs} ]|\u2800|\u{1d159}/u;
+
+/** Emoji may contain joiners, variation selectors and tags. The compiler's target does not know the flag v. */
+const EMOJI = new RegExp(String.raw`\p{RGI_Emoji}`, 'gv');
+
+/** NFC takes seconds for 30,000 combining marks. Longer text than this has more than 255 characters in any form. */
+const MAX_NFC_LENGTH = 255 * 4;
+
 /** Adds an issue with a documented code. Return its result from a transform. */
 export function refuse(context: z.RefinementCtx, code: FieldErrorCode, message: string): never {
   context.addIssue({ code: 'custom', message, params: { code }, input: context.value });
@@ -32,16 +41,29 @@ export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().tra
 const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$`;
 
 /** Printable text without surrounding whitespace. @param max length in Unicode code points */
-export const text = (max: number) =>
-  z
-    .string()
+export const text = (max: number) => printable(z.string(), max, (value) => !UNPRINTABLE.test(value));
+
+/** Two references that look the same are the same: NFC, and no characters that are invisible or look like a space. */
+export const reference = printable(z.string().overwrite(toNfc), 255, (value) => {
+  if (value.length > MAX_NFC_LENGTH) return true;
+  const withoutEmoji = value.replace(EMOJI, '*');
+  return !UNPRINTABLE.test(withoutEmoji) && !INVISIBLE.test(withoutEmoji);
+});
+
+function toNfc(value: string): string {
+  return value.length > MAX_NFC_LENGTH ? value : value.normalize('NFC');
+}
+
+function printable(schema: z.ZodString, max: number, isPrintable: (value: string) => boolean) {
+  return schema
     .min(1, 'must not be empty')
     .superRefine((value, context) => {
       if (Array.from(value).length > max) refuse(context, 'too_big', `must be at most ${max} characters`);
-      if (UNPRINTABLE.test(value)) refuse(context, 'invalid_characters', 'must contain only printable characters');
+      if (!isPrintable(value)) refuse(context, 'invalid_characters', 'must contain only printable characters');
       if (value !== value.trim()) refuse(context, 'surrounding_blanks', 'must not start or end with whitespace');
     })
     .meta({ maxLength: max, pattern: PRINTABLE });
+}
 
 /** An amount in pounds; parsed to pence. */
 export function amount({ maxAmountPence }: OrderRules) {

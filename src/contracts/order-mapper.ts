@@ -1,5 +1,6 @@
 import { penceToPounds } from '../domain/money';
 import type { Attachments, Order, Pricing } from '../domain/order';
+import { verbatim } from './verbatim-json';
 import type { CreatedOrderBody, OrderBody, PricingBody } from './order-schemas';
 
 export function orderUrl(order: Pick<Order, 'payLinkId'>, checkoutBaseUrl: string): string {
@@ -17,21 +18,26 @@ export function toCreatedOrderBody(order: Order, checkoutBaseUrl: string): Creat
   };
 }
 
+/** @returns a body for `stringify`, which writes `meta_data` exactly as the shop sent it */
 export function toOrderBody(order: Order, { source, metaData }: Attachments, checkoutBaseUrl: string): OrderBody {
   return {
     id: order.id,
     amount: penceToPounds(order.amountPence),
     reference: order.reference,
     redirect_url: order.redirectUrl,
+    ...(order.cancelUrl !== null && { cancel_url: order.cancelUrl }),
+    ...(order.webhookUrl !== null && { webhook_url: order.webhookUrl }),
     pricing: toPricingBody(order.pricing),
     pay_link_id: order.payLinkId,
     seller_name: order.sellerName,
     status: order.status,
     allowed_payment_terms: [...order.allowedPaymentTerms],
     order_url: orderUrl(order, checkoutBaseUrl),
+    created_at: order.createdAt,
+    ...(order.expiresAt !== null && { expires_at: order.expiresAt }),
     ...(order.cancelledAt !== null && { cancelled_at: order.cancelledAt }),
     ...(source !== null && { source }),
-    ...(metaData !== null && { meta_data: metaData }),
+    ...(metaData !== null && { meta_data: verbatim(metaData) }),
   };
 }
 

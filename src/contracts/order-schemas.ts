@@ -102,6 +102,19 @@ export const orderSchema = z
         '`orderId`.',
       examples: [`https://shop.example/thank-you?orderId=${ID}`],
     }),
+    cancel_url: z
+      .string()
+      .optional()
+      .meta({
+        description:
+          'Where customers who do not complete the order go, if set. Contains the order ID in the query parameter ' +
+          '`orderId`.',
+        examples: [`https://shop.example/cart?orderId=${ID}`],
+      }),
+    webhook_url: z
+      .string()
+      .optional()
+      .meta({ description: 'Receives the webhooks of the order, if set', examples: ['https://shop.example/hooks'] }),
     pricing: pricingSchema,
     pay_link_id: z
       .uuidv4()
@@ -110,6 +123,10 @@ export const orderSchema = z
     status: orderStatus,
     allowed_payment_terms: paymentTerms,
     order_url: orderUrl,
+    created_at: timestamp.meta({ description: 'When the order was created' }),
+    expires_at: timestamp
+      .optional()
+      .meta({ description: 'When the order becomes UNSUCCESSFUL if it is still open; omitted if it does not expire' }),
     cancelled_at: timestamp.optional().meta({
       description:
         'When the order was first cancelled; omitted if it was not. Cancelling a declined, failed or expired order ' +
@@ -125,8 +142,3 @@ export const orderSchema = z
   })
   .meta({ id: 'Order', description: 'The current state of an order' });
 export type OrderBody = z.infer<typeof orderSchema>;
-
-export const listedOrderSchema = orderSchema
-  .extend({ created_at: timestamp.meta({ description: 'When the order was created' }) })
-  .meta({ id: 'ListedOrder', description: 'An order in a list' });
-export type ListedOrderBody = z.infer<typeof listedOrderSchema>;

@@ -14,6 +14,7 @@ export const PROBLEMS = {
   idempotency_key_in_progress: { status: 409, title: 'A request with this Idempotency-Key is still in progress' },
   order_not_cancellable: { status: 409, title: 'The order cannot be cancelled' },
   transition_not_allowed: { status: 409, title: "The order's status does not allow the event" },
+  too_many_webhook_secrets: { status: 409, title: 'Too many webhook secrets are active' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
   unsupported_media_type: { status: 415, title: 'The request body must be application/json' },
   invalid_request: { status: 422, title: 'The request is invalid' },
@@ -42,7 +43,7 @@ export const FIELD_ERROR_CODES = [
   'too_big',
   'too_deep',
   'duplicate_value',
-  'inexact_number',
+  'duplicate_key',
   'forbidden_key',
 ] as const;
 export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PROGRESS_EVENTS } from '../domain/status';
-import { type OrderRules, amount, optional, paymentTerms, redirectUrl, text, webhookUrl } from './fields';
+import { type OrderRules, amount, optional, paymentTerms, redirectUrl, reference, text, webhookUrl } from './fields';
 import { metaData } from './meta-data';
 import { orderStatus } from './order-schemas';
 import { moment, pageQuery, uuidCursor } from './page-query';
@@ -10,10 +10,10 @@ export function createOrderRequestSchema(rules: OrderRules) {
   return z.strictObject({
     data: z.strictObject({
       amount: amount(rules),
-      reference: text(255).meta({
+      reference: reference.meta({
         description:
-          'Your reference for the order, unique among your orders that are not UNSUCCESSFUL. Printable characters ' +
-          'without surrounding whitespace.',
+          'Your reference for the order, unique among your orders that are not UNSUCCESSFUL. Visible characters ' +
+          'and spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC.',
         examples: ['web-100042'],
       }),
       allowed_payment_terms: optional(paymentTerms).meta({
@@ -30,13 +30,19 @@ export function createOrderRequestSchema(rules: OrderRules) {
           'Where the customer returns when the order is SUCCESSFUL, with the query parameter `orderId` added. ' +
           'Required if your account has no default. User names are not allowed. Must be https in production.',
       }),
+      cancel_url: optional(redirectUrl(rules)).meta({
+        description:
+          'Where customers go who do not complete the order: declined, failed, cancelled, expired, or leaving the ' +
+          "checkout. The query parameter `orderId` is added. Default: the account's setting, else the shop's front " +
+          'page. The rules are those of `redirect_url`.',
+      }),
       source: optional(text(100)).meta({
         description: 'The client that creates the order, such as the name and version of a shop plugin',
       }),
       meta_data: optional(metaData).meta({
         description:
-          'Custom data, returned unchanged with the order. At most 16 KiB as JSON and 32 levels deep. Send integers ' +
-          'beyond 2^53 as strings. NUL characters and the key `__proto__` are not allowed.',
+          'Custom data, returned with the order exactly as sent, byte for byte. At most 16 KiB as sent and 32 levels ' +
+          'deep. An empty array means an empty object. NUL characters and the key `__proto__` are not allowed.',
       }),
     }),
   });
@@ -47,7 +53,7 @@ export const orderListQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: uuidCursor,
   status: orderStatus.optional().meta({ description: 'Only orders with this status', examples: ['PENDING'] }),
-  reference: text(255).optional().meta({
+  reference: reference.optional().meta({
     description: 'Only orders with exactly this reference. At most one of them is not UNSUCCESSFUL.',
   }),
   created_from: moment.meta({

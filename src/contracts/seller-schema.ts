@@ -52,6 +52,7 @@ export function accountSchema(httpsOnly: boolean) {
   return z.strictObject({
     name: text(255).optional(),
     redirect_url: redirectUrl({ httpsOnly }).nullish(),
+    cancel_url: redirectUrl({ httpsOnly }).nullish(),
     shop_url: redirectUrl({ httpsOnly }).nullish(),
     pricing: pricing.optional(),
     brand_colour: z

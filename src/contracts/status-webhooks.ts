@@ -8,6 +8,7 @@ import {
   withState,
 } from '../domain/order';
 import { toOrderBody } from './order-mapper';
+import { stringify } from './verbatim-json';
 import { toOrderStatusChanged } from './webhook-mapper';
 
 /** The webhook for one status change: its body is fixed here and never built again. */
@@ -31,7 +32,7 @@ export function toStatusWebhooks(
     return {
       version: change.version,
       sequence,
-      body: JSON.stringify(toOrderStatusChanged(change, orderAfter, sequence)),
+      body: stringify(toOrderStatusChanged(change, orderAfter, sequence)),
     };
   });
 }

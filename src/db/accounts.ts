@@ -8,7 +8,8 @@ import type { DbClient } from './pool';
 export interface AccountSettings {
   name: string;
   defaultRedirectUrl: string | null;
-  /** Where customers who complete nothing go back to; null for the front page of the redirect URL. */
+  defaultCancelUrl: string | null;
+  /** Where customers of orders without a cancel URL go back to; null for the front page of the redirect URL. */
   shopUrl: string | null;
   pricing: Pricing;
   /** `#rrggbb` */
@@ -34,7 +35,7 @@ interface AccountRow extends Omit<Account, 'logo' | 'maxAmountPence'> {
   maxAmountPence: string | null;
 }
 
-const ACCOUNT_COLUMNS = `id, name, default_redirect_url as "defaultRedirectUrl", shop_url as "shopUrl", pricing,
+const ACCOUNT_COLUMNS = `id, name, default_redirect_url as "defaultRedirectUrl", default_cancel_url as "defaultCancelUrl", shop_url as "shopUrl", pricing,
   brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize", max_order_amount_pence as "maxAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 
@@ -108,6 +109,7 @@ function toColumns({ logo, maxAmountPence, ...settings }: Partial<AccountSetting
   return {
     name: settings.name,
     default_redirect_url: settings.defaultRedirectUrl,
+    default_cancel_url: settings.defaultCancelUrl,
     shop_url: settings.shopUrl,
     pricing: settings.pricing,
     brand_colour: settings.brandColour,
@@ -123,6 +125,7 @@ function toRecordedChange({ logo, maxAmountPence, ...settings }: Partial<Account
   return {
     name: settings.name,
     redirect_url: settings.defaultRedirectUrl,
+    cancel_url: settings.defaultCancelUrl,
     shop_url: settings.shopUrl,
     pricing: settings.pricing && toPricingBody(settings.pricing),
     brand_colour: settings.brandColour,

@@ -2,7 +2,7 @@ import type { DbClient } from './pool';
 
 /** The settings of a seller's account that the checkout pages show. */
 export interface Branding {
-  /** Where customers who complete nothing go back to; null for the front page of the redirect URL. */
+  /** Where customers of orders without a cancel URL go back to; null for the front page of the redirect URL. */
   shopUrl: string | null;
   /** `#rrggbb`; null for the service's own colour. */
   colour: string | null;

@@ -22,11 +22,12 @@ export interface OrderRow {
   reference: string;
   allowed_payment_terms: PaymentTerm[];
   redirect_url: string;
+  cancel_url: string | null;
   webhook_url: string | null;
   pay_link_id: string;
   pricing: Pricing;
   source: string | null;
-  meta_data: Record<string, unknown> | null;
+  meta_data: string | null;
   created_at: Date;
   expires_at: Date | null;
   version: number;
@@ -50,8 +51,8 @@ export const STARTED = 'coalesce((select w.started from order_work w where w.ord
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
 export const ORDER_COLUMNS = `o.id, o.seller_id, o.seller_name, o.amount_pence, o.reference, o.allowed_payment_terms,
-  o.redirect_url, o.webhook_url, o.pay_link_id, o.pricing, o.source, o.meta_data, o.created_at, o.expires_at, o.version,
-  o.status, o.cancelled_at`;
+  o.redirect_url, o.cancel_url, o.webhook_url, o.pay_link_id, o.pricing, o.source, o.meta_data::text as meta_data,
+  o.created_at, o.expires_at, o.version, o.status, o.cancelled_at`;
 
 /** SQL: the columns of `StoredOrderRow`, of an order `o`. */
 export const STORED_ORDER_COLUMNS = `${ORDER_COLUMNS}, ${STARTED} as started, ${CHANGES} as changes`;
@@ -66,6 +67,7 @@ export function toListedOrder(row: OrderRow): ListedOrder {
       reference: row.reference,
       allowedPaymentTerms: row.allowed_payment_terms,
       redirectUrl: row.redirect_url,
+      cancelUrl: row.cancel_url,
       webhookUrl: row.webhook_url,
       payLinkId: row.pay_link_id,
       pricing: row.pricing,

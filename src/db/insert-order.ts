@@ -34,8 +34,8 @@ export async function insertOrder(
        on conflict do nothing returning key
      ), new_order as (
        insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url, webhook_url,
-         pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+         pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, cancel_url)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $22
        where $18::text is null or exists (select from claim)
        returning id
      ), work as (
@@ -55,7 +55,7 @@ export async function insertOrder(
       order.payLinkId,
       order.pricing,
       attachments.source,
-      attachments.metaData && JSON.stringify(attachments.metaData),
+      attachments.metaData,
       order.createdAt,
       order.expiresAt,
       order.version,
@@ -65,6 +65,7 @@ export async function insertOrder(
       idempotency?.requestDigest,
       idempotency && JSON.stringify(idempotency.response),
       changes[0]?.actor,
+      order.cancelUrl,
     ],
   );
   return rowCount === 1;

@@ -6,6 +6,7 @@ export interface Seller {
   id: string;
   name: string;
   defaultRedirectUrl: string | null;
+  defaultCancelUrl: string | null;
   pricing: Pricing;
   /** The maximum amount of an order; null if only the service's own limit applies. */
   maxAmountPence: number | null;
@@ -47,6 +48,7 @@ interface CallerRow {
   id: string;
   name: string;
   default_redirect_url: string | null;
+  default_cancel_url: string | null;
   pricing: Pricing;
   max_amount_pence: string | null;
   rate_limit: number | null;
@@ -60,7 +62,7 @@ interface CallerRow {
 export async function findCallers(db: DbClient, keys: readonly string[]): Promise<(Caller | undefined)[]> {
   const digests = keys.map(digestOf);
   const { rows } = await db.query<CallerRow>(
-    `select k.digest, k.kind, s.id, s.name, s.default_redirect_url, s.pricing,
+    `select k.digest, k.kind, s.id, s.name, s.default_redirect_url, s.default_cancel_url, s.pricing,
        s.max_order_amount_pence as max_amount_pence, s.rate_limit
      from api_key k left join seller s on s.id = k.seller_id
      where k.digest = any($1) and k.revoked_at is null and s.disabled_at is null`,
@@ -78,9 +80,18 @@ export async function findCaller(db: DbClient, key: string): Promise<Caller | un
 
 function toCaller(row: CallerRow): Caller {
   if (row.kind === 'checkout') return { kind: 'checkout' };
-  const { id, name, default_redirect_url: defaultRedirectUrl, pricing, max_amount_pence, rate_limit: rateLimit } = row;
-  const maxAmountPence = max_amount_pence === null ? null : Number(max_amount_pence);
-  return { kind: 'seller', seller: { id, name, defaultRedirectUrl, pricing, maxAmountPence, rateLimit } };
+  return {
+    kind: 'seller',
+    seller: {
+      id: row.id,
+      name: row.name,
+      defaultRedirectUrl: row.default_redirect_url,
+      defaultCancelUrl: row.default_cancel_url,
+      pricing: row.pricing,
+      maxAmountPence: row.max_amount_pence === null ? null : Number(row.max_amount_pence),
+      rateLimit: row.rate_limit,
+    },
+  };
 }
 
 export async function insertWebhookSecret(db: DbClient, sellerId: string, secret: string): Promise<void> {
@@ -98,36 +109,48 @@ export async function liveWebhookSecrets(db: DbClient, sellerId: string): Promis
 }
 
 /** The maximum number of live secrets per seller: each one lengthens the signature header. */
-const MAX_LIVE_SECRETS = 5;
+export const MAX_LIVE_SECRETS = 5;
+
+export type Rotation =
+  /** `previousValidUntil`: when the last older secret expires; null if there is none. */
+  | { kind: 'rotated'; previousValidUntil: Date | null }
+  /** The seller would have too many live secrets until `possibleAt`, when the next one expires. */
+  | { kind: 'too_many'; possibleAt: Date };
 
 /**
  * Adds a signing secret. Older secrets continue to sign for at most `overlapMs`, so that the receiver can change to the
- * new one. If the seller has more than five live secrets, the oldest expire immediately.
- * @returns when the last older secret expires, null if there is none; undefined if the seller does not exist
+ * new one. None of them ends earlier to make room: a rotation that would leave too many live secrets changes nothing.
+ * @returns undefined if the seller does not exist
  */
 export async function rotateWebhookSecret(
   db: Db,
   sellerId: string,
   secret: string,
   overlapMs: number,
-): Promise<Date | null | undefined> {
+): Promise<Rotation | undefined> {
   return inTransaction(db, async (client) => {
     // The lock serialises concurrent rotations.
     const { rowCount: exists } = await client.query('select from seller where id = $1 for update', [sellerId]);
     if (!exists) return undefined;
-    await client.query(
-      `update webhook_secret set expires_at = case when place < $3
-         then least(expires_at, now() + $2 * interval '1 ms') else now() end
-       from (select id as live_id, row_number() over (order by id desc) as place from webhook_secret
-         where seller_id = $1 and (expires_at is null or expires_at > now())) live
-       where id = live_id`,
-      [sellerId, overlapMs, MAX_LIVE_SECRETS],
+    const { rows } = await client.query<{ live: number; until: Date | null; first: Date }>(
+      `select count(*)::integer as live, max(until) as until, min(expires_at) as first
+       from (select expires_at, least(expires_at, now() + $2 * interval '1 ms') as until from webhook_secret
+         where seller_id = $1) older
+       where until > now()`,
+      [sellerId, overlapMs],
     );
-    const { rows } = await client.query<{ until: Date | null }>(
-      'select max(expires_at) as until from webhook_secret where seller_id = $1 and expires_at > now()',
-      [sellerId],
+    const older = rows[0];
+    if (older && older.live >= MAX_LIVE_SECRETS) return { kind: 'too_many', possibleAt: older.first };
+    await client.query(
+      `update webhook_secret set expires_at = least(expires_at, now() + $2 * interval '1 ms') where seller_id = $1`,
+      [sellerId, overlapMs],
     );
     await insertWebhookSecret(client, sellerId, secret);
-    return rows[0]?.until ?? null;
+    return { kind: 'rotated', previousValidUntil: older?.until ?? null };
   });
+}
+
+/** Deletes secrets that no longer sign. */
+export async function deleteExpiredSecrets(db: DbClient): Promise<void> {
+  await db.query('delete from webhook_secret where expires_at <= now()');
 }

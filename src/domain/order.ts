@@ -26,6 +26,8 @@ export interface OrderFacts {
   reference: string;
   allowedPaymentTerms: readonly PaymentTerm[];
   redirectUrl: string;
+  /** Where customers who do not complete the order go; null for the account's shop URL. */
+  cancelUrl: string | null;
   webhookUrl: string | null;
   payLinkId: string;
   pricing: Pricing;
@@ -52,7 +54,8 @@ export interface WorkflowOrder
 /** Data that a shop attaches to its order. It is returned unchanged. */
 export interface Attachments {
   source: string | null;
-  metaData: Record<string, unknown> | null;
+  /** A JSON object, as the exact text that the shop sent. */
+  metaData: string | null;
 }
 
 /** The change that made `version`. */

@@ -87,8 +87,16 @@ async function tryToCreate(
 
 /** Digest of a request's meaning: the schema fixes the order of its fields, and the keys of `meta_data` are sorted. */
 function digestOf(request: CreateOrderRequest): Buffer {
-  const canonical = { ...request, meta_data: sortKeys(request.meta_data) };
+  const canonical = { ...request, meta_data: request.meta_data && sortKeys(parseExactly(request.meta_data)) };
   return createHash('sha256').update(JSON.stringify(canonical)).digest();
+}
+
+/** Parses JSON with each number as its text, after a NUL, because different numbers can parse to the same one. */
+function parseExactly(json: string): unknown {
+  const withTexts = json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][-+.\deE]*/g, (token) =>
+    token.startsWith('"') ? token : String.raw`"\u0000${token}"`,
+  );
+  return JSON.parse(withTexts);
 }
 
 function sortKeys(value: unknown): unknown {
@@ -102,6 +110,7 @@ function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderR
   const id = randomUUID();
   const now = Date.now();
   const redirectUrl = request.redirect_url ?? seller.defaultRedirectUrl;
+  const cancelUrl = request.cancel_url ?? seller.defaultCancelUrl;
   if (redirectUrl === null) throw new Error('accountErrors refuses an order without a redirect URL');
   return {
     id,
@@ -111,6 +120,7 @@ function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderR
     reference: request.reference,
     allowedPaymentTerms: request.allowed_payment_terms ?? PAYMENT_TERMS,
     redirectUrl: withOrderId(redirectUrl, id),
+    cancelUrl: cancelUrl && withOrderId(cancelUrl, id),
     webhookUrl: request.webhook_url ?? null,
     payLinkId: randomUUID(),
     pricing: seller.pricing,

@@ -1,6 +1,7 @@
 import { toOrderBody } from '../contracts/order-mapper';
-import type { ListedOrderBody } from '../contracts/order-schemas';
+import type { OrderBody } from '../contracts/order-schemas';
 import type { OrderListQuery } from '../contracts/request-schemas';
+import { stringify } from '../contracts/verbatim-json';
 import { listOrders as findOrders } from '../db/list-orders';
 import { findOrder } from '../db/find-orders';
 import type { OrderDependencies } from './dependencies';
@@ -17,20 +18,17 @@ export async function listOrders(
   { db, checkoutBaseUrl }: OrderDependencies,
   sellerId: string,
   { limit, cursor, status, reference, created_from, created_before }: OrderListQuery,
-): Promise<Page<ListedOrderBody>> {
+): Promise<Page<OrderBody>> {
   const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore: created_before };
   const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1);
   if (rows.length === 0 && cursor !== undefined && !(await findOrder(db, cursor, sellerId))) throw unknownCursor();
-  const bodies = rows.map(({ order, attachments }) => ({
-    ...toOrderBody(order, attachments, checkoutBaseUrl),
-    created_at: order.createdAt,
-  }));
+  const bodies = rows.map(({ order, attachments }) => toOrderBody(order, attachments, checkoutBaseUrl));
   return toPage(bodies, Math.min(limit, countWithin(MAX_PAGE_BYTES, bodies)), ({ id }) => id);
 }
 
 /** @returns the number of items until their size exceeds `maxBytes`; at least 1 */
 function countWithin(maxBytes: number, items: readonly object[]): number {
   let bytes = 0;
-  const over = items.findIndex((item) => (bytes += JSON.stringify(item).length) > maxBytes);
+  const over = items.findIndex((item) => (bytes += stringify(item).length) > maxBytes);
   return over === -1 ? items.length : Math.max(over, 1);
 }

@@ -2,15 +2,29 @@ import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
 import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-log-schemas';
 import type { Db } from '../db/pool';
-import { rotateWebhookSecret } from '../db/sellers';
+import { MAX_LIVE_SECRETS, rotateWebhookSecret } from '../db/sellers';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
+import { notFound } from './not-found';
 
-/** Creates a new signing secret for a seller. Older secrets continue to sign during the overlap. */
+/**
+ * Creates a new signing secret for a seller. Older secrets continue to sign during the overlap.
+ * @throws Problem `too_many_webhook_secrets`
+ */
 export async function rotateSecret(db: Db, sellerId: string, overlapSeconds: number): Promise<RotatedSecretBody> {
   const secret = generateWebhookSecret();
-  const until = await rotateWebhookSecret(db, sellerId, secret, overlapSeconds * 1000);
-  return { webhook_secret: secret, previous_valid_until: until?.toISOString() ?? null };
+  const rotation = await rotateWebhookSecret(db, sellerId, secret, overlapSeconds * 1000);
+  if (!rotation) throw notFound();
+  if (rotation.kind === 'too_many') throw tooManySecrets(rotation.possibleAt);
+  return { webhook_secret: secret, previous_valid_until: rotation.previousValidUntil?.toISOString() ?? null };
+}
+
+function tooManySecrets(possibleAt: Date): Problem {
+  const detail =
+    `${MAX_LIVE_SECRETS} webhook secrets are active, the maximum. The first one ends at ${possibleAt.toISOString()}; ` +
+    'rotate again then. To end all older secrets immediately instead, rotate without an overlap.';
+  const seconds = Math.max(1, Math.ceil((possibleAt.getTime() - Date.now()) / 1000));
+  return new Problem('too_many_webhook_secrets', detail, { headers: { 'Retry-After': String(seconds) } });
 }
 
 /**

@@ -34,10 +34,22 @@ const MORE = [
 /** Strings that break software: https://github.com/minimaxir/big-list-of-naughty-strings and MORE. */
 export const NAUGHTY: readonly string[] = [...new Set([...list, ...MORE])];
 
-/** The strings that are valid as a reference, source or reason: printable, trimmed, 1 to `max` characters. */
+/** The strings that are valid as a source or reason: printable, trimmed, 1 to `max` characters. */
 export function plainTexts(max: number): string[] {
   const unprintable = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
   return NAUGHTY.filter(
     (text) => text !== '' && text === text.trim() && Array.from(text).length <= max && !unprintable.test(text),
   );
 }
+
+/** The strings that are valid as a reference, normalized: without invisible characters and special spaces. */
+export function plainReferences(): string[] {
+  const invisible = /\p{Default_Ignorable_Code_Point}|\u2800|[^\P{Zs} ]/u;
+  return plainTexts(255)
+    .filter((text) => !invisible.test(withoutEmoji(text)))
+    .map((text) => text.normalize('NFC'));
+}
+
+/** Emoji contain joiners and variation selectors. */
+const withoutEmoji = (text: string): string =>
+  text.replace(/(\p{Extended_Pictographic}|\d(?=\ufe0f\u20e3))(\u200d|\ufe0f)*/gu, '');

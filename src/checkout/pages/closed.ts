@@ -4,7 +4,7 @@ import type { Checkout } from '../../orders/hosted-checkout';
 import type { ClosedState } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { html } from '../html';
-import { type Page, shopUrl } from '../layout';
+import { type Page, wayBack } from '../layout';
 
 const DECLINE_REASONS: Record<DeclineCode, string> = {
   affordability: 'Based on the turnover that you entered, the lender cannot offer Pay later for this amount.',
@@ -66,6 +66,6 @@ export function closedPage(state: ClosedState, checkout: Checkout): Page {
     content: html`<p class="icon" aria-hidden="true">${state === 'approved-elsewhere' ? '✓' : '–'}</p>
       <h1>${title}</h1>
       ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
-      <a class="button" href="${shopUrl(order, branding)}">Back to ${order.sellerName}</a>`,
+      <a class="button" href="${wayBack(order, branding)}">Back to ${order.sellerName}</a>`,
   };
 }

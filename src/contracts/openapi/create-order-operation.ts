@@ -47,6 +47,7 @@ export function createOrder(rules: OrderRules) {
               allowed_payment_terms: ['PAY_LATER'],
               webhook_url: 'https://shop.example/hooks',
               redirect_url: 'https://shop.example/thank-you?basket=17',
+              cancel_url: 'https://shop.example/cart',
               source: 'woocommerce',
               meta_data: { basket: 'b-17' },
             },

@@ -16,6 +16,8 @@ export const order: OrderBody = {
   amount: createdOrder.amount,
   reference: createdOrder.reference,
   redirect_url: `https://shop.example/thank-you?orderId=${createdOrder.id}`,
+  cancel_url: `https://shop.example/cart?orderId=${createdOrder.id}`,
+  webhook_url: 'https://shop.example/hooks',
   pricing: {
     representative_interest: 0,
     promotions: [{ name: 'Interest free', interest_free_days: 90, valid_until: '2027-01-31' }],
@@ -25,6 +27,7 @@ export const order: OrderBody = {
   status: 'PENDING',
   allowed_payment_terms: createdOrder.allowed_payment_terms,
   order_url: createdOrder.order_url,
+  created_at: '2026-11-21T09:00:00.000Z',
   source: 'woocommerce',
   meta_data: { basket: 'b-17' },
 };

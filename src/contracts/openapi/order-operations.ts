@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { OrderRules } from '../fields';
-import { listedOrderSchema, orderSchema, sellerSchema } from '../order-schemas';
+import { orderSchema, sellerSchema } from '../order-schemas';
 import { orderListQuerySchema, progressRequestSchema } from '../request-schemas';
 import { createOrder } from './create-order-operation';
 import { approvedOrder, cancelledOrder, order } from './examples';
@@ -25,7 +25,7 @@ const listOrders = operation({
   response: {
     status: 200,
     description: 'One page of orders',
-    schema: page('OrderListResponse', listedOrderSchema, order.id),
+    schema: page('OrderListResponse', orderSchema, order.id),
     examples: {
       onePage: {
         summary: 'The last page',

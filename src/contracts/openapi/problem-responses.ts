@@ -69,6 +69,11 @@ const EXAMPLES: Record<ProblemCode, Example> = {
     ],
     members: { order_status: 'CREATED' },
   },
+  too_many_webhook_secrets: {
+    detail:
+      '5 webhook secrets are active, the maximum. The first one ends at 2026-11-22T09:00:00.000Z; rotate again then. ' +
+      'To end all older secrets immediately instead, rotate without an overlap.',
+  },
   payload_too_large: { detail: 'The body may be at most 65536 bytes.' },
   unsupported_media_type: { detail: 'Send the body as application/json.' },
   invalid_request: {
@@ -97,6 +102,7 @@ const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   method_not_allowed: { Allow: HEADERS.allow },
   idempotency_key_in_progress: { 'Retry-After': HEADERS.retryAfter },
   rate_limited: { 'Retry-After': HEADERS.retryAfter },
+  too_many_webhook_secrets: { 'Retry-After': HEADERS.retryAfter },
   service_unavailable: { 'Retry-After': HEADERS.retryAfter },
 };
 

@@ -85,8 +85,8 @@ const rotateWebhookSecret = operation({
   summary: 'Rotate the signing secret',
   description:
     'Creates a new signing secret. Older secrets stay active for `overlap_seconds`, so that you can update your ' +
-    'endpoint. If the response is lost, rotate again. At most five secrets are active: with five, a rotation ends ' +
-    'the oldest one immediately.',
+    'endpoint. If the response is lost, rotate again. At most five secrets are active: with five, a rotation returns ' +
+    '409 `too_many_webhook_secrets` until one of them expires.',
   key: 'seller',
   path: supplier,
   body: {
@@ -112,6 +112,7 @@ const rotateWebhookSecret = operation({
       },
     },
   },
+  errors: ['too_many_webhook_secrets'],
 });
 
 function testEndpoint(rules: OrderRules) {

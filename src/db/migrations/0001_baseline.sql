@@ -5,7 +5,8 @@ create table seller (
   id uuid primary key,
   name text not null,
   default_redirect_url text,
-  -- Where customers who complete nothing go back to; null for the front page of the redirect URL.
+  default_cancel_url text,
+  -- Where customers of orders without a cancel URL go back to; null for the front page of the redirect URL.
   shop_url text,
   pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
   -- Shown on the hosted checkout.
@@ -64,11 +65,13 @@ create table orders (
   reference text not null,
   allowed_payment_terms text[] not null,
   redirect_url text not null,
+  -- Where customers who do not complete the order go; null for the account's shop URL.
+  cancel_url text,
   webhook_url text,
   pay_link_id uuid not null unique,
   pricing jsonb not null,
   source text,
-  -- json, not jsonb: it is returned with its keys in the order in which they were sent.
+  -- json, not jsonb: it keeps the exact text.
   meta_data json,
   -- By the clock of the API process, as in the first line of the timeline.
   created_at timestamptz not null,

@@ -4,12 +4,13 @@ import { purgeApplicantData } from '../../db/applications';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
 import { type DueOrder, finishSettled, leaseDueOrders, markRunning } from '../../db/order-work';
 import type { Db } from '../../db/pool';
+import { deleteExpiredSecrets } from '../../db/sellers';
 import type { Order } from '../../domain/order';
 import { type OrderWorkflows, ChangeRefused } from '../../temporal/order-workflows';
 
 const BATCH = 50;
 const PRUNE_BATCH = 1000;
-/** One in this many sweeps purges applications: the query scans the applications of abandoned orders each time. */
+/** One in this many sweeps purges applications and secrets: the queries scan abandoned applications and all secrets. */
 const SWEEPS_PER_PURGE = 12;
 /** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
@@ -32,7 +33,7 @@ export interface SweepOptions {
 /**
  * Starts workflows that were never started, and resumes workflows that are missing although their order is open or has
  * an unsettled webhook: after a crash, a lost Temporal database or an operator's terminate. Also prunes old
- * Idempotency-Keys and purges the personal data of old applications.
+ * Idempotency-Keys and expired webhook secrets, and purges the personal data of old applications.
  * @returns a function that stops the sweep and resolves once it has stopped
  */
 export function startSweep(options: SweepOptions): () => Promise<void> {
@@ -87,7 +88,10 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
     await Promise.all(orders.map(check));
     const pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
-    if (count % SWEEPS_PER_PURGE === 0) await purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH);
+    if (count % SWEEPS_PER_PURGE === 0) {
+      await purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH);
+      await deleteExpiredSecrets(db);
+    }
     return orders.length === BATCH || pruned === PRUNE_BATCH;
   }
 

@@ -71,6 +71,21 @@ describe('a call that repeats its Idempotency-Key', () => {
     expect(await countOf('another')).toBe(0);
   });
 
+  test.each([
+    ['9007199254740993', '9007199254740992'],
+    ['1', '"1"'],
+    ['[1]', '["1"]'],
+  ])('is refused if it changes %s in meta_data to %s', async (before, after) => {
+    const key = randomUUID();
+    const bodyWith = (value: string) => ({
+      body: `{"data":{"amount":1,"reference":"${key}","meta_data":{"a":${value}}}}`,
+    });
+    const headers = { 'Idempotency-Key': key };
+    expect((await stack.api.create({}, { ...bodyWith(before), headers })).status).toBe(201);
+    const changed = await stack.api.create({}, { ...bodyWith(after), headers });
+    expectProblem(changed, 422, 'idempotency_key_reused');
+  });
+
   test('is a new call if another seller makes it', async () => {
     const other = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
     const mine = await create('shared', { reference: 'shared' });

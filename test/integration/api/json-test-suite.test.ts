@@ -81,39 +81,36 @@ describe('in meta_data,', () => {
       bytes,
       Buffer.from('}}}'),
     ]);
-  /** The returned value as JSON, or the error code. */
+  /** The returned text of the value, or the error code. */
   const roundTrips = (cases: JsonCase[]) =>
     inBatches(cases, 20, async (one) => {
       const response = await send('create', wrap(one, randomUUID()));
       if (response.status !== 201) {
         return [one.name, expectProblem(response, response.status, response.body.code as string).errors[0]!.code];
       }
-      const { body } = await stack.api.get(response.body.data.id);
-      return [one.name, JSON.stringify(body.data.meta_data.value)];
+      const { text } = await stack.api.get(response.body.data.id);
+      return [one.name, text.slice(text.indexOf('"value":') + '"value":'.length, -'}}}'.length)];
     });
 
-  /** Values that Postgres cannot store. */
+  /** Values that many parsers cannot read, and duplicate keys. */
   const REFUSED: Record<string, string> = {
+    y_object_duplicated_key: 'duplicate_key',
+    y_object_duplicated_key_and_value: 'duplicate_key',
     y_object_escaped_null_in_key: 'invalid_characters',
     y_string_null_escape: 'invalid_characters',
   };
+  const UNCHANGED = 'unchanged';
   /** Results for the `i_` files, which a parser may accept or reject. */
   const UNDEFINED_BEHAVIOUR: [RegExp, string][] = [
-    // The nearest JavaScript number.
-    [/^i_number_(double_huge_neg_exp|real_underflow)$/, '[0]'],
-    [/^i_number_too_big_neg_int$/, '[-1.2312312312312312e+29]'],
-    [/^i_number_very_big_negative_int$/, '[-2.374623746732769e+47]'],
-    [/^i_number_/, 'inexact_number'],
+    [/^i_number_/, UNCHANGED],
     [/^i_(object_key_lone|string_(1st|incomplete|inverted|lone_second|invalid_(lonely_)?surr))/, 'invalid_characters'],
     [/^i_structure_500_nested_arrays$/, 'too_deep'],
     [/^i_/, 'malformed_json'],
   ];
 
-  test('a valid JSON value is returned unchanged', async () => {
+  test('a valid JSON value is returned byte for byte', async () => {
     const cases = kind('y_');
-    expect(await roundTrips(cases)).toEqual(
-      cases.map(({ name, bytes }) => [name, REFUSED[name] ?? JSON.stringify(JSON.parse(bytes.toString()))]),
-    );
+    expect(await roundTrips(cases)).toEqual(cases.map(({ name, bytes }) => [name, REFUSED[name] ?? bytes.toString()]));
   });
 
   test('invalid JSON is refused', async () => {
@@ -125,7 +122,10 @@ describe('in meta_data,', () => {
 
   test('a value that parsers may accept or reject is never returned as another value', async () => {
     const cases = kind('i_');
-    const expected = ({ name }: JsonCase) => UNDEFINED_BEHAVIOUR.find(([pattern]) => pattern.test(name))![1];
+    const expected = ({ name, bytes }: JsonCase) => {
+      const result = UNDEFINED_BEHAVIOUR.find(([pattern]) => pattern.test(name))![1];
+      return result === UNCHANGED ? bytes.toString() : result;
+    };
     expect(await roundTrips(cases)).toEqual(cases.map((one) => [one.name, expected(one)]));
   });
 });

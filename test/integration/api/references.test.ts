@@ -1,4 +1,4 @@
-import { apiOf } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
 import { createSeller, useStack } from '../../support/stack';
@@ -45,10 +45,14 @@ test('two sellers can use the same reference', async () => {
   expect((await other.create({ reference: 'no. 1' })).status).toBe(201);
 });
 
-test('references are compared exactly', async () => {
-  for (const reference of ['a1', 'A1', 'a 1', 'a-1', 'a\u0301', '\u00e1', '1', '01', '1.0']) {
+test('references are compared exactly, in their normalized form', async () => {
+  for (const reference of ['a1', 'A1', 'a 1', 'a-1', 'a\u0301', 'a', '1', '01', '1.0']) {
     expect((await stack.api.create({ reference })).status).toBe(201);
   }
+  expectProblem(await stack.api.create({ reference: '\u00e1' }), 409, 'duplicate_reference');
+  const path = `${BASE}/seller/${stack.seller.id}/order/?reference=${encodeURIComponent('a\u0301')}`;
+  const { data } = (await stack.api.call('GET', path)).body;
+  expect(data.map((order: { reference: string }) => order.reference)).toEqual(['\u00e1']);
 });
 
 test('a reference that conflicts on every insert but belongs to no order returns 503 and creates nothing', async () => {

@@ -230,19 +230,45 @@ describe('rotating the signing secret', () => {
     expect([before, body.data.webhook_secret].map(signedBy)).toEqual([false, true]);
   });
 
-  test('repeatedly keeps at most five live secrets and extends none', async () => {
+  test('returns 409 instead of ending one of five live secrets early, and says when it is possible again', async () => {
     const first = (await rotate({ data: { overlap_seconds: 60 } })).body.data;
-    for (let count = 0; count < 3; count++) await rotate();
+    for (let count = 0; count < 3; count++) expect((await rotate()).status).toBe(200);
     const secrets = await liveWebhookSecrets(stack.db, other.seller.id);
     expect(secrets).toHaveLength(5);
     expect(secrets).toContain(first.webhook_secret);
-    const { rows } = await stack.db.query(
-      `select from webhook_secret where seller_id = $1 and expires_at between now() and now() + interval '1 minute'`,
+    // A short overlap makes no room either.
+    for (const body of [undefined, { data: { overlap_seconds: 1 } }]) {
+      const response = await rotate(body);
+      const { detail } = expectProblem(response, 409, 'too_many_webhook_secrets');
+      expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(30);
+      expect(Number(response.headers.get('Retry-After'))).toBeLessThanOrEqual(60);
+      expect(Date.parse(/ends at (\S+);/.exec(detail)![1]!) - Date.now()).toBeLessThanOrEqual(60_000);
+    }
+    expect(await liveWebhookSecrets(stack.db, other.seller.id)).toEqual(secrets);
+    await stack.db.query(
+      `update webhook_secret set expires_at = now() where seller_id = $1 and expires_at < now() + interval '1 minute'`,
       [other.seller.id],
     );
-    expect(rows).toHaveLength(1);
+    expect((await rotate()).status).toBe(200);
+    expectProblem(await rotate(), 409, 'too_many_webhook_secrets');
+    expect((await rotate({ data: { overlap_seconds: 0 } })).status).toBe(200);
+    expect(await liveWebhookSecrets(stack.db, other.seller.id)).toHaveLength(1);
+  });
+
+  test('lets the sweep delete the secrets that have expired', async () => {
     await rotate();
+    await rotate({ data: { overlap_seconds: 0 } });
+    await until(async () => {
+      const { rowCount } = await stack.db.query('select from webhook_secret where seller_id = $1', [other.seller.id]);
+      return rowCount === 1;
+    }, 'only the new secret is stored');
+  });
+
+  test('concurrently never leaves more than five live secrets', async () => {
+    const responses = await Promise.all(Array.from({ length: 8 }, () => rotate()));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 409, 409, 409, 409]);
     expect(await liveWebhookSecrets(stack.db, other.seller.id)).toHaveLength(5);
+    await rotate({ data: { overlap_seconds: 0 } });
   });
 
   test.each([

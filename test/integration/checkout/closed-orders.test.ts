@@ -4,6 +4,8 @@ import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
+const CANCEL = 'https://shop.example/cart?from=checkout';
+
 const stack = useCheckout();
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
@@ -42,6 +44,36 @@ test("customers who do not complete the order go back to the seller's shop URL",
   expect(buttonTarget(await customer.look())).toBe('https://shop.example/');
 });
 
+test.each([
+  ['declined', 'Your application was not approved'],
+  ['failed', 'Something went wrong'],
+  ['cancelled', 'This order was cancelled'],
+])(
+  "the page of a %s order leads to the order's cancel URL, not to the account's shop URL",
+  async (outcome, heading) => {
+    const { id, customer } = await newCustomer(stack, { redirect_url: REDIRECT, cancel_url: CANCEL });
+    await updateAccount(stack.db, stack.seller.id, { shopUrl: 'https://market.example/' });
+    if (outcome === 'cancelled') await stack.api.cancel(id);
+    else await customer.apply({ email: `${outcome}@b.example` });
+    const page = await customer.look();
+    await updateAccount(stack.db, stack.seller.id, { shopUrl: null });
+    expect([page.heading, buttonTarget(page)]).toEqual([heading, `${CANCEL}&amp;orderId=${id}`]);
+    expect(page.text.match(/href="http/g)).toHaveLength(1);
+  },
+);
+
+test('a customer who leaves at any step goes to the cancel URL, and one who completes to the redirect URL', async () => {
+  const { id, url, customer } = await newCustomer(stack, { redirect_url: REDIRECT, cancel_url: CANCEL });
+  const link = `<a href="${CANCEL}&amp;orderId=${id}">Go back to Test Shop Ltd</a>`;
+  expect((await customer.look()).text).toContain(link);
+  expect((await customer.submit('choice', { payment_term: 'PAY_LATER' })).text).toContain(link);
+  expect((await customer.submit('application', BUSINESS)).text).toContain(link);
+  expect((await customer.submit('confirmation', {})).text).toContain(link);
+  const redirect = await customer.submit('confirmation', { agree: 'yes' });
+  expect(redirect.headers.get('Refresh')).toBe(`0;url=${REDIRECT}&orderId=${id}`);
+  expect(buttonTarget(await customerAt(url).look())).toBe(`${REDIRECT}&amp;orderId=${id}`);
+});
+
 test('an order that was approved outside the checkout cannot be completed in it', async () => {
   const { id, customer } = await newOrder();
   await customer.look();
@@ -54,10 +86,13 @@ test('an order that was approved outside the checkout cannot be completed in it'
 
 const quick = useCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
 
-test('the page of an expired order says that it has expired', async () => {
-  const { order_url: url } = (await quick.api.create()).body.data;
+test('the page of an expired order says that it has expired, and leads to the cancel URL', async () => {
+  const { id, order_url: url } = (await quick.api.create({ cancel_url: CANCEL })).body.data;
+  const { created_at, expires_at } = (await quick.api.get(id)).body.data;
+  expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(1000);
   const customer = customerAt(url);
   await until(async () => (await customer.look()).heading === 'This order has expired', 'it has expired');
+  expect(buttonTarget(await customer.look())).toBe(`${CANCEL}&amp;orderId=${id}`);
 });
 
 const purging = useCheckout({ env: { APPLICATION_RETENTION_MS: '1500' } });
@@ -86,13 +121,14 @@ test('applicant data is deleted a set time after the order closes, and the pages
 });
 
 test('GET /pay_link/ returns the order of a pay link to the checkout key only', async () => {
-  const { id, url } = await newOrder();
+  const { id, url } = await newCustomer(stack, { redirect_url: REDIRECT, cancel_url: CANCEL });
   const link = new URL(url).pathname.split('/')[2]!;
   const find = (payLinkId: string, key: string) =>
     stack.api.call('GET', `/api/lending/edge/ecommerce/pay_link/${payLinkId}/`, { key });
   const found = await find(link, stack.api.checkoutKey);
   expect([found.status, found.headers.get('Order-Source')]).toEqual([200, expect.stringMatching(/workflow|snapshot/)]);
   expect(found.body).toEqual((await stack.api.get(id)).body);
+  expect(found.body.data.cancel_url).toBe(`${CANCEL}&orderId=${id}`);
   for (const unknown of [id, 'x', link.replace(/^.{8}/, '00000000')]) {
     expect((await find(unknown, stack.api.checkoutKey)).status).toBe(404);
   }

@@ -92,6 +92,7 @@ test('--json also works before the command', async () => {
 test('seller create accepts every account setting', async () => {
   const { seller_id } = await newSeller(
     ...['--redirect-url', 'https://shop.example/thanks', '--pricing', JSON.stringify(PRICING)],
+    ...['--cancel-url', 'https://shop.example/cart'],
     ...['--shop-url', 'https://shop.example/harrow/'],
     ...['--brand-colour', '#1A2B3C', '--logo', file('logo.png', PNG)],
     ...['--max-order-amount', '500.50', '--rate-limit', '600'],
@@ -100,6 +101,7 @@ test('seller create accepts every account setting', async () => {
     seller_id,
     name: 'My Shop',
     redirect_url: 'https://shop.example/thanks',
+    cancel_url: 'https://shop.example/cart',
     shop_url: 'https://shop.example/harrow/',
     pricing: PRICING,
     brand_colour: '#1a2b3c',
@@ -124,10 +126,20 @@ test('seller update changes the given settings, keeps the others, removes those 
     rate_limit: 60,
   });
   await json('seller', 'update', seller_id, '--logo', file('logo', PNG), '--max-order-amount', '100');
-  const removals = ['redirect-url', 'shop-url', 'pricing', 'brand-colour', 'logo', 'max-order-amount', 'rate-limit'];
+  const removals = [
+    'redirect-url',
+    'cancel-url',
+    'shop-url',
+    'pricing',
+    'brand-colour',
+    'logo',
+    'max-order-amount',
+    'rate-limit',
+  ];
   expect(await json('seller', 'update', seller_id, ...removals.map((name) => `--no-${name}`))).toMatchObject({
     name: 'New Name',
     redirect_url: null,
+    cancel_url: null,
     shop_url: null,
     pricing: { representative_interest: 0, promotions: [] },
     brand_colour: null,
@@ -142,6 +154,7 @@ test('seller update changes the given settings, keeps the others, removes those 
     { logo: 'image/png', max_order_amount: 100 },
     {
       redirect_url: null,
+      cancel_url: null,
       shop_url: null,
       pricing: { representative_interest: 0, promotions: [] },
       brand_colour: null,

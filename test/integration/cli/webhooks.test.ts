@@ -83,6 +83,14 @@ test('webhook-secret rotate shows a new secret, and the older one stays active u
   expect(await liveWebhookSecrets(stack.db, seller.id)).toHaveLength(1);
 });
 
+test('webhook-secret rotate refuses a sixth live secret and says when it is possible', async () => {
+  const seller = await createSeller(stack.db);
+  for (let count = 0; count < 4; count++) await json('webhook-secret', 'rotate', seller.id);
+  const run = await runCli(['webhook-secret', 'rotate', seller.id], { DATABASE_URL: stack.databaseUrl });
+  expectError(run, 1, /5 webhook secrets are active, the maximum\. The first one ends at \d{4}-/);
+  expect(await liveWebhookSecrets(stack.db, seller.id)).toHaveLength(5);
+});
+
 test('webhook-secret rotate reports that an unknown seller does not exist', async () => {
   const id = randomUUID();
   const run = await runCli(['webhook-secret', 'rotate', id], { DATABASE_URL: stack.databaseUrl });

@@ -11,21 +11,20 @@ beforeAll(async () => {
 });
 
 test('a new order is read as it was inserted, with its first change and a workflow that is not started', async () => {
-  const attachments = { source: 'shop', metaData: { z: 1, a: [2, { b: null }] } };
+  const attachments = { source: 'shop', metaData: '{"z": 1.10,\n "10": 12345678901234567890, "9": -0}' };
   const pricing = {
     representativeInterest: 9.9,
     promotions: [{ name: 'x', interestFreeDays: 3, validUntil: '2027-01-31' }],
   };
   const inserted = newOrder(
     sellerId,
-    { pricing, expiresAt: '2026-04-01T10:00:00.123Z', webhookUrl: null },
+    { pricing, expiresAt: '2026-04-01T10:00:00.123Z', webhookUrl: null, cancelUrl: 'https://shop.example/cart' },
     { attachments },
   );
   const { order, changes } = inserted;
   expect(await insertOrder(database.db, inserted)).toBe(true);
   const stored = await findOrder(database.db, order.id);
   expect(stored).toEqual({ order, changes, attachments, started: false });
-  expect(JSON.stringify(stored?.attachments)).toBe(JSON.stringify(attachments));
 });
 
 test.each([1, 10, 29, 123_456_789, 1_000_000_000, 99_999_999_999_999])(

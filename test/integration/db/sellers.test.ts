@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import {
   createCheckoutKey,
   createSellerKey,
+  deleteExpiredSecrets,
   findCaller,
   insertSeller,
   insertWebhookSecret,
@@ -37,7 +38,7 @@ test("a seller's key identifies its seller, with the account", async () => {
   await insertSeller(database.db, { ...seller, pricing });
   expect(await findCaller(database.db, await createSellerKey(database.db, seller.id))).toEqual({
     kind: 'seller',
-    seller: { ...seller, pricing, maxAmountPence: null, rateLimit: null },
+    seller: { ...seller, defaultCancelUrl: null, pricing, maxAmountPence: null, rateLimit: null },
   });
 });
 
@@ -69,4 +70,14 @@ test('the live webhook secrets of a seller are listed newest first, without expi
   await database.db.query(`update webhook_secret set expires_at = now() - interval '1 s' where secret = 'old'`);
   await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'expiring'`);
   expect(await liveWebhookSecrets(database.db, id)).toEqual(['new', 'expiring']);
+});
+
+test('only expired webhook secrets are deleted', async () => {
+  const id = await newSeller(database.db);
+  for (const secret of ['ended', 'ending', 'lasting']) await insertWebhookSecret(database.db, id, secret);
+  await database.db.query(`update webhook_secret set expires_at = now() where secret = 'ended'`);
+  await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'ending'`);
+  await deleteExpiredSecrets(database.db);
+  const { rows } = await database.db.query('select secret from webhook_secret where seller_id = $1 order by id', [id]);
+  expect(rows).toEqual([{ secret: 'ending' }, { secret: 'lasting' }]);
 });

@@ -20,7 +20,12 @@ const sections = new Map(
 
 /** Parses JSON and replaces the values that differ in each run. */
 const normalize = (json: string): Record<string, unknown> =>
-  JSON.parse(json.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>').replace(/\d+ (requests|s\b)/g, 'n $1'));
+  JSON.parse(
+    json
+      .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<id>')
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>')
+      .replace(/\d+ (requests|s\b)/g, 'n $1'),
+  );
 
 test('the page has exactly one section for each error code, in the order of their statuses', () => {
   expect([...sections.keys()]).toEqual(Object.keys(PROBLEMS));

@@ -14,6 +14,7 @@ test('the history of an order has its state, but no pay link, URL, metadata, key
     {
       webhook_url: receiver.url,
       redirect_url: 'https://shop.example/private-return',
+      cancel_url: 'https://shop.example/private-cart',
       source: 'private-source',
       meta_data: { basket: 'private-basket' },
     },

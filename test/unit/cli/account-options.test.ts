@@ -43,6 +43,7 @@ test('options become account settings in internal units', () => {
   const options = {
     name: 'Shop',
     redirectUrl: 'https://shop.example',
+    cancelUrl: 'https://shop.example/cart',
     pricing,
     maxOrderAmount: '0.3',
     rateLimit: '60',
@@ -50,6 +51,7 @@ test('options become account settings in internal units', () => {
   expect(toAccountSettings({ ...options, brandColour: '#ABCDEF' }, true)).toEqual({
     name: 'Shop',
     defaultRedirectUrl: 'https://shop.example',
+    defaultCancelUrl: 'https://shop.example/cart',
     pricing: {
       representativeInterest: 0,
       promotions: [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-05-31' }],
@@ -117,7 +119,7 @@ test.each<[AccountOptions, RegExp]>([
   expect(errorFor(options)).toMatch(expected);
 });
 
-test('a redirect URL must use https if only https is allowed', () => {
-  expect(errorFor({ redirectUrl: 'http://shop.example' }, true)).toBe('--redirect-url must use https');
-  expect(errorFor({ redirectUrl: 'http://shop.example' }, false)).toBe('');
+test.each(['redirectUrl', 'cancelUrl', 'shopUrl'])('%s must use https if only https is allowed', (option) => {
+  expect(errorFor({ [option]: 'http://shop.example' }, true)).toMatch(/^--[a-z]+-url must use https$/);
+  expect(errorFor({ [option]: 'http://shop.example' }, false)).toBe('');
 });

@@ -10,10 +10,12 @@ describe('a create request', () => {
       allowed_payment_terms: ['PAY_LATER'],
       webhook_url: 'https://shop.example/hooks',
       redirect_url: 'https://shop.example/done',
+      cancel_url: 'https://shop.example/cart',
       source: 'woocommerce 9.1',
-      meta_data: { cart: [1, 2, { sku: 'a' }] },
     };
-    expect(accept(rest)).toEqual({ amount: 123_450, reference: 'order 17', ...rest });
+    const meta_data = { cart: [1, 2, { sku: 'a' }] };
+    const request = { amount: 123_450, reference: 'order 17', ...rest, meta_data: JSON.stringify(meta_data) };
+    expect(accept({ ...rest, meta_data })).toEqual(request);
   });
 
   test('null is the same as an omitted optional field', () => {
@@ -21,6 +23,7 @@ describe('a create request', () => {
       allowed_payment_terms: null,
       webhook_url: null,
       redirect_url: null,
+      cancel_url: null,
       source: null,
       meta_data: null,
     };
@@ -127,7 +130,7 @@ describe('an unknown field', () => {
 
 test('all errors of a request are reported together', () => {
   const body = parseJson(`{"data": {"amount": 0.001, "reference": "", "allowed_payment_terms": ["X"],
-    "webhook_url": "http://a.example/", "redirect_url": "javascript:alert(1)", "source": 1, "meta_data": [],
+    "webhook_url": "http://a.example/", "redirect_url": "javascript:alert(1)", "cancel_url": "/cart", "source": 1, "meta_data": [1],
     "webhookurl": "https://a.example/"}, "extra": 1}`);
   expect(errorsOf(body)).toEqual([
     '/data/amount invalid_amount',
@@ -135,6 +138,7 @@ test('all errors of a request are reported together', () => {
     '/data/allowed_payment_terms/0 invalid_value',
     '/data/webhook_url invalid_url',
     '/data/redirect_url invalid_url',
+    '/data/cancel_url invalid_url',
     '/data/source invalid_type',
     '/data/meta_data invalid_type',
     '/data/webhookurl unknown_field',

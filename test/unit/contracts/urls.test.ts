@@ -3,7 +3,7 @@ import { PRODUCTION, accept, errorsOfData, productionSchema } from './create-ord
 
 const httpToo = createOrderRequestSchema({ ...PRODUCTION, httpsOnly: false });
 
-describe('redirect_url', () => {
+describe.each(['redirect_url', 'cancel_url'] as const)('%s', (field) => {
   test.each([
     'https://shop.example',
     'https://shop.example/done?a=b%20c+d&e#top',
@@ -15,8 +15,8 @@ describe('redirect_url', () => {
     'https://localhost/done',
     'https://127.0.0.1/done',
     `https://shop.example/${'a'.repeat(2027)}`,
-  ])('%s is accepted', (redirect_url) => {
-    expect(accept({ redirect_url }).redirect_url).toBe(redirect_url);
+  ])('%s is accepted', (url) => {
+    expect(accept({ [field]: url })[field]).toBe(url);
   });
 
   test.each([
@@ -55,21 +55,18 @@ describe('redirect_url', () => {
     'https://shop.example/\ud800',
     `https://shop.example/${'a'.repeat(2028)}`,
     `https://shop.example/${'a'.repeat(10_000)}`,
-  ])('%j is refused', (redirect_url) => {
-    expect(errorsOfData({ redirect_url })).toEqual(['/data/redirect_url invalid_url']);
+  ])('%j is refused', (url) => {
+    expect(errorsOfData({ [field]: url })).toEqual([`/data/${field} invalid_url`]);
   });
 
-  test.each([1, true, [], {}, ['https://shop.example/']])(
-    '%j is refused because it is not a string',
-    (redirect_url) => {
-      expect(errorsOfData({ redirect_url })).toEqual(['/data/redirect_url invalid_type']);
-    },
-  );
+  test.each([1, true, [], {}, ['https://shop.example/']])('%j is refused because it is not a string', (url) => {
+    expect(errorsOfData({ [field]: url })).toEqual([`/data/${field} invalid_type`]);
+  });
 
   test('plain http is accepted outside production, but no other scheme', () => {
-    expect(accept({ redirect_url: 'http://localhost:3000/done' }, httpToo).redirect_url).toBeDefined();
-    expect(errorsOfData({ redirect_url: 'ftp://localhost/' }, httpToo)).toEqual(['/data/redirect_url invalid_url']);
-    expect(errorsOfData({ redirect_url: 'http://a@localhost/' }, httpToo)).toEqual(['/data/redirect_url invalid_url']);
+    expect(accept({ [field]: 'http://localhost:3000/done' }, httpToo)[field]).toBeDefined();
+    expect(errorsOfData({ [field]: 'ftp://localhost/' }, httpToo)).toEqual([`/data/${field} invalid_url`]);
+    expect(errorsOfData({ [field]: 'http://a@localhost/' }, httpToo)).toEqual([`/data/${field} invalid_url`]);
   });
 });
 

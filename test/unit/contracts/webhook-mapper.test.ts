@@ -26,6 +26,8 @@ test('a webhook contains the order after the change, the previous status, the ac
         amount: 1234.5,
         reference: 'order 17',
         redirect_url: order.redirectUrl,
+        webhook_url: order.webhookUrl,
+        created_at: order.createdAt,
         pricing: { representative_interest: 0, promotions: [] },
         pay_link_id: order.payLinkId,
         seller_name: 'Test Shop Ltd',

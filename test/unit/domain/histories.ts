@@ -11,6 +11,7 @@ export const ORDER: Order = {
   reference: 'order 17',
   allowedPaymentTerms: ['PAY_NOW', 'PAY_LATER'],
   redirectUrl: 'https://shop.example/done?orderId=6f0c2a52-8a3e-4e63-9d0a-52f1f6f0a111',
+  cancelUrl: null,
   webhookUrl: 'https://shop.example/hooks',
   payLinkId: '7a1d3b63-9b4f-4f74-8e1b-63a2a7a1b333',
   pricing: { representativeInterest: 0, promotions: [] },
