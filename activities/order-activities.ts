@@ -6,7 +6,7 @@ import type { Db } from '../src/db/pool';
 import { type Refusal, RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
 import { type PendingWebhook, type Resend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
 import { type WorkflowHistory, toWorkflowHistory } from '../src/domain/order';
-import { type RetrySchedule, yieldsToNext } from '../src/domain/retry-schedule';
+import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
 
 export interface OrderActivityOptions {
   db: Db;
@@ -16,11 +16,8 @@ export interface OrderActivityOptions {
   checkAfterMs: number;
 }
 
-/** A pending webhook for the delivery queue. */
-export interface QueuedWebhook extends PendingWebhook {
-  /** True once it has failed so often that it is given up as soon as a later event waits. */
-  yieldsToNext: boolean;
-}
+/** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
+export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWaits;
 
 export interface LoadedOrder {
   history: WorkflowHistory;
@@ -32,7 +29,7 @@ export interface LoadedOrder {
 /** Reads and writes of an order's row. Each is safe to repeat. */
 export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs }: OrderActivityOptions) {
   const forQueue = (pending: PendingWebhook[]): QueuedWebhook[] =>
-    pending.map((event) => ({ ...event, yieldsToNext: yieldsToNext(schedule, event.attempts) }));
+    pending.map(({ waitedMs, ...event }) => ({ ...event, ...whileSuccessorWaits(schedule, { ...event, waitedMs }) }));
 
   return {
     /** Reads an order from its row, for a run that resumes it. */

@@ -3,27 +3,26 @@ import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookTestInput, WebhookState } from '../src/domain/webhook';
 import { exhaustWebhook } from '../src/db/webhook-attempts';
 import type { EventState } from '../src/db/webhook-events';
-import { yieldsToNext } from '../src/domain/retry-schedule';
+import { whileSuccessorWaits } from '../src/domain/retry-schedule';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
 import { type DeliveryOptions, type ScheduledAttempt, DeliveryBusy, createDelivery } from '../src/webhooks/deliver';
 import type { QueuedWebhook } from './order-activities';
 
-/** The state of an event after an attempt. `missing`: Postgres does not hold the event. */
-export type WebhookResult = { state: WebhookState | 'missing' } & Pick<QueuedWebhook, 'nextAttemptAt' | 'yieldsToNext'>;
+/** The state of an event after an attempt, and its progress if it is pending. `missing`: Postgres does not hold the event. */
+export type WebhookResult =
+  | { state: Exclude<WebhookState, 'pending'> | 'missing' }
+  | ({ state: 'pending' } & Pick<QueuedWebhook, 'attempts' | 'waitMs' | 'waitWithSuccessorMs' | 'yieldsToNext'>);
 
 /** Attempts at webhooks. Each is safe to repeat. */
 export function createWebhookActivities(options: DeliveryOptions) {
   const { db, schedule } = options;
   const delivery = createDelivery(options);
 
-  const toResult = (event: EventState | undefined): WebhookResult =>
-    event
-      ? {
-          state: event.state,
-          nextAttemptAt: event.nextAttemptAt?.toISOString() ?? null,
-          yieldsToNext: yieldsToNext(schedule, event.attempts),
-        }
-      : { state: 'missing', nextAttemptAt: null, yieldsToNext: false };
+  function toResult(event: EventState | undefined): WebhookResult {
+    if (!event) return { state: 'missing' };
+    const { state, attempts, waitMs } = event;
+    return state === 'pending' ? { state, attempts, waitMs, ...whileSuccessorWaits(schedule, event) } : { state };
+  }
 
   return {
     async sendWebhook(attempt: ScheduledAttempt): Promise<WebhookResult> {

@@ -21,7 +21,8 @@ import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
 import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
-import { type WebhookSender, createWebhookSender } from './webhooks/send';
+import { createIsolatedSender } from './webhooks/isolated-sender';
+import type { WebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
 /** The maximum number of concurrent calls to the lender. */
@@ -37,12 +38,17 @@ export async function startWorker(
 ): Promise<Running & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal);
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
-  const sender = createWebhookSender({ policy: config.addressPolicy, timeoutMs: config.webhookTimeoutMs });
+  const sender = createIsolatedSender({
+    policy: config.addressPolicy,
+    timeoutMs: config.webhookTimeoutMs,
+    concurrency: config.webhookConcurrency.total,
+    onError: (error) => log.error({ err: error }, 'webhook sender'),
+  });
   let isServing = (): boolean => false;
   const health = await serveHealth(config, db, () => isServing(), log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
-  const workers = await createWorkers(config, { connection, namespace: client.options.namespace }, db, sender);
+  const workers = await createWorkers(config, { connection, namespace: client.options.namespace }, db, sender, log);
   const run = Promise.all(workers.map((worker) => worker.run()));
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
   const stopSweep = startSweep({
@@ -99,6 +105,7 @@ function createWorkers(
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
   db: Db,
   sender: WebhookSender,
+  log: Logger,
 ): Promise<Worker[]> {
   const options = {
     ...target,
@@ -107,6 +114,7 @@ function createWorkers(
       sender,
       schedule: config.webhookSchedule,
       attemptsPerSeller: config.webhookConcurrency.perSeller,
+      log,
       lender: lenderOf(config),
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,

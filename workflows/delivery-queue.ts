@@ -2,16 +2,29 @@ import { condition, proxyActivities } from '@temporalio/workflow';
 import type { Activities, QueuedWebhook, Resend, WebhookResult } from '../activities';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
+/** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
+interface Pending extends Resend, Schedule {}
+
+interface Schedule {
+  attempts: number;
+  dueAt: number | null;
+  dueWithSuccessorAt: number | null;
+  yieldsToNext: boolean;
+}
+
 /** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {
-  private pending: QueuedWebhook[] = [];
+  private pending: Pending[] = [];
   /** Sent before everything else: a resend ignores the order. */
   private resends: Resend[] = [];
+  private resending: Resend | undefined;
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
   add(pending: readonly QueuedWebhook[]): void {
     const added = pending.filter(({ id }) => !this.pending.some((queued) => queued.id === id));
-    this.pending = [...this.pending, ...added.map((event) => ({ ...event }))].sort((a, b) => a.sequence - b.sequence);
+    this.pending = [...this.pending, ...added.map((event) => ({ ...event, ...toSchedule(event) }))].sort(
+      (a, b) => a.sequence - b.sequence,
+    );
   }
 
   /** Adds requested resends. The activity skips a webhook that has been resent in the meantime. */
@@ -25,13 +38,14 @@ export class DeliveryQueue {
 
   /** Describes to operators which webhook is sent next, and when. */
   describe(): string | undefined {
-    const resend = this.resends[0];
+    const resend = this.resending ?? this.resends[0];
     if (resend) return `webhook ${resend.sequence} is being resent`;
     const head = this.pending[0];
     if (!head) return undefined;
-    return head.nextAttemptAt === null
+    const dueAt = this.dueAt(head);
+    return dueAt === null
       ? `webhook ${head.sequence} is being sent`
-      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${head.nextAttemptAt}`;
+      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${new Date(dueAt).toISOString()}`;
   }
 
   /**
@@ -40,48 +54,70 @@ export class DeliveryQueue {
    * @returns false if Postgres does not hold the webhook: the row is older than the workflow
    */
   async step(mustStop: () => boolean): Promise<boolean> {
-    const [resend] = this.resends;
-    if (resend) {
-      this.applyResult(resend, await sendAgain(resend));
-      this.resends = this.resends.filter((other) => other !== resend);
+    // Taken from the queue first: a request that arrives during the attempt is another resend.
+    this.resending = this.resends.shift();
+    if (this.resending) {
+      this.applyResult(this.resending, await sendAgain(this.resending));
+      this.resending = undefined;
       return true;
     }
     const head = this.pending[0];
     if (!head) return true;
-    if (head.nextAttemptAt !== null) {
-      const waitMs = Date.parse(head.nextAttemptAt) - Date.now();
-      const summary = `webhook ${head.sequence}: until attempt ${head.attempts + 1}`;
-      // A webhook with a lower sequence may be added in the meantime.
-      const isInterrupted = (): boolean => mustStop() || this.resends.length > 0 || this.pending[0] !== head;
-      if (waitMs > 0) await condition(() => isInterrupted() || this.headYields(), waitMs, { summary });
-      if (isInterrupted()) return true;
-    }
+    // A webhook with a lower sequence may be added in the meantime.
+    if (!(await this.untilDue(head, () => mustStop() || this.resends.length > 0 || this.pending[0] !== head)))
+      return true;
     if (this.headYields()) {
       await exhaust(head);
       this.remove(head);
       return true;
     }
-    const attempt = head.attempts + 1;
-    const result = await send(head, attempt, this.pending.length > 1);
-    if (result.state === 'pending') head.attempts = attempt;
+    const result = await send(head, head.attempts + 1, this.pending.length > 1);
     this.applyResult(head, result);
     return result.state !== 'missing';
   }
 
-  private applyResult({ id }: Resend, { state, nextAttemptAt, yieldsToNext }: WebhookResult): void {
+  /** Waits until the head is due or yields. A later event that arrives shortens the wait. Returns false if it is interrupted. */
+  private async untilDue(head: Pending, isInterrupted: () => boolean): Promise<boolean> {
+    const summary = `webhook ${head.sequence}: until attempt ${head.attempts + 1}`;
+    for (;;) {
+      const dueAt = this.dueAt(head);
+      const waitMs = dueAt === null ? 0 : dueAt - Date.now();
+      if (waitMs <= 0 || this.headYields()) return true;
+      const isChanged = () => isInterrupted() || this.headYields() || this.dueAt(head) !== dueAt;
+      await condition(isChanged, waitMs, { summary });
+      if (isInterrupted()) return false;
+    }
+  }
+
+  private dueAt(head: Pending): number | null {
+    return this.pending.length > 1 ? head.dueWithSuccessorAt : head.dueAt;
+  }
+
+  private applyResult({ id }: Resend, result: WebhookResult): void {
     const event = this.pending.find((queued) => queued.id === id);
     if (!event) return;
-    if (state === 'pending') Object.assign(event, { nextAttemptAt, yieldsToNext });
+    if (result.state === 'pending') Object.assign(event, toSchedule(result));
     else this.remove(event);
   }
 
-  private remove({ id }: QueuedWebhook): void {
+  private remove({ id }: Resend): void {
     this.pending = this.pending.filter((event) => event.id !== id);
   }
 
   private headYields(): boolean {
     return this.pending.length > 1 && this.pending[0]?.yieldsToNext === true;
   }
+}
+
+/** Postgres and the workers have other clocks, so the times that they know arrive as durations. */
+function toSchedule({
+  attempts,
+  waitMs,
+  waitWithSuccessorMs,
+  yieldsToNext,
+}: Pick<QueuedWebhook, 'attempts' | 'waitMs' | 'waitWithSuccessorMs' | 'yieldsToNext'>): Schedule {
+  const inMs = (ms: number | null) => (ms === null ? null : Date.now() + ms);
+  return { attempts, dueAt: inMs(waitMs), dueWithSuccessorAt: inMs(waitWithSuccessorMs), yieldsToNext };
 }
 
 /** Activities that make an attempt. A retry only covers a lost worker, a lost database or a busy delivery lease. */
@@ -94,7 +130,7 @@ const attempts = (summary: string) =>
     summary,
   });
 
-function send({ id, sequence }: QueuedWebhook, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
+function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
   return attempts(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({ eventId: id, attempt, hasSuccessor });
 }
 
@@ -102,7 +138,7 @@ function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
   return attempts(`webhook ${sequence}: resent`).resendWebhook(id);
 }
 
-function exhaust({ id, sequence }: QueuedWebhook): Promise<void> {
+function exhaust({ id, sequence }: Resend): Promise<void> {
   const { exhaustWebhook } = proxyActivities<Activities>({
     startToCloseTimeout: '10 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },

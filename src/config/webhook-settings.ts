@@ -33,10 +33,10 @@ export const webhookSettings = {
       milliseconds(0, DAY).default(STANDARD_SCHEDULE.maxRetryAfterMs),
       'Longest wait that a receiver can request with `Retry-After`.',
     ),
-    maxRetryAfterWithSuccessorMs: setting(
-      'WEBHOOK_RETRY_AFTER_LIMIT_WITH_SUCCESSOR_MS',
-      milliseconds(0, DAY).default(STANDARD_SCHEDULE.maxRetryAfterWithSuccessorMs),
-      'Longest wait that a receiver can request while a later event of the same order waits.',
+    maxWaitWithSuccessorMs: setting(
+      'WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS',
+      milliseconds(0, DAY).default(STANDARD_SCHEDULE.maxWaitWithSuccessorMs),
+      'Longest wait for the next attempt while a later event of the same order waits, whatever the schedule or the receiver requests.',
     ),
   }),
   webhookTimeoutMs: setting(

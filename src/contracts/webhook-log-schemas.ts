@@ -62,7 +62,7 @@ const attemptFields = {
     .meta({
       description:
         'Kind of failure: `http_status`, `redirect`, `timeout`, `dns`, `refused`, `reset`, `tls`, `address_refused`, ' +
-        '`invalid_url`, `no_secret`, `invalid_response` or `network`; null if the attempt succeeded',
+        '`invalid_url`, `no_secret`, `invalid_response`, `interrupted` or `network`; null if the attempt succeeded',
     }),
   error_detail: z.string().nullable().meta({ description: 'Human-readable explanation of the failure' }),
   address: z.string().nullable().meta({ description: 'IP address of the endpoint' }),
@@ -108,7 +108,11 @@ const attemptEntrySchema = z
     webhook_id: webhookId,
     sequence,
     attempt: z.number().int().meta({ description: 'Number of the attempt, from 1, including resends' }),
-    resend: z.boolean().meta({ description: 'True for a requested resend, which is not part of the retry schedule' }),
+    resend: z.boolean().meta({
+      description:
+        'True for an attempt that is not part of the retry schedule: a requested resend, or an attempt that was repeated ' +
+        'because the service was interrupted',
+    }),
     ...attemptFields,
     next_attempt_at: nextAttempt,
   })

@@ -23,7 +23,7 @@ const RESEND_PENDING = `exists (
   select from webhook_event e where e.order_id = o.id and e.resend_requested_at is not null)`;
 
 /** SQL: a moment `ms` milliseconds from now. */
-const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;
+export const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;
 
 /**
  * SQL that adds new orders to the sweep's work.
@@ -59,12 +59,6 @@ export async function recordSave(client: DbClient, orderId: string, checkAfterMs
     [orderId, checkAfterMs],
   );
   await removeIfSettled(client, orderId);
-}
-
-/** Ends the delivery lease, and the sweep's work if the order is settled. The caller holds the lock on the order's row. */
-export async function recordDelivery(client: DbClient, orderId: string): Promise<void> {
-  await removeIfSettled(client, orderId);
-  await client.query('update order_work set delivery_lease_until = null where order_id = $1', [orderId]);
 }
 
 /** The caller holds the lock on the order's row. */
@@ -155,26 +149,48 @@ export async function sweepSoon(db: DbClient, orderId: string): Promise<boolean>
   return rowCount === 1;
 }
 
+/** The right to make one attempt for an order. */
+export interface DeliveryLease {
+  /** When it expires, in Postgres' notation. No other lease of the order has the same value, so it fences this one. */
+  token: string;
+  /** When it was taken, by the clock of Postgres. */
+  at: Date;
+  /** The request that a resend answers, in Postgres' notation, because a Date lacks its microseconds; null for a step. */
+  resendRequestedAt: string | null;
+}
+
 /**
  * Leases the delivery of an order's webhooks for one attempt, so that attempts never overlap, even if a timed-out activity
  * or the activity of a terminated workflow still executes.
  * @param step the position in the retry schedule, from 1; null for a resend
  * @param leaseMs longer than an attempt can take; a lease that is not ended expires
- * @returns false if another attempt may be running, or this one has been made in the meantime
+ * @returns undefined if another attempt may be running, or this one has been made in the meantime
  */
 export async function leaseDelivery(
   db: DbClient,
   eventId: string,
   step: number | null,
   leaseMs: number,
-): Promise<boolean> {
-  const { rowCount } = await db.query(
+): Promise<DeliveryLease | undefined> {
+  const { rows } = await db.query<DeliveryLease>(
     `update order_work w set delivery_lease_until = ${inMs('$3')} from webhook_event e
      where e.id = $1 and w.order_id = e.order_id
        and case when $2::integer is null then e.resend_requested_at is not null
          else e.state = 'pending' and e.attempts < $2 end
-       and (w.delivery_lease_until is null or w.delivery_lease_until <= now())`,
+       and (w.delivery_lease_until is null or w.delivery_lease_until <= now())
+     returning w.delivery_lease_until::text as token, now() as at,
+       case when $2::integer is null then e.resend_requested_at::text end as "resendRequestedAt"`,
     [eventId, step, leaseMs],
+  );
+  return rows[0];
+}
+
+/** @returns false if the lease has expired and another attempt has taken it over: that one keeps its lease */
+export async function endDeliveryLease(db: DbClient, eventId: string, { token }: DeliveryLease): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update order_work set delivery_lease_until = null
+     where order_id = (select order_id from webhook_event where id = $1) and delivery_lease_until = $2::timestamptz`,
+    [eventId, token],
   );
   return rowCount === 1;
 }

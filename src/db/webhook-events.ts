@@ -8,27 +8,31 @@ export interface PendingWebhook {
   sequence: number;
   /** Attempts made by the schedule. */
   attempts: number;
-  /** ISO 8601; null before the first attempt. */
-  nextAttemptAt: string | null;
+  /** Milliseconds until the next attempt; null if none is scheduled, as before the first attempt. */
+  waitMs: number | null;
+  /** Milliseconds since the last attempt of the schedule; 0 before the first attempt. */
+  waitedMs: number;
 }
+
+/** SQL, the progress of an event `e`. All times are of the clock of Postgres, so that it matters to no other clock. */
+export const EVENT_STATE = `e.state, e.attempts,
+  case when e.next_attempt_at is not null
+    then round(extract(epoch from greatest(e.next_attempt_at - now(), '0')) * 1000)::float8 end as "waitMs",
+  coalesce((select round(extract(epoch from now() - max(a.at + a.duration_ms * interval '1 ms')) * 1000)
+    from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8 as "waitedMs"`;
 
 /** An order's pending webhooks, in the order in which they are sent. */
 export async function findPendingWebhooks(db: DbClient, orderId: string): Promise<PendingWebhook[]> {
-  const { rows } = await db.query<Omit<PendingWebhook, 'nextAttemptAt'> & { nextAttemptAt: Date | null }>(
-    `select id, sequence, attempts, next_attempt_at as "nextAttemptAt" from webhook_event
-     where order_id = $1 and state = 'pending' order by sequence`,
+  const { rows } = await db.query<PendingWebhook & EventState>(
+    `select e.id, e.sequence, ${EVENT_STATE} from webhook_event e
+     where e.order_id = $1 and e.state = 'pending' order by e.sequence`,
     [orderId],
   );
-  return rows.map((row) => ({ ...row, nextAttemptAt: row.nextAttemptAt?.toISOString() ?? null }));
+  return rows.map(({ id, sequence, attempts, waitMs, waitedMs }) => ({ id, sequence, attempts, waitMs, waitedMs }));
 }
 
 /** How far the delivery of an event has progressed. */
-export interface EventState {
-  state: WebhookState;
-  /** Attempts made by the schedule. */
-  attempts: number;
-  nextAttemptAt: Date | null;
-}
+export type EventState = Pick<PendingWebhook, 'attempts' | 'waitMs' | 'waitedMs'> & { state: WebhookState };
 
 /** The data of an event that an attempt needs. */
 export interface WebhookEvent extends EventState {
@@ -41,8 +45,8 @@ export interface WebhookEvent extends EventState {
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
   const { rows } = await db.query<WebhookEvent>(
-    `select e.id, o.webhook_url as url, e.body, e.seller_id as "sellerId", e.state, e.attempts,
-       e.next_attempt_at as "nextAttemptAt", e.resend_requested_at is not null as "resendRequested"
+    `select e.id, o.webhook_url as url, e.body, e.seller_id as "sellerId", ${EVENT_STATE},
+       e.resend_requested_at is not null as "resendRequested"
      from webhook_event e join orders o on o.id = e.order_id where e.id = $1`,
     [eventId],
   );
@@ -73,17 +77,14 @@ export async function findResends(db: DbClient, orderId: string): Promise<Resend
 }
 
 /**
- * Requests a resend of events. An event whose resend is requested already is sent once. If the caller does not notify the
+ * Requests a resend of events. An event whose resend is requested already is sent once, unless that attempt has begun. If the caller does not notify the
  * workflows within `sweepAfterMs`, the sweep does.
  * @param sweepAfterMs time for the caller to notify the workflows
  */
 export async function requestResends(db: Db, eventIds: readonly string[], sweepAfterMs: number): Promise<void> {
   await inTransaction(db, async (client) => {
     await lockOrders(client, eventIds);
-    await client.query(
-      'update webhook_event set resend_requested_at = coalesce(resend_requested_at, now()) where id = any($1)',
-      [eventIds],
-    );
+    await client.query('update webhook_event set resend_requested_at = now() where id = any($1)', [eventIds]);
     await sweepForResends(client, eventIds, sweepAfterMs);
   });
 }

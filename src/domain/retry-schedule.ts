@@ -8,8 +8,8 @@ export interface RetrySchedule {
   jitter: number;
   /** The longest Retry-After that is respected, in ms. */
   maxRetryAfterMs: number;
-  /** The same while a later event waits, which a receiver could otherwise delay for days. */
-  maxRetryAfterWithSuccessorMs: number;
+  /** The longest wait while a later event waits, which a receiver could otherwise delay for days, in ms. */
+  maxWaitWithSuccessorMs: number;
 }
 
 const SECOND = 1000;
@@ -22,7 +22,7 @@ export const STANDARD_SCHEDULE: RetrySchedule = {
   attemptsWithSuccessor: 5,
   jitter: 0.1,
   maxRetryAfterMs: 24 * HOUR,
-  maxRetryAfterWithSuccessorMs: HOUR,
+  maxWaitWithSuccessorMs: HOUR,
 };
 
 /**
@@ -43,11 +43,35 @@ export function retryDelay(
   if (hasSuccessor && yieldsToNext(schedule, attempt)) return null;
   const delay = schedule.delaysMs[attempt];
   if (delay === undefined) return null;
-  const maxFloorMs = hasSuccessor ? schedule.maxRetryAfterWithSuccessorMs : schedule.maxRetryAfterMs;
-  return Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), Math.min(retryAfterMs, maxFloorMs)));
+  const floorMs = Math.min(retryAfterMs, schedule.maxRetryAfterMs);
+  const waitMs = Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), floorMs));
+  return hasSuccessor ? Math.min(waitMs, schedule.maxWaitWithSuccessorMs) : waitMs;
 }
 
 /** True if an event has failed so often that it yields to a later one. */
 export function yieldsToNext(schedule: RetrySchedule, attempts: number): boolean {
   return attempts >= schedule.attemptsWithSuccessor;
+}
+
+/** What changes for an event while a later one waits for it, however its next attempt was scheduled. */
+export interface WhileSuccessorWaits {
+  /** True once it has failed so often that it is given up instead. */
+  yieldsToNext: boolean;
+  /** Milliseconds until the next attempt; null before the first one. */
+  waitWithSuccessorMs: number | null;
+}
+
+/**
+ * @param waitMs until the next attempt; null before the first one
+ * @param waitedMs since the last attempt
+ */
+export function whileSuccessorWaits(
+  schedule: RetrySchedule,
+  { attempts, waitMs, waitedMs }: { attempts: number; waitMs: number | null; waitedMs: number },
+): WhileSuccessorWaits {
+  const limitMs = Math.max(schedule.maxWaitWithSuccessorMs - waitedMs, 0);
+  return {
+    yieldsToNext: yieldsToNext(schedule, attempts),
+    waitWithSuccessorMs: waitMs === null ? null : Math.min(waitMs, limitMs),
+  };
 }

@@ -13,6 +13,7 @@ export type AttemptError =
   | 'invalid_url'
   | 'no_secret'
   | 'invalid_response'
+  | 'interrupted'
   | 'network';
 
 /** Milliseconds from the start of the attempt; null if the attempt did not get that far. */
@@ -32,6 +33,8 @@ export interface Attempt {
   error: AttemptError | null;
   /** One line of plain text, at most 300 characters, without control characters. */
   errorDetail: string | null;
+  /** What only the operator may see, in the log: the seller could map the operator's network with it. */
+  operatorDetail: string | null;
   /** Duration of the whole attempt, in milliseconds. */
   durationMs: number;
   phases: AttemptPhases;
@@ -44,9 +47,10 @@ export interface Attempt {
 }
 
 /** The attempt at a test webhook, with the body that was sent. */
-export type WebhookTestAttempt = Attempt & { body: string };
+export type WebhookTestAttempt = Omit<Attempt, 'operatorDetail'> & { body: string };
 
-export type Classification = Pick<Attempt, 'outcome' | 'error' | 'errorDetail'>;
+export type Classification = Pick<Attempt, 'outcome' | 'error' | 'errorDetail'> &
+  Partial<Pick<Attempt, 'operatorDetail'>>;
 
 /** An attempt without a response. */
 export function emptyAttempt(): Attempt {
@@ -55,6 +59,7 @@ export function emptyAttempt(): Attempt {
     outcome: 'failed',
     error: null,
     errorDetail: null,
+    operatorDetail: null,
     durationMs: 0,
     phases: { connectedMs: null, headersMs: null },
     peerAddress: null,
@@ -78,8 +83,18 @@ export function classifyStatus(status: number, location: string | string[] | und
 export function classifyError(thrown: unknown): Classification {
   const error: NodeJS.ErrnoException = isNativeError(thrown) ? thrown : new Error(String(thrown));
   // If all addresses of a name fail, Node's AggregateError has the code of one and an empty message.
-  return failure(errorClass(error), error.message === '' ? (error.code ?? error.name) : error.message);
+  const detail = error.message === '' ? (error.code ?? error.name) : error.message;
+  const kind = errorClass(error);
+  // A name that is unknown looks like one with an internal address, so that nobody can look for internal names.
+  if (kind === 'dns') return { ...failure('dns', UNUSABLE_NAME), operatorDetail: detail };
+  // undici asserts what its parser lets through, such as status 000.
+  if (error.code === 'ERR_ASSERTION' || /^bad (response|upgrade)$/.test(detail)) {
+    return failure('invalid_response', 'the response is not valid HTTP');
+  }
+  return failure(kind, detail);
 }
+
+const UNUSABLE_NAME = 'the host name does not lead to a public address';
 
 export function failure(error: AttemptError, detail: string): Classification {
   const errorDetail = detail.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').slice(0, 300);
@@ -87,16 +102,15 @@ export function failure(error: AttemptError, detail: string): Classification {
 }
 
 const BY_CODE: [RegExp, AttemptError][] = [
-  [/^ERR_ADDRESS_REFUSED$/, 'address_refused'],
   [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, 'timeout'],
-  [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*)$/, 'dns'],
+  [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*|ERR_ADDRESS_REFUSED)$/, 'dns'],
   [/^ECONNREFUSED$/, 'refused'],
   [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, 'reset'],
   // OpenSSL's verification errors (X509_V_ERR_… without the prefix) share no part of their names.
   [/^(EPROTO|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|.*_CRL_.*|CRL_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH)$/, 'tls'],
   [/^(INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED)$/, 'tls'],
   // Most of undici's parser errors have no code, so their name is used.
-  [/^(HTTPParserError|HPE_.*|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_.*)$/, 'invalid_response'],
+  [/^(HTTPParserError|HPE_.*|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_.*|ERR_RESPONSE_TOO_LARGE)$/, 'invalid_response'],
 ];
 
 function errorClass({ name, code = name, syscall = '' }: NodeJS.ErrnoException): AttemptError {

@@ -1,6 +1,8 @@
+import type { Logger } from 'pino';
 import { toWebhookTest } from '../contracts/webhook-mapper';
 import type { WebhookTestInput } from '../domain/webhook';
-import { leaseDelivery } from '../db/order-work';
+import { readClock } from '../db/clock';
+import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { findSeller, liveWebhookSecrets } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
@@ -8,12 +10,13 @@ import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webh
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { createKeyedSemaphore } from './keyed-semaphore';
+import { monotonicMs } from './monotonic';
 import type { WebhookSender } from './send';
 import { signWebhook } from './sign';
 
-/** Longer than the 15 s of an attempt, together with what is read before it and recorded after it. */
+/** Longer than the 15 s of an attempt and the time that taking the lease may need. The attempt ends before it. */
 const LEASE_MS = 25_000;
-/** A process that was frozen while it took the lease may have slept through it. */
+/** On a slow database, or if the process was frozen, too little of the lease would be left for the attempt. */
 const LEASE_MAX_DELAY_MS = 5000;
 
 /** The state in which an attempt that is not retried leaves its event. */
@@ -25,6 +28,7 @@ export interface DeliveryOptions {
   schedule: RetrySchedule;
   /** Attempts that this process makes at once for one seller. */
   attemptsPerSeller: number;
+  log: Logger;
 }
 
 /** An attempt of the retry schedule. */
@@ -62,7 +66,7 @@ export interface Delivery {
 }
 
 /** Delivers webhooks: takes the order's delivery lease, signs, sends, and records the attempt. */
-export function createDelivery({ db, sender, schedule, attemptsPerSeller }: DeliveryOptions): Delivery {
+export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }: DeliveryOptions): Delivery {
   const running = createKeyedSemaphore(attemptsPerSeller);
 
   async function withinLimit<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
@@ -76,19 +80,20 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller }: Deli
 
   /** @param step null for a resend, which does not change the schedule */
   async function attempt(event: WebhookEvent, step: ScheduledAttempt | null): Promise<EventState> {
-    await lease(event.id, step);
-    const at = new Date();
-    const { outcome, retryAfterMs, ...result } = await signAndSend(event, at);
+    // Read before the lease, of which nothing but the attempt takes time.
+    const secrets = await liveWebhookSecrets(db, event.sellerId);
+    const deadlineMs = monotonicMs() + LEASE_MS;
+    const lease = await takeLease(event.id, step);
+    const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, lease.at, deadlineMs);
     const delayMs =
       step && outcome === 'failed'
         ? retryDelay(schedule, { ...step, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
         : null;
-    const nextAttemptAt = delayMs === null ? null : new Date(Date.now() + delayMs);
-    const isPending = nextAttemptAt !== null || (step === null && outcome === 'failed');
+    const isPending = delayMs !== null || (step === null && outcome === 'failed');
     return recordAttempt(db, {
       eventId: event.id,
       step: step && step.attempt,
-      at,
+      lease,
       durationMs: result.durationMs,
       ...result.phases,
       status: result.status,
@@ -97,34 +102,45 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller }: Deli
       address: result.peerAddress,
       responseBody: result.responseBody,
       state: isPending ? 'pending' : END_STATES[outcome],
-      nextAttemptAt,
+      delayMs,
     });
   }
 
-  async function lease(eventId: string, step: ScheduledAttempt | null): Promise<void> {
-    const startedAt = performance.now();
-    if (!(await leaseDelivery(db, eventId, step && step.attempt, LEASE_MS))) {
-      throw new DeliveryBusy('another attempt at a webhook of this order is running');
+  async function takeLease(eventId: string, step: ScheduledAttempt | null): Promise<DeliveryLease> {
+    const startedAt = monotonicMs();
+    const lease = await leaseDelivery(db, eventId, step && step.attempt, LEASE_MS);
+    if (!lease) throw new DeliveryBusy('another attempt at a webhook of this order is running');
+    if (monotonicMs() - startedAt > LEASE_MAX_DELAY_MS) {
+      await endDeliveryLease(db, eventId, lease);
+      throw new DeliveryBusy('the database was so slow that the lease may expire during the attempt');
     }
-    if (performance.now() - startedAt > LEASE_MAX_DELAY_MS) {
-      throw new DeliveryBusy('the lease took so long that it may be about to expire');
-    }
+    return lease;
   }
 
   async function signAndSend(
     { id, url, body, sellerId }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'>,
+    secrets: string[],
     at: Date,
-  ): Promise<Attempt> {
+    deadlineMs?: number,
+  ): Promise<Omit<Attempt, 'operatorDetail'>> {
     const timestamp = Math.floor(at.getTime() / 1000);
     let signature: string;
     try {
-      signature = signWebhook(await liveWebhookSecrets(db, sellerId), id, timestamp, body);
+      signature = signWebhook(secrets, id, timestamp, body);
     } catch (error) {
       // A seller without a usable secret is treated like a receiver that fails: retried, and visible in the log.
       if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
       return { ...emptyAttempt(), error: 'no_secret', errorDetail: 'the seller has no usable signing secret' };
     }
-    return sender.send({ url, id, timestamp, signature, body });
+    const { operatorDetail, ...attempt } = await sender.send({
+      ...{ url, id, timestamp, signature, body },
+      ...(deadlineMs !== undefined && { deadlineMs }),
+    });
+    if (operatorDetail !== null) {
+      const { host } = new URL(url);
+      log.info({ webhook_id: id, seller_id: sellerId, host, reason: operatorDetail }, 'webhook not sent');
+    }
+    return attempt;
   }
 
   return {
@@ -144,9 +160,10 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller }: Deli
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
       return withinLimit(sellerId, async () => {
-        const at = new Date();
+        const secrets = await liveWebhookSecrets(db, sellerId);
+        const at = await readClock(db);
         const body = JSON.stringify(toWebhookTest(seller, at));
-        return { ...(await signAndSend({ id: webhookId, url, body, sellerId }, at)), body };
+        return { ...(await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at)), body };
       });
     },
   };

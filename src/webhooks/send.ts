@@ -1,10 +1,14 @@
-import type { LookupFunction } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './address-guard';
 import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt, type Classification } from './attempt';
+import { monotonicMs } from './monotonic';
 import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
+
+/** Of the whole response: status line, headers, 1xx responses and chunk extensions have no other limit together. */
+const MAX_BYTES_READ = 128 * 1024;
 
 export interface SenderOptions {
   policy: AddressPolicy;
@@ -23,6 +27,8 @@ export interface WebhookRequest {
   timestamp: number;
   signature: string;
   body: string;
+  /** The attempt ends before this moment, by `monotonicMs`, if its timeout would be later. */
+  deadlineMs?: number;
 }
 
 export interface WebhookSender {
@@ -50,6 +56,7 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
     if (refusal !== undefined) return { ...result, ...refusal };
 
     const url = new URL(request.url);
+    const limitMs = Math.max(Math.min(timeoutMs, (request.deadlineMs ?? Infinity) - monotonicMs()), 0);
     const client = new Client(url.origin, {
       pipelining: 0,
       headersTimeout: timeoutMs,
@@ -62,11 +69,12 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
           }
           result.phases.connectedMs = elapsedMs();
           result.peerAddress = socket.remoteAddress ?? null;
+          limitBytesRead(socket);
           callback(null, socket);
         }),
     });
     // Destroying the client works in every phase; undici ignores an AbortSignal until it is connected.
-    const deadline = setTimeout(() => void client.destroy(timeoutError(timeoutMs)), timeoutMs);
+    const deadline = setTimeout(() => void client.destroy(timeoutError(limitMs)), limitMs);
     try {
       const { statusCode: status, headers, body } = await client.request(toHttp(url, request));
       // Without a listener, a late error of the body would end the process.
@@ -110,6 +118,15 @@ function refuseUrl(url: string, policy: AddressPolicy): Classification | undefin
   if (reason === undefined) return undefined;
   const malformed = checkWebhookUrl(url, { ...policy, allowPrivate: true }) !== undefined;
   return failure(malformed ? 'invalid_url' : 'address_refused', `the URL ${reason}`);
+}
+
+/** Ends the connection of a receiver that sends too much. Called before undici reads from the socket. */
+function limitBytesRead(socket: Socket): void {
+  socket.on('readable', () => {
+    if (socket.bytesRead <= MAX_BYTES_READ) return;
+    const error = new Error(`sent more than ${MAX_BYTES_READ / 1024} KiB`);
+    socket.destroy(Object.assign(error, { code: 'ERR_RESPONSE_TOO_LARGE' }));
+  });
 }
 
 function timeoutError(timeoutMs: number): Error {

@@ -51,7 +51,7 @@ test('only the database and the checkout base URL are required', () => {
       jitter: 0.1,
       attemptsWithSuccessor: 5,
       maxRetryAfterMs: 86_400_000,
-      maxRetryAfterWithSuccessorMs: 3_600_000,
+      maxWaitWithSuccessorMs: 3_600_000,
     },
     addressPolicy: { allowPrivate: false, allowHttp: true },
   });
@@ -110,7 +110,7 @@ const INVALID: Record<string, string> = {
   WEBHOOK_RETRY_JITTER: '0.6',
   WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '0',
   WEBHOOK_RETRY_AFTER_LIMIT_MS: '-1',
-  WEBHOOK_RETRY_AFTER_LIMIT_WITH_SUCCESSOR_MS: '86400001',
+  WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS: '86400001',
   WEBHOOK_TIMEOUT_MS: '60000',
   WEBHOOK_CONCURRENCY: '0',
   WEBHOOK_CONCURRENCY_PER_SELLER: '-1',

@@ -63,7 +63,7 @@ const resendWebhook = operation({
   description:
     'Sends the webhook again now, in any state, with the same ID and body. If the attempt succeeds, the webhook ' +
     'becomes ' +
-    "`delivered`. If it fails, the webhook's state and schedule do not change. The order's timeline shows the result.",
+    "`delivered`. If it fails, the webhook's state and schedule do not change, unless it returned 410. The order's timeline shows the result.",
   key: 'seller',
   path: webhook,
   response: {

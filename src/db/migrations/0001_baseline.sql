@@ -95,7 +95,8 @@ create table order_work (
   started boolean not null default false,
   -- When the sweep next checks that the workflow runs.
   sweep_at timestamptz not null,
-  -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them.
+  -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
+  -- the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz
 ) with (fillfactor = 70);
 create index order_work_due on order_work (sweep_at);
@@ -160,10 +161,10 @@ create table webhook_attempt (
   event_id uuid not null references webhook_event,
   -- Counts all attempts at the event, resends included, from 1.
   attempt integer not null,
-  -- The position in the retry schedule, from 1; null for a resend.
+  -- The position in the retry schedule, from 1; null for a resend, and for an attempt that outlived its lease.
   step integer,
   position bigint not null default nextval('timeline_position'),
-  -- By the worker's clock.
+  -- By the clock of Postgres.
   at timestamptz not null,
   duration_ms integer not null,
   connected_ms integer,

@@ -1,8 +1,14 @@
 import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
-import { finishSettled, leaseDelivery, leaseDueOrders, markRunning, sweepSoon } from '../../../src/db/order-work';
-import { recordAttempt } from '../../../src/db/webhook-attempts';
+import {
+  endDeliveryLease,
+  finishSettled,
+  leaseDelivery,
+  leaseDueOrders,
+  markRunning,
+  sweepSoon,
+} from '../../../src/db/order-work';
 import { holdTransaction, useDatabase } from '../../support/database';
-import { DELIVERED, attempt, orderWithWebhooks } from './new-attempts';
+import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
 import { applyEvents, insertNewOrder, msUntilSweep, saveHistory } from './new-orders';
 
 const database = useDatabase('test');
@@ -153,26 +159,37 @@ describe('the delivery lease', () => {
   test('is given to one of ten concurrent attempts, until that attempt is recorded', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
     const leases = await Promise.all(Array.from({ length: 10 }, () => leaseDelivery(database.db, ids[0]!, 1, 60_000)));
-    expect(leases.filter(Boolean)).toHaveLength(1);
-    expect(await leaseDelivery(database.db, ids[1]!, 1, 60_000)).toBe(false);
-    await recordAttempt(database.db, attempt(ids[0]!));
-    expect(await leaseDelivery(database.db, ids[0]!, 2, 60_000)).toBe(true);
+    const [held, ...others] = leases.filter((leased) => leased !== undefined);
+    expect(others).toHaveLength(0);
+    expect(await leaseDelivery(database.db, ids[1]!, 1, 60_000)).toBeUndefined();
+    await record(database.db, ids[0]!, held!);
+    expect(await leaseDelivery(database.db, ids[0]!, 2, 60_000)).toBeDefined();
   });
 
   test('expires', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started');
-    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBe(true);
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeDefined();
     await letSecondsPass(50);
-    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBe(false);
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeUndefined();
     await letSecondsPass(11);
-    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBe(true);
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeDefined();
   });
 
   test('is refused for an attempt that is recorded already and for a settled event', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started');
-    await recordAttempt(database.db, attempt(ids[0]!));
-    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBe(false);
-    await recordAttempt(database.db, attempt(ids[0]!, { ...DELIVERED, step: 2 }));
-    expect(await leaseDelivery(database.db, ids[0]!, 3, 60_000)).toBe(false);
+    await makeAttempt(database.db, ids[0]!);
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeUndefined();
+    await makeAttempt(database.db, ids[0]!, { ...DELIVERED, step: 2 });
+    expect(await leaseDelivery(database.db, ids[0]!, 3, 60_000)).toBeUndefined();
+  });
+
+  test('is ended by its holder only, not by an attempt whose lease has expired', async () => {
+    const { ids } = await orderWithWebhooks(database.db, 'signup_started');
+    const expired = await lease(database.db, ids[0]!, 1, 0);
+    const held = await lease(database.db, ids[0]!);
+    expect(await endDeliveryLease(database.db, ids[0]!, expired)).toBe(false);
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeUndefined();
+    expect(await endDeliveryLease(database.db, ids[0]!, held)).toBe(true);
+    expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeDefined();
   });
 });

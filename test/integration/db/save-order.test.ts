@@ -32,7 +32,7 @@ test('a save writes a change to the row, the timeline and the webhook events', a
   const pending = await save(history);
   expect(await findOrder(database.db, before.order.id)).toMatchObject({ ...history, started: true });
   expect(await eventsOf(history)).toEqual(['1: 1 PENDING (pending)']);
-  expect(pending).toEqual([{ id: expect.any(String), sequence: 1, attempts: 0, nextAttemptAt: null }]);
+  expect(pending).toEqual([{ id: expect.any(String), sequence: 1, attempts: 0, waitMs: null, waitedMs: 0 }]);
 });
 
 test('a repeated save changes nothing and returns the same pending webhooks', async () => {

@@ -1,40 +1,134 @@
-import { exhaustWebhook, recordAttempt } from '../../../src/db/webhook-attempts';
-import { findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
+import { leaseDelivery } from '../../../src/db/order-work';
+import { exhaustWebhook } from '../../../src/db/webhook-attempts';
+import { findPendingWebhooks, findWebhookEvent, requestResends } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
-import { DELIVERED, attempt, orderWithWebhooks } from './new-attempts';
-import { isInSweep } from './new-orders';
+import { DELIVERED, GONE, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
+import { applyEvents, isInSweep, saveHistory } from './new-orders';
 
 const database = useDatabase();
 
-describe('an attempt that is recorded already', () => {
-  const statusesOf = async (eventId: string) =>
-    (await database.db.query('select status from webhook_attempt where event_id = $1', [eventId])).rows.map(
-      ({ status }) => status,
-    );
+const attemptsOf = async (eventId: string) =>
+  (
+    await database.db.query('select attempt, step, status from webhook_attempt where event_id = $1 order by attempt', [
+      eventId,
+    ])
+  ).rows;
 
-  test('keeps its record, and its event keeps its state', async () => {
+describe('an attempt whose lease another attempt has taken over', () => {
+  /** An attempt that is thawed while another one makes the same step. */
+  async function frozenAttempt() {
+    const webhooks = await orderWithWebhooks(database.db, 'signup_started', 'approved');
+    const [id] = webhooks.ids as [string];
+    const frozen = await lease(database.db, id, 1, 0);
+    return { ...webhooks, id, frozen, held: await lease(database.db, id) };
+  }
+
+  test('is recorded beside that attempt, and changes neither its step nor its lease', async () => {
+    const { id, frozen, held } = await frozenAttempt();
+    expect(await record(database.db, id, frozen, { status: 404, state: 'exhausted', delayMs: null })).toMatchObject({
+      state: 'pending',
+      attempts: 0,
+      waitMs: null,
+    });
+    expect(await leaseDelivery(database.db, id, 1, 60_000)).toBeUndefined();
+    expect(await record(database.db, id, held)).toEqual({
+      state: 'pending',
+      attempts: 1,
+      waitMs: 5000,
+      waitedMs: expect.any(Number),
+    });
+    expect(await attemptsOf(id)).toEqual([
+      { attempt: 1, step: null, status: 404 },
+      { attempt: 2, step: 1, status: 500 },
+    ]);
+  });
+
+  test('delivers its event if the receiver accepted it, whatever the other attempt gets', async () => {
+    const { id, frozen, held } = await frozenAttempt();
+    expect(await record(database.db, id, frozen, DELIVERED)).toMatchObject({ state: 'delivered', waitMs: null });
+    expect(await record(database.db, id, held)).toMatchObject({ state: 'delivered', attempts: 1, waitMs: null });
+  });
+
+  test('is recorded if the other attempt is recorded already', async () => {
+    const { order, id, frozen, held } = await frozenAttempt();
+    await record(database.db, id, held, DELIVERED);
+    expect(await record(database.db, id, frozen)).toMatchObject({ state: 'delivered', attempts: 1 });
+    expect(await attemptsOf(id)).toEqual([
+      { attempt: 1, step: 1, status: 200 },
+      { attempt: 2, step: null, status: 500 },
+    ]);
+    expect((await findPendingWebhooks(database.db, order.id)).map(({ sequence }) => sequence)).toEqual([2]);
+  });
+
+  test('disables the endpoint if it got a 410', async () => {
+    const { id, ids, frozen } = await frozenAttempt();
+    expect(await record(database.db, id, frozen, GONE)).toMatchObject({ state: 'disabled' });
+    expect((await findWebhookEvent(database.db, ids[1]!))?.state).toBe('disabled');
+  });
+});
+
+describe('a resend', () => {
+  test('answers the request that it has read, and not one that was made during it', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started');
-    await recordAttempt(database.db, attempt(ids[0]!));
-    const repeated = attempt(ids[0]!, { status: 404, state: 'exhausted', nextAttemptAt: null });
-    const { nextAttemptAt } = attempt(ids[0]!);
-    expect(await recordAttempt(database.db, repeated)).toEqual({ state: 'pending', attempts: 1, nextAttemptAt });
-    expect(await statusesOf(ids[0]!)).toEqual([500]);
+    const [id] = ids as [string];
+    await makeAttempt(database.db, id, DELIVERED);
+    await requestResends(database.db, [id], 60_000);
+    const first = await lease(database.db, id, null);
+    await requestResends(database.db, [id], 60_000);
+    await record(database.db, id, first, { step: null });
+    expect((await findWebhookEvent(database.db, id))?.resendRequested).toBe(true);
+    await makeAttempt(database.db, id, { step: null });
+    expect((await findWebhookEvent(database.db, id))?.resendRequested).toBe(false);
   });
 
-  test('keeps its record, but its event becomes delivered if a repeated run delivered it', async () => {
-    const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
-    await recordAttempt(database.db, attempt(ids[0]!));
-    const state = await recordAttempt(database.db, attempt(ids[0]!, DELIVERED));
-    expect(state).toEqual({ state: 'delivered', attempts: 1, nextAttemptAt: null });
-    expect(await statusesOf(ids[0]!)).toEqual([500]);
-    expect(await findPendingWebhooks(database.db, order.id)).toEqual([]);
+  test('that is requested during an attempt of the schedule is still requested after it', async () => {
+    const { ids } = await orderWithWebhooks(database.db, 'signup_started');
+    const held = await lease(database.db, ids[0]!);
+    await requestResends(database.db, ids, 60_000);
+    await record(database.db, ids[0]!, held);
+    expect((await findWebhookEvent(database.db, ids[0]!))?.resendRequested).toBe(true);
   });
+
+  test('changes neither the state nor the schedule of its event if it fails', async () => {
+    const { ids } = await orderWithWebhooks(database.db, 'signup_started');
+    await makeAttempt(database.db, ids[0]!, { delayMs: 3_600_000 });
+    await requestResends(database.db, ids, 60_000);
+    const after = await makeAttempt(database.db, ids[0]!, { step: null, delayMs: null });
+    expect(after).toMatchObject({ state: 'pending', attempts: 1 });
+    expect(after.waitMs).toBeGreaterThan(3_500_000);
+  });
+
+  test.each(['delivered', 'exhausted'] as const)(
+    'of an event that is %s disables the endpoint if it gets a 410, for later events too',
+    async (state) => {
+      const { order, history, ids } = await orderWithWebhooks(database.db, 'signup_started');
+      await makeAttempt(database.db, ids[0]!, { ...DELIVERED, state });
+      await requestResends(database.db, ids, 60_000);
+      await makeAttempt(database.db, ids[0]!, { ...GONE, step: null });
+      await saveHistory(database.db, applyEvents(history, 'approved'), 60_000);
+      const { rows } = await database.db.query('select state from webhook_event where order_id = $1', [order.id]);
+      expect(rows).toEqual([{ state: 'disabled' }, { state: 'disabled' }]);
+    },
+  );
+});
+
+test('times are of the clock of Postgres', async () => {
+  const { ids } = await orderWithWebhooks(database.db, 'signup_started');
+  await makeAttempt(database.db, ids[0]!, { delayMs: 60_000 });
+  const { rows } = await database.db.query(
+    `select abs(extract(epoch from a.at - now())) < 5 as at,
+       abs(extract(epoch from e.next_attempt_at - now()) - 60) < 5 as next, a.next_attempt_at = e.next_attempt_at as same
+     from webhook_event e join webhook_attempt a on a.event_id = e.id where e.id = $1`,
+    [ids[0]],
+  );
+  expect(rows).toEqual([{ at: true, next: true, same: true }]);
 });
 
 test('a late attempt does not make a settled event pending again', async () => {
   const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
-  await recordAttempt(database.db, attempt(ids[0]!, DELIVERED));
-  await recordAttempt(database.db, attempt(ids[0]!, { step: 2 }));
+  const late = await lease(database.db, ids[0]!, 1, 0);
+  await makeAttempt(database.db, ids[0]!, DELIVERED);
+  await record(database.db, ids[0]!, late);
   await exhaustWebhook(database.db, ids[0]!);
   expect(await findPendingWebhooks(database.db, order.id)).toEqual([]);
   expect((await findWebhookEvent(database.db, ids[0]!))?.state).toBe('delivered');
@@ -42,37 +136,33 @@ test('a late attempt does not make a settled event pending again', async () => {
 
 test('an event that yields to a later one is exhausted and has no next attempt', async () => {
   const { ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
-  await recordAttempt(database.db, attempt(ids[0]!));
+  await makeAttempt(database.db, ids[0]!);
   await exhaustWebhook(database.db, ids[0]!);
-  expect(await findWebhookEvent(database.db, ids[0]!)).toMatchObject({
-    state: 'exhausted',
-    attempts: 1,
-    nextAttemptAt: null,
-  });
+  expect(await findWebhookEvent(database.db, ids[0]!)).toMatchObject({ state: 'exhausted', attempts: 1, waitMs: null });
 });
 
 test.each(['delivered', 'exhausted'] as const)(
   "the sweep's work for a closed order ends once its last webhook is %s, and not before",
   async (state) => {
     const { order, ids } = await orderWithWebhooks(database.db, 'signup_started', 'declined');
-    await recordAttempt(database.db, attempt(ids[0]!, { ...DELIVERED, state }));
+    await makeAttempt(database.db, ids[0]!, { ...DELIVERED, state });
     expect(await isInSweep(database.db, order.id)).toBe(true);
-    await recordAttempt(database.db, attempt(ids[1]!, { ...DELIVERED, state }));
+    await makeAttempt(database.db, ids[1]!, { ...DELIVERED, state });
     expect(await isInSweep(database.db, order.id)).toBe(false);
   },
 );
 
 test("the sweep's work for an open order continues after all its webhooks are settled", async () => {
   const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
-  await recordAttempt(database.db, attempt(ids[0]!, DELIVERED));
+  await makeAttempt(database.db, ids[0]!, DELIVERED);
   expect(await isInSweep(database.db, order.id)).toBe(true);
 });
 
 test('a 410 disables all pending events of its order and no events of other orders', async () => {
   const { order, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved', 'cancel');
   const other = await orderWithWebhooks(database.db, 'signup_started');
-  await recordAttempt(database.db, attempt(ids[0]!, DELIVERED));
-  await recordAttempt(database.db, attempt(ids[1]!, { status: 410, state: 'disabled', nextAttemptAt: null }));
+  await makeAttempt(database.db, ids[0]!, DELIVERED);
+  await makeAttempt(database.db, ids[1]!, GONE);
   const states = await Promise.all(
     [...ids, ...other.ids].map(async (id) => (await findWebhookEvent(database.db, id))?.state),
   );

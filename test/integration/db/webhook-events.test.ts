@@ -1,7 +1,6 @@
-import { recordAttempt } from '../../../src/db/webhook-attempts';
-import { findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
+import { type PendingWebhook, findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
-import { attempt, orderWithWebhooks } from './new-attempts';
+import { makeAttempt, orderWithWebhooks } from './new-attempts';
 
 const database = useDatabase();
 
@@ -14,7 +13,8 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     sellerId: order.sellerId,
     state: 'pending',
     attempts: 0,
-    nextAttemptAt: null,
+    waitMs: null,
+    waitedMs: 0,
     resendRequested: false,
   });
   expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
@@ -22,9 +22,13 @@ test('a webhook event is read with its URL, its body and its state', async () =>
 
 test('pending webhooks are read in the order of their sequence, with their attempts', async () => {
   const { order, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
-  await recordAttempt(database.db, attempt(ids[0]!));
+  await makeAttempt(database.db, ids[0]!);
   expect(await findPendingWebhooks(database.db, order.id)).toEqual([
-    { id: ids[0], sequence: 1, attempts: 1, nextAttemptAt: '2026-03-01T10:00:05.000Z' },
-    { id: ids[1], sequence: 2, attempts: 0, nextAttemptAt: null },
+    { id: ids[0], sequence: 1, attempts: 1, waitMs: expect.any(Number), waitedMs: expect.any(Number) },
+    { id: ids[1], sequence: 2, attempts: 0, waitMs: null, waitedMs: 0 },
   ]);
+  const [{ waitMs, waitedMs }] = (await findPendingWebhooks(database.db, order.id)) as [PendingWebhook];
+  expect(waitMs).toBeGreaterThan(0);
+  expect(waitMs).toBeLessThanOrEqual(5000);
+  expect(waitedMs).toBeLessThan(5000);
 });

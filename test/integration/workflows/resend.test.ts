@@ -158,6 +158,38 @@ test('ten concurrent requests cause one or two resends, and no attempts overlap'
   await slow.close();
 });
 
+test('a resend that is requested while another one hangs is made right after it', async () => {
+  const { id, event } = await waitingOrder();
+  let release = (): void => undefined;
+  const hanging = await startTestServer((request, response) => {
+    request.resume();
+    count++;
+    if (count === 1) release = () => void response.writeHead(500).end();
+    else response.end();
+  });
+  let count = 0;
+  await stack.db.query('update orders set webhook_url = $2 where id = $1', [id, hanging.url]);
+  await resend(event.id);
+  await until(() => count === 1, 'the first resend hangs');
+  await resend(event.id);
+  release();
+  await until(() => count === 2, 'the second resend is made', 5000);
+  await untilResent(id);
+  expect((await eventsOf(id))[0]!.state).toBe('delivered');
+  await hanging.close();
+});
+
+test('a 410 on a resend disables the endpoint for later webhooks', async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(async () => (await eventsOf(id))[0]!.state === 'delivered', 'the webhook is delivered');
+  receiver.answerWith(410);
+  await resend((await eventsOf(id))[0]!.id);
+  await untilResent(id);
+  await stack.api.progress(id, 'approved');
+  expect((await eventsOf(id)).map(({ state }) => state)).toEqual(['disabled', 'disabled']);
+  expect(receiver.deliveries).toHaveLength(2);
+});
+
 test('the sweep notifies running, completed and terminated workflows of a resend if nothing else did', async () => {
   const running = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   const ended = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);

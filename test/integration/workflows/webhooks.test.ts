@@ -6,11 +6,18 @@ import { startReceiver, useReceiver } from '../../support/receiver';
 import { createSeller, startStack, useStack } from '../../support/stack';
 import { storedText } from '../../support/history';
 import { until } from '../../support/until';
+import { startFlood } from '../webhooks/flood';
 
 /** Seconds before each of seven attempts. */
 const DELAYS = [0, 0.3, 0.3, 0.3, 0.3, 30, 30];
 
-const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: DELAYS.join(',') } });
+const MAX_WAIT_WITH_SUCCESSOR_MS = 2000;
+const stack = useStack({
+  env: {
+    WEBHOOK_RETRY_DELAYS: DELAYS.join(','),
+    WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS: String(MAX_WAIT_WITH_SUCCESSOR_MS),
+  },
+});
 const receiver = useReceiver('test');
 
 interface EventRow {
@@ -83,6 +90,51 @@ test('a webhook with five failed attempts is exhausted as soon as a later one wa
     { sequence: 1, state: 'exhausted', attempts: 5 },
     { sequence: 2, state: 'delivered', attempts: 1 },
   ]);
+});
+
+test('a long Retry-After is cut short as soon as a later webhook waits, although the wait has begun', async () => {
+  receiver.answerWith(503, { 'retry-after': '86400' });
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(async () => (await eventsOf(id))[0]!.attempts === 1, 'the first attempt is recorded');
+  const [first] = await attemptsOf(id);
+  expect(first!.next!.getTime()).toBeGreaterThan(Date.now() + 86_000_000);
+  receiver.answerWith(200);
+  await stack.api.progress(id, 'approved');
+  await until(() => isSettled(id), 'both webhooks are settled', 10_000);
+  expect(receiver.deliveries.map(({ body }) => body.data.sequence)).toEqual([1, 1, 2]);
+  expect(receiver.deliveries[1]!.at - receiver.deliveries[0]!.at).toBeGreaterThanOrEqual(
+    MAX_WAIT_WITH_SUCCESSOR_MS - 100,
+  );
+});
+
+test('a run that resumes an order keeps the wait that has begun', async () => {
+  receiver.answerWith(503, { 'retry-after': '4' });
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(async () => (await eventsOf(id))[0]!.attempts === 1, 'the first attempt is recorded');
+  receiver.answerWith(200);
+  await stack.client.workflow.getHandle(`order-${id}`).terminate();
+  await until(() => isSettled(id), 'the webhook is settled');
+  const [first, second] = receiver.deliveries;
+  expect(second!.at - first!.at).toBeGreaterThanOrEqual(3900);
+});
+
+test('receivers that flood do not delay the cancels of another seller', async () => {
+  const flood = await startFlood();
+  const other = await createSeller(stack.db);
+  const api = apiOf(stack.api.url, other, stack.api.checkoutKey);
+  const floods = await Promise.all(
+    Array.from({ length: 20 }, () => openOrder(stack, { webhook_url: flood.url }, ['signup_started'])),
+  );
+  const times: number[] = [];
+  for (let count = 0; count < 20; count++) {
+    const { body } = await api.create();
+    const startedAt = performance.now();
+    expect((await api.cancel(body.data.id)).status).toBe(200);
+    times.push(performance.now() - startedAt);
+  }
+  await until(async () => (await eventsOf(floods[0]!))[0]!.attempts > 0, 'a flooded attempt is recorded');
+  expect(Math.max(...times)).toBeLessThan(3000);
+  await flood.stop();
 });
 
 test('a 410 ends the attempts of its webhook', async () => {

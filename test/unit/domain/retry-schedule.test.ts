@@ -1,4 +1,4 @@
-import { STANDARD_SCHEDULE, yieldsToNext, retryDelay } from '../../../src/domain/retry-schedule';
+import { STANDARD_SCHEDULE, retryDelay, whileSuccessorWaits, yieldsToNext } from '../../../src/domain/retry-schedule';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -50,7 +50,7 @@ test('Retry-After adds no attempt after the last one', () => {
 
 test('the fifth attempt is the last one while a later event waits', () => {
   const delayAfter = (attempt: number) => retryDelay(STANDARD_SCHEDULE, { ...failed, attempt, hasSuccessor: true });
-  expect([1, 2, 3, 4].map(delayAfter)).toEqual([5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR]);
+  expect([1, 2, 3, 4].map(delayAfter)).toEqual([5 * SECOND, 5 * MINUTE, 30 * MINUTE, HOUR]);
   expect([5, 6, 10].map(delayAfter)).toEqual([null, null, null]);
 });
 
@@ -63,8 +63,21 @@ test('a schedule with one delay has one attempt', () => {
   expect(retryDelay(single, { ...failed, attempt: 1 })).toBeNull();
 });
 
-test('the maximum of Retry-After is an hour while a later event waits', () => {
+test('no wait is longer than an hour while a later event waits', () => {
   const longRetryAfter = { ...failed, attempt: 1, retryAfterMs: 24 * 60 * MINUTE };
   expect(retryDelay(STANDARD_SCHEDULE, longRetryAfter)).toBe(24 * 60 * MINUTE);
   expect(retryDelay(STANDARD_SCHEDULE, { ...longRetryAfter, hasSuccessor: true })).toBe(60 * MINUTE);
+});
+
+test.each([
+  ['before the first attempt', null, 0, null],
+  ['a short wait', 5 * MINUTE, 0, 5 * MINUTE],
+  ['a wait of a day that has just begun', 24 * HOUR, 0, HOUR],
+  ['a wait of a day that began 20 minutes ago', 24 * HOUR, 20 * MINUTE, 40 * MINUTE],
+  ['a wait of a day that began two hours ago', 22 * HOUR, 2 * HOUR, 0],
+])('%s becomes at most an hour in total as soon as a later event waits', (_, waitMs, waitedMs, expected) => {
+  expect(whileSuccessorWaits(STANDARD_SCHEDULE, { attempts: 1, waitMs, waitedMs })).toEqual({
+    yieldsToNext: false,
+    waitWithSuccessorMs: expected,
+  });
 });

@@ -67,7 +67,8 @@ describe('an attempt', () => {
     };
     const attempt = await sender({ lookup }).send(webhook('http://unknown.example/'));
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'dns', peerAddress: null });
-    expect(attempt.errorDetail).toBe('getaddrinfo ENOTFOUND unknown.example');
+    expect(attempt.errorDetail).toBe('the host name does not lead to a public address');
+    expect(attempt.operatorDetail).toBe('getaddrinfo ENOTFOUND unknown.example');
   });
 
   test('fails with dns, not refused, if the resolver refuses the connection', async () => {

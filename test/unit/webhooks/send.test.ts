@@ -23,6 +23,7 @@ describe('a webhook', () => {
       outcome: 'delivered',
       error: null,
       errorDetail: null,
+      operatorDetail: null,
       durationMs: expect.any(Number),
       phases: { connectedMs: expect.any(Number), headersMs: expect.any(Number) },
       peerAddress: '127.0.0.1',
@@ -106,15 +107,16 @@ describe('a sender', () => {
     });
   });
 
-  test('does not send to a name with an internal address, and does not reveal the address', async () => {
+  test('does not send to a name with an internal address, and shows the seller the error of an unknown name', async () => {
     const receiver = await startRecordingServer((_request, response) => response.end());
     const { send } = sender({
       policy: { allowPrivate: false, allowHttp: true },
       lookup: lookupReturning(['127.0.0.1']),
     });
     const attempt = await send(webhook(`http://inwards.example:${receiver.port}/`));
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'address_refused', peerAddress: null });
-    expect(attempt.errorDetail).toBe('the host name leads to an address that is not public');
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'dns', peerAddress: null });
+    expect(attempt.errorDetail).toBe('the host name does not lead to a public address');
+    expect(attempt.operatorDetail).toBe('the host name leads to an address that is not public');
     expect(receiver.sockets).toHaveLength(0);
   });
 
