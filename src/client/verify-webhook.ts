@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 import { signWebhook } from '../webhooks/sign';
 import { WebhookVerificationError } from './client-errors';
+import type { OrderStatusChanged, WebhookTest } from './contract-types';
 
 /** Allows for network delay and clock differences. An older webhook may be a replay attack. */
 const TOLERANCE_SECONDS = 300;
