@@ -23,7 +23,10 @@ const PAGES: [page: string, section?: string][] = [
   ['docs/going-live.md'],
 ];
 /** Pages with a test of their own. */
-const TESTED_ELSEWHERE = ['webhooks.md', 'client.md', 'errors.md'];
+const TESTED_ELSEWHERE = [
+  ...['webhooks.md', 'client.md', 'errors.md'],
+  ...['quickstart-express.md', 'quickstart-php.md', 'quickstart-python.md'],
+];
 /** Pages without commands that a test can run. */
 const NOT_RUN = ['architecture.md', 'configuration.md', 'contributing.md', 'hosted-checkout.md', 'operations.md'];
 /** What the commands need of this repository. */

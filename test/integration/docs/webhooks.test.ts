@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import { BASE } from '../../support/api';
+import { installed } from '../../support/installed';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -78,15 +79,6 @@ echo json_encode(array_map(function ($given) {
   },
 };
 
-function isInstalled(command: string): boolean {
-  try {
-    execFileSync(command, ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 interface SignedRequest {
   secret: string;
   headers: Record<string, unknown>;
@@ -126,12 +118,7 @@ function forge(key: string | Buffer, { headers, body }: SignedRequest): string {
   return `v1,${createHmac('sha256', key).update(text).digest('base64')}`;
 }
 
-// The languages that are not installed on this machine are skipped with a message.
-const [languages, missing] = [true, false].map((wanted) =>
-  Object.keys(VERIFIERS).filter((language) => isInstalled(VERIFIERS[language]!.command) === wanted),
-) as [string[], string[]];
-if (missing.length > 0)
-  process.stdout.write(`docs/webhooks.md: skipped because not installed: ${missing.join(', ')}\n`);
+const languages = installed(Object.keys(VERIFIERS), (language) => [VERIFIERS[language]!.command, '--version']);
 
 describe.each(languages)('the %s example', (language) => {
   test('accepts a webhook that the service sent', async () => {
