@@ -65,7 +65,7 @@ export default tseslint.config(
     ...tseslint.configs.disableTypeChecked,
     languageOptions: {
       ...tseslint.configs.disableTypeChecked.languageOptions,
-      globals: { Buffer: 'readonly', console: 'readonly', fetch: 'readonly', process: 'readonly' },
+      globals: { Buffer: 'readonly', console: 'readonly', fetch: 'readonly', process: 'readonly', URL: 'readonly' },
     },
   },
 );

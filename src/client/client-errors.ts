@@ -1,4 +1,4 @@
-import type { FieldError, ProblemBody, ProblemCode } from '../contracts/problem-schema';
+import type { FieldError, Problem, ProblemCode } from './contract-types';
 
 /**
  * The response was not a success. `code` is stable, so decide by it and not by `message`, which has the status, the code,
@@ -13,7 +13,7 @@ export class OrderServiceError extends Error {
     readonly code: ProblemCode | 'unexpected_response',
     detail: string,
     /** The response body (RFC 9457). */
-    readonly problem: ProblemBody | undefined,
+    readonly problem: Problem | undefined,
   ) {
     super(`${status} ${code}: ${detail}${problem ? ` (request ${problem.request_id})` : ''}`);
   }
@@ -39,7 +39,7 @@ export class OrderServiceError extends Error {
   }
 
   /** With `duplicate_reference`: the status of that order. With a refused change: the order's current status. */
-  get orderStatus(): ProblemBody['order_status'] {
+  get orderStatus(): Problem['order_status'] {
     return this.problem?.order_status;
   }
 

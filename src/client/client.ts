@@ -1,21 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import type { z } from 'zod';
-import type { CreatedOrderBody, OrderBody } from '../contracts/order-schemas';
-import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/request-schemas';
 import type {
-  RotatedSecretBody,
-  TimelineEntryBody,
-  WebhookEventBody,
+  CreatedOrderBody,
+  NewOrder,
+  Order,
+  OrderFilter,
+  RotatedWebhookSecret,
+  TimelineEntry,
+  WebhookEvent,
   WebhookTestResult,
-} from '../contracts/webhook-log-schemas';
+} from './contract-types';
 import { type ApiResponse, type Transport, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
 /** The service may wait 15 s and Postgres 5 s before it responds with 503. The client waits longer, to get that 503. */
 const TIMEOUT_MS = 30_000;
-
-/** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
-export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
 
 export type CreatedOrder = CreatedOrderBody & {
   /** True if an earlier call with the same key created the order. Use `retrieve` to get its current state. */
@@ -34,8 +32,7 @@ export interface PageQuery {
   cursor?: string;
 }
 
-export type OrderListQuery = PageQuery &
-  Pick<z.input<typeof orderListQuerySchema>, 'status' | 'reference' | 'created_from' | 'created_before'>;
+export type OrderListQuery = PageQuery & OrderFilter;
 
 export interface ClientOptions {
   /** For example `https://orders.example`. */
@@ -92,28 +89,28 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
       return { ...body.data, replayed: headers.has('Idempotency-Replayed') };
     },
 
-    retrieve: (orderId: string): Promise<OrderBody> => dataOf(get(call, `${order(orderId)}/`)),
+    retrieve: (orderId: string): Promise<Order> => dataOf(get(call, `${order(orderId)}/`)),
 
     /** Cancelling again changes nothing. A SUCCESSFUL order causes the error `order_not_cancellable`. */
-    cancel: (orderId: string): Promise<OrderBody> =>
+    cancel: (orderId: string): Promise<Order> =>
       dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, idempotent: true })),
 
     /** Returns one page of orders, newest first. */
-    list: (query: OrderListQuery = {}): Promise<Page<OrderBody>> => bodyOf(get(call, `${seller}/order/`, query)),
+    list: (query: OrderListQuery = {}): Promise<Page<Order>> => bodyOf(get(call, `${seller}/order/`, query)),
 
     /** Iterates over all matching orders, newest first. Each page is requested when the iteration reaches it. */
-    listAll: (query: OrderListQuery = {}): AsyncGenerator<OrderBody> =>
+    listAll: (query: OrderListQuery = {}): AsyncGenerator<Order> =>
       everyItem((cursor) => bodyOf(get(call, `${seller}/order/`, { ...query, ...cursor }))),
 
     /** Returns the changes and webhook attempts of an order, oldest first. */
-    timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntryBody>> =>
+    timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntry>> =>
       bodyOf(get(call, `${order(orderId)}/timeline/`, query)),
 
-    listWebhooks: (query: PageQuery & { state?: WebhookEventBody['state'] } = {}): Promise<Page<WebhookEventBody>> =>
+    listWebhooks: (query: PageQuery & { state?: WebhookEvent['state'] } = {}): Promise<Page<WebhookEvent>> =>
       bodyOf(get(call, `${seller}/webhook_event/`, query)),
 
     /** Requests a resend. The order's timeline shows the result. */
-    resendWebhook: (webhookId: string): Promise<WebhookEventBody> =>
+    resendWebhook: (webhookId: string): Promise<WebhookEvent> =>
       dataOf(
         call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, idempotent: true }),
       ),
@@ -123,7 +120,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
       dataOf(call({ method: 'POST', path: `${seller}/webhook_test/`, body: { data: { url } }, idempotent: false })),
 
     /** Creates a new secret, which is shown only once. If the response is lost, rotate again. */
-    rotateWebhookSecret: (options: { overlapSeconds?: number } = {}): Promise<RotatedSecretBody> =>
+    rotateWebhookSecret: (options: { overlapSeconds?: number } = {}): Promise<RotatedWebhookSecret> =>
       dataOf(
         call({
           method: 'POST',

@@ -1,17 +1,20 @@
 /** The order service client for TypeScript and JavaScript: `import { createClient } from 'order-service/client'`. */
-export type { OrderBody as Order } from '../contracts/order-schemas';
-export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contracts/problem-schema';
-export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 export type {
-  RotatedSecretBody as RotatedWebhookSecret,
-  TimelineEntryBody as TimelineEntry,
-  WebhookEventBody as WebhookEvent,
+  FieldError,
+  NewOrder,
+  Order,
+  OrderStatusChanged,
+  Problem,
+  ProblemCode,
+  RotatedWebhookSecret,
+  TimelineEntry,
+  WebhookEvent,
+  WebhookTest,
   WebhookTestResult,
-} from '../contracts/webhook-log-schemas';
+} from './contract-types';
 export {
   type ClientOptions,
   type CreatedOrder,
-  type NewOrder,
   type OrderListQuery,
   type OrderServiceClient,
   type Page,

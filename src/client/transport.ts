@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ProblemBody } from '../contracts/problem-schema';
 import { ConnectionError, OrderServiceError } from './client-errors';
+import type { Problem } from './contract-types';
 
 /** Temporary failures. */
 const RETRYABLE_STATUSES: readonly number[] = [408, 500, 502, 503, 504];
@@ -116,7 +116,7 @@ function toServiceError(status: number, body: unknown): OrderServiceError {
   return new OrderServiceError(status, body.code, body.detail, body);
 }
 
-function isProblem(body: unknown): body is ProblemBody {
+function isProblem(body: unknown): body is Problem {
   return typeof body === 'object' && body !== null && 'code' in body && 'request_id' in body;
 }
 

@@ -1,25 +1,30 @@
 import { timingSafeEqual } from 'node:crypto';
-import type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 import { signWebhook } from '../webhooks/sign';
 import { WebhookVerificationError } from './client-errors';
+import type { OrderStatusChanged, WebhookTest } from './contract-types';
 
 /** Allows for network delay and clock differences. An older webhook may be a replay attack. */
 const TOLERANCE_SECONDS = 300;
 
 export type Webhook = OrderStatusChanged | WebhookTest;
-type HeaderValues = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+/** What `fetch` has. Not its global type, because not every shop compiles with that. */
+interface FetchHeaders {
+  get: (name: string) => string | null;
+}
+type NodeHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
  * Verifies a webhook (Standard Webhooks 1.0) and parses it. Process each `id` once: deliveries can repeat.
  * @param body the raw request body, before any parsing
  * @param headers the request headers, from Node or `fetch`
  * @param secrets `whsec_…`; during a rotation, both the old and the new one
- * @throws WebhookVerificationError if the webhook is not valid: respond with 400
+ * @throws WebhookVerificationError if the webhook is not valid, or a header is missing, repeated or not ASCII: respond
+ * with 400
  * @throws TypeError if a secret is malformed, or RangeError if there is none: fix your configuration
  */
 export function verifyWebhook(
   body: string | Uint8Array,
-  headers: HeaderValues,
+  headers: NodeHeaders | FetchHeaders,
   secrets: string | readonly string[],
 ): Webhook & { id: string } {
   const id = headerOf(headers, 'webhook-id');
@@ -39,13 +44,19 @@ export function verifyWebhook(
   return { id, ...(JSON.parse(text) as Webhook) };
 }
 
-function headerOf(headers: HeaderValues, name: string): string {
-  const value =
-    headers instanceof Headers
-      ? headers.get(name)
-      : Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
-  if (typeof value !== 'string' || value === '') throw new WebhookVerificationError(`the header ${name} is missing`);
+function headerOf(headers: NodeHeaders | FetchHeaders, name: string): string {
+  const [value, ...others] = isFromFetch(headers)
+    ? [headers.get(name)]
+    : Object.entries(headers).flatMap(([given, values]) => (given.toLowerCase() === name ? values : []));
+  // Node and `fetch` join the values of a repeated header with a comma and a space.
+  if (typeof value !== 'string' || others.length > 0 || !/^(?!.*, )[\x20-\x7e]+$/.test(value)) {
+    throw new WebhookVerificationError(`the header ${name} is missing, repeated or not ASCII`);
+  }
   return value;
+}
+
+function isFromFetch(headers: NodeHeaders | FetchHeaders): headers is FetchHeaders {
+  return typeof headers.get === 'function';
 }
 
 function isSame(first: string, second: string): boolean {

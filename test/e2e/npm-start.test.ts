@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { parseEnv, promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../support/api';
 import { runCli } from '../support/cli';
@@ -23,10 +23,7 @@ afterAll(async () => {
 
 const start = () => startProcess('dev', { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }, /Ctrl-C stops/);
 
-function demoEnv(): Record<string, string> {
-  const lines = readFileSync(path.join(dataDir, 'demo.env'), 'utf8').trim().split('\n');
-  return Object.fromEntries(lines.map((line) => line.split(/=(.*)/s).slice(0, 2)));
-}
+const demoEnv = () => parseEnv(readFileSync(path.join(dataDir, 'demo.env'), 'utf8'));
 
 function demoApi() {
   const { ORDERS_URL, SELLER_ID, SELLER_API_KEY, CHECKOUT_API_KEY } = demoEnv();

@@ -38,6 +38,24 @@ describe.each(pages)('%s', (page) => {
   });
 });
 
+/** The code that pages show as that of a file: a link to the file and a colon, then the code. */
+const shown = pages.flatMap((page) =>
+  [...read(page).matchAll(/\]\(\.\.\/(examples\/[^)]+)\):\n\n```\w+\n(.*?)^```$/gms)].map(
+    ([, file, code]) => [page, file!, code!] as const,
+  ),
+);
+
+test.each(shown)('%s shows %s as it is', (_page, file, code) => {
+  expect(code).toBe(read(file));
+});
+
+test('pages show every file of the examples in PHP, Python and Express', () => {
+  const files = ['php', 'python', 'express'].flatMap((folder) =>
+    readdirSync(path.join(PACKAGE_ROOT, 'examples', folder)).map((name) => `examples/${folder}/${name}`),
+  );
+  expect(shown.map(([, file]) => file).sort()).toEqual(files.filter((file) => !file.endsWith('__')).sort());
+});
+
 test('README.md has at most 150 lines and links to every page of docs/', () => {
   const readme = read('README.md');
   expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150);

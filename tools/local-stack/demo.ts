@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
+import { parseEnv } from 'node:util';
 import type { Db } from '../../src/db/pool';
 import {
   createCheckoutKey,
@@ -46,15 +47,18 @@ export async function demoSeller(db: Db, envFile: string): Promise<DemoAccess> {
 }
 
 async function readEnv(file: string): Promise<DemoAccess | undefined> {
-  const text = await readFile(file, 'utf8').catch(() => '');
-  const values = new Map(text.split('\n').map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]));
-  const entries = NAMES.map((name) => [name, values.get(name)] as const);
+  const values = parseEnv(await readFile(file, 'utf8').catch(() => ''));
+  const entries = NAMES.map((name) => [name, values[name]] as const);
   return entries.every(([, value]) => value) ? (Object.fromEntries(entries) as unknown as DemoAccess) : undefined;
 }
 
-/** Writes the file with access for this user only, because it contains keys. */
+/**
+ * Writes a file that both `sh` and `node --env-file` can read, with access for this user only, because it contains keys.
+ * Both take a text in single quotes as it is, but they have no common way to write a single quote in it. Only the URLs
+ * can contain one, and in a URL `%27` means the same.
+ */
 export async function writeEnv(file: string, values: Readonly<Record<string, string>>): Promise<void> {
-  const lines = Object.entries(values).map(([name, value]) => `${name}=${value}\n`);
+  const lines = Object.entries(values).map(([name, value]) => `${name}='${value.replaceAll("'", '%27')}'\n`);
   await writeFile(file, lines.join(''), { mode: 0o600 });
 }
 

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { WebhookVerificationError, verifyWebhook } from '../../../src/client/index';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
@@ -13,7 +14,9 @@ const [secret, other] = [generateWebhookSecret(), generateWebhookSecret()];
 const body = JSON.stringify({ type: 'order.status_changed', data: { sequence: 1 } });
 const now = () => Math.floor(Date.now() / 1000);
 
-function signed(changes: Record<string, string | undefined> = {}, timestamp = now(), secrets = [secret]) {
+const inFullWidth = (number: number) => String(number).replace(/\d/g, (digit) => String.fromCharCode(0xff10 + +digit));
+
+function signed(changes: Record<string, string | string[] | undefined> = {}, timestamp = now(), secrets = [secret]) {
   return {
     'webhook-id': 'evt-1',
     'webhook-timestamp': String(timestamp),
@@ -69,10 +72,27 @@ test.each([
   ['the signature has no version', body, signed({ 'webhook-signature': signature.slice(3) })],
   ['the signature is empty', body, signed({ 'webhook-signature': '' })],
   ['a header is missing', body, signed({ 'webhook-id': undefined })],
+  ['a header is repeated', body, signed({ 'webhook-signature': [signature, signature] })],
+  ['a header is repeated in another case', body, signed({ 'Webhook-Signature': signature })],
+  ['Node has joined a repeated header', body, signed({ 'webhook-signature': `${signature}, ${signature}` })],
+  ['fetch has joined a repeated header', body, new Headers([...Object.entries(signed()), ['webhook-id', 'evt-1']])],
+  ['a header is not ASCII', body, signed({ 'webhook-signature': `${signature} v1,é` })],
+  ['the timestamp has digits that are not ASCII', body, signed({ 'webhook-timestamp': inFullWidth(now()) })],
 ])('verifyWebhook rejects a webhook if %s', (_, text, headers) => {
   expect(() => verifyWebhook(text, headers, secret)).toThrow(WebhookVerificationError);
 });
 
-test('verifyWebhook throws a TypeError if the secret is malformed', () => {
-  expect(() => verifyWebhook(body, signed(), 'secret')).toThrow(TypeError);
+test.each(['', 'whsec_', 'whsec_***', 'whsec_AA==', 'secret', undefined as unknown as string])(
+  'verifyWebhook throws a TypeError if the secret is %p, although anyone can sign with the empty key',
+  (malformed) => {
+    const timestamp = now();
+    const forged = createHmac('sha256', '').update(`evt-1.${timestamp}.${body}`).digest('base64');
+    expect(() => verifyWebhook(body, signed({ 'webhook-signature': `v1,${forged}` }, timestamp), malformed)).toThrow(
+      TypeError,
+    );
+  },
+);
+
+test('verifyWebhook throws a RangeError if there is no secret', () => {
+  expect(() => verifyWebhook(body, signed(), [])).toThrow(RangeError);
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -46,4 +47,23 @@ test('a start creates a new seller if a key is revoked', async () => {
   const { SELLER_ID, WEBHOOK_SECRET } = await start();
   expect(SELLER_ID).not.toBe(before.SELLER_ID);
   expect(await liveWebhookSecrets(db, SELLER_ID)).toEqual([WEBHOOK_SECRET]);
+});
+
+test('sh and node --env-file read the same values from the file', async () => {
+  const values = {
+    SPACES: ' a  b ',
+    EXPANSIONS: '$HOME ${HOME} $(id) `id` ~ *',
+    SPECIAL: 'a"b\\n\\c#d;e&f|g<h>i!j=k%l',
+    EMPTY: '',
+    DATABASE_URL: "postgres://o'hara:it's@127.0.0.1/orders?a=1&b=2",
+  };
+  const file = path.join(folder, 'values.env');
+  await writeEnv(file, values);
+  const print = `console.log(JSON.stringify(${JSON.stringify(Object.keys(values))}.map((name) => process.env[name])))`;
+  const read = (command: string, args: string[]): unknown =>
+    JSON.parse(execFileSync(command, args, { env: { PATH: process.env.PATH }, encoding: 'utf8' }));
+  const expected = Object.values({ ...values, DATABASE_URL: values.DATABASE_URL.replaceAll("'", '%27') });
+  expect(read(process.execPath, [`--env-file=${file}`, '-e', print])).toEqual(expected);
+  const script = `set -eua; . "$0"; "$1" -e "$2"`;
+  expect(read('sh', ['-c', script, file, process.execPath, print])).toEqual(expected);
 });

@@ -1,0 +1,18 @@
+<?php
+// Creates the order, and redirects the customer to its checkout page.
+require 'order_service.php';
+
+$cart = $_POST['cart'] ?? '';
+if (!ctype_xdigit($cart)) {
+    http_response_code(400);
+    exit;
+}
+$shop = getenv('SHOP_URL') ?: 'http://127.0.0.1:8080';
+$order = order_service('POST', '/seller/' . getenv('SELLER_ID') . '/order/', [
+    'amount' => 1234.50,
+    'reference' => "cart-$cart",
+    'redirect_url' => "$shop/return.php",
+    'webhook_url' => "$shop/webhook.php",
+], $cart); // With the Idempotency-Key, a second click or a repeated call gets the same order.
+
+header("Location: {$order['order_url']}", true, 303);

@@ -1,0 +1,17 @@
+<?php
+// Receives webhooks. With a malformed secret, the exception causes a 500, and the webhook is sent again.
+require 'verify_webhook.php';
+
+$body = file_get_contents('php://input');
+try {
+    $webhook = verify_webhook(getenv('WEBHOOK_SECRET') ?: '', getallheaders(), $body);
+} catch (UnexpectedValueException $error) {
+    http_response_code(400);
+    exit;
+}
+// A real shop stores the webhook here, unless it has one with this webhook-id, and processes it after the response.
+if ($webhook['type'] === 'order.status_changed') {
+    ['order' => $order, 'previous_status' => $before, 'sequence' => $sequence] = $webhook['data'];
+    error_log("webhook $sequence: order $order[id] changed from $before to $order[status]");
+}
+http_response_code(204);

@@ -1,0 +1,100 @@
+"""A shop with one product that customers pay for through the order service."""
+
+import html, json, os, traceback, uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, quote, urlsplit
+from urllib.request import Request, urlopen
+
+from verify_webhook import WebhookVerificationError, verify_webhook
+
+API = os.environ["ORDERS_URL"] + "/api/lending/edge/ecommerce"
+SHOP_URL = os.environ.get("SHOP_URL", "http://127.0.0.1:8080")
+
+
+def call(method: str, path: str, data: dict | None = None, idempotency_key: str | None = None) -> dict:
+    """Calls the order service and returns the `data` of its response. Raises HTTPError for an error response."""
+    headers = {"Authorization": f"Bearer {os.environ['SELLER_API_KEY']}", "Content-Type": "application/json"}
+    if idempotency_key is not None:
+        headers["Idempotency-Key"] = idempotency_key
+    body = None if data is None else json.dumps({"data": data}).encode()
+    with urlopen(Request(API + path, body, headers, method=method), timeout=30) as response:
+        return json.load(response)["data"]
+
+
+def product_page() -> str:
+    # A real shop creates the cart with its id, and stores both.
+    return f"""<title>Coffee shop</title><h1>Coffee machine</h1>
+        <form method="post" action="/pay">
+          <input type="hidden" name="cart" value="{uuid.uuid4()}">
+          <button>Pay £1,234.50</button>
+        </form>"""
+
+
+def pay(cart: str) -> str:
+    """Creates the order, and returns the checkout page to redirect the customer to."""
+    order = {
+        "amount": 1234.50,
+        "reference": f"cart-{cart}",
+        "redirect_url": f"{SHOP_URL}/return",
+        "webhook_url": f"{SHOP_URL}/webhook",
+    }
+    # With the Idempotency-Key, a second click or a repeated call gets the same order.
+    return call("POST", f"/seller/{os.environ['SELLER_ID']}/order/", order, idempotency_key=cart)["order_url"]
+
+
+def return_page(order_id: str) -> str:
+    # Anyone can open this page, so only the order's status proves the payment.
+    order = call("GET", f"/order/{quote(order_id, safe='')}/")
+    heading = "Thank you for your order" if order["status"] == "SUCCESSFUL" else "Your order is not complete"
+    return f"""<title>Coffee shop</title><h1>{heading}</h1>
+        <p>Order {html.escape(order["reference"])} is {order["status"]}.</p>"""
+
+
+def receive_webhook(headers, body: bytes) -> int:
+    """Returns the status of the response."""
+    try:
+        webhook = verify_webhook(os.environ["WEBHOOK_SECRET"], headers, body)
+    except WebhookVerificationError:
+        return 400
+    # A real shop stores the webhook here, unless it has one with this webhook-id, and processes it after the response.
+    if webhook["type"] == "order.status_changed":
+        data = webhook["data"]
+        order, before = data["order"], data["previous_status"]
+        print(f"webhook {data['sequence']}: order {order['id']} changed from {before} to {order['status']}", flush=True)
+    return 204
+
+
+class Shop(BaseHTTPRequestHandler):
+    def do_GET(self):
+        url = urlsplit(self.path)
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        status, page, location = 200, "", None
+        try:
+            match self.command, url.path:
+                case "GET", "/":
+                    page = product_page()
+                case "POST", "/pay":
+                    status, location = 303, pay(parse_qs(body.decode())["cart"][0])
+                case "GET", "/return":
+                    page = return_page(parse_qs(url.query)["orderId"][0])
+                case "POST", "/webhook":
+                    status = receive_webhook(self.headers, body)
+                case _:
+                    status = 404
+        except Exception:
+            # After a 500, a webhook is sent again.
+            traceback.print_exc()
+            status = 500
+        self.send_response(status)
+        if location is not None:
+            self.send_header("Location", location)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.end_headers()
+        self.wfile.write(page.encode())
+
+    do_POST = do_GET
+
+
+if __name__ == "__main__":
+    print(f"The shop is at {SHOP_URL}/", flush=True)
+    ThreadingHTTPServer(("127.0.0.1", urlsplit(SHOP_URL).port), Shop).serve_forever()

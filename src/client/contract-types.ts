@@ -1,0 +1,24 @@
+/**
+ * The types of requests and responses. They come from the schemas that the service validates with, so they refer to zod.
+ * `npm run pack-client` writes them out in full, and shops need no zod.
+ */
+import type { z } from 'zod';
+import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/request-schemas';
+
+export type { CreatedOrderBody, OrderBody as Order } from '../contracts/order-schemas';
+export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contracts/problem-schema';
+export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
+export type {
+  RotatedSecretBody as RotatedWebhookSecret,
+  TimelineEntryBody as TimelineEntry,
+  WebhookEventBody as WebhookEvent,
+  WebhookTestResult,
+} from '../contracts/webhook-log-schemas';
+
+/** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
+export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
+
+export type OrderFilter = Pick<
+  z.input<typeof orderListQuerySchema>,
+  'status' | 'reference' | 'created_from' | 'created_before'
+>;
