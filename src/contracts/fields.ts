@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
-import { PAYMENT_TERMS } from '../domain/order';
+import { DOUBLE, paymentTerm } from './order-schemas';
 import type { FieldErrorCode } from './problem-schema';
 
 /** The configured limits of a create request. */
@@ -48,12 +48,14 @@ export function amount({ maxAmountPence }: OrderRules) {
   return z
     .number()
     .meta({
+      ...DOUBLE,
       // No `multipleOf`: validators that calculate with doubles refuse 19.99 as a multiple of 0.01.
       description:
         'Amount in pounds (GBP), greater than 0, with at most 2 decimal places. A value within floating-point error ' +
         'of whole pence, such as 0.1 + 0.2, is accepted as that amount.',
       examples: [1234.5],
-      exclusiveMinimum: 0,
+      // Not `exclusiveMinimum: 0`, which is true or false in OpenAPI 3.0: tools that read both versions fail.
+      minimum: 0.01,
       maximum: penceToPounds(maxAmountPence),
     })
     .transform((pounds, context) => {
@@ -67,7 +69,7 @@ export function amount({ maxAmountPence }: OrderRules) {
 }
 
 export const paymentTerms = z
-  .array(z.enum(PAYMENT_TERMS))
+  .array(paymentTerm)
   .min(1, 'must contain at least one payment term')
   .superRefine((terms, context) => {
     if (new Set(terms).size !== terms.length) refuse(context, 'duplicate_value', 'must not contain duplicates');

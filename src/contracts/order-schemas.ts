@@ -20,17 +20,34 @@ export const orderStatus = z.enum(ORDER_STATUSES).meta({
     'the order was declined, failed, expired or was cancelled. SUCCESSFUL and UNSUCCESSFUL are final.',
   examples: ['CREATED'],
 });
-export const actor = z.enum(ACTORS).meta({ description: 'Who caused the change', examples: ['checkout'] });
+export const actor = z.enum(ACTORS).meta({ id: 'Actor', description: 'Who caused the change', examples: ['checkout'] });
 
-const amount = z.number().meta({ description: 'Amount in pounds (GBP)', examples: [1234.5] });
-const paymentTerms = z.array(z.enum(PAYMENT_TERMS)).meta({
-  description: 'How the customer may pay. PAY_NOW: the whole amount now. PAY_LATER: in instalments to the lender.',
-  examples: [[...PAYMENT_TERMS]],
+/** Generators without the format choose a 32-bit float, which changes 200000.01 to 200000.02. */
+export const DOUBLE = { format: 'double' };
+
+const amount = z.number().meta({ ...DOUBLE, description: 'Amount in pounds (GBP)', examples: [1234.5] });
+export const paymentTerm = z.enum(PAYMENT_TERMS).meta({
+  id: 'PaymentTerm',
+  description: 'PAY_NOW: the whole amount now. PAY_LATER: in instalments to the lender.',
+  examples: ['PAY_LATER'],
 });
+const paymentTerms = z
+  .array(paymentTerm)
+  .meta({ description: 'How the customer may pay', examples: [[...PAYMENT_TERMS]] });
 const orderUrl = z.url().meta({
   description: 'URL of the checkout page. Send the customer here.',
   examples: [`https://checkout.example/pay/${PAY_LINK_ID}/`],
 });
+
+export const sellerSchema = z
+  .object({
+    seller_id: z.uuid().meta({
+      description: 'ID of the seller, in paths `supplier_uuid`',
+      examples: ['c0a8012e-1d5f-4b7a-8f3e-6a2b9d4c5e70'],
+    }),
+    seller_name: z.string().meta({ description: 'Name of the seller', examples: ['My shop'] }),
+  })
+  .meta({ id: 'Seller' });
 
 const promotionSchema = z
   .object({
@@ -45,9 +62,11 @@ const promotionSchema = z
 
 export const pricingSchema = z
   .object({
-    representative_interest: z
-      .number()
-      .meta({ description: 'Representative annual interest in percent; 0 means interest-free', examples: [0] }),
+    representative_interest: z.number().meta({
+      ...DOUBLE,
+      description: 'Representative annual interest in percent; 0 means interest-free',
+      examples: [0],
+    }),
     promotions: z
       .array(promotionSchema)
       .meta({ description: 'Promotions of the seller; empty if there are none', examples: [[]] }),

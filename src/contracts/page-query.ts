@@ -11,7 +11,7 @@ export const pageQuery = {
     .meta({
       description: 'Maximum number of items on the page',
       examples: [25],
-      override: { type: 'integer', minimum: 1, maximum: 100, default: 25 },
+      override: { type: 'integer', pattern: undefined, minimum: 1, maximum: 100, default: 25 },
     }),
 };
 
@@ -23,7 +23,9 @@ export const moment = z
     // Checked in UTC. Postgres has no year 0 and writes years of more than four digits differently.
     return /^(?!0000)\d{4}-/.test(time) ? time : refuse(context, 'invalid_value', 'must have a year from 0001 to 9999');
   })
-  .optional();
+  .optional()
+  // Generators have no type for a choice of formats.
+  .meta({ override: { type: 'string', anyOf: undefined } });
 
 export const CURSOR = { description: 'The `next_cursor` of the previous page' };
 export const NO_CURSOR = 'must be the next_cursor of an earlier page';

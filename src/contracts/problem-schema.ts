@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ORDER_STATUSES } from '../domain/status';
+import { DOUBLE, orderStatus } from './order-schemas';
 
 /** Every error of the API: code -> HTTP status and title (RFC 9457). Codes are stable. */
 export const PROBLEMS = {
@@ -47,14 +47,22 @@ export const FIELD_ERROR_CODES = [
 ] as const;
 export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];
 
+/**
+ * A code in a response: a plain string with the known values in its description. An `enum` would make generated clients
+ * fail at a code that was added later.
+ */
+const openCode = <T extends string>(known: readonly [T, ...T[]], description: string) =>
+  z.enum(known).meta({
+    description: `${description} New codes may be added. Known codes: ${known.map((one) => `\`${one}\``).join(', ')}.`,
+    override: { enum: undefined },
+  });
+
 export const fieldErrorSchema = z
   .object({
-    code: z.enum([...FIELD_ERROR_CODES, ...PROBLEM_CODES]).meta({
-      description:
-        'Machine-readable and stable. The kind of field error, or the `code` of the problem if no single field is ' +
-        'invalid. New codes may be added.',
-      examples: ['too_small'],
-    }),
+    code: openCode(
+      [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
+      'Machine-readable and stable. The kind of field error, or the `code` of the problem if no single field is invalid.',
+    ).meta({ examples: ['too_small'] }),
     detail: z
       .string()
       .meta({ description: 'Human-readable explanation; may change', examples: ['must be greater than 0'] }),
@@ -78,9 +86,7 @@ export const problemSchema = z
     status: z.number().int().meta({ description: 'HTTP status' }),
     detail: z.string().meta({ description: 'Human-readable explanation of this occurrence; may change' }),
     instance: z.string().meta({ description: 'Path of the request' }),
-    code: z
-      .enum(PROBLEM_CODES)
-      .meta({ description: 'Machine-readable and stable; use it to handle errors. New codes may be added.' }),
+    code: openCode(PROBLEM_CODES, 'Machine-readable and stable; use it to handle errors.'),
     request_id: z
       .string()
       .meta({ description: 'The value of the header `X-Request-Id`. Include it in support requests.' }),
@@ -93,12 +99,16 @@ export const problemSchema = z
       .string()
       .optional()
       .meta({ description: 'For `duplicate_reference`: `order_url` of the order that uses the reference' }),
-    order_status: z.enum(ORDER_STATUSES).optional().meta({
+    order_status: orderStatus.optional().meta({
       description: 'Current status of the order. For `duplicate_reference`: of the order that uses the reference.',
     }),
-    order_amount: z.number().optional().meta({
-      description: 'For `duplicate_reference`: amount, in pounds (GBP), of the order that uses the reference',
-    }),
+    order_amount: z
+      .number()
+      .optional()
+      .meta({
+        ...DOUBLE,
+        description: 'For `duplicate_reference`: amount, in pounds (GBP), of the order that uses the reference',
+      }),
   })
   .meta({ id: 'Problem', description: 'An error (RFC 9457)' });
 export type ProblemBody = z.infer<typeof problemSchema>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { ORDER_STATUSES, PROGRESS_EVENTS } from '../domain/status';
+import { PROGRESS_EVENTS } from '../domain/status';
 import { type OrderRules, amount, optional, paymentTerms, redirectUrl, text, webhookUrl } from './fields';
 import { metaData } from './meta-data';
+import { orderStatus } from './order-schemas';
 import { moment, pageQuery, uuidCursor } from './page-query';
 
 /** The body of a create request (spec section 2.3). `accountErrors` checks the seller's own limits. */
@@ -16,9 +17,7 @@ export function createOrderRequestSchema(rules: OrderRules) {
         examples: ['web-100042'],
       }),
       allowed_payment_terms: optional(paymentTerms).meta({
-        description:
-          'How the customer may pay. PAY_NOW: the whole amount now. PAY_LATER: in instalments to the lender. ' +
-          'Default: both.',
+        description: 'How the customer may pay. Default: both.',
       }),
       webhook_url: optional(webhookUrl(rules)).meta({
         description:
@@ -47,10 +46,7 @@ export type CreateOrderRequest = z.infer<ReturnType<typeof createOrderRequestSch
 export const orderListQuerySchema = z.strictObject({
   ...pageQuery,
   cursor: uuidCursor,
-  status: z
-    .enum(ORDER_STATUSES)
-    .optional()
-    .meta({ description: 'Only orders with this status', examples: ['PENDING'] }),
+  status: orderStatus.optional().meta({ description: 'Only orders with this status', examples: ['PENDING'] }),
   reference: text(255).optional().meta({
     description: 'Only orders with exactly this reference. At most one of them is not UNSUCCESSFUL.',
   }),
@@ -78,12 +74,14 @@ export const idempotencyKeySchema = z
     param: { id: 'Idempotency-Key' },
   });
 
-export const progressRequestSchema = z
-  .strictObject({
-    data: z.strictObject({
-      event: z.enum(PROGRESS_EVENTS).meta({ description: "The customer's latest step", examples: ['approved'] }),
-      reason: optional(text(500)).meta({ description: 'Human-readable reason for the event' }),
-    }),
-  })
-  .meta({ id: 'ProgressRequest' });
+const progressEvent = z
+  .enum(PROGRESS_EVENTS)
+  .meta({ id: 'ProgressEvent', description: "The customer's latest step", examples: ['approved'] });
+
+export const progressRequestSchema = z.strictObject({
+  data: z.strictObject({
+    event: progressEvent,
+    reason: optional(text(500)).meta({ description: 'Human-readable reason for the event' }),
+  }),
+});
 export type ProgressRequest = z.infer<typeof progressRequestSchema>['data'];

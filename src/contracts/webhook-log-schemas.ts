@@ -21,6 +21,7 @@ const EVENTS =
 const event = z.string().meta({ description: `The event that was requested: ${EVENTS}`, examples: ['signup_started'] });
 
 export const webhookState = z.enum(WEBHOOK_STATES).meta({
+  id: 'WebhookState',
   description:
     'pending: not delivered yet. delivered: the endpoint accepted the webhook. exhausted: given up, because ' +
     'the schedule ended or a later webhook of the order was waiting. disabled: a 410 response disabled the endpoint.',
@@ -29,7 +30,9 @@ export const webhookState = z.enum(WEBHOOK_STATES).meta({
 export const webhookEventSchema = z
   .object({
     id: webhookId,
-    type: z.literal('order.status_changed'),
+    type: z
+      .literal('order.status_changed')
+      .meta({ description: 'Type of the webhook', override: { const: undefined } }),
     order_id: orderId,
     reference: orderReference,
     sequence,
@@ -69,41 +72,47 @@ const attemptFields = {
   response_body: z.string().meta({ description: 'The first KiB of the response body' }),
 };
 
-const changeEntrySchema = z.object({
-  type: z.literal('change'),
-  at: timestamp,
-  event: event.meta({ description: `The event that caused the change: ${EVENTS}` }),
-  from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
-  to: orderStatus,
-  actor,
-  reason,
-  version: z.number().int().meta({ description: 'Number of the change, from 1' }),
-  webhook: z
-    .object({ id: webhookId, sequence, state: webhookState, next_attempt_at: nextAttempt })
-    .nullable()
-    .meta({ description: 'The webhook for the change; null if there is none' }),
-});
+const timelineWebhook = z
+  .object({ id: webhookId, sequence, state: webhookState, next_attempt_at: nextAttempt })
+  .meta({ id: 'TimelineWebhook', description: 'The webhook for a change' });
 
-/** A refused signal to the workflow. */
-const refusalEntrySchema = z.object({
-  type: z.literal('refusal'),
-  at: timestamp,
-  event,
-  order_status: orderStatus,
-  actor,
-  reason,
-});
+const changeEntrySchema = z
+  .object({
+    type: z.literal('change'),
+    at: timestamp,
+    event: event.meta({ description: `The event that caused the change: ${EVENTS}` }),
+    from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
+    to: orderStatus,
+    actor,
+    reason,
+    version: z.number().int().meta({ description: 'Number of the change, from 1' }),
+    webhook: timelineWebhook.nullable().meta({ description: 'The webhook for the change; null if there is none' }),
+  })
+  .meta({ id: 'TimelineChange', description: 'A change' });
 
-const attemptEntrySchema = z.object({
-  type: z.literal('webhook_attempt'),
-  at: timestamp,
-  webhook_id: webhookId,
-  sequence,
-  attempt: z.number().int().meta({ description: 'Number of the attempt, from 1, including resends' }),
-  resend: z.boolean().meta({ description: 'True for a requested resend, which is not part of the retry schedule' }),
-  ...attemptFields,
-  next_attempt_at: nextAttempt,
-});
+const refusalEntrySchema = z
+  .object({
+    type: z.literal('refusal'),
+    at: timestamp,
+    event,
+    order_status: orderStatus,
+    actor,
+    reason,
+  })
+  .meta({ id: 'TimelineRefusal', description: 'A refused signal to the workflow' });
+
+const attemptEntrySchema = z
+  .object({
+    type: z.literal('webhook_attempt'),
+    at: timestamp,
+    webhook_id: webhookId,
+    sequence,
+    attempt: z.number().int().meta({ description: 'Number of the attempt, from 1, including resends' }),
+    resend: z.boolean().meta({ description: 'True for a requested resend, which is not part of the retry schedule' }),
+    ...attemptFields,
+    next_attempt_at: nextAttempt,
+  })
+  .meta({ id: 'TimelineWebhookAttempt', description: 'An attempt to deliver a webhook' });
 
 export const timelineEntrySchema = z
   .discriminatedUnion('type', [changeEntrySchema, refusalEntrySchema, attemptEntrySchema])

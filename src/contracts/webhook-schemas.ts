@@ -1,21 +1,23 @@
 import { z } from 'zod';
-import { actor, orderSchema, orderStatus, timestamp } from './order-schemas';
+import { actor, orderSchema, orderStatus, sellerSchema, timestamp } from './order-schemas';
 
 export const orderStatusChangedSchema = z
   .object({
     type: z.literal('order.status_changed'),
     timestamp: timestamp.meta({ description: 'When the status changed' }),
-    data: z.object({
-      order: orderSchema.meta({ description: 'The order immediately after the change' }),
-      previous_status: orderStatus,
-      sequence: z
-        .number()
-        .int()
-        .min(1)
-        .meta({ description: "Number of this change among the order's status changes: 1, 2, 3, …", examples: [2] }),
-      actor,
-      reason: z.string().nullable().meta({ description: 'Human-readable reason for the change, if given' }),
-    }),
+    data: z
+      .object({
+        order: orderSchema.meta({ description: 'The order immediately after the change' }),
+        previous_status: orderStatus,
+        sequence: z
+          .number()
+          .int()
+          .min(1)
+          .meta({ description: "Number of this change among the order's status changes: 1, 2, 3, …", examples: [2] }),
+        actor,
+        reason: z.string().nullable().meta({ description: 'Human-readable reason for the change, if given' }),
+      })
+      .meta({ id: 'OrderStatusChangedData' }),
   })
   .meta({ id: 'OrderStatusChanged', description: 'The status of an order changed' });
 export type OrderStatusChanged = z.infer<typeof orderStatusChangedSchema>;
@@ -24,10 +26,7 @@ export const webhookTestSchema = z
   .object({
     type: z.literal('webhook.test'),
     timestamp: timestamp.meta({ description: 'When the webhook was sent' }),
-    data: z.object({
-      seller_id: z.uuid().meta({ description: 'ID of the seller' }),
-      seller_name: z.string().meta({ description: 'Name of the seller', examples: ['My shop'] }),
-    }),
+    data: sellerSchema,
   })
   .meta({ id: 'WebhookTest', description: 'A test of a webhook endpoint' });
 export type WebhookTest = z.infer<typeof webhookTestSchema>;

@@ -16,6 +16,7 @@ export const document: OpenApiDocument = createOpenApiDocument({
 });
 
 const ROOT = 'openapi.json';
+const PROBLEM_TYPE = 'application/problem+json';
 /** Headers that HTTP itself adds. */
 const HTTP_HEADERS = ['connection', 'content-encoding', 'content-length', 'content-type', 'date', 'keep-alive'];
 /** A setting gives this header its name, so the document cannot list it. */
@@ -89,15 +90,29 @@ function pattern(path: string): RegExp {
 export function expectDocumented(method: string, path: string, response: ApiResponse): void {
   const found = operationAt(method, path);
   if (found === undefined || (found === 'no method' && method === 'OPTIONS')) return;
-  const place =
-    found === 'no method' ? ['components', 'responses', 'MethodNotAllowed'] : responsePlace(found, response);
-  const wrong = [...wrongHeaders(place, response), ...(method === 'HEAD' ? [] : wrongBody(place, response))];
-  if (found === 'no method' && response.status !== 405) wrong.push('the document does not list the method');
+  const wrong =
+    found === 'no method'
+      ? wrongMethodNotAllowed(response)
+      : wrongResponse(method, responsePlace(found, response), response);
   if (wrong.length > 0) {
     throw new Error(
       [`${method} ${path} ${response.status} does not match the document:`, ...wrong, response.text].join('\n  '),
     );
   }
+}
+
+/** The document describes this response in words, because it belongs to no operation. */
+function wrongMethodNotAllowed({ status, headers, body }: ApiResponse): string[] {
+  if (status !== 405) return ['the document does not list the method'];
+  return [
+    ...(headers.has('Allow') ? [] : ['the header Allow is missing']),
+    ...(body === undefined || body.code === 'method_not_allowed' ? [] : ['the code is not method_not_allowed']),
+    ...(body === undefined ? [] : misfits(['components', 'schemas', 'Problem'], body)),
+  ];
+}
+
+function wrongResponse(method: string, place: string[], response: ApiResponse): string[] {
+  return [...wrongHeaders(place, response), ...(method === 'HEAD' ? [] : wrongBody(place, response))];
 }
 
 function responsePlace({ place }: DocumentedOperation, { status }: ApiResponse): string[] {
@@ -124,5 +139,9 @@ function wrongBody(place: string[], response: ApiResponse): string[] {
   const type = response.headers.get('Content-Type')?.split(';')[0];
   if (type === undefined && content.length === 0) return [];
   if (type === undefined || !content.includes(type)) return [`the content type ${type} is not documented`];
-  return misfits([...place, 'content', type, 'schema'], response.body);
+  const wrong = misfits([...place, 'content', type, 'schema'], response.body);
+  // The schema allows any code. The examples list the documented ones.
+  const codes = type === PROBLEM_TYPE ? Object.keys(resolve(place).value.content[type].examples) : undefined;
+  if (codes?.includes(response.body?.code) === false) wrong.push(`the code ${response.body?.code} is not documented`);
+  return wrong;
 }

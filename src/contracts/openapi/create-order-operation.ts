@@ -3,7 +3,7 @@ import { createdOrderSchema } from '../order-schemas';
 import { createOrderRequestSchema, idempotencyKeySchema } from '../request-schemas';
 import { createdOrder } from './examples';
 import { HEADERS, sometimes } from './headers';
-import { PATH_IDS, inData, operation } from './operation';
+import { PATH_IDS, inData, operation, requestBody } from './operation';
 
 /** Operations that take the ID of the new order. */
 const ORDER_ID = { order_id: '$response.body#/data/id' };
@@ -31,7 +31,7 @@ export function createOrder(rules: OrderRules) {
     path: PATH_IDS.supplier,
     headers: { 'Idempotency-Key': idempotencyKeySchema },
     body: {
-      schema: createOrderRequestSchema(rules).meta({ id: 'CreateOrderRequest' }),
+      schema: requestBody('CreateOrderRequest', createOrderRequestSchema(rules)),
       required: true,
       examples: {
         requiredFields: {

@@ -1,10 +1,8 @@
 import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from 'zod-openapi';
 import type { OrderRules } from '../fields';
-import { problemSchema } from '../problem-schema';
 import { TAGS } from './operation';
 import { orderPaths } from './order-operations';
 import { WEBHOOKS } from './outgoing-webhooks';
-import { methodNotAllowedResponse } from './problem-responses';
 import { SERVICE_PATHS } from './service-operations';
 import { webhookPaths } from './webhook-operations';
 
@@ -20,7 +18,7 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
 - **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes. A request with an
   unknown field fails. Ignore unknown fields in responses: new ones may be added.
 - **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. Any other method
-  returns 405 with the header \`Allow\`.
+  returns 405 (\`method_not_allowed\`) with the header \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
   handle an unknown code by its HTTP status.
 - **Retries**: repeat a request after no response, a 408, a 429 or a 5xx. If the response has \`Retry-After\`, wait that many
@@ -56,18 +54,30 @@ export function createOpenApiDocument({ basePath, rules, maxBodyBytes, version }
     paths: { ...orderPaths(basePath, rules), ...webhookPaths(basePath, rules), ...SERVICE_PATHS },
     webhooks: WEBHOOKS,
     components: {
-      schemas: { Problem: problemSchema },
-      responses: { MethodNotAllowed: methodNotAllowedResponse },
       securitySchemes: {
         sellerKey: { type: 'http', scheme: 'bearer', description: 'API key of a seller: `sk_…`' },
         checkoutKey: { type: 'http', scheme: 'bearer', description: 'API key of the checkout: `ck_…`' },
       },
     },
   };
-  return createDocument(document, { override: leaveOpen });
+  return createDocument(document, { override: forGenerators });
 }
 
-/** Only requests are strict. A response may get new fields without a new version. */
-const leaveOpen: ZodOpenApiOverride = ({ jsonSchema, zodSchema: { _zod: zod } }) => {
+/** Formats that generators parse to a type of the language, so that they cannot apply a pattern. */
+const PARSED_FORMATS = ['date', 'date-time', 'uuid'];
+
+/** Adapts the schemas to what generators of clients support. */
+const forGenerators: ZodOpenApiOverride = ({ jsonSchema, zodSchema: { _zod: zod } }) => {
+  // Only requests are strict. A response may get new fields without a new version.
   if (zod.def.type === 'object' && zod.def.catchall === undefined) delete jsonSchema.additionalProperties;
+  // A union has no name. `type: [string, null]` needs none.
+  const [value, none] = jsonSchema.anyOf ?? [];
+  if (none?.type === 'null' && typeof value?.type === 'string') {
+    delete jsonSchema.anyOf;
+    Object.assign(jsonSchema, { ...value, ...jsonSchema, type: [value.type, 'null'] });
+  }
+  if (PARSED_FORMATS.includes(jsonSchema.format ?? '')) delete jsonSchema.pattern;
+  // zod's limits of every integer.
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 };

@@ -91,28 +91,44 @@ function json({ schema, examples }: { schema: z.ZodType; examples: Examples }) {
   return { 'application/json': { schema, examples } };
 }
 
-/** The envelope of every body: `{"data": …}`. */
-export const inData = <T extends z.ZodType>(schema: T) => z.object({ data: schema });
+/** A component for the body of a request, and one for its `data`, because generators need names for both. */
+export function requestBody(id: string, schema: z.ZodObject<{ data: z.ZodObject }>): z.ZodType {
+  return schema.extend({ data: schema.shape.data.meta({ id: `${id}Data` }) }).meta({ id });
+}
+
+const responseBodies = new Map<z.ZodType, z.ZodType>();
+
+/** The body of a response, `{"data": …}`: `OrderResponse` for the component `Order`. */
+export function inData(schema: z.ZodType): z.ZodType {
+  const id = `${z.globalRegistry.get(schema)?.id}Response`;
+  const body = responseBodies.get(schema) ?? z.object({ data: schema }).meta({ id });
+  responseBodies.set(schema, body);
+  return body;
+}
 
 /** One page of a list. */
-export function page<T extends z.ZodType>(item: T, cursorExample: string) {
-  return z.object({
-    data: z.array(item),
-    next_cursor: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'Value of `cursor` for the next page; null on the last page',
-        examples: [cursorExample],
-      }),
-  });
+export function page(id: string, item: z.ZodType, cursorExample: string): z.ZodType {
+  return z
+    .object({
+      data: z.array(item),
+      next_cursor: z
+        .string()
+        .nullable()
+        .meta({
+          description: 'Value of `cursor` for the next page; null on the last page',
+          examples: [cursorExample],
+        }),
+    })
+    .meta({ id });
 }
 
 const pathId = (name: string, description: string) =>
   z.string().meta({ description, format: 'uuid', param: { id: name } });
 
 export const PATH_IDS = {
-  supplier: { supplier_uuid: pathId('supplier_uuid', 'Your seller ID. Any other ID returns 404.') },
+  supplier: {
+    supplier_uuid: pathId('supplier_uuid', 'Your seller ID, in responses `seller_id`. Any other ID returns 404.'),
+  },
   order: { order_id: pathId('order_id', 'ID of the order') },
   webhook: { webhook_id: pathId('webhook_id', 'ID of the webhook, as in its header `webhook-id`') },
 };

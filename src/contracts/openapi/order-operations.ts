@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { OrderRules } from '../fields';
-import { listedOrderSchema, orderSchema } from '../order-schemas';
+import { listedOrderSchema, orderSchema, sellerSchema } from '../order-schemas';
 import { orderListQuerySchema, progressRequestSchema } from '../request-schemas';
 import { createOrder } from './create-order-operation';
 import { approvedOrder, cancelledOrder, order } from './examples';
 import { HEADERS } from './headers';
-import { PATH_IDS, inData, operation, page } from './operation';
+import { PATH_IDS, inData, operation, page, requestBody } from './operation';
 
 const { supplier, order: orderIds } = PATH_IDS;
 const RETRIEVED = { pending: { summary: 'The customer has started the signup', value: { data: order } } };
@@ -25,7 +25,7 @@ const listOrders = operation({
   response: {
     status: 200,
     description: 'One page of orders',
-    schema: page(listedOrderSchema, order.id),
+    schema: page('OrderListResponse', listedOrderSchema, order.id),
     examples: {
       onePage: {
         summary: 'The last page',
@@ -81,12 +81,7 @@ const checkConnection = operation({
   response: {
     status: 200,
     description: 'The key is valid and belongs to the seller',
-    schema: inData(
-      z.object({
-        seller_id: z.uuid().meta({ description: 'Your seller ID' }),
-        seller_name: z.string().meta({ description: 'Your name as a seller', examples: ['My shop'] }),
-      }),
-    ),
+    schema: inData(sellerSchema),
     examples: {
       validKey: {
         summary: 'A valid key',
@@ -109,7 +104,7 @@ const reportProgress = operation({
   key: 'checkout',
   path: orderIds,
   body: {
-    schema: progressRequestSchema,
+    schema: requestBody('ReportProgressRequest', progressRequestSchema),
     required: true,
     examples: {
       signupStarted: { summary: 'The customer has started the signup', value: { data: { event: 'signup_started' } } },

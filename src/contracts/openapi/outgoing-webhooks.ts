@@ -40,7 +40,7 @@ function webhook(
 ): ZodOpenApiOperationObject {
   return {
     operationId,
-    tags: ['Webhooks'],
+    // No tags: generators would merge these operations into the class of the operations that have the tag.
     summary,
     description,
     // Webhooks are authenticated by their signature.
@@ -67,7 +67,7 @@ function webhook(
 export const WEBHOOKS: ZodOpenApiPathsObject = {
   'order.status_changed': {
     post: webhook(
-      'orderStatusChanged',
+      'onOrderStatusChanged',
       'The status of an order changed',
       'Sent to the `webhook_url` of the order for each status change after CREATED. Webhooks of one order are sent ' +
         'in order, one at a time, at least once. Every attempt has the same body. A gap in `sequence` means that a ' +
@@ -82,9 +82,9 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
   },
   'webhook.test': {
     post: webhook(
-      'webhookTest',
+      'onWebhookTest',
       'A test of a webhook endpoint',
-      'Sent once for each `testWebhook` request. It belongs to no order and is not repeated.',
+      'Sent once for each `testEndpoint` request. It belongs to no order and is not repeated.',
       webhookTestSchema,
       {
         type: 'webhook.test',

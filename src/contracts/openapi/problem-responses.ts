@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { Problem } from '../problem';
-import { type FieldError, type ProblemBody, type ProblemCode, type ProblemMembers, PROBLEMS } from '../problem-schema';
+import {
+  type FieldError,
+  type ProblemBody,
+  type ProblemCode,
+  type ProblemMembers,
+  PROBLEMS,
+  problemSchema,
+} from '../problem-schema';
 import { HEADERS, STANDARD_HEADERS, sometimes } from './headers';
 
 interface Example {
@@ -105,31 +112,23 @@ export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiRespo
   );
 }
 
-const responses = new Map<string, ZodOpenApiResponseObject>();
+const components = new Map<ProblemCode, ZodOpenApiResponseObject>();
 
-/** Returned for methods that have no operation. */
-export const methodNotAllowedResponse = createResponse('MethodNotAllowed', ['method_not_allowed']);
-
-/** Returns the same object for the same codes, so that the document contains it once. */
+/** A response with one code is a component. One with several codes belongs to its operation: it has no good name. */
 function problemResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
-  const id = codes.map(toPascalCase).join('Or');
-  const response = responses.get(id) ?? createResponse(id, codes);
-  responses.set(id, response);
+  const [only] = codes;
+  if (only === undefined || codes.length > 1) return createResponse(codes);
+  const response = components.get(only) ?? { id: toPascalCase(only), ...createResponse(codes) };
+  components.set(only, response);
   return response;
 }
 
-function createResponse(id: string, codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
+function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject {
   const examples = codes.map((code) => [code, { summary: PROBLEMS[code].title, value: exampleOf(code) }] as const);
   return {
-    id,
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('. '),
     headers: z.object(headersOf(codes)),
-    content: {
-      [PROBLEM_TYPE]: {
-        schema: { $ref: '#/components/schemas/Problem', properties: { code: { enum: [...codes] } } },
-        examples: Object.fromEntries(examples),
-      },
-    },
+    content: { [PROBLEM_TYPE]: { schema: problemSchema, examples: Object.fromEntries(examples) } },
   };
 }
 

@@ -4,11 +4,19 @@ import type { ProblemCode } from '../problem-schema';
 import { HEADERS, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
 import { problemResponses } from './problem-responses';
 
-const healthSchema = z.object({
-  status: z.string().meta({ description: '`ok`, or why the process cannot serve requests', examples: ['ok'] }),
-  database: z.enum(['ok', 'unavailable']).optional().meta({ description: 'Status of Postgres' }),
-  version: z.string().optional().meta({ description: 'Version of the service' }),
-});
+const healthSchema = z
+  .object({
+    status: z.string().meta({ description: '`ok`, or why the process cannot serve requests', examples: ['ok'] }),
+    database: z
+      .string()
+      .optional()
+      .meta({ description: 'Status of Postgres: `ok` or `unavailable`', examples: ['ok'] }),
+    version: z.string().optional().meta({ description: 'Version of the service' }),
+  })
+  .meta({ id: 'Health' });
+const openApiDocumentSchema = z
+  .looseObject({ openapi: z.string().meta({ description: 'Version of OpenAPI', examples: ['3.1.0'] }) })
+  .meta({ id: 'OpenApiDocument' });
 const FILE_HEADERS = z.object({
   ...STANDARD_HEADERS,
   'Cache-Control': HEADERS.publicCache,
@@ -46,7 +54,7 @@ const document = publicOperation(
     '200': {
       description: 'The document',
       headers: FILE_HEADERS,
-      content: { 'application/json': { schema: z.looseObject({ openapi: z.literal('3.1.0') }) } },
+      content: { 'application/json': { schema: openApiDocumentSchema } },
     },
     '304': {
       description: 'Not changed since the version in If-None-Match',

