@@ -42,8 +42,8 @@ export const GENERATORS: readonly Generator[] = [
     needs: [],
     command: 'npx --yes openapi-typescript@7.13.0 openapi.json -o schema.d.ts',
     build: [
-      'npm install --silent --no-save --prefix . openapi-fetch@0.17.0 typescript@5.9.3',
-      'npx tsc --noEmit --checkJs --strict --exactOptionalPropertyTypes --module nodenext --types "" driver.mjs',
+      'npm install --silent --no-save --prefix . openapi-fetch@0.17.0 typescript@5.9.3 @types/node@20.19.43',
+      'npx tsc --noEmit --checkJs --strict --exactOptionalPropertyTypes --module nodenext driver.mjs',
     ],
     run: 'node driver.mjs',
     output: ['schema.d.ts', '.ts'],
@@ -67,7 +67,7 @@ export const GENERATORS: readonly Generator[] = [
     needs: [['command -v go', 'golang-go']],
     command:
       'go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 ' +
-      '-generate types,client -package orders -o orders/orders.go openapi.json',
+      '-generate types,client,skip-prune -package orders -o orders/orders.go openapi.json',
     build: ['go mod init shop', 'go get github.com/oapi-codegen/runtime@v1.8.0', 'go vet ./...'],
     run: 'go run .',
     output: ['orders', '.go'],

@@ -100,7 +100,7 @@ func main() {
 	drive("invalid", func() (result, error) {
 		url := "https://user:password@shop.example/"
 		response, err := create("-3", func(data *orders.CreateOrderRequestData) {
-			data.Amount, data.WebhookUrl, data.RedirectUrl = 0.001, &url, &url
+			data.Amount, data.WebhookUrl, data.RedirectUrl = 12.345, &url, &url
 		})
 		if err != nil {
 			return nil, err

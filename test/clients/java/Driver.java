@@ -1,4 +1,6 @@
 import com.fasterxml.jackson.databind.ObjectMapper;
+import static java.util.stream.Collectors.toList;
+
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -45,7 +47,7 @@ public class Driver {
       result.put("order_amount", problem.getOrderAmount());
     }
     if (call.equals("invalid")) {
-      result.put("errors", problem.getErrors().stream().map(one -> one.getPointer() + " " + one.getCode()).toList());
+      result.put("errors", problem.getErrors().stream().map(one -> one.getPointer() + " " + one.getCode()).collect(toList()));
     }
     return result;
   }
@@ -54,7 +56,7 @@ public class Driver {
     return new CreateOrderRequestData()
         .amount(200000.01)
         .reference(REFERENCE)
-        .allowedPaymentTerms(List.of(PaymentTerm.PAY_LATER))
+        .addAllowedPaymentTermsItem(PaymentTerm.PAY_LATER)
         .redirectUrl("https://shop.example/thank-you")
         .metaData(Map.of("basket", "b-17"));
   }
@@ -65,8 +67,14 @@ public class Driver {
 
   static String describe(TimelineEntry entry) {
     Object one = entry.getActualInstance();
-    if (one instanceof TimelineChange change) return change.getType() + " " + change.getTo();
-    if (one instanceof TimelineRefusal refusal) return refusal.getType() + " " + refusal.getEvent();
+    if (one instanceof TimelineChange) {
+      TimelineChange change = (TimelineChange) one;
+      return change.getType() + " " + change.getTo();
+    }
+    if (one instanceof TimelineRefusal) {
+      TimelineRefusal refusal = (TimelineRefusal) one;
+      return refusal.getType() + " " + refusal.getEvent();
+    }
     TimelineWebhookAttempt attempt = (TimelineWebhookAttempt) one;
     return attempt.getType() + " " + attempt.getStatus();
   }
@@ -88,12 +96,12 @@ public class Driver {
           "id", id,
           "amount", order.getAmount(),
           "order_status", order.getStatus().getValue(),
-          "allowed_payment_terms", order.getAllowedPaymentTerms().stream().map(PaymentTerm::getValue).toList());
+          "allowed_payment_terms", order.getAllowedPaymentTerms().stream().map(PaymentTerm::getValue).collect(toList()));
     });
     drive("duplicate", () -> Map.of("status", create("-2", order()).getStatusCode()));
     drive("invalid", () -> {
       String url = "https://user:password@shop.example/";
-      var invalid = order().amount(0.001).webhookUrl(url).redirectUrl(url);
+      var invalid = order().amount(12.345).webhookUrl(url).redirectUrl(url);
       return Map.of("status", create("-3", invalid).getStatusCode());
     });
     drive("not_found", () -> {
@@ -110,7 +118,7 @@ public class Driver {
           SELLER, 10, null, OrderStatus.CREATED, REFERENCE, "2026-01-01T00:00:00Z", null, null, null);
       Map<String, Object> result = new LinkedHashMap<>();
       result.put("status", response.getStatusCode());
-      result.put("amounts", response.getData().getData().stream().map(ListedOrder::getAmount).toList());
+      result.put("amounts", response.getData().getData().stream().map(ListedOrder::getAmount).collect(toList()));
       result.put("next_cursor", response.getData().getNextCursor());
       return result;
     });

@@ -16,9 +16,9 @@ use OpenAPI\Client\ObjectSerializer;
 
 require '/usr/share/php/GuzzleHttp/autoload.php';
 spl_autoload_register(function (string $class): void {
-    $prefix = 'OpenAPI\\Client\\';
-    if (str_starts_with($class, $prefix)) {
-        require __DIR__ . '/client/lib/' . strtr(substr($class, strlen($prefix)), '\\', '/') . '.php';
+    $file = __DIR__ . '/client/lib/' . strtr(substr($class, strlen('OpenAPI\\Client\\')), '\\', '/') . '.php';
+    if (is_file($file)) {
+        require $file;
     }
 });
 
@@ -45,13 +45,16 @@ function drive(string $call, callable $run, ?callable $describe = null): void
 }
 
 $create = function (string $key, array $changes = []) use ($orders, $seller, $reference): array {
-    $order = new CreateOrderRequestData($changes + [
-        'amount' => 200000.01,
-        'reference' => $reference,
-        'allowed_payment_terms' => [PaymentTerm::PAY_LATER],
-        'redirect_url' => 'https://shop.example/thank-you',
-        'meta_data' => ['basket' => 'b-17'],
-    ]);
+    // The setters check the values, the constructor does not.
+    $order = (new CreateOrderRequestData())
+        ->setAmount($changes['amount'] ?? 200000.01)
+        ->setReference($reference)
+        ->setAllowedPaymentTerms([PaymentTerm::PAY_LATER])
+        ->setRedirectUrl($changes['redirect_url'] ?? 'https://shop.example/thank-you')
+        ->setMetaData(['basket' => 'b-17']);
+    if (isset($changes['webhook_url'])) {
+        $order->setWebhookUrl($changes['webhook_url']);
+    }
     $request = new CreateOrderRequest(['data' => $order]);
     return $orders->createOrderWithHttpInfo($seller, $request, $reference . $key);
 };
@@ -74,7 +77,7 @@ drive('duplicate', fn () => ['status' => $create('-2')[1]], fn (Problem $problem
     'order_amount' => $problem->getOrderAmount(),
 ]);
 $url = 'https://user:password@shop.example/';
-$invalid = ['amount' => 0.001, 'webhook_url' => $url, 'redirect_url' => $url];
+$invalid = ['amount' => 12.345, 'webhook_url' => $url, 'redirect_url' => $url];
 drive('invalid', fn () => ['status' => $create('-3', $invalid)[1]], fn (Problem $problem) => [
     'errors' => array_map(fn ($error) => "{$error->getPointer()} {$error->getCode()}", $problem->getErrors()),
 ]);

@@ -62,7 +62,7 @@ def duplicate():
 
 def invalid():
     url = "https://user:password@shop.example/"
-    status, problem = post("-3", amount=0.001, webhook_url=url, redirect_url=url)
+    status, problem = post("-3", amount=12.345, webhook_url=url, redirect_url=url)
     errors = [f"{error.pointer} {error.code}" for error in problem.errors]
     return {"status": status, "code": problem.code, "errors": errors}
 

@@ -34,13 +34,13 @@ def describe_problem(call, problem):
 
 
 def post(key, **changes):
+    data = {"amount": 200000.01, "redirect_url": "https://shop.example/thank-you", **changes}
     order = CreateOrderRequestData(
-        amount=200000.01,
         reference=reference,
         allowed_payment_terms=[PaymentTerm.PAY_LATER],
-        redirect_url="https://shop.example/thank-you",
         meta_data={"basket": "b-17"},
-    ).model_copy(update=changes)
+        **data,
+    )
     body = CreateOrderRequest(data=order)
     return orders.create_order_with_http_info(seller_id, body, idempotency_key=reference + key)
 
@@ -65,7 +65,7 @@ def duplicate():
 
 def invalid():
     url = "https://user:password@shop.example/"
-    return {"status": post("-3", amount=0.001, webhook_url=url, redirect_url=url).status_code}
+    return {"status": post("-3", amount=12.345, webhook_url=url, redirect_url=url).status_code}
 
 
 def not_found():

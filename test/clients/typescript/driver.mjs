@@ -5,7 +5,7 @@ import createClient from 'openapi-fetch';
 const { BASE_URL: baseUrl = '', SELLER_ID = '', SELLER_API_KEY, REFERENCE = '' } = process.env;
 const { MISSING_ORDER_ID = '', TIMELINE_ORDER_ID = '' } = process.env;
 
-/** @type {import('openapi-fetch').Client<import('./schema').paths>} */
+/** @type {import('openapi-fetch').Client<import('./schema.d.ts').paths>} */
 const client = createClient({ baseUrl, headers: { Authorization: `Bearer ${SELLER_API_KEY}` } });
 const BASE = '/api/lending/edge/ecommerce';
 const seller = { supplier_uuid: SELLER_ID };
@@ -16,7 +16,7 @@ async function drive(call, run) {
   console.log(JSON.stringify({ call, ...result }));
 }
 
-/** @type {import('./schema').components['schemas']['CreateOrderRequest']} */
+/** @type {import('./schema.d.ts').components['schemas']['CreateOrderRequest']} */
 const order = {
   data: {
     amount: 200000.01,
@@ -53,7 +53,7 @@ await drive('duplicate', async () => {
 });
 await drive('invalid', async () => {
   const url = 'https://user:password@shop.example/';
-  const data = { ...order.data, amount: 0.001, webhook_url: url, redirect_url: url };
+  const data = { ...order.data, amount: 12.345, webhook_url: url, redirect_url: url };
   const { error, response } = await create({ data }, `${REFERENCE}-3`);
   const errors = error?.errors.map(({ code, pointer }) => `${pointer} ${code}`);
   return { status: response.status, code: error?.code, errors };
@@ -95,7 +95,7 @@ await drive('timeline', async () => {
   return { status: response.status, entries };
 });
 await drive('webhook', async () => {
-  /** @type {import('./schema').components['schemas']['OrderStatusChanged']} */
+  /** @type {import('./schema.d.ts').components['schemas']['OrderStatusChanged']} */
   const { type, data } = JSON.parse(await readFile('webhook.json', 'utf8'));
   const { order: changed, previous_status, sequence } = data;
   return { type, amount: changed.amount, order_status: changed.status, previous_status, sequence };
