@@ -57,6 +57,7 @@ export async function startServer(
   if (config.production && lender === 'sandbox')
     log.warn('CHECKOUT_LENDER=sandbox: no real lender decides on applications');
   const app = createApp({
+    api: config.api,
     deps,
     limits,
     checkout:

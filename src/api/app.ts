@@ -1,7 +1,7 @@
 import type { Router } from '@koa/router';
 import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
-import { createOpenApiDocument } from '../contracts/openapi/document';
+import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
 import { VERSION } from '../version';
 import { createAuthentication } from './authenticate';
@@ -9,7 +9,7 @@ import { createBodyReaders } from './body';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
 import { healthRoutes } from './health-routes';
-import { BASE_PATH, orderRoutes } from './order-routes';
+import { orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
@@ -17,6 +17,7 @@ import { signResponses } from './response-signature';
 import { webhookRoutes } from './webhook-routes';
 
 export interface AppOptions {
+  api: PublicApi;
   deps: OrderDependencies;
   limits: RateLimits;
   /** Number of our own proxies in front of the API. Each appends the address of its client to X-Forwarded-For. */
@@ -31,7 +32,7 @@ export interface AppOptions {
 }
 
 export function createApp(options: AppOptions): Koa<State> {
-  const { deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout } = options;
+  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout } = options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
@@ -42,10 +43,12 @@ export function createApp(options: AppOptions): Koa<State> {
   mount(app, healthRoutes(deps.db, isServing));
   app.use(limits.countAddress);
   const authenticate = createAuthentication(deps.db, limits);
-  const document = createOpenApiDocument({ basePath: BASE_PATH, rules: deps.rules, maxBodyBytes, version: VERSION });
+  const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION });
   const bodies = createBodyReaders(maxBodyBytes);
-  mount(app, orderRoutes(deps, authenticate, bodies));
-  mount(app, webhookRoutes(deps, authenticate, bodies));
+  for (const basePath of api.basePaths) {
+    mount(app, orderRoutes(basePath, deps, authenticate, bodies));
+    mount(app, webhookRoutes(basePath, deps, authenticate, bodies));
+  }
   mount(app, docsRoutes(document));
   return app;
 }

@@ -18,14 +18,13 @@ import { type BodyReaders, validate, validateQuery } from './body';
 import type { Context, State } from './context';
 import { sendListPage } from './send-list-page';
 
-export const BASE_PATH = '/api/lending/edge/ecommerce';
-
 export function orderRoutes(
+  basePath: string,
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody }: BodyReaders,
 ): Router<State> {
-  const router = new Router<State>({ prefix: BASE_PATH });
+  const router = new Router<State>({ prefix: basePath });
   const seller = authenticate('seller');
   const checkout = authenticate('checkout');
   const createSchema = createOrderRequestSchema(deps.rules);
@@ -56,7 +55,7 @@ export function orderRoutes(
     const { body, replayed } = await createOrder(deps, account, data, errors, idempotencyKeyOf(ctx));
     ctx.state.orderId = body.id;
     ctx.status = 201;
-    ctx.set('Location', `${BASE_PATH}/order/${body.id}/`);
+    ctx.set('Location', `${basePath}/order/${body.id}/`);
     if (replayed) ctx.set('Idempotency-Replayed', 'true');
     ctx.body = { data: body };
   });

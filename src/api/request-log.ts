@@ -7,8 +7,8 @@ const VALID_ID = /^[\w.:/+=-]{1,128}$/;
 /** W3C Trace Context, version 00: version-traceid-parentid-flags. */
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** A pay link gives access to the order's checkout, so the log omits it; the line has the order's id. */
-const PAY_LINK = /^(.*\/pay(?:_link)?\/)[^/]+/;
+/** A pay link gives access to the order's checkout, so the log omits it; the line has the order's id. Paths match in any case. */
+const PAY_LINK = /^(.*\/pay(?:_link)?\/)[^/]+/i;
 
 /**
  * Sets the request's id (the client's `X-Request-Id` if it is valid) and writes one log line per request, without query,

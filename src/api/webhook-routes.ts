@@ -12,16 +12,17 @@ import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook
 import { type Authenticate, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
 import type { State } from './context';
-import { BASE_PATH, orderIdOf } from './order-routes';
+import { orderIdOf } from './order-routes';
 import { sendListPage } from './send-list-page';
 
 /** A seller's webhooks: the log, resends, the signing secret and test deliveries. */
 export function webhookRoutes(
+  basePath: string,
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody, optionalJsonBody }: BodyReaders,
 ): Router<State> {
-  const router = new Router<State>({ prefix: BASE_PATH });
+  const router = new Router<State>({ prefix: basePath });
   const seller = authenticate('seller');
   const testSchema = webhookTestRequestSchema(deps.rules);
 

@@ -5,6 +5,28 @@ import { HOUR, MINUTE, SECOND, bytes, integer, milliseconds, setting } from './s
 const RESERVED_HEADERS =
   /^(allow|cache-control|connection|content-.*|date|idempotency-.*|keep-alive|location|order-source|ratelimit.*|retry-after|set-cookie|trailer|transfer-.*|upgrade|vary|www-authenticate|x-request-id)$/i;
 
+const RESERVED_PATH = /^\/(pay|docs|health|openapi\.json)(\/|$)/i;
+
+/** Base paths; none lies below another, because its last segments would be taken for an ID. */
+const basePaths = z
+  .string()
+  .default('/api/lending/edge/ecommerce')
+  .transform((list, context) => {
+    const paths = list.split(',').map((path) => path.trim());
+    const lower = paths.map((path) => `${path.toLowerCase()}/`);
+    const overlaps = lower.some((path, index) => lower.some((other, at) => at !== index && path.startsWith(other)));
+    if (!paths.every((path) => /^(\/[A-Za-z0-9][\w.~-]*)+$/.test(path))) {
+      context.addIssue('must be paths such as /api/shop, separated by commas, without a slash at the end');
+    } else if (paths.some((path) => RESERVED_PATH.test(path))) {
+      context.addIssue('must not start with /pay, /docs, /health or /openapi.json');
+    } else if (overlaps) {
+      context.addIssue('must not contain a path twice or below another path');
+    }
+    return paths;
+  });
+
+const httpUrl = (error: string) => z.url({ protocol: /^https?$/, error });
+
 const http = z
   .object({
     // The seller documentation promises 64 KiB.
@@ -51,6 +73,26 @@ const http = z
   });
 
 export const httpSettings = {
+  api: z.object({
+    basePaths: setting(
+      'API_BASE_PATHS',
+      basePaths,
+      'Prefixes of all calls that need a key, separated by commas. All are served alike; OpenAPI documents the first. ' +
+        'Keep the default in the list if shops use the [TypeScript client](client.md).',
+    ),
+    publicUrl: setting(
+      'API_PUBLIC_URL',
+      httpUrl('must be an http(s) URL')
+        .transform((url) => url.replace(/\/+$/, ''))
+        .optional(),
+      'URL of the API as sellers see it, without a base path: the server in OpenAPI.',
+    ),
+    supportContact: setting(
+      'SUPPORT_CONTACT',
+      z.union([z.email(), httpUrl('')], 'must be an email address or an http(s) URL').optional(),
+      'Email address or URL of your support: the contact in OpenAPI.',
+    ),
+  }),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     integer(0, 10).default(0),

@@ -26,10 +26,10 @@ export function refuse(context: z.RefinementCtx, code: FieldErrorCode, message: 
 export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? undefined);
 
 /**
- * The part of the rules for text that every regular expression dialect supports: no surrounding whitespace, no control
- * characters or line breaks. The other unprintable Unicode characters are documented in words only.
+ * The part of the rules for text that every regular expression dialect supports: no surrounding whitespace, no ASCII
+ * control characters. PHP lacks `\u0085`, and matches bytes. The other unprintable characters are documented in words only.
  */
-const PRINTABLE = String.raw`^[^\s\u0000-\u001f\u007f-\u009f]([^\u0000-\u001f\u007f-\u009f\u2028\u2029]*[^\s\u0000-\u001f\u007f-\u009f])?$`;
+const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$`;
 
 /** Printable text without surrounding whitespace. @param max length in Unicode code points */
 export const text = (max: number) =>

@@ -30,10 +30,13 @@ schemathesis.openapi.format(
 )
 
 
+UNPRINTABLE = ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+
+
 def printable(value):
-    """Replace characters that a pattern cannot exclude in every regex dialect. Control characters stay."""
+    """Replace characters that a pattern cannot exclude in every regex dialect. ASCII control characters stay."""
     if isinstance(value, str):
-        return "".join("x" if unicodedata.category(c) in ("Cf", "Cn", "Co", "Cs") else c for c in value)
+        return "".join(c if c.isascii() or unicodedata.category(c) not in UNPRINTABLE else "x" for c in value)
     return value
 
 
@@ -77,6 +80,8 @@ def ids(name):
         return [json.loads(line) for line in file]
 
 
+# The document describes these times in words. Any other text is rejected.
+MOMENTS = ["2026-01-31", "2026-11-21T09:00:00Z", "2026-11-21T09:00:00.123+01:00"]
 CURSORS = {"listOrders": "orders", "listWebhooks": "webhooks"}
 
 
@@ -91,6 +96,9 @@ def before_call(context, case, kwargs):
     key = (case.headers or {}).get("Idempotency-Key")
     if isinstance(key, str) and re.fullmatch(r"[!-~]{1,255}", key):
         case.headers["Idempotency-Key"] = key[:200] + uuid.uuid4().hex
+    for name in ("created_from", "created_before"):
+        if isinstance((case.query or {}).get(name), str):
+            case.query[name] = MOMENTS[len(case.query[name]) % len(MOMENTS)]
     # An existing cursor, because any other is rejected.
     cursor = (case.query or {}).get("cursor")
     known = CURSORS.get(case.operation.definition.raw.get("operationId"))

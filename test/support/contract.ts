@@ -1,7 +1,6 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { type OpenApiDocument, createOpenApiDocument } from '../../src/contracts/openapi/document';
-import { BASE_PATH } from '../../src/api/order-routes';
 import { VERSION } from '../../src/version';
 import type { ApiResponse } from './api';
 import { HTTP } from './http-settings';
@@ -9,7 +8,7 @@ import { HTTP } from './http-settings';
 const rules = { maxAmountPence: 1_000_000_000, httpsOnly: false, checkWebhookUrl: () => undefined };
 /** The document that a service with test settings shows. */
 export const document: OpenApiDocument = createOpenApiDocument({
-  basePath: BASE_PATH,
+  api: { basePaths: ['/api/lending/edge/ecommerce'] },
   rules,
   maxBodyBytes: HTTP.maxBodyBytes,
   version: VERSION,

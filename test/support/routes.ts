@@ -1,13 +1,21 @@
 import type { Router } from '@koa/router';
 import type Koa from 'koa';
 import { createApp, type AppOptions } from '../../src/api/app';
+import { BASE } from './api';
 import { log } from './stack';
 
 /** Lists every route that the API's routers serve, as `GET /path/:parameter`. */
 export function apiRoutes(): string[] {
   const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
   const limits = { countAddress: () => Promise.resolve() };
-  const options = { deps: { rules }, limits, trustedProxies: 0, log, isServing: () => true };
+  const options = {
+    api: { basePaths: [BASE] },
+    deps: { rules },
+    limits,
+    trustedProxies: 0,
+    log,
+    isServing: () => true,
+  };
   const { middleware } = createApp(options as unknown as AppOptions) as Koa;
   return middleware
     .flatMap((one) => (one as { router?: Router }).router?.stack ?? [])

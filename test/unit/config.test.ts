@@ -28,6 +28,7 @@ test('only the database and the checkout base URL are required', () => {
     port: 3000,
     databaseUrl: REQUIRED.DATABASE_URL,
     checkoutBaseUrl: 'https://checkout.example',
+    api: { basePaths: ['/api/lending/edge/ecommerce'] },
     trustedProxies: 0,
     http: {
       maxBodyBytes: 65_536,
@@ -78,6 +79,9 @@ const INVALID: Record<string, string> = {
   MAX_BODY_BYTES: '64kb',
   MAX_HEADER_BYTES: '100',
   MAX_CONNECTIONS: '0',
+  API_BASE_PATHS: '/api/',
+  API_PUBLIC_URL: 'orders.example',
+  SUPPORT_CONTACT: 'support',
   HEADERS_TIMEOUT_MS: '0',
   REQUEST_TIMEOUT_MS: 'never',
   KEEP_ALIVE_TIMEOUT_MS: '-1',
@@ -130,6 +134,39 @@ test.each(Object.entries(INVALID))('an invalid %s is reported alone, and not as 
   const lines = errorLines({ ...REQUIRED, [name]: value });
   expect(namesIn(lines)).toEqual([name]);
   expect(lines[0]).not.toContain('missing');
+});
+
+const NOT_PATHS = 'must be paths such as /api/shop, separated by commas, without a slash at the end';
+const RESERVED_PATH = 'must not start with /pay, /docs, /health or /openapi.json';
+const OVERLAP = 'must not contain a path twice or below another path';
+
+test.each([
+  ['/api/shop/', NOT_PATHS],
+  ['api/shop', NOT_PATHS],
+  ['/', NOT_PATHS],
+  ['/api,', NOT_PATHS],
+  ['/api//shop', NOT_PATHS],
+  ['/api/../pay', NOT_PATHS],
+  ['/api/:seller', NOT_PATHS],
+  ['/api?x', NOT_PATHS],
+  ['https://orders.example/api', NOT_PATHS],
+  ['/pay', RESERVED_PATH],
+  ['/PAY/shop', RESERVED_PATH],
+  ['/api,/docs/v1', RESERVED_PATH],
+  ['/health', RESERVED_PATH],
+  ['/openapi.json', RESERVED_PATH],
+  ['/api,/API', OVERLAP],
+  ['/api/order,/api', OVERLAP],
+])('API_BASE_PATHS=%s is refused', (paths, reason) => {
+  expect(errorLines({ ...REQUIRED, API_BASE_PATHS: paths })).toEqual([`API_BASE_PATHS ${reason}`]);
+});
+
+test.each([
+  ['/payments', ['/payments']],
+  ['/api/lending/edge/ecommerce, /api/iwocapay/ecommerce', ['/api/lending/edge/ecommerce', '/api/iwocapay/ecommerce']],
+  ['/api/v1.0,/api/v1.0-beta', ['/api/v1.0', '/api/v1.0-beta']],
+])('API_BASE_PATHS=%s is accepted', (paths, expected) => {
+  expect(loadConfig({ ...REQUIRED, API_BASE_PATHS: paths }).api.basePaths).toEqual(expected);
 });
 
 test.each([

@@ -9,6 +9,7 @@ export type Addresses = DemoAccess &
 export function announcement(
   addresses: Addresses,
   files: { dataDir: string; envFile: string },
+  apiUrl: string,
   orderUrl: string,
 ): string {
   return `
@@ -24,14 +25,13 @@ The order service is up.
 The checkout address is that of a new order. docs/hosted-checkout.md lists what to enter there.
 Create an order, retrieve it, cancel it:
 
-${curlCommands(addresses, files.dataDir).join('\n\n')}
+${curlCommands(addresses, apiUrl, files.dataDir).join('\n\n')}
 
 Ctrl-C stops everything. Open orders resume at the next start.`;
 }
 
 /** Three commands that work when pasted in this order. */
-function curlCommands({ ORDERS_URL, SELLER_ID, SELLER_API_KEY }: Addresses, dataDir: string): string[] {
-  const base = `${ORDERS_URL}/api/lending/edge/ecommerce`;
+function curlCommands({ SELLER_ID, SELLER_API_KEY }: Addresses, base: string, dataDir: string): string[] {
   const auth = `-H 'Authorization: Bearer ${SELLER_API_KEY}'`;
   const file = `'${dataDir}/order.json'`;
   const orderId = `$(sed 's/.*"id":"\\([^"]*\\).*/\\1/' ${file})`;

@@ -63,10 +63,10 @@ export async function writeEnv(file: string, values: Readonly<Record<string, str
  * @param uiUrl '' if there is no UI
  * @returns the order's `order_url`
  */
-export async function demoOrder(ordersUrl: string, access: DemoAccess, uiUrl: string): Promise<string> {
+export async function demoOrder(apiUrl: string, access: DemoAccess, uiUrl: string): Promise<string> {
   const reference = `checkout-${Date.now()}`;
   const query = encodeURIComponent(`OrderReference="${reference}"`);
-  const response = await fetch(`${ordersUrl}/api/lending/edge/ecommerce/seller/${access.SELLER_ID}/order/`, {
+  const response = await fetch(`${apiUrl}/seller/${access.SELLER_ID}/order/`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${access.SELLER_API_KEY}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({

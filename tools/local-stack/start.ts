@@ -42,6 +42,7 @@ async function start(started: (running: Running) => void): Promise<void> {
   const config = loadConfig({
     LOG_LEVEL: 'warn',
     CHECKOUT_BASE_URL: ordersUrl,
+    API_PUBLIC_URL: ordersUrl,
     CHECKOUT_LENDER: 'sandbox',
     WEBHOOK_ALLOW_PRIVATE: 'true',
     METRICS_ADDRESS: `127.0.0.1:${metricsPort}`,
@@ -69,8 +70,9 @@ async function start(started: (running: Running) => void): Promise<void> {
   };
   await writeEnv(DEMO_ENV, addresses);
   // The developer's own settings can make this order invalid.
-  const orderUrl = await demoOrder(ordersUrl, access, uiUrl).catch((error: unknown) => String(error));
-  print(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV }, orderUrl));
+  const apiUrl = `${ordersUrl}${config.api.basePaths[0] ?? ''}`;
+  const orderUrl = await demoOrder(apiUrl, access, uiUrl).catch((error: unknown) => String(error));
+  print(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV }, apiUrl, orderUrl));
   await worker.failed;
 }
 

@@ -15,6 +15,7 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
 - **Authentication**: send \`Authorization: Bearer <key>\`. The operator of the service issues keys. A seller key (\`sk_…\`)
   can access only that seller's orders.
   Another seller's order returns 404, like an order that does not exist.
+- **Your seller ID** is \`supplier_uuid\` in paths and \`seller_id\` in responses.
 - **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes. A request with an
   unknown field fails. Ignore unknown fields in responses: new ones may be added.
 - **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. Any other method
@@ -30,9 +31,17 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
 - **Times** are ISO 8601 in UTC. **Amounts** are JSON numbers in pounds (GBP).
 `.trim();
 
+/** How sellers reach the API and its operator. */
+export interface PublicApi {
+  /** Path prefixes of all calls that need a key. The document has the first. */
+  basePaths: readonly string[];
+  publicUrl?: string | undefined;
+  /** Email address or URL. */
+  supportContact?: string | undefined;
+}
+
 interface DocumentOptions {
-  /** Path prefix of all calls that need a key. */
-  basePath: string;
+  api: PublicApi;
   rules: OrderRules;
   maxBodyBytes: number;
   /** Version of the package. */
@@ -40,16 +49,22 @@ interface DocumentOptions {
 }
 
 /** The HTTP contract as OpenAPI 3.1, generated from the schemas that validate requests. */
-export function createOpenApiDocument({ basePath, rules, maxBodyBytes, version }: DocumentOptions): OpenApiDocument {
+export function createOpenApiDocument({ api, rules, maxBodyBytes, version }: DocumentOptions): OpenApiDocument {
+  const [basePath = ''] = api.basePaths;
   const document: ZodOpenApiObject = {
     openapi: '3.1.0',
     info: {
       title: 'Order service',
       version,
       description: describe(maxBodyBytes),
+      contact: contact(api.supportContact),
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The server of this document' }],
+    servers: [
+      api.publicUrl === undefined
+        ? { url: '/', description: 'The server of this document' }
+        : { url: api.publicUrl, description: 'The API' },
+    ],
     tags: [...TAGS],
     paths: { ...orderPaths(basePath, rules), ...webhookPaths(basePath, rules), ...SERVICE_PATHS },
     webhooks: WEBHOOKS,
@@ -61,6 +76,12 @@ export function createOpenApiDocument({ basePath, rules, maxBodyBytes, version }
     },
   };
   return createDocument(document, { override: forGenerators });
+}
+
+function contact(support: string | undefined) {
+  const name = 'Support of the operator';
+  if (support === undefined) return { name };
+  return support.includes('@') && !support.includes(':') ? { name, email: support } : { name, url: support };
 }
 
 /** Formats that generators parse to a type of the language, so that they cannot apply a pattern. */

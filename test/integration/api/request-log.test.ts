@@ -5,6 +5,7 @@ import { type ApiServer, startApiWithoutTemporal } from '../../support/api-witho
 import { useDatabase } from '../../support/database';
 import { createSeller, type TestSeller } from '../../support/stack';
 
+const SECOND = '/api/iwocapay/ecommerce';
 const lines: Record<string, unknown>[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
 
@@ -14,7 +15,7 @@ const database = useDatabase();
 let seller: TestSeller;
 let api: ReturnType<typeof apiOf>;
 beforeAll(async () => {
-  server = await startApiWithoutTemporal({ DATABASE_URL: database.url }, log);
+  server = await startApiWithoutTemporal({ DATABASE_URL: database.url, API_BASE_PATHS: `${BASE},${SECOND}` }, log);
   seller = await createSeller(database.db);
   api = apiOf(server.url, seller, 'ck_unknown');
 });
@@ -87,4 +88,13 @@ test('no line contains a key, a body, a query or an Idempotency-Key', async () =
   expect(text).not.toContain(seller.key);
   expect(text).not.toContain(seller.webhookSecret);
   expect(text).not.toContain('private-');
+});
+
+test.each([BASE, SECOND, SECOND.toUpperCase()])('no line contains a pay link below %s', async (base) => {
+  const payLinkId = randomUUID();
+  for (const path of ['pay_link', 'PAY_LINK', 'Pay_Link']) {
+    const [line] = await logged((headers) => api.call('GET', `${base}/${path}/${payLinkId}/`, { headers, key: null }));
+    expect(line).toMatchObject({ path: `${base}/${path}/…/`, status: 401 });
+  }
+  expect(JSON.stringify(lines)).not.toContain(payLinkId);
 });

@@ -3,7 +3,7 @@ import type { Router } from '@koa/router';
 import { createApp } from '../../../src/api/app';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { createRateLimits } from '../../../src/api/rate-limit';
-import { type ApiResponse, order } from '../../support/api';
+import { type ApiResponse, BASE, order } from '../../support/api';
 import { type DocumentedOperation, document, misfits, operations } from '../../support/contract';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -18,6 +18,7 @@ const receiver = useReceiver();
 test('the document has exactly the operations that the service routes', () => {
   const rules = { maxAmountPence: 1, httpsOnly: false, checkWebhookUrl: () => undefined };
   const app = createApp({
+    api: { basePaths: [BASE] },
     deps: { rules, db: stack.db } as Partial<OrderDependencies> as OrderDependencies,
     limits: createRateLimits(stack.db, { windowMs: 1000, address: 1, authFailures: 1, key: 1, payLink: 1 }, log),
     trustedProxies: 0,

@@ -1,0 +1,83 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { type ApiResponse, BASE, order } from '../../support/api';
+import { expectProblem } from '../../support/problems';
+import { useStack } from '../../support/stack';
+
+const SECOND = '/api/iwocapay/ecommerce';
+const HEADER = 'X-Shop-Signature';
+const stack = useStack({ env: { API_BASE_PATHS: `${BASE},${SECOND}`, RESPONSE_HMAC_HEADER: HEADER } });
+const seller = (base: string): string => `${base}/seller/${stack.seller.id}`;
+const signatureOf = (text: string): string => createHmac('sha256', stack.seller.key).update(text).digest('base64');
+
+/** Calls a path below the second base path, and expects the response to be signed. */
+async function signed(method: string, path: string, body?: unknown): Promise<ApiResponse> {
+  const response = await stack.api.call(method, SECOND + path, { body });
+  expect(response.headers.get(HEADER)).toBe(signatureOf(response.text));
+  return response;
+}
+
+test('an order is created, retrieved, listed and cancelled below the second base path, with signed responses', async () => {
+  const data = order();
+  const created = await signed('POST', `/seller/${stack.seller.id}/order/`, { data });
+  expect([created.status, created.body.data.reference]).toEqual([201, data.reference]);
+  const { id } = created.body.data;
+  expect(created.headers.get('Location')).toBe(`${SECOND}/order/${id}/`);
+
+  const retrieved = await signed('GET', `/order/${id}/`);
+  expect([retrieved.status, retrieved.body.data.status]).toEqual([200, 'CREATED']);
+  const list = await signed('GET', `/seller/${stack.seller.id}/order/?limit=1`);
+  expect([list.status, list.body.data[0].id, list.body.next_cursor]).toEqual([200, id, null]);
+
+  const cancelled = await signed('DELETE', `/seller/${stack.seller.id}/order/${id}/`);
+  expect([cancelled.status, cancelled.body.data.status]).toEqual([200, 'UNSUCCESSFUL']);
+  expect((await signed('GET', `/order/${id}/timeline/`)).body.data.map(({ event }: any) => event)).toEqual([
+    'created',
+    'cancel',
+  ]);
+  // The prefix is only a way to the same order.
+  expect((await stack.api.get(id)).body).toEqual((await signed('GET', `/order/${id}/`)).body);
+});
+
+test('an Idempotency-Key is the same below all base paths, and Location has the base path of the request', async () => {
+  const [headers, body] = [{ 'Idempotency-Key': randomUUID() }, { data: order() }];
+  const first = await stack.api.call('POST', `${seller(BASE)}/order/`, { headers, body });
+  const second = await stack.api.call('POST', `${seller(SECOND)}/order`, { headers, body });
+  expect([first.status, second.status, second.text]).toEqual([201, 201, first.text]);
+  expect(second.headers.get('Idempotency-Replayed')).toBe('true');
+  const { id } = first.body.data;
+  expect([first.headers.get('Location'), second.headers.get('Location')]).toEqual(
+    [BASE, SECOND].map((base) => `${base}/order/${id}/`),
+  );
+});
+
+test('the second base path has the same authentication, errors, methods and rate limits', async () => {
+  const { api } = stack;
+  const id = (await api.create()).body.data.id;
+  const path = `${SECOND}/order/${id}/`;
+  expectProblem(await api.call('GET', path, { key: null }), 401, 'unauthorized');
+  expectProblem(await api.call('GET', path, { key: api.checkoutKey }), 401, 'unauthorized');
+  const missing = `${SECOND}/order/${randomUUID()}/`;
+  expect(expectProblem(await api.call('GET', missing), 404, 'not_found').instance).toBe(missing);
+  expectProblem(await api.call('GET', `${SECOND}/seller/${randomUUID()}/order/${id}/`), 404, 'not_found');
+
+  const put = await api.call('PUT', path);
+  expectProblem(put, 405, 'method_not_allowed');
+  expect(put.headers.get('Allow')).toBe('DELETE, GET, HEAD');
+  expect((await api.call('OPTIONS', path)).status).toBe(204);
+
+  const limits = async (base: string) => (await api.call('GET', `${base}/order/${id}/`)).headers.get('RateLimit');
+  const remaining = (header: string | null) => Number(/"key";r=(\d+)/.exec(header ?? '')?.[1]);
+  const before = remaining(await limits(BASE));
+  expect(remaining(await limits(SECOND))).toBe(before - 1);
+});
+
+test('a path below a prefix that is not configured returns 404', async () => {
+  expectProblem(await stack.api.call('GET', `/api/other/order/${randomUUID()}/`), 404, 'not_found');
+});
+
+test('the OpenAPI document has the first base path', async () => {
+  const { body } = await stack.api.call('GET', '/openapi.json', { key: null });
+  const paths = Object.keys(body.paths).filter((path) => path.startsWith('/api'));
+  expect(paths.length).toBeGreaterThan(5);
+  expect(paths.filter((path) => !path.startsWith(`${BASE}/`))).toEqual([]);
+});
