@@ -1,80 +1,33 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { randomUUID } from 'node:crypto';
-import { PACKAGE_ROOT } from '../../tools/package-root';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import { installRequirements } from '../support/python-venv';
 import { startReceiver } from '../support/receiver';
-import { type Stack, startStack } from '../support/stack';
-import { type Call, type PreparedOrder, checkCalls, prepareOrder } from './expected-calls';
+import { startStack } from '../support/stack';
+import { prepareOrder } from './expected-calls';
 import { GENERATORS, type Generator } from './generators';
-import { type Result, countLines, printResult, writeTable } from './report';
+import { type Result, printResult, writeTable } from './report';
+import { FOLDER, runGenerator } from './run-generator';
 import { shell } from './shell';
 
 /**
- * `npm run generated-clients -- [--short] [drivers]`: starts the service, generates a client from its /openapi.json with
- * each generator, and runs a program that makes a shop's calls with it. Fails if a result differs from the service's.
- * All generators together also write the table in docs/generated-clients.md.
+ * `npm run generated-clients -- [--short] [folders in test/clients]`: starts the service, generates a client from its
+ * /openapi.json with each generator, and runs a program that makes a shop's calls with the client. A failed build, a
+ * warning of the generator or another result than expected fails. A run of all generators writes the table in
+ * docs/generated-clients.md.
  */
-const FOLDER = path.join(PACKAGE_ROOT, 'test/clients');
-
-interface Setting {
-  stack: Stack;
-  prepared: PreparedOrder;
-  folder: string;
-  bin: string;
-}
-
-/** Returns how to install what a generator needs, or nothing if it is installed. */
-async function missing({ needs }: Generator): Promise<string[]> {
-  const checked = await Promise.all(needs.map(async ([check, packages]) => ({ ...(await shell(check)), packages })));
-  return checked.filter(({ code }) => code !== 0).map(({ packages }) => packages);
-}
-
-async function runGenerator(generator: Generator, { stack, prepared, folder, bin }: Setting): Promise<Result> {
-  const cwd = path.join(folder, generator.driver);
-  await cp(path.join(FOLDER, generator.driver), cwd, { recursive: true });
-  const document = await (await fetch(`${stack.api.url}/openapi.json`)).text();
-  await writeFile(path.join(cwd, 'openapi.json'), document);
-  await writeFile(path.join(cwd, 'webhook.json'), prepared.webhookBody);
-  const env = {
-    PATH: `${bin}${path.delimiter}${process.env.PATH}`,
-    PYTHONDONTWRITEBYTECODE: '1',
-    BASE_URL: stack.api.url,
-    SELLER_ID: stack.seller.id,
-    SELLER_API_KEY: stack.seller.key,
-    REFERENCE: `${generator.driver}-${randomUUID()}`,
-    MISSING_ORDER_ID: randomUUID(),
-    TIMELINE_ORDER_ID: prepared.id,
-  };
-  const generated = await shell(generator.command, cwd, env);
-  const result: Result = {
-    generator,
-    lines: await countLines(path.join(cwd, generator.output[0]), generator.output[1]),
-    warnings: generated.output.match(generator.warning) ?? [],
-    calls: [],
-    wrong: generated.code === 0 ? [] : [`${generator.command} failed:\n${generated.output.slice(-3000)}`],
-  };
-  for (const command of generated.code === 0 ? generator.build : []) {
-    const built = await shell(command, cwd, env);
-    if (built.code !== 0) return { ...result, wrong: [`${command} failed:\n${built.output.slice(0, 3000)}`] };
+async function isInstalled({ name, needs }: Generator): Promise<boolean> {
+  for (const [check, packages] of needs) {
+    if ((await shell(check)).code === 0) continue;
+    console.log(`${name} is not run: it needs the Debian packages ${packages}.`);
+    return false;
   }
-  if (result.wrong.length > 0) return result;
-  const driven = await shell(generator.run, cwd, env);
-  const calls = driven.stdout.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Call] : []));
-  const failed = driven.code === 0 ? [] : [`${generator.run} failed:\n${driven.output.slice(-3000)}`];
-  return { ...result, calls, wrong: [...(await checkCalls(stack, prepared, calls)), ...failed] };
+  return true;
 }
 
-async function main(selected: readonly Generator[]): Promise<number> {
-  const installed: Generator[] = [];
-  for (const generator of selected) {
-    const packages = await missing(generator);
-    if (packages.length === 0) installed.push(generator);
-    else console.log(`${generator.name} is ${process.env.CI ? 'not run' : 'skipped'}: it needs ${packages.join(' ')}.`);
-  }
+async function runAll(generators: readonly Generator[]): Promise<Result[]> {
   const bin = installRequirements('generated-clients', path.join(FOLDER, 'requirements.txt'));
   await globalSetup();
   const stack = await startStack();
@@ -83,7 +36,7 @@ async function main(selected: readonly Generator[]): Promise<number> {
   const results: Result[] = [];
   try {
     const prepared = await prepareOrder(stack, receiver);
-    for (const generator of installed) {
+    for (const generator of generators) {
       const result = await runGenerator(generator, { stack, prepared, folder, bin });
       printResult(result);
       results.push(result);
@@ -93,17 +46,26 @@ async function main(selected: readonly Generator[]): Promise<number> {
     await stack.stop();
     await globalTeardown();
   }
-  const failed = results.some(({ wrong }) => wrong.length > 0);
-  if (failed) console.log(`The generated code is in ${folder}`);
+  if (results.some(({ wrong }) => wrong.length > 0)) console.log(`The generated code is in ${folder}`);
   else await rm(folder, { recursive: true });
-  if (!failed && results.length === GENERATORS.length) await writeTable(results);
-  return failed || (process.env.CI && installed.length < selected.length) ? 1 : 0;
+  return results;
 }
 
-const names = process.argv.slice(2);
-const isSelected = ({ driver, short }: Generator): boolean =>
-  names.length === 0 || names.includes(driver) || (names.includes('--short') && short === true);
-void main(GENERATORS.filter(isSelected)).then(
+async function main(names: readonly string[]): Promise<number> {
+  const selected = GENERATORS.filter(
+    ({ driver, short }) =>
+      names.length === 0 || names.includes(driver) || (names.includes('--short') && short === true),
+  );
+  const installed: Generator[] = [];
+  for (const generator of selected) if (await isInstalled(generator)) installed.push(generator);
+  if (process.env.CI && installed.length < selected.length) return 1;
+  const results = await runAll(installed);
+  if (results.some(({ wrong }) => wrong.length > 0)) return 1;
+  if (results.length === GENERATORS.length) await writeTable(results);
+  return 0;
+}
+
+void main(process.argv.slice(2)).then(
   (code) => process.exit(code),
   (error: unknown) => {
     console.error(error);

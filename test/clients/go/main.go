@@ -128,7 +128,7 @@ func main() {
 		return result{"status": response.StatusCode(), "amount": order.Amount, "meta_data": order.MetaData}, nil
 	})
 	drive("list", func() (result, error) {
-		limit, status, from := 10, orders.OrderStatusCREATED, "2026-01-01T00:00:00Z"
+		limit, status, from := 10, orders.CREATED, "2026-01-01T00:00:00Z"
 		params := &orders.ListOrdersParams{Limit: &limit, Status: &status, Reference: &reference, CreatedFrom: &from}
 		response, err := client.ListOrdersWithResponse(ctx, seller, params)
 		if err != nil {
