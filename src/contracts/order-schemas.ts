@@ -87,6 +87,8 @@ export const createdOrderSchema = z
   .meta({ id: 'CreatedOrder', description: 'A new order' });
 export type CreatedOrderBody = z.infer<typeof createdOrderSchema>;
 
+const metaDataBody = z.record(z.string(), z.unknown()).meta({ id: 'MetaData', description: 'Custom data of the shop' });
+
 /** The order in responses to retrieve, cancel and progress requests, and in webhooks. */
 export const orderSchema = z
   .object({
@@ -117,8 +119,7 @@ export const orderSchema = z
       .string()
       .optional()
       .meta({ description: 'The value from the create request, if any', examples: ['woocommerce'] }),
-    meta_data: z
-      .record(z.string(), z.unknown())
+    meta_data: metaDataBody
       .optional()
       .meta({ description: 'The value from the create request, if any', examples: [{ basket: 'b-17' }] }),
   })
