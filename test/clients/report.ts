@@ -10,8 +10,10 @@ export interface Result {
   seconds: number;
   /** Lines of generated code. */
   lines: number;
+  /** Warnings of the generator, harmless ones too. */
+  warnings: number;
   calls: readonly Call[];
-  /** Warnings, failed commands and calls with another result than expected. */
+  /** Unknown warnings, failed commands and calls with another result than expected. */
   wrong: string[];
 }
 
@@ -28,27 +30,26 @@ export async function countLines(place: string, extension: string): Promise<numb
   return texts.reduce((lines, text) => lines + text.split('\n').length - 1, 0);
 }
 
-export function printResult({ generator, seconds, lines, calls, wrong }: Result): void {
+export function printResult({ generator, seconds, lines, warnings, calls, wrong }: Result): void {
   console.log(`\n${generator.name} ${generator.version}: ${wrong.length === 0 ? 'passed' : 'FAILED'}`);
   console.log(`  ${generator.command}`);
-  console.log(`  ${lines} lines, ${calls.length} calls, ${seconds} s`);
+  console.log(`  ${lines} lines, ${warnings} warnings, ${calls.length} calls, ${seconds} s`);
   for (const call of calls) console.log(`  ${JSON.stringify(call)}`);
   for (const one of wrong) console.log(`  wrong: ${one}`);
 }
 
 /** Replaces the table in docs/generated-clients.md. */
 export async function writeTable(results: readonly Result[]): Promise<void> {
-  const rows = results.map(({ generator: { name, version, command }, lines, calls }) =>
-    [name, version, `\`${command}\``, lines.toLocaleString('en-GB'), calls.map(({ call }) => call).join(', ')].join(
-      ' | ',
-    ),
+  const rows = results.map(({ generator: { name, version, command }, lines, warnings, calls }) =>
+    [name, version, `\`${command}\``, lines.toLocaleString('en-GB'), warnings, calls.length].join(' | '),
   );
+  const calls = results[0]?.calls.map(({ call }) => `\`${call}\``).join(', ');
   const table = [
-    'generator | version | command | lines | calls, each with the expected result',
-    '---|---|---|--:|---',
+    'generator | version | command | lines | warnings | calls',
+    '---|---|---|--:|--:|--:',
     ...rows,
     '',
-    `Last run: ${new Date().toISOString().slice(0, 10)}, without warnings.`,
+    `Last run: ${new Date().toISOString().slice(0, 10)}. Calls: ${calls}.`,
     '',
   ].join('\n');
   await writeFile(

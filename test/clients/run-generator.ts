@@ -4,7 +4,7 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import type { Stack } from '../support/stack';
 import { type Call, type PreparedOrder, checkCalls } from './expected-calls';
-import type { Generator } from './generators';
+import { type Generator, HARMLESS } from './generators';
 import { type Result, countLines } from './report';
 import { type ShellResult, shell } from './shell';
 
@@ -38,14 +38,16 @@ export async function runGenerator(generator: Generator, setting: Setting): Prom
     TIMELINE_ORDER_ID: prepared.id,
   };
   const startedAt = Date.now();
-  const result: Result = { generator, seconds: 0, lines: 0, calls: [], wrong: [] };
+  const result: Result = { generator, seconds: 0, lines: 0, warnings: 0, calls: [], wrong: [] };
   let last: ShellResult | undefined;
   for (const command of [generator.command, ...generator.build, generator.run]) {
     last = await shell(command, cwd, env);
     if (last.code !== 0) result.wrong.push(`${command} failed:\n${last.output.slice(0, 3000)}`);
     if (command === generator.command) {
       result.lines = await countLines(path.join(cwd, generator.output[0]), generator.output[1]);
-      result.wrong.push(...new Set(last.output.match(generator.warning)));
+      const warnings: string[] = last.output.match(generator.warning) ?? [];
+      result.warnings = warnings.length;
+      result.wrong.push(...warnings.filter((warning) => !HARMLESS.some((text) => warning.includes(text))));
     }
     if (last.code !== 0) return result;
   }
