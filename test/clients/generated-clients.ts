@@ -19,9 +19,9 @@ import { shell } from './shell';
  * docs/generated-clients.md.
  */
 async function isInstalled({ name, needs }: Generator): Promise<boolean> {
-  for (const [check, packages] of needs) {
+  for (const [check, runtime] of needs) {
     if ((await shell(check)).code === 0) continue;
-    console.log(`${name} is not run: it needs the Debian packages ${packages}.`);
+    console.log(`${name} is not run: it needs ${runtime}.`);
     return false;
   }
   return true;

@@ -4,8 +4,8 @@ export interface Generator {
   version: string;
   /** The folder in `test/clients` with the program that makes the calls. */
   driver: string;
-  /** Commands that must exist, and how Debian calls their packages. */
-  needs: readonly (readonly [check: string, packages: string])[];
+  /** Commands that succeed if a runtime is installed, and its name. */
+  needs: readonly (readonly [check: string, runtime: string])[];
   /** The command that a seller runs. */
   command: string;
   /** Prepares the generated client and the driver to run. */
@@ -20,8 +20,8 @@ export interface Generator {
 }
 
 const OPENAPI_GENERATOR = '7.24.0';
-const JAVA = ['command -v java', 'default-jre-headless'] as const;
-const PYTHON = ['python3 -c "import ensurepip, venv"', 'python3-venv'] as const;
+const JAVA = ['command -v java', 'Java (Debian: default-jre-headless)'] as const;
+const PYTHON = ['python3 -c "import ensurepip, venv"', 'Python with venv (Debian: python3-venv)'] as const;
 
 /** What openapi-generator says of every document with these features. The clients are complete. */
 export const HARMLESS = [
@@ -71,7 +71,7 @@ export const GENERATORS: readonly Generator[] = [
     name: 'oapi-codegen (Go)',
     version: '2.8.2',
     driver: 'go',
-    needs: [['command -v go', 'golang-go']],
+    needs: [['command -v go', 'Go (https://go.dev/dl)']],
     command:
       'go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 ' +
       '-generate types,client,skip-prune -package orders -o orders/orders.go openapi.json',
@@ -86,8 +86,8 @@ export const GENERATORS: readonly Generator[] = [
     driver: 'php',
     needs: [
       JAVA,
-      ['php -r "exit(extension_loaded(\'mbstring\') ? 0 : 1);"', 'php-cli php-mbstring'],
-      ['test -e /usr/share/php/GuzzleHttp/autoload.php', 'php-guzzlehttp-guzzle'],
+      ['php -r "exit(extension_loaded(\'mbstring\') ? 0 : 1);"', 'PHP with mbstring (Debian: php-cli php-mbstring)'],
+      ['test -e /usr/share/php/GuzzleHttp/autoload.php', 'Guzzle (Debian: php-guzzlehttp-guzzle)'],
     ],
     build: [],
     run: 'php driver.php',
@@ -105,7 +105,11 @@ export const GENERATORS: readonly Generator[] = [
   {
     ...openapiGenerator('java', ' --library native'),
     driver: 'java',
-    needs: [PYTHON, ['command -v javac', 'default-jdk-headless'], ['command -v mvn', 'maven']],
+    needs: [
+      PYTHON,
+      ['command -v javac', 'a JDK (Debian: default-jdk-headless)'],
+      ['command -v mvn', 'Maven (Debian: maven)'],
+    ],
     build: [
       'cp Driver.java client/src/main/java/',
       'mvn -q -B -f client/pom.xml compile dependency:copy-dependencies -DincludeScope=runtime',

@@ -10,7 +10,7 @@ export interface Result {
   seconds: number;
   /** Lines of generated code. */
   lines: number;
-  /** Warnings of the generator, harmless ones too. */
+  /** Number of different warnings of the generator, harmless ones too. */
   warnings: number;
   calls: readonly Call[];
   /** Unknown warnings, failed commands and calls with another result than expected. */

@@ -45,7 +45,7 @@ export async function runGenerator(generator: Generator, setting: Setting): Prom
     if (last.code !== 0) result.wrong.push(`${command} failed:\n${last.output.slice(0, 3000)}`);
     if (command === generator.command) {
       result.lines = await countLines(path.join(cwd, generator.output[0]), generator.output[1]);
-      const warnings: string[] = last.output.match(generator.warning) ?? [];
+      const warnings = [...new Set<string>(last.output.match(generator.warning))];
       result.warnings = warnings.length;
       result.wrong.push(...warnings.filter((warning) => !HARMLESS.some((text) => warning.includes(text))));
     }
