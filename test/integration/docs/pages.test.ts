@@ -22,8 +22,8 @@ const PAGES: [page: string, section?: string][] = [
   ['docs/idempotency.md'],
   ['docs/going-live.md'],
 ];
-/** Pages with a test of their own. */
-const TESTED_ELSEWHERE = ['webhooks.md', 'client.md', 'errors.md'];
+/** Pages with a test of their own; `npm run generated-clients` is the last one's. */
+const TESTED_ELSEWHERE = ['webhooks.md', 'client.md', 'errors.md', 'generated-clients.md'];
 /** Pages without commands that a test can run. */
 const NOT_RUN = ['architecture.md', 'configuration.md', 'contributing.md', 'hosted-checkout.md', 'operations.md'];
 /** Commands that need a terminal of their own. The test's receiver replaces this one. */
