@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import { BASE } from '../support/api';
@@ -10,6 +9,7 @@ import { operations } from '../support/contract';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import { openOrder } from '../support/orders';
+import { installRequirements } from '../support/python-venv';
 import { startReceiver } from '../support/receiver';
 import { type Stack, createSeller, startStack } from '../support/stack';
 import { blockExternalConnections } from './block-external-connections';
@@ -37,22 +37,6 @@ async function run(
   const child = spawn(command, args, { cwd, env: { ...process.env, ...env }, stdio: 'inherit' });
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
-}
-
-/** Returns the path of Schemathesis. Installs it into its own venv in the user's cache folder if needed. */
-async function schemathesis(): Promise<string> {
-  const requirements = path.join(FOLDER, 'requirements.txt');
-  const version = (await readFile(requirements, 'utf8')).trim().replace('==', '-');
-  const cache = process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');
-  const venv = path.join(cache, 'order-service', version);
-  const command = path.join(venv, 'bin/schemathesis');
-  if (existsSync(command)) return command;
-  console.log(`installing Schemathesis into ${venv}`);
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
-  if ((await run('python3', ['-m', 'venv', '--clear', venv])) !== 0)
-    throw new Error('python3 with the venv module is required');
-  if ((await run(path.join(venv, 'bin/python'), pip)) !== 0) throw new Error('installing Schemathesis failed');
-  return command;
 }
 
 /** Creates orders in each status, with delivered and failed webhooks, and lists their ids for Schemathesis. */
@@ -99,7 +83,8 @@ async function rarelyCalled(folder: string, minimum: number): Promise<string[]> 
 }
 
 async function fuzz(cases: string, further: string[]): Promise<number> {
-  const command = await schemathesis();
+  const bin = installRequirements('schemathesis', path.join(FOLDER, 'requirements.txt'));
+  const command = path.join(bin, 'schemathesis');
   blockExternalConnections();
   await globalSetup();
   const folder = await mkdtemp(path.join(tmpdir(), 'contract-fuzz-'));
