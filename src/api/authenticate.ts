@@ -41,7 +41,7 @@ export function identifyCaller(db: Db, limits: RateLimits): Middleware {
       if (caller) Object.assign(ctx.state, { caller, apiKey: key });
     } catch (error) {
       // Routes without authentication work without Postgres.
-      ctx.state.callerError = error;
+      ctx.state.callerError = error as Error;
     }
     if (!ctx.state.caller) await limits.countAddress(ctx);
     await next();

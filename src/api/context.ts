@@ -8,7 +8,7 @@ export interface State {
   /** Set if the request has a valid key. */
   caller?: Caller;
   /** Set if the caller could not be looked up. */
-  callerError?: unknown;
+  callerError?: Error;
   /** The caller's key. Set together with `caller`; never logged. */
   apiKey?: string;
   /** Appears in the request's log line. */

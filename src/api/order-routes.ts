@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import Router from '@koa/router';
 import { toOrderBody } from '../contracts/order-mapper';
-import { stringify } from '../contracts/verbatim-json';
 import type { StoredOrder } from '../db/find-orders';
+import type { Order } from '../domain/order';
 import {
   createOrderRequestSchema,
   idempotencyKeySchema,
@@ -41,24 +40,10 @@ export function orderRoutes(
   const sendLive = async (ctx: Context, stored: StoredOrder): Promise<void> => {
     ctx.state.orderId = stored.order.id;
     ctx.set('Order-Source', 'snapshot');
-    if (isUnchanged(ctx, stored)) return;
+    if (isKnown(ctx, stored.order)) return;
     const live = await readLive(deps, stored);
     ctx.set('Order-Source', live.source);
-    if (!isUnchanged(ctx, live)) sendOrder(ctx, live);
-  };
-
-  /** Sets the `ETag`, and the status 304 if the caller has this version. */
-  const isUnchanged = (ctx: Context, { order, attachments }: ChangedOrder): boolean => {
-    const content = stringify(toOrderBody(order, attachments, deps.checkoutBaseUrl));
-    // The name of the seller can change without a new version of the order.
-    const digest = createHash('sha256').update(content).digest('base64url').slice(0, 10);
-    const etag = `"${order.version}-${digest}"`;
-    ctx.set('ETag', etag);
-    // Not `ctx.fresh`: fetch sends `Cache-Control: no-cache` with If-None-Match, which disables it.
-    const known = ctx.get('If-None-Match').split(',');
-    const isKnown = known.some((one) => one.trim().replace(/^W\//, '') === etag);
-    if (isKnown) ctx.status = 304;
-    return isKnown;
+    if (!isKnown(ctx, live.order)) sendOrder(ctx, live);
   };
 
   const retrieve = async (ctx: Context): Promise<void> => {
@@ -105,6 +90,17 @@ export function orderRoutes(
   });
 
   return router;
+}
+
+/** Sets the `ETag`, and the status 304 if the caller has this version. All other parts of an order never change. */
+function isKnown(ctx: Context, { version }: Order): boolean {
+  const etag = `"${version}"`;
+  ctx.set('ETag', etag);
+  // Not `ctx.fresh`: fetch sends `Cache-Control: no-cache` with If-None-Match, which disables it.
+  const known = ctx.get('If-None-Match').split(',');
+  const isKnownVersion = known.some((one) => one.trim().replace(/^W\//, '') === etag);
+  if (isKnownVersion) ctx.status = 304;
+  return isKnownVersion;
 }
 
 export function orderIdOf(ctx: Context): string {

@@ -52,7 +52,7 @@ export const IF_NONE_MATCH = z
   .optional()
   .meta({
     description: 'The `ETag` of an earlier response. If nothing has changed since, the response is 304 without a body.',
-    examples: ['"2-Zq3kTQ9x0a"'],
+    examples: ['"2"'],
     param: { id: 'If-None-Match' },
   });
 
