@@ -200,7 +200,7 @@ test('over https the cookie is Secure and bound to the host, and the response en
   const { pathname } = new URL((await secure.api.create()).body.data.order_url);
   const { headers } = await fetch(secure.api.url + pathname);
   expect(headers.get('Set-Cookie')).toMatch(
-    /^__Host-checkout-[\w-]{6}=[\w-]{24}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    /^__Host-checkout-[\w-]{6}=[\w-]{24}; Path=\/; Max-Age=34560000; HttpOnly; SameSite=Lax; Secure$/,
   );
   expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
 });
