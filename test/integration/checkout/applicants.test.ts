@@ -19,8 +19,7 @@ const PRIVATE =
 const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '4000' } });
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
-const codeOn = (page: { text: string }) =>
-  /<strong class="code">([\dA-Z]{4}-[\dA-Z]{4})<\/strong>/.exec(page.text)?.[1];
+const codeOn = (page: { text: string }) => /<span class="code">([\dA-Z]{4}-[\dA-Z]{4})<\/span>/.exec(page.text)?.[1];
 const enterCode = async (browser: Customer, code: string) => {
   await browser.look();
   return browser.submit('continue', { code });
