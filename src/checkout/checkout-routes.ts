@@ -15,15 +15,17 @@ import {
   submitApplication,
 } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
+import type { Applicants } from './applicants';
 import { toFormValues, validateForm } from './application-form';
 import { checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
+import { enterCode } from './enter-code';
 import type { Page } from './layout';
 import { ALREADY_SUBMITTED, createOrderPages } from './order-pages';
-import { redirectPage } from './pages/complete';
 import { AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/confirmation';
 import { paymentTermChanged } from './pages/details';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
+import { CODE } from './pages/other-browser';
 import { createRequestReader, type RequestReaderOptions } from './read-request';
 import { sendPage } from './send-page';
 
@@ -34,6 +36,7 @@ const DECISION_POLL_MS = 200;
 export interface CheckoutRouteOptions {
   deps: OrderDependencies;
   csrf: Csrf;
+  applicants: Applicants;
   countPayLink: RequestReaderOptions['countPayLink'];
   /** The path in front of `/pay/` in public addresses; usually empty. */
   pathPrefix: string;
@@ -43,10 +46,10 @@ export interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router {
-  const { deps, csrf, countPayLink, pathPrefix, notice, retentionMs } = options;
+  const { deps, csrf, applicants, countPayLink, pathPrefix, notice, retentionMs } = options;
   const router = new Router({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
-  const pages = createOrderPages(csrf, pathOf, retentionMs);
+  const pages = createOrderPages({ csrf, applicants, pathOf, retentionMs });
   const { readPayLinkId, loadCheckout, readForm } = createRequestReader({ deps, csrf, countPayLink, pathOf });
   const send = (ctx: Context, page: Page): void => sendPage(ctx, page, notice);
 
@@ -64,7 +67,8 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     const { checkout, fields } = await readForm(ctx);
     const term = allowedTerm(checkout, fields);
     if (!['choice', 'details'].includes(checkoutState(checkout))) {
-      redirect(ctx, checkout, term === checkout.application?.paymentTerm ? '' : ALREADY_SUBMITTED);
+      const isUsed = applicants.isApplicant(ctx, checkout) && term === checkout.application?.paymentTerm;
+      redirect(ctx, checkout, isUsed ? '' : ALREADY_SUBMITTED);
       return;
     }
     if (term === undefined) {
@@ -76,7 +80,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
   });
 
   router.post('/application', async (ctx) => {
-    const { checkout, fields } = await readForm(ctx);
+    const { checkout, fields, browser } = await readForm(ctx);
     const values = toFormValues(fields);
     const result = validateForm(values);
     if (checkoutState(checkout) === 'details') {
@@ -86,7 +90,8 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
       }
       const term = allowedTerm(checkout, fields);
       try {
-        if (term !== undefined) await submitApplication(deps, checkout, term, result.applicant);
+        const digest = applicants.digestOf(browser, checkout);
+        if (term !== undefined) await submitApplication(deps, checkout, term, result.applicant, digest);
       } catch (error) {
         if (!isDatabaseUnavailable(error)) throw error;
         // Keeps the customer's answers, which a general error page would lose.
@@ -103,31 +108,51 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
       send(ctx, await pages.details(ctx, latest, { values, errors: {}, alert }));
       return;
     }
-    const isUsed = 'applicant' in result && isDeepStrictEqual(result.applicant, application?.submitted?.applicant);
+    // The answers of another browser's application are compared only for its applicant: others could guess them.
+    const isUsed =
+      applicants.isApplicant(ctx, latest) &&
+      'applicant' in result &&
+      isDeepStrictEqual(result.applicant, application?.submitted?.applicant);
     redirect(ctx, checkout, isUsed ? '' : ALREADY_SUBMITTED);
   });
 
   router.post('/confirmation', async (ctx) => {
     const { checkout, fields } = await readForm(ctx);
+    if (!applicants.isApplicant(ctx, checkout)) {
+      redirect(ctx, checkout);
+      return;
+    }
     const now = new Date();
     const error = checkoutState(checkout) === 'confirmation' ? confirmationError(checkout, fields, now) : undefined;
     if (error !== undefined) {
       send(ctx, await pages.confirmation(ctx, checkout, error));
       return;
     }
-    await confirmOrder(deps, checkout, now);
+    await confirmOrder(deps, checkout, applicants.digestsOf(ctx, checkout), now);
     const { order } = await readCheckout(deps, checkout.order.payLinkId);
     redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
   });
 
   router.get('/return', async (ctx) => {
     const checkout = await loadCheckout(ctx);
-    if (checkout.order.status === 'SUCCESSFUL') send(ctx, redirectPage(checkout));
+    const { status } = checkout.order;
+    if (status === 'SUCCESSFUL' && applicants.isApplicant(ctx, checkout)) send(ctx, await pages.complete(checkout));
+    else redirect(ctx, checkout);
+  });
+
+  router.post('/continue', async (ctx) => {
+    const { checkout, fields, browser } = await readForm(ctx);
+    const isOther = !applicants.isApplicant(ctx, checkout);
+    const error = isOther ? await enterCode(deps, applicants, checkout, fields[CODE] ?? '', browser) : undefined;
+    // Read again, because a double click enters the code twice.
+    const latest = await readCheckout(deps, checkout.order.payLinkId);
+    const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);
+    if (page) send(ctx, page);
     else redirect(ctx, checkout);
   });
 
   // A customer who reloads the response to a form.
-  for (const form of ['choice', 'application', 'confirmation']) {
+  for (const form of ['choice', 'application', 'confirmation', 'continue']) {
     router.get(`/${form}`, async (ctx) => redirect(ctx, await loadCheckout(ctx)));
   }
 

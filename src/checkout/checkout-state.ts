@@ -1,7 +1,7 @@
 import type { OrderEvent } from '../domain/status';
 import { type Checkout, isConfirmable } from '../orders/hosted-checkout';
 
-/** Which page the customer sees. It is derived from stored data only, so every tab and browser shows the same. */
+/** Which page the applicant sees. It is derived from stored data only, so every tab shows the same. */
 export type CheckoutState = 'choice' | 'details' | WaitingState | 'confirmation' | 'complete' | ClosedState;
 
 /** The customer waits: for the lender, for the lender's review, or for the order to be completed. */
@@ -9,6 +9,14 @@ export type WaitingState = 'waiting' | 'referred' | 'completing';
 
 /** The customer has nothing to do. `approved-elsewhere`: the order was not approved through this checkout. */
 export type ClosedState = 'declined' | 'failed' | 'expired' | 'cancelled' | 'approved-elsewhere';
+
+/** The pages that show application data, so only the applicant may see them. */
+const APPLICANT_STATES = ['waiting', 'referred', 'confirmation', 'completing', 'complete', 'declined'] as const;
+export type ApplicantState = (typeof APPLICANT_STATES)[number];
+
+export function isApplicantState(state: CheckoutState): state is ApplicantState {
+  return (APPLICANT_STATES as readonly CheckoutState[]).includes(state);
+}
 
 const STATE_BY_EVENT: Partial<Record<OrderEvent | 'created', ClosedState>> = {
   declined: 'declined',

@@ -4,6 +4,8 @@ import { Problem } from '../contracts/problem';
 import { findCheckoutSecret } from '../db/applications';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import type { OrderDependencies } from '../orders/dependencies';
+import { createApplicants } from './applicants';
+import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
 import { CsrfError, createCsrf } from './csrf';
 import { FormBodyError } from './form-body';
@@ -26,13 +28,15 @@ const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOptions): Middleware {
-  const { pathname, protocol } = new URL(deps.checkoutBaseUrl);
-  const csrf = createCsrf(
-    cacheSuccess(() => findCheckoutSecret(deps.db)),
-    deps.checkoutBaseUrl,
-  );
+  const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
+  const isHttps = protocol === 'https:';
+  const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db));
+  const browsers = createBrowserCookie(isHttps);
+  const csrf = createCsrf(readSecret, browsers, origin);
+  const applicants = createApplicants(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
-  const router = checkoutRoutes({ deps, csrf, pathPrefix, countPayLink: limits.countPayLink, notice, retentionMs });
+  const { countPayLink } = limits;
+  const router = checkoutRoutes({ deps, csrf, applicants, pathPrefix, countPayLink, notice, retentionMs });
   const routes = router.routes() as unknown as Middleware;
 
   return async (ctx, next) => {
@@ -40,7 +44,7 @@ export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOp
       await next();
       return;
     }
-    setSecurityHeaders(ctx, protocol === 'https:');
+    setSecurityHeaders(ctx, isHttps);
     try {
       await limits.countAddress(ctx);
       await routes(ctx, () => {

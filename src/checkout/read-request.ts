@@ -20,6 +20,8 @@ export interface RequestReaderOptions {
 export interface SubmittedForm {
   checkout: Checkout;
   fields: Record<string, string>;
+  /** The secret of the browser that the form was rendered for. */
+  browser: string;
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
@@ -49,8 +51,8 @@ export function createRequestReader({ deps, csrf, countPayLink, pathOf }: Reques
   async function readForm(ctx: Context): Promise<SubmittedForm> {
     const checkout = await loadCheckout(ctx);
     const fields = await readFormFields(ctx);
-    await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
-    return { checkout, fields };
+    const browser = await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
+    return { checkout, fields, browser };
   }
 
   return { readPayLinkId, loadCheckout, readForm };

@@ -24,13 +24,15 @@ interface ApplicationRow {
   decline_code: DeclineCode | null;
   offer: Offer | null;
   agreed_at: Date | null;
+  browser_digest: Buffer | null;
+  code_number: number;
   purged_at: Date | null;
 }
 
 export async function findApplication(db: DbClient, orderId: string): Promise<Application | undefined> {
   const { rows } = await db.query<ApplicationRow>(
     `select id, order_id, payment_term, business_name, company_number, email, monthly_turnover_pence, submitted_at,
-       referred_at, decision, decline_code, offer, agreed_at, purged_at
+       referred_at, decision, decline_code, offer, agreed_at, browser_digest, code_number, purged_at
      from application where order_id = $1`,
     [orderId],
   );
@@ -56,6 +58,8 @@ function toApplication(row: ApplicationRow): Application {
     referredAt: row.referred_at,
     decision: toDecision(row),
     agreedAt: row.agreed_at,
+    browserDigest: row.browser_digest,
+    codeNumber: row.code_number,
   };
 }
 
@@ -78,6 +82,7 @@ export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTe
  * Submits the application of a PENDING order, once. If the caller does not notify the workflow within `sweepAfterMs`,
  * the sweep does.
  * @param paymentTerm what the customer applies for; refused if another term has been chosen in the meantime
+ * @param browserDigest of the browser that the application will belong to
  * @param sweepAfterMs time for the caller to notify the workflow
  * @returns false if there is no application that can be submitted
  */
@@ -86,18 +91,19 @@ export async function submitApplication(
   orderId: string,
   paymentTerm: PaymentTerm,
   { businessName, companyNumber, email, monthlyTurnoverPence }: Applicant,
+  browserDigest: Buffer,
   sweepAfterMs: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `with submitted as (
        update application set business_name = $2, company_number = $3, email = $4, monthly_turnover_pence = $5,
-         submitted_at = now()
+         submitted_at = now(), browser_digest = $8
        where order_id = $1 and payment_term = $7 and submitted_at is null
          and exists (select from orders where id = $1 and status = 'PENDING')
        returning order_id
      )
      ${sweepWithin('submitted', '$6')}`,
-    [orderId, businessName, companyNumber, email, monthlyTurnoverPence, sweepAfterMs, paymentTerm],
+    [orderId, businessName, companyNumber, email, monthlyTurnoverPence, sweepAfterMs, paymentTerm, browserDigest],
   );
   return rowCount === 1;
 }
@@ -123,24 +129,34 @@ export async function recordReferral(db: DbClient, applicationId: string): Promi
 /**
  * Records that the customer of an APPROVED order has agreed to the offer. If the order is not completed within
  * `sweepAfterMs`, the sweep completes it.
+ * @param browserDigests of the browser that agrees; refused if the application does not belong to it
  * @param at when the customer agreed, by the clock of the process that showed the due dates
  * @param sweepAfterMs time for the caller to complete the order
+ * @returns false if nothing was recorded
  */
-export async function recordAgreement(db: DbClient, orderId: string, at: Date, sweepAfterMs: number): Promise<void> {
-  await db.query(
+export async function recordAgreement(
+  db: DbClient,
+  orderId: string,
+  browserDigests: readonly Buffer[],
+  at: Date,
+  sweepAfterMs: number,
+): Promise<boolean> {
+  const { rowCount } = await db.query(
     `with agreed as (
        update application set agreed_at = coalesce(agreed_at, $2)
-       where order_id = $1 and exists (select from orders where id = $1 and status = 'APPROVED')
+       where order_id = $1 and browser_digest = any($4)
+         and exists (select from orders where id = $1 and status = 'APPROVED')
        returning order_id
      )
      ${sweepWithin('agreed', '$3')}`,
-    [orderId, at, sweepAfterMs],
+    [orderId, at, sweepAfterMs, browserDigests],
   );
+  return rowCount === 1;
 }
 
 /**
  * Deletes the personal data of at most `limit` applications whose orders closed more than `retentionMs` ago. An
- * agreement is kept, because its instalments are due for longer.
+ * agreement is kept, because its instalments are due for longer, with the digest of the browser that may read it.
  * @returns the number of purged applications
  */
 export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {

@@ -50,4 +50,8 @@ export interface Application {
   decision: LenderDecision | null;
   /** When the customer agreed to the offer. */
   agreedAt: Date | null;
+  /** A digest of the secret of the browser that the application belongs to. Null before it is submitted. */
+  browserDigest: Buffer | null;
+  /** Counts how often the application has moved to another browser. Each time it gets a new code. */
+  codeNumber: number;
 }

@@ -1,4 +1,5 @@
 import { Problem } from '../contracts/problem';
+import { countCodeAttempt, moveApplication } from '../db/application-browser';
 import * as applications from '../db/applications';
 import { type Branding, findBranding } from '../db/branding';
 import { type Applicant, type Application, offerOf } from '../domain/application';
@@ -45,14 +46,23 @@ export async function choosePaymentTerm(
 /**
  * Saves the application and notifies the order's workflow, which asks the lender. Does nothing if an application was
  * submitted before, if the order is not PENDING, or if the customer has chosen another payment term since.
+ * @param browserDigest of the browser that the application will belong to
  */
 export async function submitApplication(
   deps: OrderDependencies,
   { order }: Checkout,
   paymentTerm: PaymentTerm,
   applicant: Applicant,
+  browserDigest: Buffer,
 ): Promise<void> {
-  const submitted = await applications.submitApplication(deps.db, order.id, paymentTerm, applicant, SWEEP_AFTER_MS);
+  const submitted = await applications.submitApplication(
+    deps.db,
+    order.id,
+    paymentTerm,
+    applicant,
+    browserDigest,
+    SWEEP_AFTER_MS,
+  );
   if (submitted) deps.dispatcher.applicationSubmitted(order);
 }
 
@@ -62,15 +72,32 @@ export function isConfirmable({ order, application }: Pick<Checkout, 'order' | '
   return application.paymentTerm === 'PAY_NOW' || offerOf(application).instalments.length > 0;
 }
 
+/** Moves an application to another browser, if its customer entered the right code. Counts the attempt. */
+export async function continueApplication(
+  deps: OrderDependencies,
+  { order, application }: Checkout,
+  { isCodeRight, browserDigest }: { isCodeRight: boolean; browserDigest: Buffer },
+): Promise<'moved' | 'wrong-code' | 'too-many-attempts'> {
+  if (!application || !(await countCodeAttempt(deps.db, order.id))) return 'too-many-attempts';
+  const isMoved = isCodeRight && (await moveApplication(deps.db, order.id, application.codeNumber, browserDigest));
+  return isMoved ? 'moved' : 'wrong-code';
+}
+
 /**
  * Saves the customer's agreement and completes the order. If the order's workflow is unavailable, the sweep completes it
- * later.
+ * later. Does nothing if the application belongs to another browser.
  */
-export async function confirmOrder(deps: OrderDependencies, checkout: Checkout, at: Date): Promise<void> {
+export async function confirmOrder(
+  deps: OrderDependencies,
+  checkout: Checkout,
+  browserDigests: readonly Buffer[],
+  at: Date,
+): Promise<void> {
+  const { id } = checkout.order;
   if (!isConfirmable(checkout)) return;
-  await applications.recordAgreement(deps.db, checkout.order.id, at, SWEEP_AFTER_MS);
+  if (!(await applications.recordAgreement(deps.db, id, browserDigests, at, SWEEP_AFTER_MS))) return;
   try {
-    await report(deps, checkout.order.id, 'completed');
+    await report(deps, id, 'completed');
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'service_unavailable') throw error;
   }

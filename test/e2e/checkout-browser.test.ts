@@ -298,6 +298,43 @@ inBrowser('two tabs show the same state and make one payment', async () => {
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
+inBrowser(
+  'a second browser cannot agree for the first one, and continues with the code that the first one shows',
+  async () => {
+    const { url, id } = await newOrder();
+    await page.goto(url);
+    await choose('Pay later');
+    await apply();
+    await expectPage('You are approved');
+    const code = (await page.locator('.code').textContent())!;
+    const otherBrowser = await newContext();
+    const other = await otherBrowser.newPage();
+    await other.goto(url);
+    await expectPage('The application for this order is approved', other);
+    expect(await other.getByRole('checkbox').count()).toBe(0);
+    await inspect('other-browser', other);
+    await other.getByLabel('Code').fill('0000-0000');
+    await other.getByRole('button', { name: 'Continue' }).click();
+    await other.getByRole('alert').waitFor();
+    await inspect('wrong-code', other);
+    await other.getByLabel('Code').fill(code);
+    await other.getByRole('button', { name: 'Continue' }).dblclick();
+    await expectPage('You are approved', other);
+    await page.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Agree' }).click();
+    await expectPage('The application for this order is approved');
+    expect(await statusOfOrder(stack, id)).toBe('APPROVED');
+    await other.getByRole('checkbox').check();
+    await other.getByRole('button', { name: 'Agree' }).click();
+    await expectPage('Thanks for your order', other);
+    await page.reload();
+    await expectPage('This order is complete');
+    await inspect('other-browser-complete');
+    await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+    await otherBrowser.close();
+  },
+);
+
 inBrowser('double clicks, reloads and the back button complete the order once', async () => {
   const { url, id } = await newOrder();
   await page.goto(url);
@@ -369,7 +406,7 @@ inBrowser('rare pages are accessible', async () => {
     application: undefined,
     branding: { shopUrl: null, colour: '#ffd400', hasLogo: false },
   };
-  const waiting = { path: '/pay/x', since: new Date(0), isRefreshing: true, now: new Date() };
+  const waiting = { path: '/pay/x', since: new Date(0), isRefreshing: true, now: new Date(), code: undefined };
   const rare: Record<string, CheckoutPage> = {
     waiting: waitingPage({ ...waiting, state: 'waiting' }),
     completing: waitingPage({ ...waiting, state: 'completing' }),

@@ -3,7 +3,7 @@ import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../../orders/hosted-checkout';
 import type { ClosedState } from '../checkout-state';
 import { formatDateTime } from '../format';
-import { html } from '../html';
+import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';
 
 const DECLINE_REASONS: Record<DeclineCode, string> = {
@@ -57,7 +57,8 @@ const MESSAGES: Record<ClosedState, (checkout: Checkout, closing: OrderChange | 
   }),
 };
 
-export function closedPage(state: ClosedState, checkout: Checkout): Page {
+/** @param code how the customer reads the page in another browser */
+export function closedPage(state: ClosedState, checkout: Checkout, code?: Html): Page {
   const { order, changes, branding } = checkout;
   const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
   const { title, sentences } = MESSAGES[state](checkout, closing);
@@ -66,6 +67,7 @@ export function closedPage(state: ClosedState, checkout: Checkout): Page {
     content: html`<p class="icon" aria-hidden="true">${state === 'approved-elsewhere' ? '✓' : '–'}</p>
       <h1>${title}</h1>
       ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
-      <a class="button" href="${wayBack(order, branding)}">Back to ${order.sellerName}</a>`,
+      <a class="button" href="${wayBack(order, branding)}">Back to ${order.sellerName}</a>
+      ${code}`,
   };
 }

@@ -20,6 +20,8 @@ export interface ConfirmationOptions extends FormContext {
   /** The calendar date that the instalments count from. */
   today: string;
   error: string | undefined;
+  /** How the customer continues in another browser. */
+  code: Html | undefined;
 }
 
 /** Step 4: the customer agrees to the offer, which completes the order. */
@@ -60,7 +62,8 @@ function payLater(options: ConfirmationOptions): Page {
           ${error !== undefined && html`<p class="error" id="not-agreed">${error}</p>`}
           <button>Agree and complete order</button>`,
       )}
-      <p class="note">You can see these instalments at this link after you complete the order.</p>`,
+      <p class="note">You can see these instalments at this link after you complete the order.</p>
+      ${options.code}`,
   };
 }
 
@@ -73,7 +76,7 @@ function payNow(options: ConfirmationOptions): Page {
     step: 4,
     content: html`<h1>${title}</h1>
       <p>You pay ${amount} to ${order.sellerName} now. There is no interest and nothing to repay later.</p>
-      ${form(options, 'confirmation', html`<button>Pay ${amount}</button>`)}`,
+      ${form(options, 'confirmation', html`<button>Pay ${amount}</button>`)} ${options.code}`,
   };
 }
 

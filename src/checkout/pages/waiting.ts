@@ -1,6 +1,6 @@
 import type { WaitingState } from '../checkout-state';
 import { formatDateTime } from '../format';
-import { html } from '../html';
+import { type Html, html } from '../html';
 import type { Page } from '../layout';
 
 const REFRESH_SECONDS = 5;
@@ -18,6 +18,8 @@ export interface WaitingOptions {
   /** False if the customer turned automatic updates off (WCAG 2.2, 2.2.1). */
   isRefreshing: boolean;
   now: Date;
+  /** How the customer continues in another browser. */
+  code: Html | undefined;
 }
 
 const TEXTS: Record<WaitingState, { title: string; soon: string; late: string; sent: string }> = {
@@ -42,7 +44,7 @@ const TEXTS: Record<WaitingState, { title: string; soon: string; late: string; s
 };
 
 /** Step 3, and the wait after step 4 while the order is completed. */
-export function waitingPage({ path, state, since, isRefreshing, now }: WaitingOptions): Page {
+export function waitingPage({ path, state, since, isRefreshing, now, code }: WaitingOptions): Page {
   const { title, soon, late, sent } = TEXTS[state];
   const waitedMs = now.getTime() - since.getTime();
   const afterSeconds = waitedMs > VERY_LONG_WAIT_MS ? SLOW_REFRESH_SECONDS : REFRESH_SECONDS;
@@ -67,6 +69,7 @@ export function waitingPage({ path, state, since, isRefreshing, now }: WaitingOp
             </p>`
           : html`<a class="button" href="${path}/?refresh=off">Check now</a>
               <p class="note"><a href="${path}/">Turn on automatic updates</a></p>`
-      }`,
+      }
+      ${code}`,
   };
 }

@@ -191,6 +191,13 @@ create table application (
   email text,
   monthly_turnover_pence bigint,
   submitted_at timestamptz,
+  -- SHA-256 of the secret, in a cookie, of the browser that the application belongs to. It is kept with the agreement, so
+  -- that only the applicant can read it.
+  browser_digest bytea,
+  -- Counts how often the application has moved to another browser. The code for the next move is calculated from it.
+  code_number integer not null default 0,
+  -- Limits the attempts to enter the code: each one moves this time six minutes ahead.
+  code_attempts_until timestamptz,
   -- When the lender first replied that it decides later.
   referred_at timestamptz,
   decision text check (decision in ('approved', 'declined', 'failed')),
@@ -205,6 +212,7 @@ create table application (
   constraint application_submitted check (submitted_at is null or purged_at is not null
     or (business_name is not null and company_number is not null and email is not null
       and monthly_turnover_pence is not null)),
+  constraint application_has_browser check (submitted_at is null or browser_digest is not null),
   constraint application_purged check (purged_at is null
     or (business_name is null and company_number is null and email is null and monthly_turnover_pence is null)),
   check ((decision is null) = (decided_at is null))

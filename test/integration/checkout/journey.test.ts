@@ -158,7 +158,7 @@ test('the same form sent twice at once makes one application, one agreement and 
   expect(webhooksOf(id)).toHaveLength(3);
 });
 
-test('a customer who changes browsers continues at the same step', async () => {
+test('a customer who changes browsers before applying continues at the same step', async () => {
   const { url, customer } = await newOrder();
   await customer.look();
   await customer.submit('choice', { payment_term: 'PAY_LATER' });

@@ -200,7 +200,7 @@ test('over https the cookie is Secure and bound to the host, and the response en
   const { pathname } = new URL((await secure.api.create()).body.data.order_url);
   const { headers } = await fetch(secure.api.url + pathname);
   expect(headers.get('Set-Cookie')).toMatch(
-    /^__Host-checkout-[\w-]{6}=[\w-]{24}; Path=\/; HttpOnly; SameSite=Lax; Secure$/,
+    /^__Host-checkout-[\w-]{6}=[\w-]{24}; Path=\/; Max-Age=34560000; HttpOnly; SameSite=Lax; Secure$/,
   );
   expect(headers.get('Strict-Transport-Security')).toBe('max-age=31536000');
 });
@@ -266,7 +266,7 @@ test('without a lender no pages are served', async () => {
   expect([response.status, response.headers.get('Content-Type')]).toEqual([404, 'application/problem+json']);
 });
 
-test('logs contain the order id, but no pay link and no customer data', async () => {
+test('logs contain the order id, but no pay link, no customer data and no code', async () => {
   const lines: string[] = [];
   const sink = new Writable({
     write(chunk, _encoding, done) {
@@ -280,7 +280,11 @@ test('logs contain the order id, but no pay link and no customer data', async ()
   const api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
   const { id, order_url: url } = (await api.create()).body.data;
   const link = new URL(url).pathname.split('/')[2]!;
-  await customerAt(url).apply({ email: 'declined@secret.example', business_name: 'Secret Ltd' });
+  const declined = await customerAt(url).apply({ email: 'declined@secret.example', business_name: 'Secret Ltd' });
+  const code = /class="code">([^<]+)/.exec(declined.text)![1]!.toLowerCase();
+  const other = customerAt(url);
+  await other.look();
+  await other.submit('continue', { code });
   await customerAt(url.replace(link, '00000000-0000-4000-8000-000000000000')).look();
   await api.call('GET', `/api/lending/edge/ecommerce/pay_link/${link}/`, { key: api.checkoutKey });
   const misspelt = [
@@ -309,7 +313,15 @@ test('logs contain the order id, but no pay link and no customer data', async ()
   expect(text.match(/"msg":"request"/g)!.length).toBeGreaterThan(misspelt.length);
   expect(text).toContain(`"path":"/pay/${link.slice(0, 8)}…/application/"`);
   expect(text).toContain(`"order_id":"${id}"`);
-  for (const secret of [link, '00000000-0000-4000', 'secret.example', 'secret ltd', '01234567']) {
+  for (const secret of [
+    link,
+    '00000000-0000-4000',
+    'secret.example',
+    'secret ltd',
+    '01234567',
+    code,
+    code.replace('-', ''),
+  ]) {
     expect(text).not.toContain(secret);
   }
 });

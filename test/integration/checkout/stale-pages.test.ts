@@ -22,7 +22,7 @@ test('the customer must choose a payment method and can change it until the appl
   expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
   const late = await customer.submit('choice', { payment_term: 'PAY_NOW' });
   expect(late.heading).toBe('You are approved');
-  expect(late.text).toContain('You already submitted an application');
+  expect(late.text).toContain('An application for this order was already submitted');
   expect(await timelineOf(stack, id)).toHaveLength(3);
 });
 

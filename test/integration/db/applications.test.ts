@@ -20,6 +20,8 @@ const APPLICANT = {
   email: 'jo@bloggs.example',
   monthlyTurnoverPence: 1_250_050,
 };
+/** The digest of the browser that applies. */
+const BROWSER = Buffer.alloc(32, 1);
 const DAY_MS = 86_400_000;
 const AGREED_AT = new Date('2027-01-15T12:00:00.000Z');
 
@@ -33,6 +35,8 @@ async function orderAfter(...events: OrderEvent[]): Promise<string> {
   if (events.length > 0) await saveHistory(database.db, applyEvents(history, ...events));
   return id;
 }
+const setBrowser = (id: string) =>
+  database.db.query('update application set browser_digest = $2 where order_id = $1', [id, BROWSER]);
 const countApplications = async () => (await database.db.query('select from application')).rowCount;
 
 test('the first application that is submitted is stored, and a second one is refused', async () => {
@@ -44,7 +48,7 @@ test('the first application that is submitted is stored, and a second one is ref
   });
   const results = await Promise.all(
     ['One Ltd', 'Two Ltd'].map((businessName) =>
-      submitApplication(database.db, id, 'PAY_LATER', { ...APPLICANT, businessName }, 0),
+      submitApplication(database.db, id, 'PAY_LATER', { ...APPLICANT, businessName }, BROWSER, 0),
     ),
   );
   expect(results.sort()).toEqual([false, true]);
@@ -60,7 +64,9 @@ test('an application is refused without a payment term, before the signup, after
     await orderAfter('signup_started', 'cancel'),
     await orderAfter('signup_started', 'approved'),
   ];
-  for (const id of ids) expect(await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, 0)).toBe(false);
+  for (const id of ids) {
+    expect(await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0)).toBe(false);
+  }
   expect((await database.db.query('select from application where email is not null')).rowCount).toBe(0);
 });
 
@@ -68,7 +74,7 @@ test('the payment term can be changed until the application is submitted', async
   const id = await orderAfter('signup_started');
   await choosePaymentTerm(database.db, id, 'PAY_NOW');
   expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_NOW');
-  await submitApplication(database.db, id, 'PAY_NOW', APPLICANT, 0);
+  await submitApplication(database.db, id, 'PAY_NOW', APPLICANT, BROWSER, 0);
   await choosePaymentTerm(database.db, id, 'PAY_LATER');
   expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_NOW');
 });
@@ -80,7 +86,7 @@ test("an application is pending for the sweep until the lender's decision is sav
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
   expect(await isApplicationPending(database.db, id)).toBe(false);
-  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, -1);
+  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, -1);
   expect(await leaseDueOrders(database.db, 10, 0)).toMatchObject([{ order: { id }, applicationPending: true }]);
   // The decision is recorded, but not saved with the order yet.
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, { kind: 'declined', code: 'other' });
@@ -95,7 +101,7 @@ test.each<LenderDecision>([
   { kind: 'failed' },
 ])('the first decision is kept: $kind', async (decision) => {
   const id = await orderAfter('signup_started');
-  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, 0);
+  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
   const { id: applicationId } = (await findApplication(database.db, id))!;
   await recordReferral(database.db, applicationId);
   const referred = await findApplication(database.db, id);
@@ -110,14 +116,15 @@ test('an agreement is pending for the sweep until the order is completed or canc
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   await choosePaymentTerm(database.db, id, 'PAY_LATER');
-  await recordAgreement(database.db, id, AGREED_AT, -1);
+  await setBrowser(id);
+  expect(await recordAgreement(database.db, id, [BROWSER], AGREED_AT, -1)).toBe(false);
   expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
   const approved = applyEvents(history, 'signup_started', 'approved');
   await saveHistory(database.db, approved);
-  await recordAgreement(database.db, id, AGREED_AT, -1);
+  await recordAgreement(database.db, id, [BROWSER], AGREED_AT, -1);
   expect((await findApplication(database.db, id))!.agreedAt).toEqual(AGREED_AT);
   expect(await leaseDueOrders(database.db, 10, 0)).toMatchObject([{ order: { id }, agreementPending: true }]);
-  await recordAgreement(database.db, id, new Date(), -1);
+  await recordAgreement(database.db, id, [BROWSER], new Date(), -1);
   expect((await findApplication(database.db, id))!.agreedAt).toEqual(AGREED_AT);
   await saveHistory(database.db, applyEvents(approved, 'cancel'), -1);
   await database.db.query('update order_work set sweep_at = now()');
@@ -130,12 +137,12 @@ test('a purge deletes the data of an applicant once and keeps the agreement', as
   await choosePaymentTerm(database.db, id, 'PAY_LATER');
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
-  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, 0);
+  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
   const decision = { kind: 'approved', offer: { instalments: [], interestPence: 7 } } as const;
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
   const approved = applyEvents(pending, 'approved');
   await saveHistory(database.db, approved);
-  await recordAgreement(database.db, id, AGREED_AT, 0);
+  await recordAgreement(database.db, id, [BROWSER], AGREED_AT, 0);
   await saveHistory(database.db, applyEvents(approved, 'completed'));
   await database.db.query("update application set created_at = now() - interval '40 days'");
   await database.db.query("update order_timeline set at = now() - interval '31 days'");
@@ -179,18 +186,19 @@ test.each([
     'an agreement',
     ['signup_started', 'approved'],
     'completed',
-    (id: string) => recordAgreement(database.db, id, AGREED_AT, 0),
+    (id: string) => recordAgreement(database.db, id, [BROWSER], AGREED_AT, 0),
   ],
   [
     'an application',
     ['signup_started'],
     'cancel',
-    (id: string) => submitApplication(database.db, id, 'PAY_LATER', APPLICANT, 0),
+    (id: string) => submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0),
   ],
 ] as const)('%s that is recorded while the order closes adds no work for the sweep', async (_, events, end, record) => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await setBrowser(id);
   const open = applyEvents(history, ...events);
   await saveHistory(database.db, open);
   const status = end === 'completed' ? 'SUCCESSFUL' : 'UNSUCCESSFUL';

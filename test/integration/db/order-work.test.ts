@@ -127,7 +127,9 @@ describe('markRunning', () => {
     const { id } = history.order;
     await choosePaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
-    await recordAgreement(database.db, id, new Date(), 5000);
+    const browser = Buffer.alloc(32);
+    await database.db.query('update application set browser_digest = $1', [browser]);
+    await recordAgreement(database.db, id, [browser], new Date(), 5000);
     await markRunning(database.db, id, 600_000);
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
   });

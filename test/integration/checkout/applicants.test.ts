@@ -1,0 +1,202 @@
+import {
+  BUSINESS,
+  type Customer,
+  buttonTarget,
+  customerAt,
+  newCustomer,
+  statusOfOrder,
+  useCheckout,
+} from '../../support/checkout';
+import { timelineOf } from '../../support/orders';
+import { until } from '../../support/until';
+
+const REDIRECT = 'https://shop.example/thanks';
+const EXPLANATION = 'Open this link in the browser that you applied with';
+/** Application data that only the applicant may see: amounts, reasons, answers and the payment method. */
+const PRIVATE =
+  /£411\.50|Total to repay|turnover|checked the details|Bloggs|01234567|Pay later|form_token" value="[^"]+" \/>\s*<input type="hidden" name="agreed_on"/;
+
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '4000' } });
+
+const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
+const codeOn = (page: { text: string }) => /<span class="code">([\dA-Z]{4}-[\dA-Z]{4})<\/span>/.exec(page.text)?.[1];
+const enterCode = async (browser: Customer, code: string) => {
+  await browser.look();
+  return browser.submit('continue', { code });
+};
+const wrongCode = (code: string) => code.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+
+test('another browser with the link cannot agree to the repayments, and sees neither them nor the code', async () => {
+  const { id, url, customer } = await newOrder();
+  const approved = await customer.apply();
+  const other = customerAt(url);
+  const page = await other.look();
+  expect([page.status, page.heading]).toEqual([200, 'The application for this order is approved']);
+  expect(page.text).toContain(EXPLANATION);
+  const today = /name="agreed_on" value="([^"]+)/.exec(approved.text)![1]!;
+  const sent = await other.send('confirmation', { agree: 'yes', agreed_on: today });
+  expect([sent.status, sent.headers.get('Location')]).toEqual([303, new URL(url).pathname]);
+  const refused = await other.submit('confirmation', { agree: 'yes', agreed_on: today });
+  for (const { text } of [page, refused]) {
+    expect(text).not.toMatch(PRIVATE);
+    expect(text).not.toContain(codeOn(approved));
+  }
+  expect(await statusOfOrder(stack, id)).toBe('APPROVED');
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).not.toContain('completed');
+  // Nothing is lost for the applicant.
+  await customer.look();
+  await customer.submit('confirmation', { agree: 'yes' });
+  expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
+});
+
+test.each([
+  ['referred@b.example', 'The lender is reviewing the application', 'The lender is reviewing your application'],
+  ['declined@b.example', 'The application for this order was not approved', 'Your application was not approved'],
+  ['jo@b.example', 'This order is complete', 'Your order is complete'],
+])('of the application of %s, another browser sees the status only', async (email, heading, ownHeading) => {
+  const { url, customer } = await newOrder();
+  await customer.apply({ email });
+  if (email.startsWith('jo')) await customer.submit('confirmation', { agree: 'yes' });
+  const own = await customer.look();
+  expect(own.heading).toBe(ownHeading);
+  const other = customerAt(url);
+  const pages = [await other.look(), await other.look('?refresh=off'), await other.look('?change')];
+  const redirected = await other.look('return/');
+  expect([redirected.status, redirected.headers.get('Location')]).toEqual([303, new URL(url).pathname]);
+  for (const page of pages) {
+    expect([page.status, page.heading, page.headers.get('Refresh')]).toEqual([200, heading, null]);
+    expect(page.text).toContain(EXPLANATION);
+    expect(page.text).not.toMatch(PRIVATE);
+    expect(codeOn(page)).toBeUndefined();
+  }
+});
+
+test('another browser cannot find out the answers of an application by guessing them', async () => {
+  const { id, url, customer } = await newOrder();
+  const other = customerAt(url);
+  await customer.apply({ email: 'referred@b.example' });
+  await other.look();
+  const guess = { ...BUSINESS, email: 'referred@b.example', payment_term: 'PAY_LATER' };
+  const locations = [];
+  for (const part of ['application', 'choice']) {
+    locations.push((await other.send(part, guess)).headers.get('Location'));
+    locations.push(
+      (await other.send(part, { ...guess, business_name: 'X', payment_term: 'PAY_NOW' })).headers.get('Location'),
+    );
+  }
+  expect(new Set(locations)).toEqual(new Set([`${new URL(url).pathname}?message=already-submitted`]));
+  const page = await other.submit('application', guess);
+  expect([page.heading, page.text.includes('We did not use the answers that you just sent')]).toEqual([
+    'The lender is reviewing the application',
+    true,
+  ]);
+  expect(await statusOfOrder(stack, id)).toBe('PENDING');
+});
+
+test('the code continues the application in another browser once, and the first browser then needs the new code', async () => {
+  const { id, url, customer } = await newOrder();
+  const code = codeOn(await customer.apply())!;
+  expect(codeOn(await customer.look())).toBe(code);
+  const other = customerAt(url);
+  const continued = await enterCode(other, ` ${code.toLowerCase().replace('-', ' ')} `);
+  expect([continued.status, continued.heading]).toEqual([200, 'You are approved']);
+  const newCode = codeOn(continued)!;
+  expect(newCode).not.toBe(code);
+  expect((await customer.look()).heading).toBe('The application for this order is approved');
+  await customer.submit('confirmation', { agree: 'yes' });
+  expect(await statusOfOrder(stack, id)).toBe('APPROVED');
+  expect((await enterCode(customer, code)).text).toContain('This code is not correct');
+  expect((await enterCode(customer, newCode)).heading).toBe('You are approved');
+  expect(codeOn(await customer.look())).not.toBe(code);
+  await customer.submit('confirmation', { agree: 'yes' });
+  expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
+  expect((await other.look()).heading).toBe('This order is complete');
+});
+
+test('a double click on the code form continues once, and both responses lead to the application', async () => {
+  const { url, customer } = await newOrder();
+  const code = codeOn(await customer.apply())!;
+  const other = customerAt(url);
+  await other.look();
+  const responses = await Promise.all([other.send('continue', { code }), other.send('continue', { code })]);
+  expect(responses.map(({ status }) => status)).toEqual([303, 303]);
+  expect((await other.look()).heading).toBe('You are approved');
+});
+
+test('wrong codes are refused, ten per hour, and the applicant can still continue', async () => {
+  const { id, url, customer } = await newOrder();
+  const code = codeOn(await customer.apply())!;
+  const other = customerAt(url);
+  for (const incomplete of ['', code.slice(1), `${code}0`, 'UUUU-UUUU']) {
+    const page = await enterCode(other, incomplete);
+    expect([page.status, page.text.includes('It has 8 characters')]).toEqual([422, true]);
+  }
+  const statuses = [];
+  for (let attempt = 0; attempt < 11; attempt++) statuses.push((await enterCode(other, wrongCode(code))).status);
+  expect(statuses).toEqual([...Array<number>(10).fill(422), 429]);
+  const limited = await enterCode(customerAt(url), code);
+  expect([limited.status, limited.text.includes('Too many codes were entered')]).toEqual([429, true]);
+  expect(limited.text).not.toMatch(PRIVATE);
+  expect((await customer.look()).heading).toBe('You are approved');
+  await stack.db.query('update application set code_attempts_until = now() where order_id = $1', [id]);
+  expect((await enterCode(other, code)).heading).toBe('You are approved');
+});
+
+test('the code and the cookie of one order do not open another one', async () => {
+  const [one, two] = [await newOrder(), await newOrder()];
+  const code = codeOn(await one.customer.apply())!;
+  await two.customer.apply();
+  expect((await enterCode(customerAt(two.url), code)).text).toContain('This code is not correct');
+  const cookie = (await one.customer.look()).headers.get('Set-Cookie')!.split(';')[0]!;
+  const page = await fetch(two.url, { headers: { Cookie: cookie } });
+  expect(await page.text()).toContain(EXPLANATION);
+});
+
+test('a cookie that was changed, cut off or copied from the database does not open the application', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.apply();
+  const cookie = (await customer.look()).headers.get('Set-Cookie')!.split(';')[0]!;
+  const [name = '', secret = ''] = cookie.split('=');
+  const { rows } = await stack.db.query<{ digest: string }>(
+    "select encode(browser_digest, 'base64') as digest from application where order_id = $1",
+    [id],
+  );
+  const textFor = async (value: string) => (await fetch(url, { headers: { Cookie: value } })).text();
+  expect(await textFor(cookie)).toContain('You are approved');
+  expect(await textFor(`checkout-other=${'A'.repeat(24)}; ${cookie}`)).toContain('You are approved');
+  const flipped = secret.replace(/^./, (first) => (first === 'A' ? 'B' : 'A'));
+  for (const value of [flipped, secret.slice(1), `${secret}x`, '', rows[0]!.digest, rows[0]!.digest.slice(0, 24)]) {
+    const text = await textFor(`${name}=${value}`);
+    expect(text).toContain(EXPLANATION);
+    expect(text).not.toMatch(PRIVATE);
+  }
+});
+
+test('after the seller cancels, every browser sees the cancellation', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.apply();
+  await stack.api.cancel(id);
+  const other = customerAt(url);
+  expect((await other.look()).heading).toBe('This order was cancelled');
+  expect((await customer.look()).heading).toBe('This order was cancelled');
+});
+
+test('the way back of the other browser is the redirect URL only if the order is complete', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.apply();
+  const other = customerAt(url);
+  expect((await other.look()).text).toContain('<a href="https://shop.example/">Go back to Test Shop Ltd</a>');
+  await customer.submit('confirmation', { agree: 'yes' });
+  expect((await other.look()).text).toContain(`<a href="${REDIRECT}?orderId=${id}">Go back to Test Shop Ltd</a>`);
+  expect(buttonTarget(await customer.look())).toBe(`${REDIRECT}?orderId=${id}`);
+});
+
+test('the seller learns the outcome but no reason and no code through the API', async () => {
+  const { id, customer } = await newOrder();
+  const page = await customer.apply({ email: 'declined@b.example' });
+  const code = codeOn(page)!;
+  await until(async () => (await statusOfOrder(stack, id)) === 'UNSUCCESSFUL', 'it is declined');
+  const answers = JSON.stringify([(await stack.api.get(id)).body, await timelineOf(stack, id)]);
+  expect(answers).toContain('declined by the lender');
+  for (const secret of ['credit', 'affordability', code, code.replace('-', '')]) expect(answers).not.toContain(secret);
+});

@@ -1,0 +1,78 @@
+import { countCodeAttempt, moveApplication } from '../../../src/db/application-browser';
+import { choosePaymentTerm, findApplication, recordAgreement, submitApplication } from '../../../src/db/applications';
+import { useDatabase } from '../../support/database';
+import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
+
+const APPLICANT = {
+  businessName: 'Bloggs Ltd',
+  companyNumber: '01234567',
+  email: 'jo@bloggs.example',
+  monthlyTurnoverPence: 1_250_050,
+};
+const [ONE, TWO] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+
+const database = useDatabase('test');
+
+async function pendingOrder() {
+  const history = await insertNewOrder(database.db);
+  const { id } = history.order;
+  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  const pending = applyEvents(history, 'signup_started');
+  await saveHistory(database.db, pending);
+  return { id, pending };
+}
+const submit = (id: string, browser: Buffer) =>
+  submitApplication(database.db, id, 'PAY_LATER', APPLICANT, browser, 60_000);
+const browserOf = async (id: string) => (await findApplication(database.db, id))!.browserDigest;
+
+test('of two browsers that apply at once, the one whose application is stored owns it', async () => {
+  const { id } = await pendingOrder();
+  const results = await Promise.all([submit(id, ONE), submit(id, TWO)]);
+  expect([...results].sort()).toEqual([false, true]);
+  expect(await browserOf(id)).toEqual(results[0] ? ONE : TWO);
+});
+
+test('only the browser that the application belongs to can agree', async () => {
+  const { id, pending } = await pendingOrder();
+  await submit(id, ONE);
+  await saveHistory(database.db, applyEvents(pending, 'approved'));
+  for (const others of [[], [TWO]]) {
+    expect(await recordAgreement(database.db, id, others, new Date(), 60_000)).toBe(false);
+  }
+  expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
+  expect(await recordAgreement(database.db, id, [TWO, ONE], new Date(), 60_000)).toBe(true);
+});
+
+test('a code moves an application to one browser, once', async () => {
+  const { id } = await pendingOrder();
+  expect(await moveApplication(database.db, id, 0, TWO)).toBe(false);
+  await submit(id, ONE);
+  const moves = await Promise.all(
+    [TWO, Buffer.alloc(32, 3)].map((browser) => moveApplication(database.db, id, 0, browser)),
+  );
+  expect(moves.sort()).toEqual([false, true]);
+  expect(await moveApplication(database.db, id, 0, ONE)).toBe(false);
+  expect(await findApplication(database.db, id)).toMatchObject({ codeNumber: 1 });
+  expect(await moveApplication(database.db, id, 1, ONE)).toBe(true);
+  expect(await browserOf(id)).toEqual(ONE);
+});
+
+test('ten attempts to enter a code are allowed at once, and one more every six minutes', async () => {
+  const { id } = await pendingOrder();
+  const { id: other } = await pendingOrder();
+  const attempts = await Promise.all(Array.from({ length: 15 }, () => countCodeAttempt(database.db, id)));
+  expect(attempts.filter(Boolean)).toHaveLength(10);
+  expect(await countCodeAttempt(database.db, other)).toBe(true);
+  const pass = (time: string) =>
+    database.db.query(
+      'update application set code_attempts_until = code_attempts_until - $2::interval where order_id = $1',
+      [id, time],
+    );
+  await pass('5 minutes');
+  expect(await countCodeAttempt(database.db, id)).toBe(false);
+  await pass('1 minute');
+  expect(await countCodeAttempt(database.db, id)).toBe(true);
+  expect(await countCodeAttempt(database.db, id)).toBe(false);
+  await pass('1 day');
+  expect(await countCodeAttempt(database.db, id)).toBe(true);
+});
