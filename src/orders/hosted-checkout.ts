@@ -80,6 +80,7 @@ export async function continueApplication(
 ): Promise<'moved' | 'wrong-code' | 'too-many-attempts'> {
   if (!application || !(await countCodeAttempt(deps.db, order.id))) return 'too-many-attempts';
   const isMoved = isCodeRight && (await moveApplication(deps.db, order.id, application.codeNumber, browserDigest));
+  if (isMoved) deps.log.info({ order_id: order.id }, 'application moved to another browser');
   return isMoved ? 'moved' : 'wrong-code';
 }
 
