@@ -1,4 +1,4 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { ConfigError, loadConfig, type Config } from '../../src/config';
@@ -85,6 +85,8 @@ async function createDataDir(): Promise<void> {
   // Not a folder that the user chose: it may have other uses.
   if (DATA_DIR === DEFAULT_DATA_DIR) await chmod(DATA_DIR, mode);
   process.umask(0o077);
+  // The printed commands write to it, from a shell with a umask of its own.
+  await writeFile(path.join(DATA_DIR, 'order.json'), '', { flag: 'a' });
 }
 
 async function startOwnPostgres(started: (running: Running) => void): Promise<string> {
