@@ -1,6 +1,6 @@
 # One image for the API, the worker, the migrations and the CLI. docker-compose.yml shows their commands.
 # Debian instead of Alpine, because the Temporal SDK's native library needs glibc.
-ARG NODE_IMAGE=node:20-bookworm-slim
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app

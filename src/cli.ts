@@ -6,6 +6,7 @@ import { CliError, EXIT_FAILED, EXIT_USAGE, formatError, isUnreachable } from '.
 import { createProgram } from './cli/program';
 import { createServices } from './cli/services';
 import type { Environment } from './config';
+import { escapeControls } from './domain/escape-controls';
 
 /** The entry point of `npm run cli -- …`. Exit codes: 0 for success, 1 for a failure, 2 for wrong usage. */
 async function main(): Promise<void> {
@@ -17,7 +18,7 @@ async function main(): Promise<void> {
     process.exitCode = exitCodeOf(error);
     if (error instanceof CommanderError) return;
     const hint = file && isUnreachable(error) ? ` (the address is from ${file}: is npm start running?)` : '';
-    console.error(`error: ${formatError(error)}${hint}`);
+    console.error(`error: ${escapeControls(formatError(error))}${hint}`);
   } finally {
     await services.close();
   }

@@ -1,4 +1,4 @@
-import { escapeMarkdown } from '../src/domain/markdown';
+import { toCodeSpan } from '../src/domain/markdown';
 import { formatPence } from '../src/domain/money';
 import type { WorkflowHistory } from '../src/domain/order';
 import { type OrderStatus, isFinal } from '../src/domain/status';
@@ -18,7 +18,7 @@ const NEXT: Record<OrderStatus, string> = {
  */
 export function orderDetails({ order, changes }: WorkflowHistory, delivery?: string, decision?: string): string {
   const lines = [
-    `- ${formatPence(order.amountPence)} for ${escapeMarkdown(order.sellerName)}, reference ${escapeMarkdown(order.reference)}`,
+    `- ${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
     `- Next: ${NEXT[order.status]}${decision === undefined ? '' : ` (${decision})`}`,
   ];
   if (order.cancelledAt !== null) lines.push(`- Cancelled at ${order.cancelledAt}`);
@@ -26,7 +26,7 @@ export function orderDetails({ order, changes }: WorkflowHistory, delivery?: str
   lines.push(`- Webhooks: ${delivery ?? 'none pending'}`);
   const last = changes.at(-1);
   if (last) {
-    const why = last.reason === null ? '' : ` (${escapeMarkdown(last.reason)})`;
+    const why = last.reason === null ? '' : ` (${toCodeSpan(last.reason)})`;
     lines.unshift(`**${order.status}** since ${last.at}: \`${last.event}\` by ${last.actor}${why}`, '');
   }
   return lines.join('\n');

@@ -1,5 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Activities, WebhookTestAttempt } from '../activities';
+import { toCodeSpan } from '../src/domain/markdown';
 import type { WebhookTestInput } from '../src/domain/webhook';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
@@ -11,7 +12,7 @@ export async function webhookTestWorkflow(input: WebhookTestInput): Promise<Webh
     scheduleToCloseTimeout: '25 seconds',
     startToCloseTimeout: '20 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '2 seconds' },
-    summary: `test webhook to ${new URL(input.url).host}`,
+    summary: `test webhook to ${toCodeSpan(new URL(input.url).host)}`,
   });
   return sendTestWebhook(input);
 }

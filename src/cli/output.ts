@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { stringify } from '../contracts/verbatim-json';
+import { escapeControls } from '../domain/escape-controls';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -8,7 +9,7 @@ export type Row = Readonly<Record<string, unknown>>;
  * @param note a sentence that only people need, so `--json` omits it
  */
 export async function print(command: Command, result: Row | readonly Row[], note?: string): Promise<void> {
-  if (wantsJson(command)) return write(`${stringify(result, 2)}\n`);
+  if (wantsJson(command)) return write(`${inSpaces(stringify(result, 2))}\n`);
   const text = Array.isArray(result) ? toTable(result) : toLines(result as Row);
   await write(note === undefined ? text : `${text}\n${note}\n`);
 }
@@ -17,11 +18,20 @@ export function wantsJson(command: Command): boolean {
   return command.optsWithGlobals<{ json?: true }>().json === true;
 }
 
-/** Resolves when the text is flushed, so that a slow reader slows the command instead of filling its memory. */
+/**
+ * Writes lines to standard output. All other control characters are escaped, because they could control the operator's
+ * terminal. Resolves when the text is flushed, so that a slow reader slows the command instead of filling its memory.
+ */
 export function write(text: string): Promise<void> {
+  const safe = text.split('\n').map(escapeControls).join('\n');
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(safe, (error) => (error ? reject(error) : resolve()));
   });
+}
+
+/** JSON with spaces for tabs and carriage returns. They can only be between tokens, as callers sent them in `meta_data`. */
+function inSpaces(json: string): string {
+  return json.replace(/[\t\r]/g, ' ');
 }
 
 function toLines(row: Row): string {
@@ -42,6 +52,6 @@ function toTable(rows: readonly Row[]): string {
 
 function toText(value: unknown): string {
   if (value === null || value === undefined) return '-';
-  if (typeof value === 'string') return value;
-  return value instanceof Date ? value.toISOString() : stringify(value);
+  if (typeof value === 'string') return escapeControls(value);
+  return value instanceof Date ? value.toISOString() : inSpaces(stringify(value)).replaceAll('\n', ' ');
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { escapeControls } from '../domain/escape-controls';
 import { VERSION } from '../version';
 import { addCheckoutKeyCommands, addSellerKeyCommands } from './key-commands';
 import { addOrderCommands } from './order-commands';
@@ -15,7 +16,7 @@ export function createProgram(services: Services): Command {
     .option('--json', 'print JSON, for scripts')
     .configureHelp({ showGlobalOptions: true })
     // Commander prints its suggestions on a second line.
-    .configureOutput({ outputError: (text, print) => print(`${text.trim().replace(/\s+/g, ' ')}\n`) })
+    .configureOutput({ outputError: (text, print) => print(`${escapeControls(text.trim().replace(/\s+/g, ' '))}\n`) })
     .exitOverride()
     .hook('preAction', () => services.checkSchema());
   addSellerCommands(program, services);

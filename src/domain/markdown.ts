@@ -1,4 +1,6 @@
-/** Escapes text from outside, so that the Temporal UI shows it as plain text. */
-export function escapeMarkdown(text: string): string {
-  return text.replace(/[\\`*_{}[\]()<>#+!|~-]/g, '\\$&');
+import { escapeControls } from './escape-controls';
+
+/** Text from outside as a markdown code span: the Temporal UI shows it unchanged and makes no link of a URL in it. */
+export function toCodeSpan(text: string): string {
+  return `\`${escapeControls(text).replaceAll('`', '\\u0060')}\``;
 }

@@ -2,7 +2,7 @@ import type { WorkflowStartOptions } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { ORDER_TASK_QUEUE, orderReferenceKey, orderStatusKey, sellerIdKey } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
-import { escapeMarkdown } from '../domain/markdown';
+import { toCodeSpan } from '../domain/markdown';
 import { formatPence } from '../domain/money';
 import type { Order } from '../domain/order';
 
@@ -14,11 +14,10 @@ export function workflowId(orderId: string): string {
 
 /** Options of every run: how operators find and recognise the order in the Temporal UI. */
 export function startOptions(order: Order): OrderStartOptions {
-  const seller = escapeMarkdown(order.sellerName);
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
-    staticSummary: `${seller}: ${formatPence(order.amountPence)}, reference ${escapeMarkdown(order.reference)}`,
+    staticSummary: `${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
     typedSearchAttributes: new TypedSearchAttributes([
       { key: orderStatusKey, value: order.status },
       { key: sellerIdKey, value: order.sellerId },

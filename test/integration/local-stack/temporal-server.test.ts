@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import escapeHtml from 'escape-html';
+import { toCodeSpan } from '../../../src/domain/markdown';
 import { freePort, isPortFree } from '../../../tools/local-stack/ports';
 import { identify, isAlive } from '../../../tools/local-stack/process-table';
 import { prepareTemporal, startTemporal, type TemporalServer } from '../../../tools/local-stack/temporal-server';
@@ -125,6 +127,27 @@ test('the Web UI shows the namespaces of the server and stops together with it',
   expect(namespaces.map((each: any) => each.namespaceInfo.name)).toContain(NAMESPACE);
   await server!.stop();
   expect(await isPortFree(uiPort)).toBe(true);
+});
+
+test('the Web UI makes no link of text from outside, and shows it unchanged', async () => {
+  const { uiUrl } = await start(true);
+  const texts = [
+    'https://evil.example/pay',
+    'www.evil.example',
+    '[x](javascript:alert(1))',
+    '<a href="https://evil.example">pay</a>',
+    '<https://evil.example>',
+    'x` https://evil.example `',
+    '**$a$** ![i](https://evil.example/i.png) a--b &amp; \\\u202e',
+    'mailto:pay@evil.example\n\n# https://evil.example',
+  ];
+  for (const text of texts) {
+    const content = `- £1.00 for ${toCodeSpan(text)}, reference ${toCodeSpan(text)}`;
+    const page = await (await fetch(`${uiUrl!}/render?${new URLSearchParams({ content }).toString()}`)).text();
+    const shown = escapeHtml(toCodeSpan(text).slice(1, -1));
+    expect(page).toContain(`<li>£1.00 for <code>${shown}</code>, reference <code>${shown}</code></li>`);
+    expect(page).not.toMatch(/<(a|img)\b/);
+  }
 });
 
 test('the server listens only on loopback and has its own process group', async () => {
