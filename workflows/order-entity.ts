@@ -9,7 +9,14 @@ import {
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
 import type { Activities, QueuedWebhook } from '../activities';
-import { type Decision, type WorkflowHistory, type WorkflowOrder, classifyEvent, decide } from '../src/domain/order';
+import {
+  type Decision,
+  type PreviousRun,
+  type WorkflowHistory,
+  type WorkflowOrder,
+  classifyEvent,
+  decide,
+} from '../src/domain/order';
 import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
 import { BEHIND_ROW, REFUSED } from './messages';
@@ -62,9 +69,9 @@ export class OrderEntity {
   };
 
   /** Reads the order from its row. */
-  async load(orderId: string): Promise<{ applicationPending: boolean }> {
+  async load(orderId: string, previous: PreviousRun | undefined): Promise<{ applicationPending: boolean }> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks, resends, applicationPending } = await loadOrder(orderId);
+    const { history, pendingWebhooks, resends, applicationPending } = await loadOrder(orderId, previous);
     this.deliveries.add(pendingWebhooks);
     this.deliveries.addResends(resends);
     this.history = history;
@@ -150,6 +157,7 @@ export class OrderEntity {
 
   /** Saves again the changes that a restored backup of Postgres lacks. A conflict ends the run, as in any other save. */
   async bringRowForward(): Promise<void> {
+    await condition(() => this.history !== undefined);
     await this.mutex.runExclusive(async () => this.deliveries.add(await this.save(this.loaded))).catch(() => undefined);
   }
 

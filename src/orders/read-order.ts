@@ -50,10 +50,12 @@ export async function retrieveByPayLink(deps: OrderDependencies, payLinkId: stri
 }
 
 async function readLive(
-  { liveOrders }: OrderDependencies,
+  { liveOrders, dispatcher }: OrderDependencies,
   { order, attachments, started }: StoredOrder,
 ): Promise<RetrievedOrder> {
   const state = isFinal(order.status) || !started ? undefined : await liveOrders.read(order.id);
+  // Usually the row was read before a save that the query shows. Otherwise it is that of a restored backup.
+  if (state !== undefined && state.version > order.version) dispatcher.check(order.id);
   return state !== undefined && state.version >= order.version
     ? { order: withState(order, state), attachments, source: 'workflow' }
     : { order, attachments, source: 'snapshot' };

@@ -109,7 +109,7 @@ describe('markRunning', () => {
   ])('makes the sweep check %s', async (_, ageSeconds, expected) => {
     const createdAt = new Date(Date.now() - ageSeconds * 1000).toISOString();
     const { order } = await insertNewOrder(database.db, { createdAt }, { sweepAfterMs: -1000 });
-    await markRunning(database.db, order.id, 600_000);
+    await markRunning(database.db, order.id, 600_000, 0);
     expect(Math.abs((await secondsUntilSweep(order.id)) - expected)).toBeLessThan(5);
     const { rows } = await database.db.query('select started from order_work where order_id = $1', [order.id]);
     expect(rows).toEqual([{ started: true }]);
@@ -118,7 +118,7 @@ describe('markRunning', () => {
   test('adds no work for an order that settled before its start was acknowledged', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 1000);
-    await markRunning(database.db, history.order.id, 600_000);
+    await markRunning(database.db, history.order.id, 600_000, 0);
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
 
@@ -128,7 +128,7 @@ describe('markRunning', () => {
     await choosePaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
     await recordAgreement(database.db, id, new Date(), 5000);
-    await markRunning(database.db, id, 600_000);
+    await markRunning(database.db, id, 600_000, 0);
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
   });
 });
