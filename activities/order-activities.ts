@@ -3,7 +3,14 @@ import { toStatusWebhooks } from '../src/contracts/status-webhooks';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
 import { isApplicationPending, sweepSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
-import { type Refusal, RowConflict, insertRecovery, insertRefusal, saveOrder } from '../src/db/save-order';
+import {
+  CustomerAgreed,
+  type Refusal,
+  RowConflict,
+  insertRecovery,
+  insertRefusal,
+  saveOrder,
+} from '../src/db/save-order';
 import { type PendingWebhook, type Resend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
 import { type PreviousRun, type WorkflowHistory, firstDifference, toWorkflowHistory } from '../src/domain/order';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
@@ -47,7 +54,12 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     }
     const missing = saved.changes.length - stored.changes.length;
     if (missing <= 0) return undefined;
-    await save(stored, saved);
+    try {
+      await save(stored, saved);
+    } catch (error) {
+      if (!(error instanceof CustomerAgreed)) throw error;
+      return 'the last run had expired the order, but its customer has agreed, so that is not applied';
+    }
     return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of the last run`;
   }
 
@@ -82,6 +94,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       try {
         return forQueue(await save(await findOrder(db, history.order.id), history));
       } catch (error) {
+        if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, 'CustomerAgreed');
         if (!(error instanceof RowConflict)) throw error;
         await sweepSoon(db, history.order.id);
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');

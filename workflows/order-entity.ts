@@ -1,4 +1,5 @@
 import {
+  ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   allHandlersFinished,
@@ -19,7 +20,7 @@ import {
 } from '../src/domain/order';
 import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
-import { BEHIND_ROW, REFUSED } from './messages';
+import { AGREED, BEHIND_ROW, REFUSED } from './messages';
 
 /** Activities that read or write Postgres: short, and retried until they succeed. */
 const inPostgres = (summary: string) =>
@@ -167,6 +168,7 @@ export class OrderEntity {
     try {
       return await saveOrder(history);
     } catch (error) {
+      if (isAgreed(error)) throw error;
       log.error('the row holds a different change: this run stops, and the sweep resumes the order from the row', {
         error,
       });
@@ -174,6 +176,11 @@ export class OrderEntity {
       throw behindRow();
     }
   }
+}
+
+/** True for a refused expiry: the customer has agreed. */
+export function isAgreed(error: unknown): boolean {
+  return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === AGREED;
 }
 
 function behindRow(): ApplicationFailure {

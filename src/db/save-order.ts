@@ -1,12 +1,16 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
 import { type OrderChange, type WorkflowHistory, firstDifference } from '../domain/order';
 import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
+import { isAgreed } from './applications';
 import { recordSave } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { type PendingWebhook, findPendingWebhooks } from './webhook-events';
 
 /** The row holds a change that the history to save does not build on. */
 export class RowConflict extends Error {}
+
+/** The customer has agreed to the offer, so the order cannot expire. */
+export class CustomerAgreed extends Error {}
 
 /**
  * Saves `history` in one transaction: row, timeline and webhook events. Saving the same history again changes nothing.
@@ -15,6 +19,7 @@ export class RowConflict extends Error {}
  * @param checkAfterMs until the sweep checks that the workflow of an order that is still open runs
  * @returns the order's pending webhooks
  * @throws RowConflict if the row is newer, holds a different change, or is missing
+ * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer
  */
 export async function saveOrder(
   db: Db,
@@ -25,6 +30,11 @@ export async function saveOrder(
   return inTransaction(db, async (client) => {
     const saved = await lockChanges(client, order.id);
     assertBuildsOn(saved, changes);
+    const last = changes.at(-1);
+    const expires = saved.length < changes.length && last?.event === 'expired' && last.from === 'APPROVED';
+    if (expires && (await isAgreed(client, order.id))) {
+      throw new CustomerAgreed(`the customer of order ${order.id} has agreed`);
+    }
     for (const change of changes.slice(saved.length)) {
       await insertChange(client, order.id, change);
       const webhook = webhooks.find(({ version }) => version === change.version);
