@@ -1,11 +1,18 @@
-import { ApplicationFailure } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo, log } from '@temporalio/activity';
 import { toStatusWebhooks } from '../src/contracts/status-webhooks';
-import { findOrder } from '../src/db/find-orders';
+import { type StoredOrder, findOrder } from '../src/db/find-orders';
 import { isApplicationPending, sweepSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
-import { type Refusal, RowConflict, insertRefusal, saveOrder } from '../src/db/save-order';
+import {
+  CustomerAgreed,
+  type Refusal,
+  RowConflict,
+  insertRecovery,
+  insertRefusal,
+  saveOrder,
+} from '../src/db/save-order';
 import { type PendingWebhook, type Resend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
-import { type WorkflowHistory, toWorkflowHistory } from '../src/domain/order';
+import { type PreviousRun, type WorkflowHistory, firstDifference, toWorkflowHistory } from '../src/domain/order';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
 
 export interface OrderActivityOptions {
@@ -31,11 +38,49 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
   const forQueue = (pending: PendingWebhook[]): QueuedWebhook[] =>
     pending.map(({ waitedMs, ...event }) => ({ ...event, ...whileSuccessorWaits(schedule, { ...event, waitedMs }) }));
 
+  async function read(orderId: string): Promise<StoredOrder> {
+    const stored = await findOrder(db, orderId);
+    if (!stored) throw ApplicationFailure.nonRetryable(`order ${orderId} does not exist`, 'OrderNotFound');
+    return stored;
+  }
+
+  /** Saves what an earlier run had saved and the row of a restored backup lacks. Returns what was found, for the timeline. */
+  async function adopt(orderId: string, saved: WorkflowHistory | null | undefined): Promise<string | undefined> {
+    if (!saved) return undefined;
+    const stored = await read(orderId);
+    const different = firstDifference(stored.changes, saved.changes);
+    if (different !== undefined) {
+      return `the last run had another version ${different} (${saved.changes[different - 1]?.event}), which is not applied`;
+    }
+    const missing = saved.changes.length - stored.changes.length;
+    if (missing <= 0) return undefined;
+    try {
+      await save(stored, saved);
+    } catch (error) {
+      if (!(error instanceof CustomerAgreed)) throw error;
+      return 'the last run had expired the order, but its customer has agreed, so that is not applied';
+    }
+    return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of the last run`;
+  }
+
+  async function save(stored: StoredOrder | undefined, history: WorkflowHistory): Promise<PendingWebhook[]> {
+    const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
+    return saveOrder(db, history, webhooks, checkAfterMs);
+  }
+
+  async function recordRecovery(orderId: string, reason: string): Promise<void> {
+    const { runId } = activityInfo().workflowExecution ?? {};
+    if (runId === undefined) return;
+    log.warn('a run of an order was replaced', { order_id: orderId, run_id: runId, reason });
+    await insertRecovery(db, orderId, runId, reason);
+  }
+
   return {
-    /** Reads an order from its row, for a run that resumes it. */
-    async loadOrder(orderId: string): Promise<LoadedOrder> {
-      const stored = await findOrder(db, orderId);
-      if (!stored) throw ApplicationFailure.nonRetryable(`order ${orderId} does not exist`, 'OrderNotFound');
+    /** Reads an order from its row, for a run that resumes it. First brings the row forward to what `previous` saved. */
+    async loadOrder(orderId: string, previous?: PreviousRun): Promise<LoadedOrder> {
+      const reasons = [previous?.reason, await adopt(orderId, previous?.saved)].filter((reason) => reason != null);
+      const stored = await read(orderId);
+      if (reasons.length > 0) await recordRecovery(orderId, reasons.join('; '));
       return {
         history: toWorkflowHistory(stored),
         pendingWebhooks: forQueue(await findPendingWebhooks(db, orderId)),
@@ -46,11 +91,10 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
 
     /** Saves row, timeline and webhook events in one transaction. Returns the order's pending webhooks. */
     async saveOrder(history: WorkflowHistory): Promise<QueuedWebhook[]> {
-      const stored = await findOrder(db, history.order.id);
-      const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
       try {
-        return forQueue(await saveOrder(db, history, webhooks, checkAfterMs));
+        return forQueue(await save(await findOrder(db, history.order.id), history));
       } catch (error) {
+        if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, 'CustomerAgreed');
         if (!(error instanceof RowConflict)) throw error;
         await sweepSoon(db, history.order.id);
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');

@@ -40,7 +40,7 @@ export async function startServer(
     db,
     workflows,
     dispatcher,
-    liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs),
+    liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
     rules: {
       maxAmountPence: config.maxAmountPence,
       httpsOnly: config.production,

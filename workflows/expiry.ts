@@ -1,12 +1,18 @@
 import { sleep } from '@temporalio/workflow';
 import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from './change-requests';
-import type { OrderEntity } from './order-entity';
+import { type OrderEntity, isAgreed } from './order-entity';
 
 /** Waits until the order expires, if an expiry is configured, and ends the order if it is still open then. */
 export async function expireOrder(order: OrderEntity): Promise<void> {
   const { expiresAt, status } = order.loaded.order;
   if (expiresAt === null || isFinal(status)) return;
   await sleep(Math.max(Date.parse(expiresAt) - Date.now(), 1), { summary: 'until the order expires' });
-  await order.change(toUncheckedRequest({}, 'system', 'expired'));
+  try {
+    await order.change(toUncheckedRequest({}, 'system', 'expired'));
+  } catch (error) {
+    if (!isAgreed(error)) throw error;
+    // The customer agreed while the workflow was unavailable, so the agreement came first.
+    await order.change(toUncheckedRequest({}, 'customer', 'completed'));
+  }
 }

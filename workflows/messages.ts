@@ -1,9 +1,12 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { VersionedRequest, WorkflowHistory, WorkflowOrder } from '../src/domain/order';
+import type { PreviousRun, VersionedRequest, WorkflowHistory, WorkflowOrder } from '../src/domain/order';
 
-/** A first start carries the order's history. A run that resumes an order gets only the id and reads the row. */
-export type OrderWorkflowInput = { history: WorkflowHistory } | { orderId: string };
+/**
+ * A first start carries the order's history. A run that resumes an order reads the row, and brings it forward if the run
+ * before it had saved more.
+ */
+export type OrderWorkflowInput = { history: WorkflowHistory } | { orderId: string; previous?: PreviousRun };
 
 /** Order workflows, and their activities that read and write Postgres. */
 export const ORDER_TASK_QUEUE = 'orders';
@@ -26,6 +29,9 @@ export const cancelSignal = defineSignal<[unknown?]>('cancel');
 /** For people and flows that use Temporal directly: `{"event": "approved", "reason": "…"}`. */
 export const customerProgressSignal = defineSignal<[unknown?]>('customerProgress');
 
+/** The row lacks changes that the workflow has: a restored backup. The workflow saves them again. */
+export const saveAgainSignal = defineSignal('saveAgain');
+
 /** A resend is requested in Postgres. */
 export const resendWebhooksSignal = defineSignal('resendWebhooks');
 
@@ -34,6 +40,9 @@ export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
 
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
 export const BEHIND_ROW = 'OrderBehindRow';
+
+/** Failure type of a save of an expiry, after the customer has agreed to the offer. */
+export const AGREED = 'CustomerAgreed';
 
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const REFUSED = 'OrderChangeRefused';

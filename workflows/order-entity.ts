@@ -1,4 +1,5 @@
 import {
+  ActivityFailure,
   ApplicationFailure,
   CancellationScope,
   allHandlersFinished,
@@ -9,10 +10,17 @@ import {
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
 import type { Activities, QueuedWebhook } from '../activities';
-import { type Decision, type WorkflowHistory, type WorkflowOrder, classifyEvent, decide } from '../src/domain/order';
+import {
+  type Decision,
+  type PreviousRun,
+  type WorkflowHistory,
+  type WorkflowOrder,
+  classifyEvent,
+  decide,
+} from '../src/domain/order';
 import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
-import { BEHIND_ROW, REFUSED } from './messages';
+import { AGREED, BEHIND_ROW, REFUSED } from './messages';
 
 /** Activities that read or write Postgres: short, and retried until they succeed. */
 const inPostgres = (summary: string) =>
@@ -62,9 +70,9 @@ export class OrderEntity {
   };
 
   /** Reads the order from its row. */
-  async load(orderId: string): Promise<{ applicationPending: boolean }> {
+  async load(orderId: string, previous: PreviousRun | undefined): Promise<{ applicationPending: boolean }> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks, resends, applicationPending } = await loadOrder(orderId);
+    const { history, pendingWebhooks, resends, applicationPending } = await loadOrder(orderId, previous);
     this.deliveries.add(pendingWebhooks);
     this.deliveries.addResends(resends);
     this.history = history;
@@ -150,6 +158,7 @@ export class OrderEntity {
 
   /** Saves again the changes that a restored backup of Postgres lacks. A conflict ends the run, as in any other save. */
   async bringRowForward(): Promise<void> {
+    await condition(() => this.history !== undefined);
     await this.mutex.runExclusive(async () => this.deliveries.add(await this.save(this.loaded))).catch(() => undefined);
   }
 
@@ -159,6 +168,7 @@ export class OrderEntity {
     try {
       return await saveOrder(history);
     } catch (error) {
+      if (isAgreed(error)) throw error;
       log.error('the row holds a different change: this run stops, and the sweep resumes the order from the row', {
         error,
       });
@@ -166,6 +176,11 @@ export class OrderEntity {
       throw behindRow();
     }
   }
+}
+
+/** True for a refused expiry: the customer has agreed. */
+export function isAgreed(error: unknown): boolean {
+  return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === AGREED;
 }
 
 function behindRow(): ApplicationFailure {

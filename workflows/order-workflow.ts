@@ -23,6 +23,7 @@ import {
   orderStatusKey,
   reportProgressUpdate,
   resendWebhooksSignal,
+  saveAgainSignal,
 } from './messages';
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
@@ -44,6 +45,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   setHandler(cancelSignal, (payload) => order.signal(toUncheckedRequest(payload, 'operator', 'cancel')));
   setHandler(customerProgressSignal, (payload) => order.signal(toUncheckedRequest(payload, 'checkout')));
   setHandler(resendWebhooksSignal, () => CancellationScope.nonCancellable(() => order.addResends()));
+  setHandler(saveAgainSignal, () => CancellationScope.nonCancellable(() => order.bringRowForward()));
   setHandler(applicationSubmittedSignal, () => decisions.request());
   // A cancellation request ("Request cancellation" in the UI) is an operator's cancel of the order.
   CancellationScope.current().cancelRequested.catch(() =>
@@ -52,7 +54,8 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
 
   return CancellationScope.nonCancellable(async () => {
     const orderId = 'history' in input ? input.history.order.id : input.orderId;
-    if (!order.saved && (await order.load(orderId)).applicationPending) decisions.request();
+    const previous = 'history' in input ? undefined : input.previous;
+    if (!order.saved && (await order.load(orderId, previous)).applicationPending) decisions.request();
     publishState();
     expireOrder(order).catch(order.fail);
     decisions.run(order, mustStop, publishState).catch(order.fail);

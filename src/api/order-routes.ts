@@ -11,7 +11,7 @@ import {
 import { Problem } from '../contracts/problem';
 import { accountErrors } from '../orders/account-errors';
 import { cancelOrder, type ChangedOrder, reportProgress } from '../orders/change-order';
-import { createOrder } from '../orders/create-order';
+import { createOrder, replayOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
 import { readByPayLink, readLive, readStored } from '../orders/read-order';
@@ -31,6 +31,12 @@ export function orderRoutes(
   const seller = authenticate('seller');
   const checkout = authenticate('checkout');
   const createSchema = createOrderRequestSchema(deps.rules);
+  /** Accepts what any rules accept. */
+  const replaySchema = createOrderRequestSchema({
+    maxAmountPence: Number.MAX_SAFE_INTEGER,
+    httpsOnly: false,
+    checkWebhookUrl: () => undefined,
+  });
 
   const sendOrder = (ctx: Context, { order, attachments }: ChangedOrder): void => {
     ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
@@ -58,8 +64,13 @@ export function orderRoutes(
   router.post('/seller/:sellerId/order', seller, jsonBody, async (ctx) => {
     const account = sellerOf(ctx);
     const errors = accountErrors(account, ctx.request.body);
-    const { data } = validate(createSchema, ctx.request.body, errors);
-    const { body, replayed } = await createOrder(deps, account, data, errors, idempotencyKeyOf(ctx));
+    const key = idempotencyKeyOf(ctx);
+    // A replay comes before every rule: the rules may have become stricter since.
+    const refused = key !== undefined && !createSchema.safeParse(ctx.request.body).success;
+    const acceptable = refused ? replaySchema.safeParse(ctx.request.body).data : undefined;
+    const earlier = acceptable && (await replayOrder(deps, account, acceptable.data, key));
+    const { body, replayed } =
+      earlier ?? (await createOrder(deps, account, validate(createSchema, ctx.request.body, errors).data, errors, key));
     ctx.state.orderId = body.id;
     ctx.status = 201;
     ctx.set('Location', `${basePath}/order/${body.id}/`);

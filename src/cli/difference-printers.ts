@@ -1,11 +1,12 @@
 import { DIFFERENCES, type Difference } from '../orders/reconcile';
+import { REPAIRS, type Repair } from '../orders/repair-difference';
 import { write } from './output';
 
 /** Prints the result of `reconcile` in parts. */
 interface Printer {
   open(): Promise<void>;
-  /** @param handedToSweep undefined without `--repair` */
-  difference(difference: Difference, handedToSweep: boolean | undefined): Promise<void>;
+  /** @param repair undefined without `--repair` */
+  difference(difference: Difference, repair: Repair | undefined): Promise<void>;
   close(checked: number, differing: number): Promise<void>;
 }
 
@@ -13,21 +14,19 @@ interface Printer {
 export function linePrinter(): Printer {
   return {
     open: () => Promise.resolve(),
-    difference: ({ kind, row, workflow }, handedToSweep) => {
-      const outcome = handedToSweep ? '; handed to the sweep' : '; the sweep cannot repair it';
-      return write(
-        `${row.id} ${kind}: ${DIFFERENCES[kind]} (row: version ${row.version}, ${row.status}; ` +
-          `workflow: ${describe(workflow)})${handedToSweep === undefined ? '' : outcome}\n`,
-      );
-    },
+    difference: ({ kind, orderId, row, workflow }, repair) =>
+      write(
+        `${orderId} ${kind}: ${DIFFERENCES[kind]} (row: ${row ? `version ${row.version}, ${row.status}` : 'none'}; ` +
+          `workflow: ${describe(workflow)})${repair === undefined ? '' : `; ${REPAIRS[repair]}`}\n`,
+      ),
     close: (checked, differing) => write(`${checked} compared, ${differing} differ\n`),
   };
 }
 
 function describe(workflow: Difference['workflow']): string {
   if (!workflow) return 'none';
-  const { running, state } = workflow;
-  const text = state ? `version ${state.version}, ${state.status}` : 'no response';
+  const { running, saved } = workflow;
+  const text = saved ? `version ${saved.order.version}, ${saved.order.status}` : 'unknown';
   return running ? text : `${text}, not running`;
 }
 
@@ -36,15 +35,16 @@ export function jsonPrinter(): Printer {
   let separator = '';
   return {
     open: () => write('{"differences": ['),
-    difference: async ({ kind, row, workflow }, handedToSweep) => {
-      const { running = false, state } = workflow ?? {};
+    difference: async ({ kind, orderId, row, workflow }, repair) => {
+      const { running = false, saved } = workflow ?? {};
+      const { version = null, status = null } = saved?.order ?? {};
       const body = {
-        order_id: row.id,
-        seller_id: row.sellerId,
+        order_id: orderId,
+        seller_id: row?.sellerId ?? workflow?.sellerId ?? null,
         difference: kind,
-        row: { version: row.version, status: row.status },
-        workflow: workflow ? { running, version: state?.version ?? null, status: state?.status ?? null } : null,
-        ...(handedToSweep !== undefined && { handed_to_sweep: handedToSweep }),
+        row: row ? { version: row.version, status: row.status } : null,
+        workflow: workflow ? { running, version, status } : null,
+        ...(repair !== undefined && { repair }),
       };
       await write(`${separator}\n  ${JSON.stringify(body)}`);
       separator = ',';

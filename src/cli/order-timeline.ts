@@ -29,6 +29,9 @@ function toRow(entry: TimelineEntryBody): Row {
     const what = `webhook ${sequence}, attempt ${attempt}${resend ? ' (resend)' : ''}`;
     return { at, what, who: webhook_id, outcome: error ?? status, why: error_detail };
   }
+  if (entry.type === 'recovery') {
+    return { at, what: 'run replaced', who: 'system', outcome: entry.order_status, why: entry.reason };
+  }
   const { event, actor, reason } = entry;
   const outcome = entry.type === 'change' ? `${entry.from ?? '-'} -> ${entry.to}` : `refused: ${entry.order_status}`;
   return { at, what: event, who: actor, outcome, why: reason };

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
-import { handToSweep, reconcile } from '../orders/reconcile';
-import { inspectWorkflow } from '../temporal/inspect-workflow';
+import { loadWorkflowConfig } from '../config';
+import { type ReconcileDependencies, reconcile } from '../orders/reconcile';
+import { repairDifference } from '../orders/repair-difference';
+import { createOrderWorkflows } from '../temporal/order-workflows';
 import { time, uuid } from './arguments';
 import { EXIT_FAILED } from './cli-error';
 import { jsonPrinter, linePrinter } from './difference-printers';
@@ -14,6 +16,7 @@ interface Options {
   seller?: string;
   since?: Date;
   repair?: true;
+  keepRow?: boolean;
 }
 
 /** Prints each difference as soon as it is found, because there may be a million orders. */
@@ -23,12 +26,14 @@ export function addReconcileCommand(program: Command, services: Services): void 
     .description('compare orders between Postgres and Temporal and list the differences; exit with 1 if there are any')
     .option('--seller <seller-id>', 'only orders of this seller', uuid)
     .option('--since <time>', 'only orders created or changed at or after this time', time)
-    .option('--repair', 'have the sweep of the workers check the differing orders now; without it, nothing changes')
-    .action(async ({ seller, since, repair }: Options, command: Command) => {
+    .option('--repair', 'repair the differences, most through the sweep of the workers; without it, nothing changes')
+    .option('--keep-row', 'with --repair: where row and workflow hold different changes, the row counts')
+    .action(async ({ seller, since, repair, keepRow = false }: Options, command: Command) => {
       const db = services.db();
       if (seller !== undefined) await requireAccount(db, seller);
-      const client = await services.temporal();
-      const deps = { db, inspect: (id: string) => inspectWorkflow(client, id, CALL_TIMEOUT_MS) };
+      const workflows = createOrderWorkflows(await services.temporal(), loadWorkflowConfig(services.env));
+      const inspect = (id: string) => workflows.inspect(id, CALL_TIMEOUT_MS);
+      const deps: ReconcileDependencies = { db, inspect, listWorkflows: (selection) => workflows.list(selection) };
       const printer = wantsJson(command) ? jsonPrinter() : linePrinter();
       let checked = 0;
       let differing = 0;
@@ -37,7 +42,10 @@ export function addReconcileCommand(program: Command, services: Services): void 
         checked += page.checked;
         differing += page.differences.length;
         for (const difference of page.differences) {
-          await printer.difference(difference, repair && (await handToSweep(db, difference)));
+          await printer.difference(
+            difference,
+            repair && (await repairDifference({ db, workflows, keepRow }, difference)),
+          );
         }
       }
       await printer.close(checked, differing);

@@ -26,7 +26,7 @@ export const checkoutSettings = {
     applicationRetentionMs: setting(
       'APPLICATION_RETENTION_MS',
       milliseconds(1000, 3660 * DAY).default(30 * DAY),
-      "Time that a customer's application is kept after the order has closed.",
+      "Time that a customer's application is kept after the order has closed, or was last changed.",
     ),
   }),
 };

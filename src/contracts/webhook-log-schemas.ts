@@ -101,6 +101,18 @@ const refusalEntrySchema = z
   })
   .meta({ id: 'TimelineRefusal', description: 'A refused signal to the workflow' });
 
+const recoveryEntrySchema = z
+  .object({
+    type: z.literal('recovery'),
+    at: timestamp,
+    order_status: orderStatus,
+    reason: z.string().meta({ description: 'Why the run of the workflow was replaced' }),
+  })
+  .meta({
+    id: 'TimelineRecovery',
+    description: "The service replaced a run of the order's workflow. Nothing changed.",
+  });
+
 const attemptEntrySchema = z
   .object({
     type: z.literal('webhook_attempt'),
@@ -119,8 +131,11 @@ const attemptEntrySchema = z
   .meta({ id: 'TimelineWebhookAttempt', description: 'An attempt to deliver a webhook' });
 
 export const timelineEntrySchema = z
-  .discriminatedUnion('type', [changeEntrySchema, refusalEntrySchema, attemptEntrySchema])
-  .meta({ id: 'TimelineEntry', description: 'A change, a refused change or an attempt to deliver a webhook' });
+  .discriminatedUnion('type', [changeEntrySchema, refusalEntrySchema, recoveryEntrySchema, attemptEntrySchema])
+  .meta({
+    id: 'TimelineEntry',
+    description: 'A change, a refused change, a recovery or an attempt to deliver a webhook',
+  });
 export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;
 
 export const webhookTestResultSchema = z

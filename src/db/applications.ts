@@ -142,10 +142,12 @@ export async function recordAgreement(
   sweepAfterMs: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    `with agreed as (
+    // The lock makes a save, such as that of an expiry, see the agreement, or the agreement see the save.
+    `with approved as (
+       select id from orders where id = $1 and status = 'APPROVED' for share
+     ), agreed as (
        update application set agreed_at = coalesce(agreed_at, $2)
-       where order_id = $1 and browser_digest = any($4)
-         and exists (select from orders where id = $1 and status = 'APPROVED')
+       where order_id in (select id from approved) and browser_digest = any($4)
        returning order_id
      )
      ${sweepWithin('agreed', '$3')}`,
@@ -154,27 +156,34 @@ export async function recordAgreement(
   return rowCount === 1;
 }
 
+export async function isAgreed(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query('select from application where order_id = $1 and agreed_at is not null', [
+    orderId,
+  ]);
+  return rowCount === 1;
+}
+
 /**
- * Deletes the personal data of at most `limit` applications whose orders closed more than `retentionMs` ago. An
- * agreement is kept, because its instalments are due for longer, with the digest of the browser that may read it.
+ * Deletes the personal data of at most `limit` applications whose orders last changed more than `retentionMs` ago: they
+ * closed, or are abandoned. An agreement is kept, because its instalments are due for longer, and so is the offer of an
+ * open order, which its customer can still accept; both with the digest of the browser that may see them.
  * @returns the number of purged applications
  */
 export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
   const { rowCount } = await db.query(
     `with old as (
-       select a.id, a.agreed_at is not null and o.status = 'SUCCESSFUL' as agreed
+       select a.id, (a.agreed_at is not null and o.status = 'SUCCESSFUL') or o.status = 'APPROVED' as kept
        from application a join orders o on o.id = a.order_id
        where a.purged_at is null and a.created_at < now() - $1 * interval '1 ms'
-         and o.status in ('SUCCESSFUL', 'UNSUCCESSFUL')
-         and exists (select from order_timeline t where t.order_id = a.order_id and t.to_status = o.status
-           and t.from_status <> o.status and t.at < now() - $1 * interval '1 ms')
+         and not exists (select from order_timeline t where t.order_id = a.order_id and t.version is not null
+           and t.from_status is distinct from t.to_status and t.at >= now() - $1 * interval '1 ms')
        limit $2 for update of a skip locked
      ), deleted as (
-       delete from application where id in (select id from old where not agreed)
+       delete from application where id in (select id from old where not kept)
      ), stripped as (
        update application set purged_at = now(), business_name = null, company_number = null, email = null,
          monthly_turnover_pence = null
-       where id in (select id from old where agreed)
+       where id in (select id from old where kept)
      )
      select from old`,
     [retentionMs, limit],

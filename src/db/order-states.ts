@@ -1,5 +1,7 @@
 import type { OrderStatus } from '../domain/status';
-import { STARTED } from './find-orders';
+import type { OrderChange } from '../domain/order';
+import { type StoredOrderRow, CHANGES, STARTED, toChanges } from './find-orders';
+import { SETTLED } from './order-work';
 import type { DbClient } from './pool';
 
 /** The part of an order's row that must agree with its workflow. */
@@ -13,11 +15,18 @@ export interface StoredOrderState {
   /** True once its workflow has been started. */
   started: boolean;
   pendingWebhooks: number;
+  settled: boolean;
+  changes: OrderChange[];
 }
+
+type StateRow = Omit<StoredOrderState, 'changes'> & Pick<StoredOrderRow, 'changes'>;
+
+const toState = (row: StateRow): StoredOrderState => ({ ...row, changes: toChanges(row.changes) });
 
 const STATE_COLUMNS = `o.id, o.seller_id as "sellerId", o.version, o.status, o.cancelled_at as "cancelledAt",
   o.created_at as "createdAt", ${STARTED} as started,
-  (select count(*)::integer from webhook_event e where e.order_id = o.id and e.state = 'pending') as "pendingWebhooks"`;
+  (select count(*)::integer from webhook_event e where e.order_id = o.id and e.state = 'pending') as "pendingWebhooks",
+  ${SETTLED} as settled, ${CHANGES} as changes`;
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
@@ -36,7 +45,7 @@ export async function* orderStatesByPage(
   let last = FIRST_ID;
   for (;;) {
     // The page is limited before it is filtered, so that a statement stays short if few of many orders have changed.
-    const { rows } = await db.query<StoredOrderState & { selected: boolean }>(
+    const { rows } = await db.query<StateRow & { selected: boolean }>(
       `select ${STATE_COLUMNS}, ($3::timestamptz is null
          or exists (select from order_timeline t where t.order_id = o.id and t.at >= $3)) as selected
        from orders o where o.id > $1 and ($2::uuid is null or o.seller_id = $2) order by o.id limit $4`,
@@ -44,14 +53,12 @@ export async function* orderStatesByPage(
     );
     const next = rows.at(-1)?.id;
     if (next === undefined) return;
-    yield rows.filter(({ selected }) => selected);
+    yield rows.filter(({ selected }) => selected).map(toState);
     last = next;
   }
 }
 
 export async function findOrderStates(db: DbClient, orderIds: readonly string[]): Promise<StoredOrderState[]> {
-  const { rows } = await db.query<StoredOrderState>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [
-    orderIds,
-  ]);
-  return rows;
+  const { rows } = await db.query<StateRow>(`select ${STATE_COLUMNS} from orders o where id = any($1)`, [orderIds]);
+  return rows.map(toState);
 }

@@ -7,7 +7,7 @@ import { type Db, type DbClient, inTransaction } from './pool';
  */
 
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
-const SETTLED = `(o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not exists (
+export const SETTLED = `(o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not exists (
   select from webhook_event e where e.order_id = o.id and (e.state = 'pending' or e.resend_requested_at is not null)))`;
 
 /** SQL, true for an order `o` whose status does not show the decision on its application yet. It may be recorded already. */
@@ -22,6 +22,18 @@ const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (
 const RESEND_PENDING = `exists (
   select from webhook_event e where e.order_id = o.id and e.resend_requested_at is not null)`;
 
+/**
+ * SQL, true for an order `o` whose next webhook should have been attempted a while ago. An event becomes the next one when
+ * the one before it is settled.
+ */
+const WEBHOOK_OVERDUE = `coalesce((
+  select coalesce(e.next_attempt_at, greatest(e.created_at, (select max(a.at) from webhook_attempt a
+    join webhook_event other on other.id = a.event_id where other.order_id = o.id))) < now() - interval '10 minutes'
+  from webhook_event e where e.order_id = o.id and e.state = 'pending' order by e.sequence limit 1), false)`;
+
+/** SQL, true for the work `w` of an order whose run was found stuck within the last hour. */
+const STUCK_RECENTLY = `coalesce(w.stuck_at > now() - interval '1 hour', false)`;
+
 /** SQL: a moment `ms` milliseconds from now. */
 export const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;
 
@@ -34,28 +46,34 @@ export const addNewOrders = (orders: string, ms: string): string =>
   `insert into order_work (order_id, sweep_at) select id, ${inMs(ms)} from ${orders}`;
 
 /**
- * SQL that makes the sweep check open orders after `ms`, or earlier if they are due earlier.
+ * SQL that counts a request for the workflows of open orders. If it is not passed on within `ms`, the sweep does.
  * @param orders a relation with the column `order_id`
  */
 export const sweepWithin = (orders: string, ms: string): string =>
-  `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}) where order_id in (select order_id from ${orders})`;
+  `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}), requests = requests + 1
+   where order_id in (select order_id from ${orders})`;
 
 /** Makes the sweep check the events' orders within `ms`, settled orders too. The caller holds the lock on their rows. */
 export async function sweepForResends(client: DbClient, eventIds: readonly string[], ms: number): Promise<void> {
   await client.query(
-    `insert into order_work (order_id, started, sweep_at)
-     select distinct order_id, true, ${inMs('$2')} from webhook_event where id = any($1)
-     on conflict (order_id) do update set sweep_at = least(order_work.sweep_at, excluded.sweep_at)`,
+    `insert into order_work (order_id, started, sweep_at, requests)
+     select distinct order_id, true, ${inMs('$2')}, 1 from webhook_event where id = any($1)
+     on conflict (order_id) do update set sweep_at = least(order_work.sweep_at, excluded.sweep_at),
+       requests = order_work.requests + 1`,
     [eventIds, ms],
   );
 }
 
-/** Updates an order's work after its workflow has saved a change. The caller holds the lock on the order's row. */
+/**
+ * Updates an order's work after its workflow has saved a change. A request that is not passed on stays due. The caller
+ * holds the lock on the order's row.
+ */
 export async function recordSave(client: DbClient, orderId: string, checkAfterMs: number): Promise<void> {
   await client.query(
     `insert into order_work (order_id, started, sweep_at) select o.id, true, ${inMs('$2')} from orders o
      where o.id = $1 and not ${SETTLED}
-     on conflict (order_id) do update set started = true, sweep_at = excluded.sweep_at`,
+     on conflict (order_id) do update set started = true, sweep_at = case
+       when order_work.requests > order_work.requests_passed_on then order_work.sweep_at else excluded.sweep_at end`,
     [orderId, checkAfterMs],
   );
   await removeIfSettled(client, orderId);
@@ -68,7 +86,7 @@ export async function removeIfSettled(client: DbClient, orderId: string): Promis
   ]);
 }
 
-/** Ends the sweep's work for an order that settled while it was scheduled. */
+/** Ends the sweep's work for an order that is settled. */
 export async function finishSettled(db: Db, orderId: string): Promise<void> {
   await inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
@@ -85,6 +103,12 @@ export interface DueOrder extends StoredOrder {
   applicationPending: boolean;
   /** True if its customer has agreed to the offer but the order is not completed yet. */
   agreementPending: boolean;
+  /** True if its next webhook should have been attempted a while ago. */
+  webhookOverdue: boolean;
+  /** True if its run was found stuck within the last hour. */
+  stuckRecently: boolean;
+  /** The number of requests so far that its workflow needs to know. */
+  requests: number;
 }
 
 /**
@@ -96,11 +120,13 @@ export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: numbe
     `with due as (
        select order_id from order_work where sweep_at <= now() order by sweep_at limit $1 for update skip locked
      ), leased as (
-       update order_work set sweep_at = ${inMs('$2')} where order_id in (select order_id from due) returning order_id
+       update order_work w set sweep_at = ${inMs('$2')} where order_id in (select order_id from due)
+       returning order_id, requests, ${STUCK_RECENTLY} as stuck_recently
      )
      select ${STORED_ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending",
-       ${APPLICATION_PENDING} as "applicationPending", ${AGREEMENT_PENDING} as "agreementPending"
-     from orders o where o.id in (select order_id from leased)`,
+       ${APPLICATION_PENDING} as "applicationPending", ${AGREEMENT_PENDING} as "agreementPending",
+       ${WEBHOOK_OVERDUE} as "webhookOverdue", leased.stuck_recently as "stuckRecently", leased.requests
+     from orders o join leased on leased.order_id = o.id`,
     [limit, leaseMs],
   );
   return rows.map((row) => ({
@@ -109,6 +135,9 @@ export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: numbe
     resendPending: row.resendPending,
     applicationPending: row.applicationPending,
     agreementPending: row.agreementPending,
+    webhookOverdue: row.webhookOverdue,
+    stuckRecently: row.stuckRecently,
+    requests: row.requests,
   }));
 }
 
@@ -121,32 +150,77 @@ export async function isApplicationPending(db: DbClient, orderId: string): Promi
   return rows[0]?.pending ?? false;
 }
 
+/** Returns how many requests of an order its workflow needs to know. A caller that passes them on reads this first. */
+export async function countRequests(db: DbClient, orderId: string): Promise<number> {
+  const { rows } = await db.query<{ requests: number }>('select requests from order_work where order_id = $1', [
+    orderId,
+  ]);
+  return rows[0]?.requests ?? 0;
+}
+
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
- * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. If the customer has
- * agreed to the offer in the meantime, the order stays due.
+ * long as it has existed, but at least daily, so that abandoned orders cost almost nothing.
+ * @param passedOn the number of requests that the caller has passed on. If there are more, the order stays due
  */
-export async function markRunning(db: DbClient, orderId: string, checkAfterMs: number): Promise<void> {
+export async function markRunning(
+  db: DbClient,
+  orderId: string,
+  checkAfterMs: number,
+  passedOn: number,
+): Promise<void> {
   await db.query(
-    `update order_work set started = true,
-       sweep_at = now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day')
-     from orders o where order_id = $1 and o.id = order_id and not ${AGREEMENT_PENDING}`,
-    [orderId, checkAfterMs],
+    `update order_work set started = true, requests_passed_on = greatest(requests_passed_on, $3),
+       sweep_at = case when requests > $3 then sweep_at
+         else now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day') end
+     from orders o where order_id = $1 and o.id = order_id`,
+    [orderId, checkAfterMs, passedOn],
+  );
+}
+
+/** Records that an order's run was found stuck. */
+export async function markStuck(db: DbClient, orderId: string): Promise<void> {
+  await db.query('update order_work set stuck_at = now() where order_id = $1', [orderId]);
+}
+
+/** Makes the sweep check unsettled orders now, unless it is about to. */
+export async function sweepNow(db: DbClient, orderIds: readonly string[]): Promise<void> {
+  await db.query(
+    `update order_work set sweep_at = now() where order_id = any($1) and sweep_at > now() + interval '30 seconds'`,
+    [orderIds],
+  );
+}
+
+/** Makes the sweep check at most `limit` orders now whose next webhook should have been attempted a while ago. */
+export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
+  await db.query(
+    `update order_work set sweep_at = now() where order_id in (
+       select o.order_id from (select distinct order_id, order_id as id from webhook_event where state = 'pending') o
+       join order_work w on w.order_id = o.order_id
+       where w.sweep_at > now() + interval '30 seconds' and not ${STUCK_RECENTLY} and ${WEBHOOK_OVERDUE} limit $1)`,
+    [limit],
+  );
+}
+
+/** Makes the sweep check an order now, settled or not: its workflow and its row differ. */
+export async function sweepDifference(db: DbClient, orderId: string): Promise<void> {
+  await db.query(
+    `insert into order_work (order_id, started, sweep_at) values ($1, true, now())
+     on conflict (order_id) do update set sweep_at = now()`,
+    [orderId],
   );
 }
 
 /**
- * Makes the sweep check an order within seconds, because its workflow is about to stop or is missing.
- * @returns false if the order is settled: the sweep has nothing to do for it
+ * Makes the sweep check an order within seconds, because its workflow is about to stop. It does nothing for a settled order.
  */
-export async function sweepSoon(db: DbClient, orderId: string): Promise<boolean> {
-  const { rowCount } = await db.query(
+export async function sweepSoon(db: DbClient, orderId: string): Promise<void> {
+  await db.query(
     `insert into order_work (order_id, started, sweep_at) select o.id, true, now() + interval '2 seconds' from orders o
      where o.id = $1 and not ${SETTLED}
      on conflict (order_id) do update set sweep_at = excluded.sweep_at`,
     [orderId],
   );
-  return rowCount === 1;
 }
 
 /** The right to make one attempt for an order. */

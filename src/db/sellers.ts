@@ -129,8 +129,8 @@ export async function rotateWebhookSecret(
   overlapMs: number,
 ): Promise<Rotation | undefined> {
   return inTransaction(db, async (client) => {
-    // The lock serialises concurrent rotations.
-    const { rowCount: exists } = await client.query('select from seller where id = $1 for update', [sellerId]);
+    // The lock serialises concurrent rotations, and does not block new orders, which refer to the seller.
+    const { rowCount: exists } = await client.query('select from seller where id = $1 for no key update', [sellerId]);
     if (!exists) return undefined;
     const { rows } = await client.query<{ live: number; until: Date | null; first: Date }>(
       `select count(*)::integer as live, max(until) as until, min(expires_at) as first

@@ -78,6 +78,14 @@ export interface OrderHistory<T extends OrderState = Order> {
 
 export type WorkflowHistory = OrderHistory<WorkflowOrder>;
 
+/** The run of an order's workflow that a new run follows. */
+export interface PreviousRun {
+  /** The order as that run last saved it; null if it is unknown. */
+  saved: WorkflowHistory | null;
+  /** Why it was replaced, for the timeline; null if it had completed. */
+  reason: string | null;
+}
+
 export interface ChangeRequest {
   event: OrderEvent;
   actor: Actor;
@@ -143,6 +151,14 @@ export function decide<T extends OrderState>(
       changes: [...changes, { version, event, from: order.status, to, actor, reason, at }],
     },
   };
+}
+
+/** The first version at which two histories of an order differ; undefined if one continues the other. */
+export function firstDifference(one: readonly OrderChange[], other: readonly OrderChange[]): number | undefined {
+  return one.find((change, index) => {
+    const own = other[index];
+    return own && (change.version !== own.version || change.event !== own.event || change.at !== own.at);
+  })?.version;
 }
 
 /** The state in which `change` left the order. */

@@ -36,8 +36,7 @@ export async function createOrder(
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder> {
   if (refusals.length > 0) {
-    // Stricter account settings do not change the response to a request that was accepted before.
-    const earlier = idempotencyKey && (await replay(deps, seller.id, idempotencyKey, digestOf(request)));
+    const earlier = await replayOrder(deps, seller, request, idempotencyKey);
     if (earlier) return earlier;
     throw invalidRequest(refusals);
   }
@@ -50,6 +49,19 @@ export async function createOrder(
     'A conflicting request disappeared during each try. Nothing changed. Repeating the call is safe.',
     { headers: { 'Retry-After': '1' } },
   );
+}
+
+/**
+ * Replays the response to an earlier request with the same Idempotency-Key, if there is one. Stricter rules or account
+ * settings do not change the response to a request that was accepted before.
+ */
+export async function replayOrder(
+  deps: OrderDependencies,
+  seller: Seller,
+  request: CreateOrderRequest,
+  idempotencyKey: string | undefined,
+): Promise<CreatedOrder | undefined> {
+  return idempotencyKey === undefined ? undefined : replay(deps, seller.id, idempotencyKey, digestOf(request));
 }
 
 /** @returns undefined if there was a conflict that no longer exists, so that another try may succeed */
@@ -85,10 +97,13 @@ async function tryToCreate(
   return replay(deps, seller.id, key, requestDigest);
 }
 
+/** The first byte of a digest, so that a change of the digest can still compare older ones. */
+const DIGEST_VERSION = Buffer.of(1);
+
 /** Digest of a request's meaning: the schema fixes the order of its fields, and the keys of `meta_data` are sorted. */
 function digestOf(request: CreateOrderRequest): Buffer {
   const canonical = { ...request, meta_data: request.meta_data && sortKeys(parseExactly(request.meta_data)) };
-  return createHash('sha256').update(JSON.stringify(canonical)).digest();
+  return Buffer.concat([DIGEST_VERSION, createHash('sha256').update(JSON.stringify(canonical)).digest()]);
 }
 
 /** Parses JSON with each number as its text, after a NUL, because different numbers can parse to the same one. */

@@ -33,10 +33,12 @@ export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { sour
  * version. If the workflow is unavailable, the row is enough: it has every acknowledged change.
  */
 export async function readLive(
-  { liveOrders }: OrderDependencies,
+  { liveOrders, dispatcher }: OrderDependencies,
   { order, attachments, started }: StoredOrder,
 ): Promise<RetrievedOrder> {
   const state = isFinal(order.status) || !started ? undefined : await liveOrders.read(order.id);
+  // Usually the row was read before a save that the query shows. Otherwise it is that of a restored backup.
+  if (state !== undefined && state.version > order.version) dispatcher.check(order.id);
   return state !== undefined && state.version >= order.version
     ? { order: withState(order, state), attachments, source: 'workflow' }
     : { order, attachments, source: 'snapshot' };

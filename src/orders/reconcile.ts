@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bulkhead } from 'cockatiel';
 import type { Db } from '../db/pool';
 import { type OrderSelection, type StoredOrderState, findOrderStates, orderStatesByPage } from '../db/order-states';
-import { sweepSoon } from '../db/order-work';
+import { findMissing } from '../db/rebuild-order';
+import { firstDifference } from '../domain/order';
 import { isFinal } from '../domain/status';
 import type { InspectedWorkflow } from '../temporal/inspect-workflow';
 
@@ -20,16 +21,18 @@ export const DIFFERENCES = {
   webhooks_not_running: 'webhooks are pending, but the workflow does not run',
   workflow_behind: 'the row has changes that the workflow does not have',
   row_behind: 'the workflow has changes that the row does not have',
-  different: 'row and workflow are at the same version but differ',
-  no_answer: 'the workflow does not respond: is a worker running?',
+  different: 'row and workflow hold different changes',
+  stuck: 'the workflow tasks keep failing',
+  still_running: 'the order is settled, but its workflow still runs',
+  no_answer: 'the run has not read the row yet: is a worker running?',
+  row_missing: 'the workflow exists, but the order has no row',
 };
-
-/** The differences that the sweep repairs by starting a run that reads the row. */
-const REPAIRED_BY_SWEEP: readonly Difference['kind'][] = ['not_running', 'webhooks_not_running', 'workflow_behind'];
 
 export interface Difference {
   kind: keyof typeof DIFFERENCES;
-  row: StoredOrderState;
+  orderId: string;
+  /** Undefined if the order has no row. */
+  row: StoredOrderState | undefined;
   workflow: InspectedWorkflow | undefined;
 }
 
@@ -37,33 +40,60 @@ export interface ReconcileDependencies {
   db: Db;
   /** @see inspectWorkflow */
   inspect: (orderId: string) => Promise<InspectedWorkflow | undefined>;
+  /** The ids of all orders that have a workflow. */
+  listWorkflows: (selection: OrderSelection) => AsyncIterable<string>;
+}
+
+export interface ReconciledPage {
+  checked: number;
+  differences: Difference[];
 }
 
 /** Compares orders between Postgres and Temporal, one page at a time. Changes nothing. */
 export async function* reconcile(
   deps: ReconcileDependencies,
   selection: OrderSelection,
-): AsyncGenerator<{ checked: number; differences: Difference[] }> {
+): AsyncGenerator<ReconciledPage> {
   for await (const page of orderStatesByPage(deps.db, selection, PAGE)) {
     let differences = await compareAll(deps, page);
     for (let checks = 1; checks < CHECKS && differences.length > 0; checks++) {
       await delay(CHECK_DELAY_MS);
       const rows = await findOrderStates(
         deps.db,
-        differences.map(({ row }) => row.id),
+        differences.map(({ orderId }) => orderId),
       );
       differences = await compareAll(deps, rows);
     }
     yield { checked: page.length, differences };
   }
+  yield* findMissingRows(deps, selection);
 }
 
-/**
- * Makes the sweep repair an order within seconds.
- * @returns false if the sweep cannot repair this difference: a person has to
- */
-export async function handToSweep(db: Db, { kind, row }: Difference): Promise<boolean> {
-  return REPAIRED_BY_SWEEP.includes(kind) && (await sweepSoon(db, row.id));
+/** Finds orders that have a workflow and no row: they were created after the backup that was restored. */
+async function* findMissingRows(
+  { db, inspect, listWorkflows }: ReconcileDependencies,
+  selection: OrderSelection,
+): AsyncGenerator<ReconciledPage> {
+  for await (const ids of inPages(listWorkflows(selection))) {
+    const differences: Difference[] = [];
+    for (const orderId of await findMissing(db, ids)) {
+      const workflow = await inspect(orderId);
+      if (workflow) differences.push({ kind: 'row_missing', orderId, row: undefined, workflow });
+    }
+    yield { checked: differences.length, differences };
+  }
+}
+
+/** An order may have several runs: each id is in a page once. */
+async function* inPages(ids: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let page = new Set<string>();
+  for await (const id of ids) {
+    page.add(id);
+    if (page.size < PAGE) continue;
+    yield [...page];
+    page = new Set();
+  }
+  yield [...page];
 }
 
 async function compareAll({ inspect }: ReconcileDependencies, rows: StoredOrderState[]): Promise<Difference[]> {
@@ -73,7 +103,7 @@ async function compareAll({ inspect }: ReconcileDependencies, rows: StoredOrderS
       limit.execute(async () => {
         const workflow = await inspect(row.id);
         const kind = compare(row, workflow);
-        return kind && { kind, row, workflow };
+        return kind && { kind, orderId: row.id, row, workflow };
       }),
     ),
   );
@@ -81,14 +111,16 @@ async function compareAll({ inspect }: ReconcileDependencies, rows: StoredOrderS
 }
 
 function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {
-  const state = workflow?.state;
-  if (state && state.version > row.version) return 'row_behind';
-  if (needsWorkflow(row) && !workflow?.running) return isFinal(row.status) ? 'webhooks_not_running' : 'not_running';
-  if (!workflow) return undefined;
-  if (!state) return workflow.running ? 'no_answer' : undefined;
-  if (state.version < row.version) return 'workflow_behind';
-  const same = state.status === row.status && state.cancelledAt === (row.cancelledAt?.toISOString() ?? null);
-  return same ? undefined : 'different';
+  const { running = false, saved, problem } = workflow ?? {};
+  if (saved && firstDifference(row.changes, saved.changes) !== undefined) return 'different';
+  if (saved && saved.order.version > row.version) return 'row_behind';
+  if (needsWorkflow(row) && !running) return isFinal(row.status) ? 'webhooks_not_running' : 'not_running';
+  if (running && problem !== null) return 'stuck';
+  if (!saved) return running ? 'no_answer' : undefined;
+  const { version, status, cancelledAt } = saved.order;
+  if (version < row.version) return 'workflow_behind';
+  if (status !== row.status || cancelledAt !== (row.cancelledAt?.toISOString() ?? null)) return 'different';
+  return running && row.settled ? 'still_running' : undefined;
 }
 
 function needsWorkflow({ status, pendingWebhooks, started, createdAt }: StoredOrderState): boolean {

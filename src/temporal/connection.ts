@@ -26,5 +26,7 @@ export function createTemporalClient({ connectionOptions, namespace } = temporal
   return new Client({
     connection: Connection.lazy({ ...connectionOptions, interceptors: [retryUntilDeadline] }),
     ...(namespace && { namespace }),
+    // A closed run is an error: its order may have to be resumed.
+    workflow: { queryRejectCondition: 'NOT_OPEN' },
   });
 }

@@ -1,36 +1,51 @@
-import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { getOrderQuery } from '../../workflows/messages';
-import type { orderWorkflow } from '../../workflows/order-workflow';
-import type { OrderState } from '../domain/order';
+import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import { sellerIdKey } from '../../workflows/messages';
+import type { WorkflowHistory } from '../domain/order';
+import { closeReason, lastSaved, taskFailure } from './read-history';
 import { workflowId } from './workflow-options';
 
-/** An order's workflow as Temporal holds it. */
+/** A run whose workflow task has failed this often in a row does not recover by itself within seconds. */
+const STUCK_ATTEMPTS = 4;
+
+/** The newest run of an order's workflow as the Temporal server holds it. */
 export interface InspectedWorkflow {
+  runId: string;
   running: boolean;
-  /** The state that the run holds or has returned; undefined if it does not respond in time. */
-  state: OrderState | undefined;
+  /** The order as the run last saved it, or read it from the row; undefined until then. */
+  saved: WorkflowHistory | undefined;
+  /** From the search attribute; undefined if it is missing. */
+  sellerId: string | undefined;
+  /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */
+  problem: string | null;
+  /** True while an activity, such as a webhook attempt, runs or is retried. */
+  isBusy: boolean;
 }
 
 /**
- * Inspects the newest run of an order's workflow. A completed run is read without a worker.
- * @param timeoutMs for each of two calls
+ * Inspects the newest run of an order's workflow. It reads the server's history, not a query: a query needs a worker, and
+ * a worker's cache hides that the server was restored from an older backup.
  * @returns undefined if there is no run, or its retention has ended
  */
-export async function inspectWorkflow(
-  client: Client,
-  orderId: string,
-  timeoutMs: number,
-): Promise<InspectedWorkflow | undefined> {
-  const within = <T>(call: () => Promise<T>): Promise<T> => client.withDeadline(Date.now() + timeoutMs, call);
-  const { workflow } = client;
+export async function inspectWorkflow({ workflow }: Client, orderId: string): Promise<InspectedWorkflow | undefined> {
   try {
-    const { status, runId } = await within(() => workflow.getHandle(workflowId(orderId)).describe());
-    const handle = workflow.getHandle<typeof orderWorkflow>(workflowId(orderId), runId);
-    if (status.name === 'COMPLETED') return { running: false, state: await within(() => handle.result()) };
-    const state = await within(() => handle.query(getOrderQuery)).catch(() => null);
-    return { running: status.name === 'RUNNING', state: state ?? undefined };
+    const description = await workflow.getHandle(workflowId(orderId)).describe();
+    const { events } = await workflow.getHandle(workflowId(orderId), description.runId).fetchHistory();
+    const running = description.status.name === 'RUNNING';
+    return {
+      runId: description.runId,
+      running,
+      saved: lastSaved(events ?? []),
+      sellerId: description.typedSearchAttributes.get(sellerIdKey),
+      problem: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
+      isBusy: (description.raw.pendingActivities?.length ?? 0) > 0,
+    };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
+}
+
+function stuckReason({ raw }: WorkflowExecutionDescription, failure: string): string | null {
+  const attempts = raw.pendingWorkflowTask?.attempt ?? 0;
+  return attempts < STUCK_ATTEMPTS ? null : `its workflow tasks keep failing${failure}`;
 }

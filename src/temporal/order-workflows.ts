@@ -16,6 +16,7 @@ import {
   getOrderQuery,
   reportProgressUpdate,
   resendWebhooksSignal,
+  saveAgainSignal,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
@@ -25,17 +26,21 @@ import {
   type Order,
   type OrderHistory,
   type OrderState,
+  type PreviousRun,
   type VersionedRequest,
   toWorkflowHistory,
 } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { resumeOptions, startOptions, workflowId } from './workflow-options';
+import { type InspectedWorkflow, inspectWorkflow } from './inspect-workflow';
+import { WORKFLOW_ID_PREFIX, resumeOptions, startOptions, workflowId } from './workflow-options';
 
 /** Failure type of an update whose run ended before it completed the update. */
 const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
+/** Selects the order workflows in a list of Temporal. */
+const ORDERS = "WorkflowType = 'orderWorkflow'";
 const MAX_TRIES = 4;
 /** Gives a run that is about to close the time to do so. */
 const RETRY_DELAY_MS = 200;
@@ -55,16 +60,24 @@ export class ChangeRefused extends Error {
 export interface OrderWorkflows {
   /** Starts an order's workflow. Does nothing if the order has ever had one. */
   start(history: OrderHistory): Promise<void>;
+  /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
+  inspect(orderId: string, timeoutMs: number): Promise<InspectedWorkflow | undefined>;
   /** Starts a run that reads the order's row, unless a workflow runs. */
-  resume(order: Order): Promise<void>;
+  resume(order: Order, previous: PreviousRun): Promise<void>;
+  /** Makes the workflow save its changes again, because the row lacks some. */
+  saveAgain(orderId: string): Promise<void>;
   /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
   resendWebhooks(order: Order): Promise<void>;
   /** Notifies the workflow that an application is submitted in Postgres. Resumes it if none runs. */
   applicationSubmitted(order: Order): Promise<void>;
   /** Sends a test webhook from a worker. Rejects if no worker could send it in time. */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
-  /** Terminates a run that is behind its row. */
-  terminate(orderId: string, reason: string): Promise<void>;
+  /** Terminates a run. Does nothing if it has closed in the meantime. */
+  terminate(orderId: string, runId: string, reason: string): Promise<void>;
+  /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
+  findBroken(closedAfter: Date): AsyncIterable<string>;
+  /** The ids of all orders that have a run, once per run. */
+  list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
   /** The state that the workflow holds; null while a resumed run reads the row. */
   query(orderId: string, timeoutMs: number): Promise<OrderState | null>;
   /**
@@ -90,25 +103,43 @@ export function createOrderWorkflows(
     return calling;
   };
 
-  async function update(order: Order, request: ChangeRequest, updateId: string, resume: boolean): Promise<OrderState> {
+  const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
+
+  /** @param previous the run to follow, if a new run may be needed */
+  async function update(
+    order: Order,
+    request: ChangeRequest,
+    updateId: string,
+    previous: PreviousRun | undefined,
+  ): Promise<OrderState> {
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
     const args: [VersionedRequest] = [{ ...request, observedVersion: order.version }];
     const options = { updateId, args };
-    if (!resume) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
+    if (!previous) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
     const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>(
       'orderWorkflow',
-      resumeOptions(order),
+      resumeOptions(order, previous),
     );
     return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
   }
 
   async function signal(order: Order, definition: SignalDefinition): Promise<void> {
-    await within(startTimeoutMs, () =>
-      client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
-        ...resumeOptions(order),
-        signal: definition,
-      }),
-    );
+    await within(startTimeoutMs, async () => {
+      try {
+        await client.workflow.getHandle(workflowId(order.id)).signal(definition);
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+        const previous = toPrevious(await inspect(order.id));
+        await client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
+          ...resumeOptions(order, previous),
+          signal: definition,
+        });
+      }
+    });
+  }
+
+  async function* listOrderIds(query: string): AsyncIterable<string> {
+    for await (const { workflowId: id } of client.workflow.list({ query })) yield id.slice(WORKFLOW_ID_PREFIX.length);
   }
 
   return {
@@ -130,10 +161,16 @@ export function createOrderWorkflows(
       }
     },
 
-    async resume(order) {
+    inspect: (orderId, timeoutMs) => within(timeoutMs, () => inspect(orderId)),
+
+    async resume(order, previous) {
       await within(startTimeoutMs, () =>
-        client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order)),
+        client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order, previous)),
       );
+    },
+
+    async saveAgain(orderId) {
+      await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId)).signal(saveAgainSignal));
     },
 
     resendWebhooks: (order) => signal(order, resendWebhooksSignal),
@@ -151,8 +188,29 @@ export function createOrderWorkflows(
       );
     },
 
-    async terminate(orderId, reason) {
-      await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId)).terminate(reason));
+    async terminate(orderId, runId, reason) {
+      try {
+        await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId), runId).terminate(reason));
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+      }
+    },
+
+    list: ({ sellerId, since }) =>
+      listOrderIds(
+        ORDERS +
+          (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`) +
+          (since === undefined ? '' : ` and StartTime >= '${since.toISOString()}'`),
+      ),
+
+    async *findBroken(closedAfter) {
+      yield* listOrderIds(
+        `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') and CloseTime > '${closedAfter.toISOString()}'`,
+      );
+      yield* listOrderIds(
+        `${ORDERS} and ExecutionStatus = 'Running' and ` +
+          "TemporalReportedProblems in ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')",
+      );
     },
 
     query(orderId, timeoutMs) {
@@ -162,23 +220,29 @@ export function createOrderWorkflows(
     async change(order, request) {
       return within(updateTimeoutMs, async () => {
         // The workflow of a final order has probably ended; any other probably runs.
-        let resume = isFinal(order.status);
+        let previous = isFinal(order.status) ? toPrevious(await inspect(order.id)) : undefined;
         let updateId = `${request.event}:${order.version}`;
         for (let tries = 1; ; tries++) {
           try {
-            return await update(order, request, updateId, resume);
+            return await update(order, request, updateId, previous);
           } catch (error) {
             throwIfRefused(error);
             if (!hasEnded(error) || tries === MAX_TRIES) throw error;
-            resume = true;
             // The server returns the outcome of an update even after its run has ended: the next run needs another id.
             updateId = `${request.event}:${order.version}:${tries}`;
             await delay(RETRY_DELAY_MS);
+            previous = toPrevious(await inspect(order.id));
           }
         }
       });
     },
   };
+}
+
+/** What the run that follows a closed or missing one has to know. A run that still runs is not replaced. */
+export function toPrevious(run: InspectedWorkflow | undefined): PreviousRun {
+  if (!run) return { saved: null, reason: 'Temporal held no run of the order' };
+  return { saved: run.saved ?? null, reason: run.problem };
 }
 
 function throwIfRefused(error: unknown): void {

@@ -4,12 +4,14 @@ import { ORDER_TASK_QUEUE, orderReferenceKey, orderStatusKey, sellerIdKey } from
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import { toCodeSpan } from '../domain/markdown';
 import { formatPence } from '../domain/money';
-import type { Order } from '../domain/order';
+import type { Order, PreviousRun } from '../domain/order';
 
 type OrderStartOptions = Omit<WorkflowStartOptions<typeof orderWorkflow>, 'args'> & { workflowId: string };
 
+export const WORKFLOW_ID_PREFIX = 'order-';
+
 export function workflowId(orderId: string): string {
-  return `order-${orderId}`;
+  return `${WORKFLOW_ID_PREFIX}${orderId}`;
 }
 
 /** Options of every run: how operators find and recognise the order in the Temporal UI. */
@@ -26,12 +28,12 @@ export function startOptions(order: Order): OrderStartOptions {
   };
 }
 
-/** Options of a run that resumes an order. It gets only the id and reads the row, so that stale callers do no harm. */
-export function resumeOptions(order: Order) {
+/** Options of a run that resumes an order. It reads the row, so that stale callers do no harm. */
+export function resumeOptions(order: Order, previous: PreviousRun) {
   return {
     ...startOptions(order),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     workflowIdConflictPolicy: 'USE_EXISTING',
-    args: [{ orderId: order.id }] as [{ orderId: string }],
+    args: [{ orderId: order.id, previous }] as [{ orderId: string; previous: PreviousRun }],
   } as const;
 }

@@ -97,7 +97,13 @@ create table order_work (
   sweep_at timestamptz not null,
   -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
   -- the attempt that took the lease with this expiry may end it.
-  delivery_lease_until timestamptz
+  delivery_lease_until timestamptz,
+  -- Resends, applications and agreements that wait for the workflow are counted, so that one that arrives while the sweep
+  -- or the API passes on an earlier one is not forgotten.
+  requests integer not null default 0,
+  requests_passed_on integer not null default 0,
+  -- When the sweep last dealt with a run that does not work: so that a cause that stays does not replace run after run.
+  stuck_at timestamptz
 ) with (fillfactor = 70);
 create index order_work_due on order_work (sweep_at);
 
@@ -107,7 +113,7 @@ create sequence timeline_position;
 create table order_timeline (
   position bigint primary key default nextval('timeline_position'),
   order_id uuid not null references orders,
-  -- The version that the change made; null for a refused request.
+  -- The version that the change made; null for a refused request, and for a replaced run.
   version integer,
   event text not null,
   from_status text,
@@ -116,8 +122,8 @@ create table order_timeline (
   reason text,
   -- By the workflow's clock.
   at timestamptz not null,
-  -- Set for a refused request, so that a retried activity records it once.
-  refusal_id uuid unique,
+  -- Set for a refused request and for a replaced run, so that a retried activity records it once.
+  note_id uuid unique,
   unique (order_id, version)
 );
 create index order_timeline_by_order on order_timeline (order_id, position);

@@ -1,4 +1,4 @@
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { QueryRejectedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import type { OrderState } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
@@ -16,20 +16,29 @@ export interface LiveOrderReader {
  * A circuit breaker stops readers from waiting for workflows that do not respond: after 5 consecutive failures, only one
  * read every 2 s queries a workflow.
  * @param budgetMs how long one read waits for a workflow
+ * @param onClosed called if no run is open. A caller reads open orders only, so the order may have to be resumed
  */
-export function createLiveOrderReader(workflows: OrderWorkflows, budgetMs: number): LiveOrderReader {
+export function createLiveOrderReader(
+  workflows: OrderWorkflows,
+  budgetMs: number,
+  onClosed: (orderId: string) => void,
+): LiveOrderReader {
   const breaker = circuitBreaker(handleAll, {
     halfOpenAfter: BREAK_MS,
     breaker: new ConsecutiveBreaker(FAILURES_BEFORE_BREAK),
   });
 
   async function query(orderId: string): Promise<OrderState | null> {
+    const until = Date.now() + budgetMs;
     try {
       return await workflows.query(orderId, budgetMs);
     } catch (error) {
-      // A missing workflow is a result, not a failure of Temporal.
+      // A missing or closed workflow is a result, not a failure of Temporal.
+      if (!(error instanceof WorkflowNotFoundError) && !(error instanceof QueryRejectedError)) throw error;
+      onClosed(orderId);
+      // The row of a restored backup may be older than what the closed run has saved.
       if (error instanceof WorkflowNotFoundError) return null;
-      throw error;
+      return (await workflows.inspect(orderId, until - Date.now()))?.saved?.order ?? null;
     }
   }
 

@@ -2,21 +2,35 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { purgeApplicantData } from '../../db/applications';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
-import { type DueOrder, finishSettled, leaseDueOrders, markRunning } from '../../db/order-work';
+import {
+  type DueOrder,
+  finishSettled,
+  leaseDueOrders,
+  markRunning,
+  markStuck,
+  sweepNow,
+  sweepOverdue,
+} from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/sellers';
 import type { Order } from '../../domain/order';
-import { type OrderWorkflows, ChangeRefused } from '../../temporal/order-workflows';
+import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
+import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
 
 const BATCH = 50;
 const PRUNE_BATCH = 1000;
-/** One in this many sweeps purges applications and secrets: the queries scan abandoned applications and all secrets. */
-const SWEEPS_PER_PURGE = 12;
+/** One in this many sweeps, about every minute, makes the queries that scan: for broken runs, old applications, secrets. */
+const SWEEPS_PER_SCAN = 12;
 /** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
 /** A workflow has every change that is older than this, unless it was reset or restored. */
 const KNOWN_AFTER_MS = 60_000;
-const QUERY_TIMEOUT_MS = 2000;
+const INSPECT_TIMEOUT_MS = 5000;
+const BROKEN_BATCH = 500;
+/** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
+const DAY_MS = 86_400_000;
+/** A run is listed some time after it has closed. */
+const VISIBILITY_LAG_MS = 60_000;
 
 /** Times in ms. */
 export interface SweepOptions {
@@ -39,6 +53,7 @@ export interface SweepOptions {
 export function startSweep(options: SweepOptions): () => Promise<void> {
   const { db, workflows, log, intervalMs, checkAfterMs, idempotencyKeyDays, applicationRetentionMs } = options;
   const stopping = new AbortController();
+  let brokenSince = Date.now() - DAY_MS;
 
   /** Completes an order whose customer agreed while the workflow was unavailable. */
   async function complete(order: Order): Promise<void> {
@@ -50,37 +65,61 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     }
   }
 
-  async function resume(due: DueOrder): Promise<void> {
-    const { order, changes, resendPending, applicationPending, agreementPending } = due;
+  /** Passes on what waits in Postgres. */
+  async function passOn({ order, resendPending, applicationPending, agreementPending }: DueOrder): Promise<void> {
     if (agreementPending) await complete(order);
     if (applicationPending) await workflows.applicationSubmitted(order);
     if (resendPending) await workflows.resendWebhooks(order);
-    if (!agreementPending && !applicationPending && !resendPending) await workflows.resume(order);
-    // Right after a save, the workflow may not have the change yet.
-    if (Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) < KNOWN_AFTER_MS) return;
-    const state = await workflows.query(order.id, QUERY_TIMEOUT_MS).catch(() => null);
-    if (!state || state.version >= order.version) return;
-    log.error(
-      { order_id: order.id, row: order.version, workflow: state.version },
-      'sweep: replacing a workflow that is behind its row',
-    );
-    await workflows.terminate(order.id, `behind the row: at version ${state.version} of ${order.version}`);
-    await workflows.resume(order);
+  }
+
+  /** Terminates a run that cannot continue the order, and starts one that reads the row. */
+  async function replace({ order, settled }: DueOrder, run: InspectedWorkflow, reason: string): Promise<void> {
+    log.error({ order_id: order.id, run_id: run.runId, reason }, 'sweep: replacing the run of an order');
+    await workflows.terminate(order.id, run.runId, reason);
+    // A settled order gets a run too, so that the newest run agrees with the row.
+    await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason });
+  }
+
+  async function heal(due: DueOrder): Promise<void> {
+    const { order, settled, stuckRecently } = due;
+    const run = await workflows.inspect(order.id, INSPECT_TIMEOUT_MS);
+    if (!run?.running) {
+      const isAhead = (run?.saved?.order.version ?? 0) > order.version;
+      const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
+      if (settled && !isAhead && !isBehind) return;
+      const previous = toPrevious(run);
+      log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
+      await workflows.resume(order, previous);
+      return;
+    }
+    const reason = replaceReason(due, run);
+    if (reason !== undefined) await replace(due, run, reason);
+    else if (run.saved && run.saved.order.version > order.version) await workflows.saveAgain(order.id);
+    if (isStuck(due, run) && !stuckRecently) await markStuck(db, order.id);
   }
 
   async function check(due: DueOrder): Promise<void> {
-    const { order, changes, started, settled } = due;
+    const { order, changes, started, settled, requests } = due;
     try {
+      if (started) await heal(due);
+      else await workflows.start({ order, changes });
       if (settled) {
         await finishSettled(db, order.id);
         return;
       }
-      if (started) await resume(due);
-      else await workflows.start({ order, changes });
-      await markRunning(db, order.id, checkAfterMs);
+      await passOn(due);
+      await markRunning(db, order.id, checkAfterMs, requests);
     } catch (error) {
       log.warn({ order_id: order.id, err: error }, 'sweep: an order could not be checked, retrying later');
     }
+  }
+
+  /** Makes orders due whose run was closed by force, keeps failing, or does not deliver. */
+  async function findBroken(): Promise<void> {
+    const since = new Date(brokenSince);
+    brokenSince = Date.now() - VISIBILITY_LAG_MS;
+    await sweepOverdue(db, BROKEN_BATCH);
+    for await (const orderId of workflows.findBroken(since)) await sweepNow(db, [orderId]);
   }
 
   /** @returns true if more work is due now */
@@ -88,9 +127,10 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
     await Promise.all(orders.map(check));
     const pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
-    if (count % SWEEPS_PER_PURGE === 0) {
+    if (count % SWEEPS_PER_SCAN === 0) {
       await purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH);
       await deleteExpiredSecrets(db);
+      await findBroken();
     }
     return orders.length === BATCH || pruned === PRUNE_BATCH;
   }
@@ -112,4 +152,22 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     stopping.abort();
     await running;
   };
+}
+
+/** Why a run cannot continue the order; undefined if it can. */
+function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefined {
+  const { order, changes, settled, stuckRecently } = due;
+  // Right after a save, the history may not have the change yet.
+  const isOld = Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= KNOWN_AFTER_MS;
+  if (isOld && run.saved && run.saved.order.version < order.version) {
+    return `it was behind the row: at version ${run.saved.order.version} of ${order.version}`;
+  }
+  if (isOld && settled && !run.isBusy) return 'it still ran, although the order was settled';
+  if (!isStuck(due, run) || stuckRecently) return undefined;
+  return run.problem ?? 'its next webhook was overdue, and it was not sending';
+}
+
+/** True if the run does not work on the order, although it has all its changes. */
+function isStuck({ webhookOverdue }: DueOrder, run: InspectedWorkflow): boolean {
+  return run.problem !== null || (webhookOverdue && !run.isBusy);
 }

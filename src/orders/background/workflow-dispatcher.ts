@@ -1,6 +1,6 @@
 import { BulkheadRejectedError, bulkhead } from 'cockatiel';
 import type { Logger } from 'pino';
-import { markRunning } from '../../db/order-work';
+import { countRequests, markRunning, sweepNow } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
@@ -19,6 +19,8 @@ export interface WorkflowDispatcher {
   resendWebhooks(order: Order): void;
   /** Notifies a workflow that it has to request the lender's decision. */
   applicationSubmitted(order: Order): void;
+  /** Makes the sweep check an order whose workflow and row do not match. */
+  check(orderId: string): void;
   /** Resolves when the calls in flight have ended. The sweep makes the calls that still wait. */
   drain(): Promise<void>;
 }
@@ -35,9 +37,7 @@ export function createWorkflowDispatcher(
   async function run(orderId: string, call: () => Promise<void>): Promise<void> {
     try {
       await limit.execute(async () => {
-        if (draining) return;
-        await call();
-        await markRunning(db, orderId, checkAfterMs);
+        if (!draining) await call();
       });
     } catch (error) {
       const reason = error instanceof BulkheadRejectedError ? 'too many calls are waiting' : String(error);
@@ -50,10 +50,22 @@ export function createWorkflowDispatcher(
     running.add(done);
   }
 
+  /** @param passedOn the requests in Postgres that `call` passes on. The sweep passes on those that come later. */
+  async function notify(orderId: string, passedOn: number, call: () => Promise<void>): Promise<void> {
+    await call();
+    await markRunning(db, orderId, checkAfterMs, passedOn);
+  }
+
+  function passOn({ id }: Order, call: () => Promise<void>): void {
+    inBackground(id, async () => notify(id, await countRequests(db, id), call));
+  }
+
   return {
-    start: (history) => inBackground(history.order.id, () => workflows.start(history)),
-    resendWebhooks: (order) => inBackground(order.id, () => workflows.resendWebhooks(order)),
-    applicationSubmitted: (order) => inBackground(order.id, () => workflows.applicationSubmitted(order)),
+    start: (history) =>
+      inBackground(history.order.id, () => notify(history.order.id, 0, () => workflows.start(history))),
+    resendWebhooks: (order) => passOn(order, () => workflows.resendWebhooks(order)),
+    applicationSubmitted: (order) => passOn(order, () => workflows.applicationSubmitted(order)),
+    check: (orderId) => inBackground(orderId, () => sweepNow(db, [orderId])),
     async drain() {
       draining = true;
       await Promise.all(running);

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import { loadConfig } from '../../../src/config';
+import { startServer } from '../../../src/server';
 import { apiOf } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { expectProblem } from '../../support/problems';
-import { createSeller, useStack } from '../../support/stack';
+import { createSeller, log, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useStack({ worker: false });
@@ -25,6 +27,29 @@ describe('a call that repeats its Idempotency-Key', () => {
     expect(second.text).toBe(first.text);
     expect(second.headers.get('Location')).toBe(first.headers.get('Location'));
     expect(await countOf('replayed')).toBe(1);
+  });
+
+  test('gets it although the rules have become stricter since', async () => {
+    const key = randomUUID();
+    const data = {
+      reference: 'accepted',
+      amount: 100,
+      webhook_url: 'http://10.0.0.1/hook',
+      redirect_url: 'http://a.example/',
+    };
+    const first = await create(key, data);
+    expect(first.status).toBe(201);
+    const env = { ...stack.env, MAX_ORDER_AMOUNT: '50', WEBHOOK_ALLOW_PRIVATE: 'false' };
+    const stricter = await startServer(loadConfig(env), stack.temporal, log);
+    const api = apiOf(`http://127.0.0.1:${stricter.port}`, stack.seller, stack.api.checkoutKey);
+    try {
+      const replayed = await create(key, data, api);
+      expect([replayed.status, replayed.text]).toEqual([201, first.text]);
+      expectProblem(await create(key, { ...data, amount: 101 }, api), 422, 'idempotency_key_reused');
+      expectProblem(await create(randomUUID(), data, api), 422, 'invalid_request');
+    } finally {
+      await stricter.stop();
+    }
   });
 
   test('may format the same request differently', async () => {

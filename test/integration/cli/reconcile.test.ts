@@ -1,16 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { type CliRun, expectError, runCli } from '../../support/cli';
+import { findOrder } from '../../../src/db/find-orders';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
 import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
-import { isRunning, openOrder, queryOrder, statusOf } from '../../support/orders';
+import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-jest.setTimeout(60_000);
+jest.setTimeout(120_000);
 
 // No sweep repairs what a test breaks, and no webhook attempt follows the first one.
 const stack = useStack(
-  { env: { SWEEP_START_AFTER_MS: '600000', SWEEP_CHECK_AFTER_MS: '86400000', WEBHOOK_RETRY_DELAYS: '0,86400' } },
+  {
+    env: {
+      // The sweep looks for broken runs at its start, and about a minute later.
+      SWEEP_INTERVAL_MS: '5000',
+      SWEEP_START_AFTER_MS: '600000',
+      SWEEP_CHECK_AFTER_MS: '86400000',
+      WEBHOOK_RETRY_DELAYS: '0,86400',
+    },
+  },
   'test',
 );
 const receiver = useReceiver('test');
@@ -35,7 +45,6 @@ const LONG_AGO = '2020-01-01T00:00:00Z';
 /** An order whose row has a change that its workflow lacks. */
 async function rowAhead(): Promise<string> {
   const id = await openOrder(stack);
-  await stack.db.query('update order_timeline set at = $2 where order_id = $1', [id, LONG_AGO]);
   await stack.db.query(`update orders set version = 2, status = 'PENDING' where id = $1`, [id]);
   await stack.db.query(
     `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
@@ -129,19 +138,116 @@ test('reconcile lists each kind of difference, exits with 1 and changes nothing'
   expect(stdout).toMatch(/\n6 compared, 5 differ\n$/);
 });
 
-test('reconcile --repair hands to the sweep what it can repair, and lists what it cannot', async () => {
+test('reconcile --repair hands to the sweep what it can repair', async () => {
   const [open, ahead, behind] = [await terminated(), await rowAhead(), await rowBehind()];
   const { code, stdout } = await reconcile('--repair');
   expect(code).toBe(1);
   expect(stdout).toMatch(new RegExp(`^${open} not_running: .*; handed to the sweep$`, 'm'));
   expect(stdout).toMatch(new RegExp(`^${ahead} workflow_behind: .*; handed to the sweep$`, 'm'));
-  expect(stdout).toMatch(new RegExp(`^${behind} row_behind: .*; the sweep cannot repair it$`, 'm'));
+  expect(stdout).toMatch(new RegExp(`^${behind} row_behind: .*; handed to the sweep$`, 'm'));
   await until(() => isRunning(stack.client, open), 'the workflow runs again');
   await until(
     async () => (await queryOrder(stack.client, ahead).catch(() => null))?.version === 2,
     'the workflow has read the row',
   );
-  expect(await differences()).toEqual({ [behind]: 'row_behind' });
+  await until(async () => (await timelineOf(stack, behind)).length === 2, 'the workflow has saved its change again');
+  expect(await differences()).toEqual({});
+});
+
+const MINUTES_AGO = "now() - interval '5 minutes'";
+
+async function ended(events: string[]): Promise<string> {
+  const id = await openOrder(stack, {}, events);
+  await stack.client.workflow.getHandle(`order-${id}`).result();
+  return id;
+}
+
+/** Restores the row of a closed order to what a backup held after `version`. */
+async function restoreRow(id: string, version: number, status: string): Promise<void> {
+  await stack.db.query('delete from order_timeline where order_id = $1 and version > $2', [id, version]);
+  await stack.db.query('update orders set version = $2, status = $3, cancelled_at = null where id = $1', [
+    id,
+    version,
+    status,
+  ]);
+}
+
+test('reconcile --repair repairs settled orders: a row behind, a workflow behind, and one that still runs', async () => {
+  const behind = await ended(['failed']);
+  expect((await stack.api.cancel(behind)).status).toBe(200);
+  await stack.client.workflow.getHandle(`order-${behind}`).result();
+  await restoreRow(behind, 2, 'UNSUCCESSFUL');
+  const reset = await ended(['failed']);
+  await stack.db.query(`update order_timeline set at = ${MINUTES_AGO} where order_id = $1 and version = 2`, [reset]);
+  const running = await openOrder(stack, {}, ['signup_started']);
+  await stack.db.query(
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
+     values ($1, 3, 'failed', 'PENDING', 'UNSUCCESSFUL', 'checkout', ${MINUTES_AGO})`,
+    [running],
+  );
+  await stack.db.query(`update orders set version = 3, status = 'UNSUCCESSFUL' where id = $1`, [running]);
+  await stack.db.query('delete from order_work where order_id = $1', [running]);
+  expect(await differences('--repair')).toEqual({
+    [behind]: 'row_behind',
+    [reset]: 'different',
+    [running]: 'workflow_behind',
+  });
+  await until(async () => (await statusOf(stack.client, running)) === 'COMPLETED', 'the open run has ended');
+  await until(
+    async () => (await timelineOf(stack, behind)).some(({ event }) => event === 'cancel'),
+    'the row is ahead',
+  );
+  expect(await differences()).toEqual({ [reset]: 'different' });
+});
+
+test('reconcile names the decision that different changes need, and --keep-row carries it out', async () => {
+  const id = await ended(['signup_started', 'approved', 'completed']);
+  await restoreRow(id, 3, 'APPROVED');
+  await stack.db.query(
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
+     values ($1, 4, 'cancel', 'APPROVED', 'UNSUCCESSFUL', 'seller', now())`,
+    [id],
+  );
+  await stack.db.query(
+    `update orders set version = 4, status = 'UNSUCCESSFUL', cancelled_at = at from order_timeline t
+    where id = $1 and t.order_id = id and t.version = 4`,
+    [id],
+  );
+  expect((await reconcile('--repair')).stdout).toMatch(
+    new RegExp(`^${id} different: .*; decide which is right: --keep`, 'm'),
+  );
+  expect((await reconcile('--repair', '--keep-row')).stdout).toMatch(
+    new RegExp(`^${id} different: .*; the row counts`, 'm'),
+  );
+  await stack.client.workflow.getHandle(`order-${id}`).result();
+  expect(await differences()).toEqual({});
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'recovered', reason: /operator/ });
+});
+
+test('reconcile finds orders without a row, rebuilds what the workflow holds and reports the rest as lost', async () => {
+  const open = await openOrder(stack, { reference: 'rebuilt', amount: 12.34 }, ['signup_started', 'approved']);
+  const closed = await ended(['failed']);
+  const taken = await openOrder(stack, { reference: 'taken' });
+  for (const id of [open, closed, taken]) {
+    for (const table of ['order_work', 'order_timeline']) {
+      await stack.db.query(`delete from ${table} where order_id = $1`, [id]);
+    }
+    await stack.db.query('delete from orders where id = $1', [id]);
+  }
+  const successor = await openOrder(stack, { reference: 'taken' });
+  await until(async () => Object.keys(await differences()).length === 3, 'visibility shows the workflows');
+  const { stdout } = await reconcile('--repair');
+  expect(stdout).toMatch(new RegExp(`^${open} row_missing: .*; rebuilt; its pay link, .* are lost$`, 'm'));
+  expect(stdout).toMatch(new RegExp(`^${closed} row_missing: .*; rebuilt`, 'm'));
+  expect(stdout).toMatch(new RegExp(`^${taken} row_missing: .*; lost: another order has its reference`, 'm'));
+  expect(stdout).not.toContain(successor);
+  expect((await stack.api.get(open)).body.data).toMatchObject({
+    status: 'APPROVED',
+    amount: 12.34,
+    reference: 'rebuilt',
+  });
+  expect((await stack.api.progress(open, 'completed')).body.data.status).toBe('SUCCESSFUL');
+  expect(await differences()).toEqual({ [taken]: 'row_missing' });
 });
 
 test('reconcile reports a deleted workflow and one that never started, but not that of an order that was just created', async () => {
@@ -171,18 +277,22 @@ test('reconcile reports a deleted workflow and one that never started, but not t
   expect(await differences()).toEqual({ [deleted]: 'not_running', [neverStarted]: 'not_running' });
 });
 
-test('reconcile reports no_answer for a workflow without a worker', async () => {
-  const id = await openOrder(stack);
+test('reconcile needs no worker, but reports a run that has not read the row yet', async () => {
+  const id = await terminated();
+  const fine = await openOrder(stack);
   await stack.stopWorker();
-  const run = await reconcile('--repair');
-  expect(run.code).toBe(1);
-  expect(run.stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker running.*; the sweep cannot repair it$`, 'm'));
+  const workflows = createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000 });
+  await workflows.resume((await findOrder(stack.db, id))!.order, { saved: null, reason: null });
+  const { code, stdout } = await reconcile('--repair');
+  expect(code).toBe(1);
+  expect(stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker running.*; start a worker`, 'm'));
+  expect(stdout).not.toContain(fine);
 });
 
 test('--seller and --since select the orders to compare', async () => {
   const [old, recent] = [await terminated(), await terminated()];
   await stack.db.query('update order_timeline set at = $2 where order_id = $1', [old, LONG_AGO]);
-  expect(await differences('--seller', stack.seller.id)).toEqual({ [old]: 'not_running', [recent]: 'not_running' });
+  expect(await differences('--seller', stack.seller.id)).toEqual({ [old]: 'different', [recent]: 'not_running' });
   expect(await differences('--since', new Date(Date.now() - 3_600_000).toISOString())).toEqual({
     [recent]: 'not_running',
   });

@@ -156,7 +156,7 @@ test('a purge deletes the data of an applicant once and keeps the agreement', as
   expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(0);
 });
 
-test('a purge deletes at most `limit` applications whose orders closed before the retention', async () => {
+test('a purge deletes at most `limit` applications whose orders closed or were abandoned before the retention', async () => {
   const ends: OrderEvent[][] = [
     ['signup_started', 'approved', 'completed'],
     ['signup_started', 'declined'],
@@ -173,12 +173,14 @@ test('a purge deletes at most `limit` applications whose orders closed before th
     closedRecently,
   ]);
   expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(3);
+  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(3);
   expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(1);
   expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(0);
+  // The customer of the APPROVED order can still accept the offer.
   const { rows } = await database.db.query<{ order_id: string }>('select order_id from application');
-  expect(rows.map((row) => row.order_id).sort()).toEqual([...open, closedRecently].sort());
+  expect(rows.map((row) => row.order_id).sort()).toEqual([open[2]!, closedRecently].sort());
   expect(await purgeApplicantData(database.db, 28 * DAY_MS, 3)).toBe(1);
-  expect(await countApplications()).toBe(3);
+  expect(await countApplications()).toBe(1);
 });
 
 test.each([

@@ -1,17 +1,28 @@
-import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
+import { choosePaymentTerm, recordAgreement, submitApplication } from '../../../src/db/applications';
 import {
+  countRequests,
   endDeliveryLease,
   finishSettled,
   leaseDelivery,
   leaseDueOrders,
   markRunning,
+  markStuck,
+  sweepOverdue,
   sweepSoon,
 } from '../../../src/db/order-work';
+import { requestResends } from '../../../src/db/webhook-events';
 import { holdTransaction, useDatabase } from '../../support/database';
 import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
 import { applyEvents, insertNewOrder, msUntilSweep, saveHistory } from './new-orders';
 
 const database = useDatabase('test');
+
+const APPLICANT = {
+  businessName: 'Bloggs Ltd',
+  companyNumber: '01234567',
+  email: 'joe@bloggs.example',
+  monthlyTurnoverPence: 100_000,
+};
 
 const dueAfter = (sweepAfterMs: number) => insertNewOrder(database.db, {}, { sweepAfterMs });
 const leaseIds = async (limit = 10, leaseMs = 60_000) =>
@@ -45,6 +56,9 @@ describe('the sweep', () => {
         resendPending: false,
         applicationPending: false,
         agreementPending: false,
+        webhookOverdue: false,
+        stuckRecently: false,
+        requests: 0,
       },
     ]);
   });
@@ -109,7 +123,7 @@ describe('markRunning', () => {
   ])('makes the sweep check %s', async (_, ageSeconds, expected) => {
     const createdAt = new Date(Date.now() - ageSeconds * 1000).toISOString();
     const { order } = await insertNewOrder(database.db, { createdAt }, { sweepAfterMs: -1000 });
-    await markRunning(database.db, order.id, 600_000);
+    await markRunning(database.db, order.id, 600_000, 0);
     expect(Math.abs((await secondsUntilSweep(order.id)) - expected)).toBeLessThan(5);
     const { rows } = await database.db.query('select started from order_work where order_id = $1', [order.id]);
     expect(rows).toEqual([{ started: true }]);
@@ -118,7 +132,7 @@ describe('markRunning', () => {
   test('adds no work for an order that settled before its start was acknowledged', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 1000);
-    await markRunning(database.db, history.order.id, 600_000);
+    await markRunning(database.db, history.order.id, 600_000, 0);
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
 
@@ -130,8 +144,51 @@ describe('markRunning', () => {
     const browser = Buffer.alloc(32);
     await database.db.query('update application set browser_digest = $1', [browser]);
     await recordAgreement(database.db, id, [browser], new Date(), 5000);
-    await markRunning(database.db, id, 600_000);
+    await markRunning(database.db, id, 600_000, 0);
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
+  });
+});
+
+describe('a request that comes while an earlier one is passed on', () => {
+  test.each(['a resend', 'an application'])('is not postponed: %s', async (what) => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    const { id } = history.order;
+    await choosePaymentTerm(database.db, id, 'PAY_NOW');
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
+    const passedOn = await countRequests(database.db, id);
+    if (what === 'a resend') {
+      const { rows } = await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [
+        id,
+      ]);
+      await requestResends(database.db, [rows[0]!.id], 5000);
+    } else {
+      await submitApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
+    }
+    await markRunning(database.db, id, 600_000, passedOn);
+    expect(await secondsUntilSweep(id)).toBeLessThan(6);
+    await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
+    expect(await secondsUntilSweep(id)).toBeLessThan(6);
+    await markRunning(database.db, id, 600_000, await countRequests(database.db, id));
+    expect(await secondsUntilSweep(id)).toBeGreaterThan(500);
+  });
+});
+
+describe('overdue webhooks', () => {
+  test('make the sweep check their order, but not again within an hour', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    const { id } = history.order;
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
+    await sweepOverdue(database.db, 10);
+    expect(await leaseIds()).toEqual([]);
+    await database.db.query(`update webhook_event set created_at = now() - interval '11 minutes'`);
+    await sweepOverdue(database.db, 10);
+    expect(await leaseDueOrders(database.db, 10, 60_000)).toMatchObject([
+      { webhookOverdue: true, stuckRecently: false },
+    ]);
+    await markStuck(database.db, id);
+    await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
+    await sweepOverdue(database.db, 10);
+    expect(await leaseIds()).toEqual([]);
   });
 });
 

@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
-import { RowConflict, insertRefusal, saveOrder } from '../../../src/db/save-order';
+import { CustomerAgreed, type Refusal, RowConflict, insertRefusal, saveOrder } from '../../../src/db/save-order';
 import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowHistory } from '../../../src/domain/order';
 import { atMinute, request } from '../../unit/domain/histories';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
@@ -179,4 +181,45 @@ test('a refusal that is recorded twice adds one timeline entry and no change', a
   expect(rows).toMatchObject([{ event: 'nonsense', from_status: 'PENDING', to_status: 'PENDING', actor: 'operator' }]);
   expect((await findOrder(database.db, history.order.id))?.changes).toHaveLength(2);
   await save(applyEvents(history, 'approved'));
+});
+
+test('an expiry is not saved after the customer has agreed', async () => {
+  const history = await insertNewOrder(database.db);
+  const { id } = history.order;
+  const approved = applyEvents(history, 'signup_started', 'approved');
+  await choosePaymentTerm(database.db, id, 'PAY_NOW');
+  await save(approved);
+  const browser = Buffer.alloc(32);
+  await database.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
+  expect(await recordAgreement(database.db, id, [browser], new Date(), 1000)).toBe(true);
+  const expiry = { event: 'expired', actor: 'system', reason: null } as const;
+  await expect(save(applyEvents(approved, expiry))).rejects.toThrow(CustomerAgreed);
+  await save(applyEvents(approved, 'completed'));
+  expect((await findOrder(database.db, id))?.order.status).toBe('SUCCESSFUL');
+});
+
+test('after a restored backup, the same webhook has the same id, and one with other content another id', async () => {
+  const approved = applyEvents(await insertNewOrder(database.db), 'signup_started', 'approved');
+  const { id } = approved.order;
+  await save(approved);
+  const ids: string[] = [];
+  for (const event of ['completed', 'completed', 'cancel'] as const) {
+    await save(applyEvents(approved, event));
+    const { rows } = await database.db.query<{ id: string }>(
+      'delete from webhook_event where order_id = $1 and sequence = 3 returning id',
+      [id],
+    );
+    ids.push(rows[0]!.id);
+    await database.db.query('delete from order_timeline where order_id = $1 and version = 4', [id]);
+    await database.db.query(`update orders set version = 3, status = 'APPROVED' where id = $1`, [id]);
+  }
+  expect(ids[1]).toBe(ids[0]);
+  expect(ids[2]).not.toBe(ids[0]);
+});
+
+test('a refusal for an order without a row is dropped, not retried', async () => {
+  const refusal = { event: 'cancel', from: 'CREATED', actor: 'operator', reason: null, at: new Date().toISOString() };
+  const orderId = randomUUID();
+  await insertRefusal(database.db, { id: randomUUID(), orderId, ...refusal } as Refusal);
+  expect((await database.db.query('select from order_timeline where order_id = $1', [orderId])).rowCount).toBe(0);
 });

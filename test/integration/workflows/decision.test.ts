@@ -70,7 +70,7 @@ test('a decision that was recorded before the workflow was terminated is applied
   await workflow(id).terminate();
   await recordDecision(stack.db, (await findApplication(stack.db, id))!.id, { kind: 'declined', code: 'other' });
   await untilStatus(id, 'UNSUCCESSFUL');
-  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'declined']);
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'recovered', 'declined']);
 });
 
 test('a cancel stops the requests to the lender, and the workflow continues for its webhooks', async () => {

@@ -1,5 +1,8 @@
+import { temporal } from '@temporalio/proto';
+import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
 import { inTransaction } from '../../../src/db/pool';
 import { cancelOrderUpdate, cancelSignal, reportProgressUpdate } from '../../../workflows/messages';
+import { BASE } from '../../support/api';
 import { isRunning, openOrder, queryOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -24,7 +27,12 @@ test('a request resumes the terminated workflow of its order immediately', async
   await workflow(id).terminate();
   const answer = await stack.api.progress(id, 'approved');
   expect(answer.body.data.status).toBe('APPROVED');
-  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'approved']);
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual([
+    'created',
+    'signup_started',
+    'recovered',
+    'approved',
+  ]);
 });
 
 test('a webhook that a restored backup lacks is sent again with the same id', async () => {
@@ -119,6 +127,7 @@ test.each(['completed', 'cancel'])(
       'created',
       'signup_started',
       'approved',
+      'recovered',
       event,
     ]);
   },
@@ -152,4 +161,152 @@ test('a cancel signal to a workflow that is behind its row is recorded as not ca
     reason: expect.stringMatching(/send it again.*fraud/),
   });
   expect((await stack.api.cancel(id)).status).toBe(200);
+});
+
+/** Restores Postgres as it was after version 3, with a work row that the sweep visits late. */
+async function restoreApproved(id: string): Promise<void> {
+  await inTransaction(stack.db, async (client) => {
+    await client.query('select from orders where id = $1 for update', [id]);
+    const events = 'select id from webhook_event where order_id = $1 and sequence = 3';
+    await client.query(`delete from webhook_attempt where event_id in (${events})`, [id]);
+    await client.query('delete from webhook_event where order_id = $1 and sequence = 3', [id]);
+    await client.query('delete from order_timeline where order_id = $1 and version > 3', [id]);
+    await client.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
+    await client.query(
+      `insert into order_work (order_id, started, sweep_at) values ($1, true, now() + interval '1 day')
+       on conflict (order_id) do update set sweep_at = excluded.sweep_at, delivery_lease_until = null`,
+      [id],
+    );
+  });
+}
+
+const versionOfRow = async (id: string): Promise<number> =>
+  (await stack.db.query<{ version: number }>('select version from orders where id = $1', [id])).rows[0]!.version;
+
+describe('a restored Postgres does not undo a finished order', () => {
+  async function finished(): Promise<string> {
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
+    await workflow(id).result();
+    await restoreApproved(id);
+    return id;
+  }
+
+  test('a cancel is refused, and the webhook is sent again with the same id and content', async () => {
+    const id = await finished();
+    expect((await stack.api.cancel(id)).body.code).toBe('order_not_cancellable');
+    expect(await versionOfRow(id)).toBe(4);
+    await until(() => receiver.deliveries.length === 4, 'the webhook has arrived again');
+    const [third, again] = receiver.deliveries.slice(2);
+    expect(again!.headers['webhook-id']).toBe(third!.headers['webhook-id']);
+    expect(again!.text).toBe(third!.text);
+    expect((await timelineOf(stack, id)).find(({ event }) => event === 'recovered')?.reason).toBe(
+      'the row lacked 1 change of the last run',
+    );
+  });
+
+  test('a GET shows the result of the closed run, and has the row brought forward', async () => {
+    const id = await finished();
+    expect((await stack.api.get(id)).body.data.status).toBe('SUCCESSFUL');
+    await until(async () => (await versionOfRow(id)) === 4, 'the row is at the version of the workflow');
+  });
+});
+
+test('a GET that meets an open workflow ahead of its row has the row brought forward', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved']);
+  await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+  await restoreBackup(id);
+  expect((await stack.api.get(id)).body.data.status).toBe('APPROVED');
+  await until(async () => (await versionOfRow(id)) === 3, 'the row is at the version of the workflow');
+});
+
+describe('a terminated run', () => {
+  async function terminated(): Promise<string> {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+    await workflow(id).terminate('an operator pressed the button');
+    return id;
+  }
+
+  test('is replaced after a GET, and the timeline shows why', async () => {
+    const id = await terminated();
+    expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
+    const line = await until(
+      async () => (await timelineOf(stack, id)).find(({ event }) => event === 'recovered'),
+      'the timeline shows the replacement',
+    );
+    expect(line).toMatchObject({ actor: 'system', reason: 'it was terminated: an operator pressed the button' });
+    const { body } = await stack.api.call('GET', `${BASE}/order/${id}/timeline/`);
+    expect(body.data.at(-1)).toMatchObject({ type: 'recovery', order_status: 'PENDING', reason: /terminated/ });
+    expect(await isRunning(stack.client, id)).toBe(true);
+  });
+
+  test('is found and replaced without any request', async () => {
+    const id = await terminated();
+    await until(() => isRunning(stack.client, id), 'the workflow runs again', 20_000);
+  });
+});
+
+describe('a run whose workflow tasks keep failing', () => {
+  /** Breaks the run: its history lacks nothing, but the worker cannot decode the update that was sent. */
+  async function breakRun(id: string): Promise<string> {
+    await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+    await stack.stopWorker();
+    const { runId } = await workflow(id).describe();
+    await completeTaskWithUnknownCommand(id);
+    await stack.startWorker();
+    return runId;
+  }
+
+  /** Plays a worker of another release: it schedules a timer that the workflow code does not know. */
+  async function completeTaskWithUnknownCommand(id: string): Promise<void> {
+    await workflow(id).signal('unknown');
+    const { workflowService } = stack.client;
+    const task = await stack.client.withDeadline(Date.now() + 30_000, () =>
+      workflowService.pollWorkflowTaskQueue({
+        namespace: stack.temporal.namespace!,
+        taskQueue: { name: 'orders' },
+        identity: 'another release',
+      }),
+    );
+    await workflowService.respondWorkflowTaskCompleted({
+      namespace: stack.temporal.namespace!,
+      taskToken: task.taskToken,
+      identity: 'another release',
+      commands: [
+        {
+          commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_START_TIMER,
+          startTimerCommandAttributes: { timerId: 'unknown', startToFireTimeout: { nanos: 1_000_000 } },
+        },
+      ],
+    });
+  }
+
+  test('is replaced visibly, and its order goes on', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    const broken = await breakRun(id);
+    const line = await until(
+      async () => (await timelineOf(stack, id)).find(({ event }) => event === 'recovered'),
+      'the timeline shows the replacement',
+      130_000,
+    );
+    expect(line.reason).toMatch(/^its workflow tasks keep failing: .*Nondeterminism/);
+    expect((await workflow(id).describe()).runId).not.toBe(broken);
+    expect((await stack.api.progress(id, 'approved')).status).toBe(200);
+  }, 150_000);
+});
+
+describe('an expiry', () => {
+  const expiring = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '8000', SWEEP_INTERVAL_MS: '600000' } });
+
+  test("does not override the customer's recorded agreement", async () => {
+    const id = await openOrder(expiring, {}, ['signup_started', 'approved']);
+    await choosePaymentTerm(expiring.db, id, 'PAY_NOW');
+    // The API that has recorded it dies before it completes the order.
+    const browser = Buffer.alloc(32);
+    await expiring.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
+    await recordAgreement(expiring.db, id, [browser], new Date(), 600_000);
+    const completed = await expiring.client.workflow.getHandle(`order-${id}`).result();
+    expect(completed).toMatchObject({ status: 'SUCCESSFUL', version: 4 });
+    expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'completed', actor: 'customer' });
+  }, 40_000);
 });

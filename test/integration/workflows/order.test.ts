@@ -89,11 +89,10 @@ test('a resumed run that reads a closed order from the row ends without a change
   const id = await openOrder(stack, {}, ['failed']);
   await workflow(id).result();
   const { order } = (await findOrder(stack.db, id))!;
-  await createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000 }).resume({
-    ...order,
-    status: 'CREATED',
-    version: 1,
-  });
+  await createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000 }).resume(
+    { ...order, status: 'CREATED', version: 1 },
+    { saved: null, reason: null },
+  );
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL', version: 2 });
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });

@@ -1,0 +1,56 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import type { temporal } from '@temporalio/proto';
+import type { OrderWorkflowInput } from '../../workflows/messages';
+import type { WorkflowHistory } from '../domain/order';
+
+type Event = temporal.api.history.v1.IHistoryEvent;
+type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
+
+const MAX_REASON_LENGTH = 300;
+/** Names of activities. */
+const SAVE = 'saveOrder';
+const LOAD = 'loadOrder';
+
+function decode(payloads: Payloads): unknown {
+  const payload = payloads?.payloads?.[0];
+  return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
+}
+
+/** The order as a run last saved it or read it from the row. The input of a first start is saved too. */
+export function lastSaved(events: readonly Event[]): WorkflowHistory | undefined {
+  const scheduled = new Map<string, Event['activityTaskScheduledEventAttributes']>();
+  let saved: WorkflowHistory | undefined;
+  for (const event of events) {
+    const input = decode(event.workflowExecutionStartedEventAttributes?.input) as OrderWorkflowInput | undefined;
+    if (input && 'history' in input) saved = input.history;
+    const schedule = event.activityTaskScheduledEventAttributes;
+    if (schedule) scheduled.set(String(event.eventId), schedule);
+    const completed = event.activityTaskCompletedEventAttributes;
+    if (!completed) continue;
+    const activity = scheduled.get(String(completed.scheduledEventId));
+    const name = activity?.activityType?.name;
+    if (name === SAVE) saved = decode(activity?.input) as WorkflowHistory;
+    if (name === LOAD) saved = (decode(completed.result) as { history: WorkflowHistory }).history;
+  }
+  return saved;
+}
+
+/** How a run closed; null if it completed. */
+export function closeReason(events: readonly Event[]): string | null {
+  const last = events.at(-1);
+  const terminated = last?.workflowExecutionTerminatedEventAttributes;
+  if (terminated) return `it was terminated${explain(terminated.reason)}`;
+  const failed = last?.workflowExecutionFailedEventAttributes;
+  if (failed) return `it failed${explain(failed.failure?.cause?.message ?? failed.failure?.message)}`;
+  return last?.workflowExecutionCompletedEventAttributes ? null : 'it timed out or was cancelled';
+}
+
+/** Why a workflow task failed most recently. The server records the first failure in a row only. */
+export function taskFailure(events: readonly Event[]): string {
+  const failed = events.findLast(({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes);
+  return explain(failed?.workflowTaskFailedEventAttributes?.failure?.message);
+}
+
+function explain(text: string | null | undefined): string {
+  return text ? `: ${text.slice(0, MAX_REASON_LENGTH)}` : '';
+}
