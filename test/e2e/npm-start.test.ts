@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-const start = () => startProcess('dev', { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }, /Ctrl-C stops/);
+const start = () => startProcess('dev', { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }, { isUp: /Ctrl-C stops/ });
 
 const demoEnv = () => parseEnv(readFileSync(path.join(dataDir, 'demo.env'), 'utf8'));
 
