@@ -9,7 +9,7 @@ import type { AttackInput } from './attackers';
 import { ATTACKS, makeBombs } from './attacks';
 import { runInChild } from './child';
 import type { Call } from './others';
-import { type Bounds, failuresOf, type Period, tableOf } from './report';
+import { type Bounds, failuresOf, headerRows, type Period, rowOf } from './report';
 import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from './target';
 
 /**
@@ -55,8 +55,9 @@ async function attack({ target, watch, restart }: RunningTarget, name: string, n
   const rssAfter = memory.now();
   const rss = memory.read();
   const died = await restart();
-  console.log(`${name}: done`);
-  return { name, calm, calls, tallies, rss, rssAfter, died };
+  const period = { name, calm, calls, tallies, rss, rssAfter, died };
+  console.log(rowOf(period));
+  return period;
 }
 
 async function run(): Promise<number> {
@@ -69,11 +70,11 @@ async function run(): Promise<number> {
     await others(target, length.calmSeconds);
     const names = values.only ?? Object.keys(ATTACKS);
     const periods: Period[] = [];
+    console.log(`\nOther sellers' times in ms. RSS in MB before, at its peak, after; limit ${MEMORY_LIMIT_MB} MB.\n`);
+    console.log(headerRows());
     for (const name of names) periods.push(await attack(running, name, [name]));
     if (names.length > 1) periods.push(await attack(running, 'all at once', names));
     const failures = periods.flatMap((period) => failuresOf(period, bounds));
-    console.log(`\nOther sellers' times in ms. RSS in MB before, at its peak, after; limit ${MEMORY_LIMIT_MB} MB.\n`);
-    console.log(tableOf(periods));
     for (const failure of failures) console.log(`failed: ${failure}`);
     return failures.length > 0 ? 1 : 0;
   } finally {

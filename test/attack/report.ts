@@ -31,8 +31,7 @@ export function percentile(calls: readonly Call[], part: number): number {
   return Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
 }
 
-/** The table's rows: calm, the attacks one by one, and all at once. */
-export function tableOf(periods: readonly Period[]): string {
+export function headerRows(): string {
   const header = [
     'attack',
     ...KINDS.map((kind) => `${kind} p50 / p99`),
@@ -42,26 +41,26 @@ export function tableOf(periods: readonly Period[]): string {
     'others 5xx',
   ];
   const columns = [...header, ...SHOWN.map((name) => `RSS ${name}`), 'attacker got'];
-  const lines = periods.map((period) => {
-    const { name, calm, calls, tallies, rss, rssAfter, died } = period;
-    const cells = [
-      died.length > 0 ? `${name} (**ended: ${died.join(', ')}**)` : name,
-      ...KINDS.map((kind) => {
-        const ofKind = calls.filter((call) => call.kind === kind);
-        return `${percentile(ofKind, 0.5)} / ${percentile(ofKind, 0.99)}`;
-      }),
-      percentile(calm, 0.99),
-      percentile(calls, 0.99),
-      refused(calls).length,
-      countsOf(calls.filter(({ status }) => status >= 500 || status === 0)),
-      ...SHOWN.map((process) => `${rss[process]?.before} / ${rss[process]?.peak} / ${rssAfter[process] || '–'}`),
-      Object.entries(tallies)
-        .map(([one, tally]) => (one === name ? '' : `${one}: `) + entriesOf(tally))
-        .join('; '),
-    ];
-    return `| ${cells.join(' | ')} |`;
-  });
-  return [`| ${columns.join(' | ')} |`, `|---|${'--:|'.repeat(columns.length - 2)}---|`, ...lines, ''].join('\n');
+  return `| ${columns.join(' | ')} |\n|---|${'--:|'.repeat(columns.length - 2)}---|`;
+}
+
+export function rowOf({ name, calm, calls, tallies, rss, rssAfter, died }: Period): string {
+  const cells = [
+    died.length > 0 ? `${name} (**ended: ${died.join(', ')}**)` : name,
+    ...KINDS.map((kind) => {
+      const ofKind = calls.filter((call) => call.kind === kind);
+      return `${percentile(ofKind, 0.5)} / ${percentile(ofKind, 0.99)}`;
+    }),
+    percentile(calm, 0.99),
+    percentile(calls, 0.99),
+    refused(calls).length,
+    countsOf(calls.filter(({ status }) => status >= 500 || status === 0)),
+    ...SHOWN.map((process) => `${rss[process]?.before} / ${rss[process]?.peak} / ${rssAfter[process] || '–'}`),
+    Object.entries(tallies)
+      .map(([one, tally]) => (one === name ? '' : `${one}: `) + entriesOf(tally))
+      .join('; '),
+  ];
+  return `| ${cells.join(' | ')} |`;
 }
 
 /** Returns what is not acceptable: of every period, or with the bounds of the short form. */
