@@ -39,9 +39,11 @@ export function identifyCaller(db: Db, limits: RateLimits): Middleware {
     try {
       const caller = key === undefined ? undefined : await findCaller(key);
       if (caller) Object.assign(ctx.state, { caller, apiKey: key });
-    } finally {
-      if (!ctx.state.caller) await limits.countAddress(ctx);
+    } catch (error) {
+      // Routes without authentication work without Postgres.
+      ctx.state.callerError = error as Error;
     }
+    if (!ctx.state.caller) await limits.countAddress(ctx);
     await next();
   };
 }
@@ -50,7 +52,8 @@ export function createAuthentication(limits: RateLimits, unsent: UnsentLimit): A
   return (kind, costOf = () => 1) =>
     async (ctx, next) => {
       await limits.countCaller(ctx, costOf(ctx));
-      const { caller } = ctx.state;
+      const { caller, callerError } = ctx.state;
+      if (callerError !== undefined) throw callerError;
       if (caller?.kind !== kind) throw unauthorized(kind, ctx);
       unsent.check(caller);
       await next();

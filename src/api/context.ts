@@ -5,8 +5,10 @@ import type { Caller } from '../db/sellers';
 export interface State {
   requestId: string;
   log: Logger;
-  /** Set by the authentication middleware. */
+  /** Set if the request has a valid key. */
   caller?: Caller;
+  /** Set if the caller could not be looked up. */
+  callerError?: Error;
   /** The caller's key. Set together with `caller`; never logged. */
   apiKey?: string;
   /** Appears in the request's log line. */

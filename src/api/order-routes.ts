@@ -1,5 +1,7 @@
 import Router from '@koa/router';
 import { toOrderBody } from '../contracts/order-mapper';
+import type { StoredOrder } from '../db/find-orders';
+import type { Order } from '../domain/order';
 import {
   createOrderRequestSchema,
   idempotencyKeySchema,
@@ -12,7 +14,7 @@ import { cancelOrder, type ChangedOrder, reportProgress } from '../orders/change
 import { createOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
-import { retrieveByPayLink, type RetrievedOrder, retrieveOrder } from '../orders/read-order';
+import { readByPayLink, readLive, readStored } from '../orders/read-order';
 import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
 import { type BodyReaders, validate, validateQuery } from './body';
 import type { Context, State } from './context';
@@ -34,14 +36,18 @@ export function orderRoutes(
     ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
   };
 
-  const sendRetrieved = (ctx: Context, retrieved: RetrievedOrder): void => {
-    ctx.state.orderId = retrieved.order.id;
-    ctx.set('Order-Source', retrieved.source);
-    sendOrder(ctx, retrieved);
+  /** Sends the order as it is now. A caller that has the row's state already gets a 304, without a query to the workflow. */
+  const sendLive = async (ctx: Context, stored: StoredOrder): Promise<void> => {
+    ctx.state.orderId = stored.order.id;
+    ctx.set('Order-Source', 'snapshot');
+    if (isKnown(ctx, stored.order)) return;
+    const live = await readLive(deps, stored);
+    ctx.set('Order-Source', live.source);
+    if (!isKnown(ctx, live.order)) sendOrder(ctx, live);
   };
 
   const retrieve = async (ctx: Context): Promise<void> => {
-    sendRetrieved(ctx, await retrieveOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
+    await sendLive(ctx, await readStored(deps, orderIdOf(ctx), sellerOf(ctx).id));
   };
 
   const cancel = async (ctx: Context): Promise<void> => {
@@ -75,7 +81,7 @@ export function orderRoutes(
   });
 
   router.get('/pay_link/:payLinkId', checkout, async (ctx) => {
-    sendRetrieved(ctx, await retrieveByPayLink(deps, ctx.params.payLinkId ?? ''));
+    await sendLive(ctx, await readByPayLink(deps, ctx.params.payLinkId ?? ''));
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
@@ -84,6 +90,17 @@ export function orderRoutes(
   });
 
   return router;
+}
+
+/** Sets the `ETag`, and the status 304 if the caller has this version. All other parts of an order never change. */
+function isKnown(ctx: Context, { version }: Order): boolean {
+  const etag = `"${version}"`;
+  ctx.set('ETag', etag);
+  // Not `ctx.fresh`: fetch sends `Cache-Control: no-cache` with If-None-Match, which disables it.
+  const known = ctx.get('If-None-Match').split(',');
+  const isKnownVersion = known.some((one) => one.trim().replace(/^W\//, '') === etag);
+  if (isKnownVersion) ctx.status = 304;
+  return isKnownVersion;
 }
 
 export function orderIdOf(ctx: Context): string {

@@ -16,8 +16,10 @@ export interface RateLimitSettings {
   windowMs: number;
   /** Without a valid key, from one address. */
   address: number;
-  /** With one key, unless the seller's account has its own limit. */
+  /** With one seller key, unless the seller's account has its own limit. */
   key: number;
+  /** With one checkout key, which serves the customers of all sellers. */
+  checkoutKey: number;
   /** With one pay link. */
   payLink: number;
 }
@@ -53,7 +55,8 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
       if (caller.kind === 'seller' && caller.seller.rateLimit !== null) {
         await count(ctx, sellers, caller.seller.id, caller.seller.rateLimit, cost);
       } else {
-        await count(ctx, keys, idOf(apiKey), settings.key, cost);
+        const limit = caller.kind === 'checkout' ? settings.checkoutKey : settings.key;
+        await count(ctx, keys, idOf(apiKey), limit, cost);
       }
     },
 

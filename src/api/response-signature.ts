@@ -12,6 +12,11 @@ export function signResponses(header: string): Middleware<State> {
     const { apiKey } = ctx.state;
     if (apiKey === undefined) return;
     // `sendJson` has serialized the body, so that the signature covers exactly the bytes sent.
-    ctx.set(header, createHmac('sha256', apiKey).update(String(ctx.body)).digest('base64'));
+    ctx.set(
+      header,
+      createHmac('sha256', apiKey)
+        .update(String(ctx.body ?? ''))
+        .digest('base64'),
+    );
   };
 }

@@ -52,10 +52,12 @@ export function webhookRoutes(
     const { data } = validate(rotateSecretRequestSchema, hasBody(ctx) ? ctx.request.body : { data: {} });
     ctx.body = { data: await rotateSecret(deps.db, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
   });
-  router.post('/seller/:sellerId/webhook_test', tester, limitTests, jsonBody, async (ctx) => {
+  router.post('/seller/:sellerId/webhook_test', tester, jsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);
     const { data } = validate(testSchema, ctx.request.body);
-    ctx.body = { data: await testWebhook(deps, id, data.url) };
+    await limitTests(ctx, async () => {
+      ctx.body = { data: await testWebhook(deps, id, data.url) };
+    });
   });
   return router;
 }

@@ -123,7 +123,12 @@ export const rateLimitSettings = {
     key: setting(
       'RATE_LIMIT_KEY',
       requests().default(1000),
-      'Limit for one API key, unless the account has a limit of its own (`seller update --rate-limit`).',
+      'Limit for one seller key, unless the account has a limit of its own (`seller update --rate-limit`).',
+    ),
+    checkoutKey: setting(
+      'RATE_LIMIT_CHECKOUT_KEY',
+      requests().default(100_000),
+      'Limit for one checkout key. It serves the customers of all sellers.',
     ),
     address: setting(
       'RATE_LIMIT_ADDRESS',

@@ -39,13 +39,17 @@ const TYPES: Record<string, string> = {
   int: 'a whole number',
 };
 
+const NO_ENVELOPE = 'is required: wrap the fields in {"data": {…}}';
+
 /** The detail completes a sentence that starts with the field: "must be a number". */
 function codeAndDetail(issue: InvalidFieldIssue): Pick<FieldError, 'code' | 'detail'> {
   const { code, message } = issue;
   if (code === 'custom') return { code: customCode(issue.params?.code), detail: message };
   if (code !== 'invalid_type' && code !== 'invalid_value') return { code: CODES[code], detail: message };
   // `null` is the same as an omitted field.
-  if (issue.input === undefined || issue.input === null) return { code: 'required', detail: 'is required' };
+  if (issue.input === undefined || issue.input === null) {
+    return { code: 'required', detail: toPointer(issue.path) === '/data' ? NO_ENVELOPE : 'is required' };
+  }
   if (code === 'invalid_value') return { code, detail: `must be one of ${issue.values.map(String).join(', ')}` };
   return { code, detail: `must be ${TYPES[issue.expected] ?? `a ${issue.expected}`}` };
 }

@@ -29,27 +29,10 @@ export async function readByPayLink(deps: OrderDependencies, payLinkId: string):
 export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { source: 'workflow' | 'snapshot' };
 
 /**
- * Retrieves a seller's order as it is now: the facts from the row, the state from the workflow or the row, whichever
- * has the higher version. If the workflow is unavailable, the row is enough: it has every acknowledged change.
- * @throws Problem `not_found`
+ * Reads an order as it is now: the facts from the row, the state from the workflow or the row, whichever has the higher
+ * version. If the workflow is unavailable, the row is enough: it has every acknowledged change.
  */
-export async function retrieveOrder(
-  deps: OrderDependencies,
-  orderId: string,
-  sellerId: string,
-): Promise<RetrievedOrder> {
-  return readLive(deps, await readStored(deps, orderId, sellerId));
-}
-
-/**
- * Retrieves the order that a pay link leads to, for the checkout.
- * @throws Problem `not_found`
- */
-export async function retrieveByPayLink(deps: OrderDependencies, payLinkId: string): Promise<RetrievedOrder> {
-  return readLive(deps, await readByPayLink(deps, payLinkId));
-}
-
-async function readLive(
+export async function readLive(
   { liveOrders }: OrderDependencies,
   { order, attachments, started }: StoredOrder,
 ): Promise<RetrievedOrder> {

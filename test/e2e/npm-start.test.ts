@@ -53,9 +53,9 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
   expect(await (await fetch(checkout)).text()).toContain('How would you like to pay?');
 
   const before = demoEnv();
-  expect(Object.keys(before)).toEqual([
-    ...['ORDERS_URL', 'SELLER_ID', 'SELLER_API_KEY', 'CHECKOUT_API_KEY', 'WEBHOOK_SECRET', 'CHECKOUT_BASE_URL'],
-    ...['DATABASE_URL', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_UI_URL', 'METRICS_URL'],
+  expect(Object.keys(before).sort()).toEqual([
+    ...['CHECKOUT_API_KEY', 'CHECKOUT_BASE_URL', 'DATABASE_URL', 'METRICS_URL', 'ORDERS_URL', 'SELLER_API_KEY'],
+    ...['SELLER_ID', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'TEMPORAL_UI_URL', 'WEBHOOK_SECRET'],
   ]);
   expect(await (await fetch(before.METRICS_URL!)).text()).toContain('temporal_');
   expect((await fetch(before.TEMPORAL_UI_URL!)).status).toBe(200);

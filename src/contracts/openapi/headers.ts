@@ -47,6 +47,15 @@ export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
 /** Headers of every response except those of the health checks. */
 export const STANDARD_HEADERS = { 'X-Request-Id': HEADERS.requestId, 'Cache-Control': HEADERS.cacheControl, ...limits };
 
+export const IF_NONE_MATCH = z
+  .string()
+  .optional()
+  .meta({
+    description: 'The `ETag` of an earlier response. If nothing has changed since, the response is 304 without a body.',
+    examples: ['"2"'],
+    param: { id: 'If-None-Match' },
+  });
+
 /** Headers that every request may send. */
 export const REQUEST_HEADERS = {
   'X-Request-Id': z

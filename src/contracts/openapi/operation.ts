@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { ProblemCode } from '../problem-schema';
-import { REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
+import { HEADERS, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
 import { problemResponses } from './problem-responses';
 
 export const TAGS = [
@@ -32,6 +32,8 @@ interface Operation {
     headers?: z.ZodRawShape;
     links?: ZodOpenApiLinksObject;
   };
+  /** True for a GET that supports If-None-Match. */
+  conditional?: boolean;
   /** Errors beyond the common ones. */
   errors?: readonly ProblemCode[];
 }
@@ -72,16 +74,26 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
     requestParams: {
       path: z.object(own.path),
       ...(query && { query }),
-      header: z.object({ ...own.headers, ...REQUEST_HEADERS }),
+      header: z.object({
+        ...own.headers,
+        ...(own.conditional && { 'If-None-Match': IF_NONE_MATCH }),
+        ...REQUEST_HEADERS,
+      }),
     },
     ...(body && { requestBody: { required: body.required, content: json(body) } }),
     responses: {
       [String(response.status)]: {
         description: response.description,
-        headers: z.object({ ...STANDARD_HEADERS, ...response.headers }),
+        headers: z.object({ ...STANDARD_HEADERS, ...response.headers, ...(own.conditional && { ETag: HEADERS.etag }) }),
         content: json(response),
         ...(response.links && { links: response.links }),
       },
+      ...(own.conditional && {
+        '304': {
+          description: 'Not changed since the version in If-None-Match',
+          headers: z.object({ ...STANDARD_HEADERS, ...response.headers, ETag: HEADERS.etag }),
+        },
+      }),
       ...problemResponses(errors),
     },
   };

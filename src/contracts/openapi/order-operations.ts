@@ -53,6 +53,7 @@ const retrieve = (operationId: string, path: z.ZodRawShape, scope = '', note = '
       examples: RETRIEVED,
       headers: { 'Order-Source': HEADERS.orderSource },
     },
+    conditional: true,
   });
 
 const cancel = (operationId: string, path: z.ZodRawShape, scope = '', note = '') =>
@@ -139,6 +140,7 @@ const retrieveByPayLink = operation({
     examples: RETRIEVED,
     headers: { 'Order-Source': HEADERS.orderSource },
   },
+  conditional: true,
 });
 
 export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPathsObject {

@@ -27,9 +27,9 @@ function call(route: string, whose: Whose, parameter: string, key: string | null
 }
 
 /** The response without the parts that identify the request. If two are equal, a caller cannot distinguish them. */
-function seen({ status, headers, body }: ApiResponse, ...besides: string[]): unknown {
+function seen({ status, headers, body }: ApiResponse): unknown {
   const shown = [...headers].filter(
-    ([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit', ...besides].includes(name),
+    ([name]) => !['date', 'x-request-id', 'content-length', 'ratelimit'].includes(name),
   );
   return { status, shown, body: JSON.stringify({ ...body, request_id: '', instance: '' }) };
 }
@@ -45,19 +45,17 @@ describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
     expect((await call(route, 'own', '', keys[kind]!)).status).toBe(ok);
   });
 
-  test('returns the same 401 for every other key and every resource', async () => {
-    const wrong = Object.keys(keys).filter((name) => name !== kind);
-    const responses = await Promise.all(
-      wrong.flatMap((name) =>
-        parameters.flatMap((parameter) => WHOSE.map((whose) => call(route, whose, parameter, keys[name]!))),
-      ),
-    );
-    expect(responses.length).toBe(wrong.length * parameters.length * WHOSE.length);
-    for (const response of responses) {
-      expectProblem(response, 401, 'unauthorized');
-      expect(response.headers.get('WWW-Authenticate')).toBe('Bearer');
-      // The list of limits reveals only whether the request had a key.
-      expect(seen(response, 'ratelimit-policy')).toEqual(seen(responses[0]!, 'ratelimit-policy'));
+  test('returns the same 401 for every resource to a wrong key', async () => {
+    const places = parameters.flatMap((parameter) => WHOSE.map((whose) => ({ parameter, whose })));
+    for (const name of Object.keys(keys).filter((other) => other !== kind)) {
+      const responses = await Promise.all(
+        places.map(({ parameter, whose }) => call(route, whose, parameter, keys[name]!)),
+      );
+      for (const response of responses) {
+        expectProblem(response, 401, 'unauthorized');
+        expect(response.headers.get('WWW-Authenticate')).toBe('Bearer');
+        expect(seen(response)).toEqual(seen(responses[0]!));
+      }
     }
   });
 

@@ -1,5 +1,6 @@
 import { openOrder } from '../../support/orders';
-import { useStack } from '../../support/stack';
+import type { CallOptions } from '../../support/api';
+import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const BUDGET_MS = 1000;
@@ -28,6 +29,37 @@ describe('with a worker', () => {
     expect([await sourceOf(successful), await sourceOf(cancelled)]).toEqual(['snapshot', 'snapshot']);
   });
 
+  describe('with If-None-Match', () => {
+    const getIfChanged = (id: string, etag: string, options: CallOptions = {}) =>
+      stack.api.get(id, { headers: { 'If-None-Match': etag }, ...options });
+
+    test('an unchanged order returns 304 from its row, also to other spellings of the header', async () => {
+      const id = await openOrder(stack);
+      const etag = (await stack.api.get(id)).headers.get('ETag')!;
+      for (const header of [etag, `W/${etag}`, `"other", ${etag}`]) {
+        const { status, text, headers } = await getIfChanged(id, header);
+        expect([status, text, headers.get('ETag'), headers.get('Order-Source')]).toEqual([304, '', etag, 'snapshot']);
+      }
+      expect((await getIfChanged(id, '"7"')).status).toBe(200);
+    });
+
+    test('a changed order returns 200 and its new ETag', async () => {
+      const id = await openOrder(stack);
+      const etag = (await stack.api.get(id)).headers.get('ETag')!;
+      await stack.api.progress(id, 'signup_started');
+      const changed = await getIfChanged(id, etag);
+      expect([changed.status, changed.body.data.status]).toEqual([200, 'PENDING']);
+      expect(changed.headers.get('ETag')).toBe('"2"');
+    });
+
+    test('another seller gets the same 404 as without it', async () => {
+      const id = await openOrder(stack);
+      const etag = (await stack.api.get(id)).headers.get('ETag')!;
+      const other = await createSeller(stack.db);
+      expect((await getIfChanged(id, etag, { key: other.key })).status).toBe(404);
+    });
+  });
+
   test('workflow and row return the same body', async () => {
     const id = await openOrder(stack, { meta_data: { a: 1 } }, ['signup_started']);
     await until(async () => (await sourceOf(id)) === 'workflow', 'the read comes from the workflow');
@@ -37,6 +69,7 @@ describe('with a worker', () => {
     await stack.startWorker();
     expect([shown, stored].map(({ headers }) => headers.get('Order-Source'))).toEqual(['workflow', 'snapshot']);
     expect(stored.text).toBe(shown.text);
+    expect(stored.headers.get('ETag')).toBe(shown.headers.get('ETag'));
   });
 });
 

@@ -88,7 +88,7 @@ describe('a Postgres outage', () => {
       await admin.query(`alter database ${name} allow_connections true`);
       expect((await stack.api.get(id)).status).toBe(200);
       expect((await stack.api.create({ reference: 'back' })).status).toBe(201);
-      expect((await stack.api.call('GET', '/health/ready')).status).toBe(200);
+      await until(async () => (await stack.api.call('GET', '/health/ready')).status === 200, 'the API is ready');
     } finally {
       await admin.end();
     }

@@ -81,6 +81,12 @@ describe('a key', () => {
     expect((await api.progress(randomUUID(), 'approved')).status).toBe(404);
   });
 
+  test('of the checkout has a limit of its own, because it serves the customers of all sellers', async () => {
+    const api = await startApi({ RATE_LIMIT_KEY: '1', RATE_LIMIT_CHECKOUT_KEY: '3' });
+    const report = (one: Api) => one.progress(randomUUID(), 'approved');
+    expect(await statuses(4, report, api)).toEqual([404, 404, 404, 429]);
+  });
+
   test('is recognised in any spelling of the Authorization header', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '3' });
     const spelt = ['Bearer ', 'bearer ', 'BEARER   ', 'Bearer  '];
