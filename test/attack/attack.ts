@@ -64,7 +64,7 @@ async function run(): Promise<number> {
   await globalSetup();
   let running: RunningTarget | undefined;
   try {
-    running = await startTarget(path.resolve(values.root));
+    running = await startTarget(path.resolve(values.root), Object.keys(ATTACKS).length);
     const { target } = running;
     await attackers({ target, names: [], bombs, seconds: 60, scale: 1 });
     await others(target, length.calmSeconds);

@@ -32,6 +32,7 @@ export class Attacker {
     readonly bounds: Bounds,
     readonly bombs: Bombs,
     readonly address: string,
+    readonly seller: Caller,
     readonly tally: Tally = {},
   ) {
     this.agent = new Agent({ keepAlive: true });
@@ -39,11 +40,7 @@ export class Attacker {
 
   /** The same attacker at another address. */
   from(address: string): Attacker {
-    return new Attacker(this.target, this.bounds, this.bombs, address, this.tally);
-  }
-
-  get seller(): Caller {
-    return this.target.attackers[0]!;
+    return new Attacker(this.target, this.bounds, this.bombs, address, this.seller, this.tally);
   }
 
   count(name: string | number, by = 1): void {

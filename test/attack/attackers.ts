@@ -17,7 +17,7 @@ export interface AttackInput {
 serveParent(async ({ target, names, bombs, seconds, scale }: AttackInput): Promise<Record<string, Tally>> => {
   const deadline = performance.now() + seconds * 1000;
   const attackerFor = (index: number): Attacker =>
-    new Attacker(target, { scale, deadline }, bombs, `${ATTACKER_NETWORK}.${index + 1}`);
+    new Attacker(target, { scale, deadline }, bombs, `${ATTACKER_NETWORK}.${index + 1}`, target.attackers[index]!);
   if (names.length === 0) {
     const attacker = attackerFor(0);
     await createLargeOrders(attacker);

@@ -6,6 +6,7 @@ import { OTHERS_ADDRESS } from './addresses';
 import type { Attacker } from './attacker';
 import { floodReceivers } from './flood-receivers';
 import { sendPadded } from './send-padded';
+import type { Caller } from './target';
 
 type Attack = (attacker: Attacker) => Promise<void>;
 
@@ -46,9 +47,9 @@ export const ATTACKS: Record<string, Attack> = {
 
   /** Lists of 100 orders with 16 KiB of meta_data, ten requests on each connection, which never reads. */
   async 'unread answers'(attacker) {
-    const { attackers } = attacker.target;
+    const readers = readersOf(attacker);
     for (let index = 0; index < attacker.scaled(95) && !attacker.isOver(); index++) {
-      const { id, keys } = attackers[index % attackers.length]!;
+      const { id, keys } = readers[index % readers.length]!;
       const head = `GET ${ORDERS(id)}?limit=100 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keys[0]!}\r\n\r\n`;
       attacker.open().write(head.repeat(10));
       attacker.count('lists unread', 10);
@@ -111,7 +112,7 @@ export const ATTACKS: Record<string, Attack> = {
   },
 
   async 'large lists'(attacker) {
-    const { seller } = attacker;
+    const [seller] = readersOf(attacker) as [Caller];
     await attacker.repeat(1000, 20, () => attacker.callAs(seller, `${ORDERS(seller.id)}?limit=100`));
   },
 
@@ -142,13 +143,16 @@ async function holdConnections(attacker: Attacker, addressOf: (index: number) =>
   attacker.count('of them left open', attacker.openConnections());
 }
 
-/** Gives each attacker 100 orders with 16 KiB of meta_data, for the lists. */
+/** The sellers with large orders. */
+const readersOf = ({ target }: Attacker): Caller[] => target.attackers.slice(0, 3);
+
+/** Gives each of these sellers 100 orders with 16 KiB of meta_data. */
 export async function createLargeOrders(attacker: Attacker): Promise<void> {
-  const { attackers } = attacker.target;
+  const readers = readersOf(attacker);
   const metaData = { text: 'x'.repeat(16_000) };
-  await attacker.repeat(100 * attackers.length, 10, (index) => {
+  await attacker.repeat(100 * readers.length, 10, (index) => {
     const data = { amount: 1, reference: randomUUID(), redirect_url: 'http://127.0.0.1/', meta_data: metaData };
-    const seller = attackers[index % attackers.length]!;
+    const seller = readers[index % readers.length]!;
     return attacker.callAs(seller, ORDERS(seller.id), { method: 'POST', body: JSON.stringify({ data }) });
   });
 }

@@ -17,6 +17,7 @@ export const MEMORY_LIMIT_MB = 1024;
 /** Half of the container's memory, which Node would choose itself in a container. */
 const NODE_OPTIONS = [`--max-old-space-size=${MEMORY_LIMIT_MB / 2}`];
 const WATCH_MS = 50;
+const OTHERS = 2;
 /** Enough for each call of a period to use a key that the API has not seen. */
 const KEYS_PER_SELLER = 50;
 
@@ -27,6 +28,7 @@ export interface Target {
   port: number;
   /** Of an API process behind one proxy. */
   proxiedPort: number;
+  /** A seller for each attack. */
   attackers: Caller[];
   others: Caller[];
 }
@@ -43,14 +45,14 @@ export interface RunningTarget {
 }
 
 /** Starts an API, a worker, and an API behind a proxy, from the `dist/` of `root`, with default limits and a new database. */
-export async function startTarget(root: string): Promise<RunningTarget> {
+export async function startTarget(root: string, attackers: number): Promise<RunningTarget> {
   const databaseUrl = await createEmptyDatabase();
   await promisify(execFile)(process.execPath, [path.join(root, 'dist/src/migrate.js')], {
     env: { DATABASE_URL: databaseUrl },
   });
   const db = createPool(databaseUrl, 2, () => undefined);
   const sellers = await Promise.all(
-    Array.from({ length: 5 }, async () => {
+    Array.from({ length: attackers + OTHERS }, async () => {
       const { id } = await createSeller(db);
       const keys = await Promise.all(Array.from({ length: KEYS_PER_SELLER }, () => createSellerKey(db, id)));
       return { id, keys };
@@ -79,7 +81,7 @@ export async function startTarget(root: string): Promise<RunningTarget> {
     'proxied API': () => startProcess('server', { ...env, TRUSTED_PROXIES: '1' }, { root, nodeOptions: NODE_OPTIONS }),
   };
   const processes = new Map<string, ServiceProcess>();
-  const target = { port: 0, proxiedPort: 0, attackers: sellers.slice(0, 3), others: sellers.slice(3) };
+  const target = { port: 0, proxiedPort: 0, attackers: sellers.slice(OTHERS), others: sellers.slice(0, OTHERS) };
   const start = async (name: string): Promise<void> => void processes.set(name, await starts[name]!());
   const isRunning = (name: string): boolean => processes.get(name)?.isRunning() ?? false;
   const updatePorts = (): void => {
