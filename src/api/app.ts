@@ -20,7 +20,7 @@ import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
 import { webhookRoutes } from './webhook-routes';
 
 /** Lists that one seller can read at once; further ones wait. */
-const LISTS_AT_ONCE = 4;
+const LISTS_AT_ONCE = 2;
 /** Webhook tests that one seller can run at once; further ones are refused. */
 const TESTS_AT_ONCE = 4;
 

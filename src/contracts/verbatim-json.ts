@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-/** Marks a string that `stringify` writes as JSON text. Random, so that no caller can send it. */
+/** Marks where `stringify` writes one of `texts`. Random, so that no caller can send it. */
 const MARK = `json:${randomUUID()}:`;
-const MARKED = new RegExp(String.raw`"${MARK}([^"\\]*(?:\\.[^"\\]*)*)"`, 'g');
+const MARKED = new RegExp(`"${MARK}(\\d+)"`, 'g');
+
+/** The texts of the `verbatim` objects in the value that is being written. */
+let texts: string[] = [];
 
 const sources = new WeakMap<object, string>();
 
@@ -18,10 +21,11 @@ export function sourceOf(parsed: object): string {
 
 /** An object for which `stringify`, and only `stringify`, writes exactly this JSON text. */
 export function verbatim(text: string): Record<string, unknown> {
-  return { toJSON: () => MARK + text };
+  return { toJSON: () => `${MARK}${texts.push(text) - 1}` };
 }
 
 /** JSON.stringify that writes `verbatim` objects as they are. */
 export function stringify(value: unknown, indent?: number): string {
-  return JSON.stringify(value, null, indent).replace(MARKED, (_, text: string) => JSON.parse(`"${text}"`) as string);
+  texts = [];
+  return JSON.stringify(value, null, indent).replace(MARKED, (_, index: string) => texts[Number(index)] ?? '');
 }

@@ -20,7 +20,7 @@ export async function listOrders(
   { limit, cursor, status, reference, created_from, created_before }: OrderListQuery,
 ): Promise<Page<OrderBody>> {
   const filter = { sellerId, status, reference, createdFrom: created_from, createdBefore: created_before };
-  const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1);
+  const rows = await findOrders(db, { ...filter, after: cursor }, limit + 1, MAX_PAGE_BYTES);
   if (rows.length === 0 && cursor !== undefined && !(await findOrder(db, cursor, sellerId))) throw unknownCursor();
   const bodies = rows.map(({ order, attachments }) => toOrderBody(order, attachments, checkoutBaseUrl));
   return toPage(bodies, Math.min(limit, countWithin(MAX_PAGE_BYTES, bodies)), ({ id }) => id);

@@ -11,6 +11,7 @@ export interface ServiceProcess {
   /** The port that it logged when it was ready. */
   port: number;
   exitCode(): number | null;
+  isRunning(): boolean;
   /** Sends a signal. Unless it is SIGSTOP or SIGCONT, waits until the process has exited. */
   signal(signal: NodeJS.Signals): Promise<void>;
 }
@@ -27,20 +28,24 @@ export async function killProcesses(): Promise<void> {
   );
 }
 
+export interface ProcessOptions {
+  isUp?: RegExp;
+  /** The folder whose `dist/` is run. */
+  root?: string;
+  nodeOptions?: readonly string[];
+}
+
 /** Starts an entry point from `dist/`, like production does, and waits until its log says that it is ready. */
 export async function startProcess(
   entry: 'server' | 'worker' | 'dev',
   env: Record<string, string>,
-  isUp = /(API|worker) started|is up/,
+  { isUp = /(API|worker) started|is up/, root = PACKAGE_ROOT, nodeOptions = [] }: ProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const child = spawn(
-    process.execPath,
-    [path.join(PACKAGE_ROOT, `dist/${entry === 'dev' ? 'tools/local-stack/start' : `src/${entry}`}.js`)],
-    {
-      env: { ...inherited(), LOG_LEVEL: 'info', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    },
-  );
+  const file = `dist/${entry === 'dev' ? 'tools/local-stack/start' : `src/${entry}`}.js`;
+  const child = spawn(process.execPath, [...nodeOptions, path.join(root, file)], {
+    env: { ...inherited(), LOG_LEVEL: 'info', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   const lines: string[] = [];
   running.add(child);
   const exited = once(child, 'exit').finally(() => running.delete(child));
@@ -58,6 +63,7 @@ export async function startProcess(
     lines,
     port: Number(/"(?:health_)?port":(\d+)/.exec(line)?.[1]),
     exitCode: () => child.exitCode,
+    isRunning: () => child.exitCode === null && child.signalCode === null,
     async signal(signal) {
       child.kill(signal);
       if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await exited;

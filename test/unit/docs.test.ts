@@ -6,7 +6,7 @@ const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file
 const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1]!);
 
 const docs = readdirSync(path.join(PACKAGE_ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-const pages = ['README.md', 'CHANGELOG.md', ...docs.map((name) => `docs/${name}`)];
+const pages = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...docs.map((name) => `docs/${name}`)];
 
 /** A heading's anchor on GitHub. */
 const anchor = (heading: string): string =>
@@ -54,6 +54,12 @@ test('pages show every file of the examples in PHP, Python and Express', () => {
     readdirSync(path.join(PACKAGE_ROOT, 'examples', folder)).map((name) => `examples/${folder}/${name}`),
   );
   expect(shown.map(([, file]) => file).sort()).toEqual(files.filter((file) => !file.endsWith('__')).sort());
+});
+
+test('security.md names tests for what is met, by their full path', () => {
+  const named = matches(read('docs/security.md'), /`([\w./-]+\.test\.ts)`/g);
+  expect(named.length).toBeGreaterThan(90);
+  expect(named.filter((file) => !existsSync(path.join(PACKAGE_ROOT, file)))).toEqual([]);
 });
 
 test('README.md has at most 150 lines and links to every page of docs/', () => {

@@ -21,6 +21,6 @@ test.each([
   ['orders created after a time', { createdFrom: '2020-01-01T00:00:00Z' }],
 ] as const)('an index finds the newest orders of all sellers among many: %s', async (_, filter) => {
   const plan = await queryPlan(database.db, (explainingDb) => listOrders(explainingDb, filter, 50));
-  expect(plan).toMatch(/^Limit.*\n *-> +Index Scan using orders_by_age/);
+  expect(plan).toMatch(/Limit.*\n *-> +Index Scan using orders_by_age/);
   expect(plan).not.toContain('Seq Scan');
 });

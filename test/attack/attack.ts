@@ -1,0 +1,96 @@
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { PACKAGE_ROOT } from '../../tools/package-root';
+import globalSetup from '../support/global-setup';
+import globalTeardown from '../support/global-teardown';
+import type { Tally } from './attacker';
+import type { AttackInput } from './attackers';
+import { ATTACKS, makeBombs } from './attacks';
+import { runInChild } from './child';
+import type { Call } from './others';
+import { type Bounds, failuresOf, headerRows, type Period, rowOf } from './report';
+import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from './target';
+
+/**
+ * `npm run attack`: starts the service and attacks it, one attack at a time and then all at once, while other sellers
+ * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes. Fails if a
+ * process ends or uses too much memory, a valid key of the others is refused, anybody gets a 5xx other than 503, or the
+ * others wait too long. `--only <attack>` runs one, `--root <folder>` attacks another version's `dist/`.
+ */
+const FULL = { seconds: 15, calmSeconds: 8, scale: 1, afterSeconds: 3 };
+/** Time limits on CI vary with its load, so the short form allows more. */
+const SHORT = { seconds: 6, calmSeconds: 3, scale: 0.3, afterSeconds: 1 };
+const FULL_BOUNDS: Bounds = { peakMb: 640, ratio: 3, alwaysAllowedMs: 100 };
+const SHORT_BOUNDS: Bounds = { peakMb: 640, ratio: 10, alwaysAllowedMs: 1500 };
+/** For all attacks at once in the short form: on 2 cores the attackers alone use one. */
+const SHORT_TOGETHER_MS = 8000;
+/** The attackers are on other machines in reality, so they get what the service leaves of the processors. */
+const ATTACKERS_NICENESS = 5;
+const TOGETHER = 'all at once';
+
+const { values } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+    root: { type: 'string', default: PACKAGE_ROOT },
+  },
+});
+const length = values.short ? SHORT : FULL;
+const bounds = values.short ? SHORT_BOUNDS : FULL_BOUNDS;
+
+const bombs = makeBombs();
+
+const others = (target: Target, seconds: number): Promise<Call[]> =>
+  runInChild(path.join(__dirname, 'others.js'), { target, seconds });
+const attackers = (input: AttackInput): Promise<Record<string, Tally>> =>
+  runInChild(path.join(__dirname, 'attackers.js'), input, ATTACKERS_NICENESS);
+
+async function attack({ target, watch, restart }: RunningTarget, name: string, names: string[]): Promise<Period> {
+  const { seconds, scale } = length;
+  const calm = await others(target, length.calmSeconds);
+  const memory = watch();
+  const [calls, tallies] = await Promise.all([
+    others(target, seconds),
+    attackers({ target, names, bombs, seconds: seconds - 1, scale }),
+  ]);
+  await delay(length.afterSeconds * 1000);
+  const rssAfter = memory.now();
+  const rss = memory.read();
+  const died = await restart();
+  const period = { name, calm, calls, tallies, rss, rssAfter, died };
+  console.log(rowOf(period));
+  return period;
+}
+
+async function run(): Promise<number> {
+  await globalSetup();
+  let running: RunningTarget | undefined;
+  try {
+    running = await startTarget(path.resolve(values.root), Object.keys(ATTACKS).length);
+    const { target } = running;
+    await attackers({ target, names: [], bombs, seconds: 60, scale: 1 });
+    await others(target, length.calmSeconds);
+    const names = values.only ?? Object.keys(ATTACKS);
+    const periods: Period[] = [];
+    console.log(`\nOther sellers' times in ms. RSS in MB before, at its peak, after; limit ${MEMORY_LIMIT_MB} MB.\n`);
+    console.log(headerRows());
+    for (const name of names) periods.push(await attack(running, name, [name]));
+    if (names.length > 1) periods.push(await attack(running, TOGETHER, names));
+    const together = values.short ? { ...bounds, alwaysAllowedMs: SHORT_TOGETHER_MS } : bounds;
+    const failures = periods.flatMap((period) => failuresOf(period, period.name === TOGETHER ? together : bounds));
+    for (const failure of failures) console.log(`failed: ${failure}`);
+    return failures.length > 0 ? 1 : 0;
+  } finally {
+    await running?.stop();
+    await globalTeardown();
+  }
+}
+
+void run().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

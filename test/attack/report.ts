@@ -1,0 +1,97 @@
+import type { Tally } from './attacker';
+import type { Call } from './others';
+import type { Rss } from './target';
+
+/** What one period did to other sellers and to the processes. */
+export interface Period {
+  name: string;
+  calm: Call[];
+  calls: Call[];
+  tallies: Record<string, Tally>;
+  rss: Rss;
+  rssAfter: Record<string, number>;
+  /** Processes that ended. */
+  died: string[];
+}
+
+export interface Bounds {
+  /** Of the memory of each process, in MB. */
+  peakMb: number;
+  /** Of the p99 of other sellers, as a multiple of calm. */
+  ratio: number;
+  /** A p99 below this passes whatever the ratio: a few ms of calm vary. */
+  alwaysAllowedMs: number;
+}
+
+const KINDS = ['create', 'cancel', 'read'] as const;
+const SHOWN = ['API', 'worker'];
+
+export function percentile(calls: readonly Call[], part: number): number {
+  const sorted = calls.map(({ ms }) => ms).sort((a, b) => a - b);
+  return Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
+}
+
+export function headerRows(): string {
+  const header = [
+    'attack',
+    ...KINDS.map((kind) => `${kind} p50 / p99`),
+    'calm p99',
+    'p99',
+    'others refused',
+    'others 5xx',
+  ];
+  const columns = [...header, ...SHOWN.map((name) => `RSS ${name}`), 'attacker got'];
+  return `| ${columns.join(' | ')} |\n|---|${'--:|'.repeat(columns.length - 2)}---|`;
+}
+
+export function rowOf({ name, calm, calls, tallies, rss, rssAfter, died }: Period): string {
+  const cells = [
+    died.length > 0 ? `${name} (**ended: ${died.join(', ')}**)` : name,
+    ...KINDS.map((kind) => {
+      const ofKind = calls.filter((call) => call.kind === kind);
+      return `${percentile(ofKind, 0.5)} / ${percentile(ofKind, 0.99)}`;
+    }),
+    percentile(calm, 0.99),
+    percentile(calls, 0.99),
+    refused(calls).length,
+    countsOf(calls.filter(({ status }) => status >= 500 || status === 0)),
+    ...SHOWN.map((process) => `${rss[process]?.before} / ${rss[process]?.peak} / ${rssAfter[process] || '–'}`),
+    Object.entries(tallies)
+      .map(([one, tally]) => (one === name ? '' : `${one}: `) + entriesOf(tally))
+      .join('; '),
+  ];
+  return `| ${cells.join(' | ')} |`;
+}
+
+/** Returns what is not acceptable: of every period, or with the bounds of the short form. */
+export function failuresOf({ name, calm, calls, tallies, rss, died }: Period, bounds: Bounds): string[] {
+  const p99 = percentile(calls, 0.99);
+  const limit = Math.max(percentile(calm, 0.99) * bounds.ratio, bounds.alwaysAllowedMs);
+  const errors = calls.filter(({ status }) => status === 0 || (status >= 500 && status !== 503));
+  const attackerErrors = Object.values(tallies).flatMap((tally) =>
+    Object.entries(tally).filter(([status]) => /^5\d\d$/.test(status) && status !== '503'),
+  );
+  return [
+    ...died.map((process) => `the ${process} process ended`),
+    ...Object.entries(rss)
+      .filter(([, { peak }]) => peak > bounds.peakMb)
+      .map(([process, { peak }]) => `the ${process} process used ${peak} MB, more than ${bounds.peakMb} MB`),
+    ...(refused(calls).length > 0 ? [`valid keys of others were refused: ${countsOf(refused(calls))}`] : []),
+    ...(errors.length > 0 ? [`others got errors (0: no response): ${countsOf(errors)}`] : []),
+    ...attackerErrors.map(([status, count]) => `the attacker got ${count} of status ${status}`),
+    ...(p99 > limit ? [`others' p99 was ${p99} ms, more than ${Math.round(limit)} ms`] : []),
+  ].map((failure) => `${name}: ${failure}`);
+}
+
+const refused = (calls: readonly Call[]): Call[] => calls.filter(({ status }) => status >= 400 && status < 500);
+
+function countsOf(calls: readonly Call[]): string {
+  const counts: Tally = {};
+  for (const { status } of calls) counts[status] = (counts[status] ?? 0) + 1;
+  return entriesOf(counts) || '0';
+}
+
+const entriesOf = (tally: Tally): string =>
+  Object.entries(tally)
+    .map(([name, count]) => `${count.toLocaleString('en-GB')} × ${name}`)
+    .join(', ');
