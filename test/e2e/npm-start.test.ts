@@ -7,11 +7,12 @@ import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../support/api';
 import { runCli } from '../support/cli';
 import { killProcesses, startProcess, type ServiceProcess } from '../support/processes';
-import { startReceiver } from '../support/receiver';
+import { useReceiver } from '../support/receiver';
 import { until } from '../support/until';
 
 jest.setTimeout(180_000);
 
+const receiver = useReceiver();
 let folder: string;
 let dataDir: string;
 beforeAll(() => {
@@ -19,7 +20,7 @@ beforeAll(() => {
   dataDir = path.join(folder, 'data');
 });
 afterAll(async () => {
-  await killProcesses();
+  await killProcesses('SIGTERM');
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -49,7 +50,6 @@ async function runPrintedCommands(service: ServiceProcess): Promise<any[]> {
 }
 
 test('npm start prints commands that work, delivers a signed webhook and resumes an open order after a restart', async () => {
-  const receiver = await startReceiver();
   const first = await start();
   const [created, retrieved, cancelled] = await runPrintedCommands(first);
   expect(created.data.status).toBe('CREATED');
@@ -94,5 +94,4 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
   await until(() => receiver.deliveries.length === 2, 'the second webhook arrives');
   await second.signal('SIGTERM');
   expect(second.exitCode()).toBe(0);
-  await receiver.stop();
 });

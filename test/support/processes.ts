@@ -18,12 +18,15 @@ export interface ServiceProcess {
 
 const running = new Set<ChildProcess>();
 
-/** For `afterEach`: kills processes that a failed test left running. */
-export async function killProcesses(): Promise<void> {
+/**
+ * For `afterEach`: ends processes that a failed test left running.
+ * @param signal SIGTERM for `npm start`, which would otherwise leave Postgres and Temporal running
+ */
+export async function killProcesses(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
   await Promise.all(
     [...running].map(async (child) => {
       const exited = once(child, 'exit');
-      if (child.kill('SIGKILL')) await exited;
+      if (child.kill(signal)) await exited;
     }),
   );
 }
