@@ -43,6 +43,8 @@ test('an order state has the fields that its workflow must agree with', async ()
       createdAt: new Date(before.order.createdAt),
       started: true,
       pendingWebhooks: 2,
+      settled: false,
+      changes: after.changes,
     },
   ]);
 });

@@ -28,7 +28,14 @@ const TESTED_ELSEWHERE = [
   ...['quickstart-express.md', 'quickstart-php.md', 'quickstart-python.md'],
 ];
 /** Pages without commands that a test can run. */
-const NOT_RUN = ['architecture.md', 'configuration.md', 'contributing.md', 'hosted-checkout.md', 'operations.md'];
+const NOT_RUN = [
+  'architecture.md',
+  'configuration.md',
+  'contributing.md',
+  'hosted-checkout.md',
+  'operations.md',
+  'security.md',
+];
 /** What the commands need of this repository. */
 const LINKED = ['dist', 'node_modules', 'package.json'];
 /** Commands that need a terminal of their own. The test's receiver replaces this one. */
