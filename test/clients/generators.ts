@@ -54,7 +54,7 @@ export const GENERATORS: readonly Generator[] = [
     ],
     run: 'node driver.mjs',
     output: ['schema.d.ts', '.ts'],
-    warning: /^.*(?:⚠|warn(?!.*user config)).*$/gim,
+    warning: /^(?!npm warn ).*(?:⚠|warn).*$/gim,
   },
   {
     name: 'openapi-python-client',

@@ -106,10 +106,10 @@ public class Driver {
     });
     drive("not_found", () -> {
       UUID missing = UUID.fromString(System.getenv("MISSING_ORDER_ID"));
-      return Map.of("status", orders.retrieveOrderWithHttpInfo(missing, null, null).getStatusCode());
+      return Map.of("status", orders.retrieveOrderWithHttpInfo(missing, null, null, null).getStatusCode());
     });
     drive("retrieve", () -> {
-      var response = orders.retrieveOrderWithHttpInfo(id, null, null);
+      var response = orders.retrieveOrderWithHttpInfo(id, null, null, null);
       Order order = response.getData().getData();
       return Map.of("status", response.getStatusCode(), "amount", order.getAmount(), "meta_data", order.getMetaData());
     });
@@ -118,7 +118,7 @@ public class Driver {
           SELLER, 10, null, OrderStatus.CREATED, REFERENCE, "2026-01-01T00:00:00Z", null, null, null);
       Map<String, Object> result = new LinkedHashMap<>();
       result.put("status", response.getStatusCode());
-      result.put("amounts", response.getData().getData().stream().map(ListedOrder::getAmount).collect(toList()));
+      result.put("amounts", response.getData().getData().stream().map(Order::getAmount).collect(toList()));
       result.put("next_cursor", response.getData().getNextCursor());
       return result;
     });
