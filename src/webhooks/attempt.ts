@@ -97,7 +97,7 @@ export function classifyError(thrown: unknown): Classification {
 const UNUSABLE_NAME = 'the host name does not lead to a public address';
 
 export function failure(error: AttemptError, detail: string): Classification {
-  const errorDetail = detail.replace(/[\p{Cc}\p{Cs}]+/gu, ' ').slice(0, 300);
+  const errorDetail = detail.replace(/[\p{Cc}\p{Cs}\p{Bidi_Control}]+/gu, ' ').slice(0, 300);
   return { outcome: 'failed', error, errorDetail: errorDetail.replace(/\p{Cs}$/u, '') };
 }
 

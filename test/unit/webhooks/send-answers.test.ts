@@ -1,3 +1,4 @@
+import { failure } from '../../../src/webhooks/attempt';
 import { gzipSync } from 'node:zlib';
 import { startRecordingServer, startRecordingTcpServer } from '../../support/recording-server';
 import { expectClosed, LONG_TIMEOUT_MS, sender, sendTo, CONNECTED_TIMEOUT_MS, stopAll, webhook } from './sending';
@@ -124,4 +125,8 @@ describe('an attempt that the receiver rejects', () => {
     expect(attempt).toMatchObject({ status: 500, outcome: 'failed', error: 'http_status', responseBody: 'slow' });
     expect(attempt.durationMs).toBeGreaterThanOrEqual(CONNECTED_TIMEOUT_MS - 10);
   });
+});
+
+test('a detail from outside is one line without characters that control a terminal or the direction of text', () => {
+  expect(failure('invalid_response', 'a\u202eb\u001b[31mc\nd\u009be').errorDetail).toBe('a b [31mc d e');
 });
