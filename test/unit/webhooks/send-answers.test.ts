@@ -1,5 +1,5 @@
-import { failure } from '../../../src/webhooks/attempt';
 import { gzipSync } from 'node:zlib';
+import { failure } from '../../../src/webhooks/attempt';
 import { startRecordingServer, startRecordingTcpServer } from '../../support/recording-server';
 import { expectClosed, LONG_TIMEOUT_MS, sender, sendTo, CONNECTED_TIMEOUT_MS, stopAll, webhook } from './sending';
 
