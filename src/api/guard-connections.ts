@@ -31,7 +31,11 @@ export function guardConnections(
     perAddress.set(address, held + 1);
     open++;
     const [longestIdle] = idle;
-    if (open > maxConnections * NEARLY_FULL) longestIdle?.destroy();
+    if (longestIdle && open > maxConnections * NEARLY_FULL) {
+      // Before its close event: another connection that arrives until then closes the next one.
+      idle.delete(longestIdle);
+      longestIdle.destroy();
+    }
     idle.add(socket);
     socket.once('close', () => {
       open--;

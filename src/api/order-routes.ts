@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import { toOrderBody } from '../contracts/order-mapper';
 import type { StoredOrder } from '../db/find-orders';
+import type { Seller } from '../db/sellers';
 import type { Order } from '../domain/order';
 import {
   createOrderRequestSchema,
@@ -60,17 +61,29 @@ export function orderRoutes(
     sendOrder(ctx, await cancelOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
   };
 
+  /** A replay comes before every rule: the rules may have become stricter since. */
+  const replayRefused = async (account: Seller, body: unknown, key: string | undefined) => {
+    if (key === undefined) return undefined;
+    const acceptable = replaySchema.safeParse(body).data;
+    return acceptable && replayOrder(deps, account, acceptable.data, key);
+  };
+
   // The router matches these paths with and without a trailing slash.
   router.post('/seller/:sellerId/order', seller, jsonBody, async (ctx) => {
     const account = sellerOf(ctx);
     const errors = accountErrors(account, ctx.request.body);
     const key = idempotencyKeyOf(ctx);
-    // A replay comes before every rule: the rules may have become stricter since.
-    const refused = key !== undefined && !createSchema.safeParse(ctx.request.body).success;
-    const acceptable = refused ? replaySchema.safeParse(ctx.request.body).data : undefined;
-    const earlier = acceptable && (await replayOrder(deps, account, acceptable.data, key));
+    const request = createSchema.safeParse(ctx.request.body).data;
+    const earlier = request ? undefined : await replayRefused(account, ctx.request.body, key);
     const { body, replayed } =
-      earlier ?? (await createOrder(deps, account, validate(createSchema, ctx.request.body, errors).data, errors, key));
+      earlier ??
+      (await createOrder(
+        deps,
+        account,
+        (request ?? validate(createSchema, ctx.request.body, errors)).data,
+        errors,
+        key,
+      ));
     ctx.state.orderId = body.id;
     ctx.status = 201;
     ctx.set('Location', `${basePath}/order/${body.id}/`);
