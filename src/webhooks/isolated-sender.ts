@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { type Attempt, emptyAttempt, failure } from './attempt';
+import { closableSender } from './closable-sender';
 import type { SenderOptions, WebhookRequest, WebhookSender } from './send';
 
 export interface ThreadRequest {
@@ -45,10 +46,8 @@ export function createIsolatedSender({
   stuckAfterMs = 5000,
   ...options
 }: IsolatedSenderOptions): WebhookSender {
-  const attempts = new Set<Promise<Attempt>>();
   let thread: Thread | undefined;
   let lastId = 0;
-  let isClosed = false;
 
   function start(): Thread {
     const worker = new Worker(filename, {
@@ -100,20 +99,11 @@ export function createIsolatedSender({
     }
   }
 
+  const sender = closableSender(attempt);
   return {
-    async send(request) {
-      if (isClosed) throw new Error('the webhook sender is closed');
-      const sending = attempt(request);
-      attempts.add(sending);
-      try {
-        return await sending;
-      } finally {
-        attempts.delete(sending);
-      }
-    },
+    send: sender.send,
     async close() {
-      isClosed = true;
-      await Promise.all(attempts);
+      await sender.close();
       await thread?.worker.terminate();
     },
   };

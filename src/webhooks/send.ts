@@ -2,6 +2,7 @@ import type { LookupFunction, Socket } from 'node:net';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './address-guard';
 import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt, type Classification } from './attempt';
+import { closableSender } from './closable-sender';
 import { monotonicMs } from './monotonic';
 import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
@@ -45,8 +46,6 @@ export interface WebhookSender {
  */
 export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: SenderOptions): WebhookSender {
   const connector = guardedConnector(policy, { lookup, ca, timeoutMs });
-  const running = new Set<Promise<Attempt>>();
-  let closed = false;
 
   async function attempt(request: WebhookRequest): Promise<Attempt> {
     const start = performance.now();
@@ -94,22 +93,7 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
     return result;
   }
 
-  return {
-    async send(request) {
-      if (closed) throw new Error('the webhook sender is closed');
-      const sending = attempt(request);
-      running.add(sending);
-      try {
-        return await sending;
-      } finally {
-        running.delete(sending);
-      }
-    },
-    async close() {
-      closed = true;
-      await Promise.allSettled(running);
-    },
-  };
+  return closableSender(attempt);
 }
 
 /** The policy or the rules can be stricter than when the URL was accepted, so each attempt checks it. */
