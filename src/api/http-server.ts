@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type Koa from 'koa';
 import { Problem } from '../contracts/problem';
 import { guardConnections } from './guard-connections';
-import { rejectRequest, rejectUnreadable } from './reject-request';
+import { REQUEST_TIMEOUT, rejectRequest, rejectUnreadable } from './reject-request';
 
 /** Limits for small and quick API calls; Node's defaults suit browsers and uploads. Times in ms. */
 export interface HttpSettings {
@@ -28,6 +28,7 @@ export interface HttpServer {
 
 const IDLE_CHECK_MS = 50;
 const MAX_HEADERS = 200;
+const UNREAD_MS = 100;
 
 /** @throws the system's error if the port is unavailable */
 export async function listen(
@@ -69,14 +70,31 @@ export async function listen(
   server.maxConnections = settings.maxConnections;
   guardConnections(server, settings);
   server.setTimeout(settings.stallTimeoutMs);
-  server.on('clientError', (error, socket: Socket) => {
-    rejectUnreadable(error, socket, latest.get(socket), settings.maxHeaderBytes);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const reject = (): void => rejectUnreadable(error, socket, latest.get(socket), settings.maxHeaderBytes);
+    if (error.code === REQUEST_TIMEOUT) unlessReceived(() => latest.get(socket), reject);
+    else reject();
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
   return { port: (server.address() as AddressInfo).port, close: (graceMs) => close(server, graceMs) };
+}
+
+/**
+ * Calls `reject` unless the late request is complete a moment later: after a pause of this process, Node checks the
+ * deadlines before it reads what arrived in time.
+ * @param latest returns the latest response of the connection
+ */
+function unlessReceived(latest: () => ServerResponse | undefined, reject: () => void): void {
+  const before = latest();
+  const isBody = before?.req.complete === false;
+  setTimeout(() => {
+    const after = latest();
+    const isReceived = after?.req.complete === true && (isBody || after !== before);
+    if (!isReceived) reject();
+  }, UNREAD_MS);
 }
 
 async function close(server: Server, graceMs: number): Promise<void> {

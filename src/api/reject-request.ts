@@ -6,7 +6,7 @@ import { Problem } from '../contracts/problem';
 /** Gives the client time to read the response before the connection is cut. */
 const LINGER_MS = 1000;
 /** Node's error code. */
-const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
+export const REQUEST_TIMEOUT = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** Connections that were closed because their request took too long to arrive. */
 const timedOut = new WeakSet<Socket>();

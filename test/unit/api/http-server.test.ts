@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import Koa from 'koa';
 import { pino } from 'pino';
 import { createBodyReaders } from '../../../src/api/body';
@@ -42,6 +43,10 @@ function open(text: string, allowHalfOpen = false): { socket: Socket; response: 
 /** Resolves once the socket is closed, with or without an error. */
 const closed = (socket: Socket): Promise<void> => new Promise((resolve) => socket.once('close', () => resolve()));
 
+function blockProcess(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 const QUICK = { headersTimeoutMs: 500, requestTimeoutMs: 600 };
 const post = (path: string, rest: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}`;
@@ -66,6 +71,20 @@ describe('a request that takes too long to arrive', () => {
     await closed(socket);
     clearInterval(drip);
     expect(response()).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test.each([
+    ['body', 'Content-Length: 2\r\n\r\n', '{}'],
+    ['headers', 'Content-Length: 2\r\n', '\r\n{}'],
+  ])('is served if only this process was late to read its %s', async (_, start, rest) => {
+    await startServer(QUICK);
+    const { socket, response } = open(post('/paused', start));
+    await until(() => socket.bytesWritten > 0, 'the first part is sent');
+    await sleep(50);
+    socket.write(rest);
+    blockProcess(QUICK.requestTimeoutMs + 200);
+    await until(() => response() !== '', 'the response arrives');
+    expect(response()).toMatch(/^HTTP\/1\.1 204 /);
   });
 
   test('is logged as 400, not 408, if the client disconnects', async () => {
