@@ -10,12 +10,15 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     id: ids[0],
     url: order.webhookUrl,
     body: expect.stringContaining('"sequence":1'),
+    orderId: order.id,
     sellerId: order.sellerId,
+    origin: 'https://shop.example',
     state: 'pending',
     attempts: 0,
     waitMs: null,
     waitedMs: 0,
-    resendRequested: false,
+    ...{ resendRequested: false, resendUrgent: false },
+    ...{ isSilent: false, isOpen: false, probeDue: false, urgentProbeDue: false },
   });
   expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });
