@@ -51,8 +51,8 @@ function addList(webhooks: Command, { db }: Services): void {
 function addResend(webhooks: Command, { db }: Services): void {
   withFilter(webhooks.command('resend'))
     .description(
-      'resend webhooks, selected by their ids or by a filter; the workers send them within seconds, one at a time ' +
-        'for each order',
+      'resend webhooks, selected by their ids or by a filter; the workers send them one at a time for each order: ' +
+        'those of a few ids within seconds, those of a filter at ten per second',
     )
     .argument('[webhook-ids...]', 'ids of webhooks', uuids)
     .option('--dry-run', 'only count the selected webhooks')

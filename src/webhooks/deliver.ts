@@ -113,8 +113,7 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, breake
         ? retryDelay(schedule, { ...step, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
         : null;
     const isPending = delayMs !== null || (step === null && outcome === 'failed');
-    await endpoints.record(event, { ...result, at: lease.at }, isProbe);
-    return recordAttempt(db, {
+    const after = await recordAttempt(db, {
       eventId: event.id,
       step: step && step.attempt,
       lease,
@@ -128,6 +127,9 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, breake
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
+    // Last: a failure of this must not repeat the attempt.
+    await endpoints.record(event, { ...result, at: lease.at }, isProbe);
+    return after;
   }
 
   async function takeLease(eventId: string, step: ScheduledAttempt | null): Promise<DeliveryLease> {
