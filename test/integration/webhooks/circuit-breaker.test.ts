@@ -162,7 +162,7 @@ test('each waiting delivery gets a turn of its own, so that their checks are no 
   const waiting = await open([worker], 8);
   const waits: number[] = [];
   for (const webhook of waiting) {
-    await send(worker, webhook).catch((error: DeliveryWaits) => waits.push(error.waitMs + Date.now()));
+    await send(worker, webhook).catch((error: unknown) => waits.push((error as DeliveryWaits).waitMs + Date.now()));
   }
   expect(waits).toHaveLength(8);
   expect(waits[7]! - waits[0]!).toBeGreaterThan(7 * 250 - 200);
