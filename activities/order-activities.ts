@@ -11,7 +11,7 @@ import {
   insertRefusal,
   saveOrder,
 } from '../src/db/save-order';
-import { type PendingWebhook, type Resend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
+import { type PendingWebhook, type RequestedResend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
 import { type PreviousRun, type WorkflowHistory, firstDifference, toWorkflowHistory } from '../src/domain/order';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
 
@@ -29,7 +29,7 @@ export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWai
 export interface LoadedOrder {
   history: WorkflowHistory;
   pendingWebhooks: QueuedWebhook[];
-  resends: Resend[];
+  resends: RequestedResend[];
   applicationPending: boolean;
 }
 
@@ -101,7 +101,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       }
     },
 
-    findResends: (orderId: string): Promise<Resend[]> => findResends(db, orderId),
+    findResends: (orderId: string): Promise<RequestedResend[]> => findResends(db, orderId),
 
     /** Records a refused signal in the timeline. */
     async recordRefusal(refusal: Refusal): Promise<void> {

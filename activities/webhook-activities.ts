@@ -5,11 +5,16 @@ import { exhaustWebhook } from '../src/db/webhook-attempts';
 import type { EventState } from '../src/db/webhook-events';
 import { whileSuccessorWaits } from '../src/domain/retry-schedule';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
-import { type DeliveryOptions, type ScheduledAttempt, DeliveryBusy, createDelivery } from '../src/webhooks/deliver';
+import { type DeliveryOptions, type ScheduledAttempt, createDelivery } from '../src/webhooks/deliver';
+import { DeliveryBusy, DeliveryWaits } from '../src/webhooks/delivery-delayed';
 import type { QueuedWebhook } from './order-activities';
 
-/** The state of an event after an attempt, and its progress if it is pending. `missing`: Postgres does not hold the event. */
+/**
+ * The state of an event after an attempt, and its progress if it is pending. `missing`: Postgres does not hold the event.
+ * `waiting`: no attempt was made, and the next call makes sense after `waitMs` milliseconds.
+ */
 export type WebhookResult =
+  | { state: 'waiting'; waitMs: number; reason: string }
   | { state: Exclude<WebhookState, 'pending'> | 'missing' }
   | ({ state: 'pending' } & Pick<QueuedWebhook, 'attempts' | 'waitMs' | 'waitWithSuccessorMs' | 'yieldsToNext'>);
 
@@ -24,17 +29,23 @@ export function createWebhookActivities(options: DeliveryOptions) {
     return state === 'pending' ? { state, attempts, waitMs, ...whileSuccessorWaits(schedule, event) } : { state };
   }
 
-  return {
-    async sendWebhook(attempt: ScheduledAttempt): Promise<WebhookResult> {
-      return toResult(await delivery.send(attempt).catch(retrySoon));
-    },
+  /** A short wait is a retry of the activity, which adds nothing to the history. A long one is the workflow's. */
+  async function deliver(delivering: Promise<EventState | undefined>): Promise<WebhookResult> {
+    try {
+      return toResult(await delivering);
+    } catch (error) {
+      if (!(error instanceof DeliveryWaits)) return retryLater(error);
+      return { state: 'waiting', waitMs: error.waitMs, reason: error.message };
+    }
+  }
 
-    async resendWebhook(eventId: string): Promise<WebhookResult> {
-      return toResult(await delivery.resend(eventId).catch(retrySoon));
-    },
+  return {
+    sendWebhook: (attempt: ScheduledAttempt): Promise<WebhookResult> => deliver(delivery.send(attempt)),
+
+    resendWebhook: (eventId: string): Promise<WebhookResult> => deliver(delivery.resend(eventId)),
 
     async sendTestWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt> {
-      const attempt = await delivery.sendTest(input).catch(retrySoon);
+      const attempt = await delivery.sendTest(input).catch(retryLater);
       if (!attempt) {
         throw ApplicationFailure.nonRetryable(`seller ${input.sellerId} does not exist`, 'SellerNotFound');
       }
@@ -48,13 +59,13 @@ export function createWebhookActivities(options: DeliveryOptions) {
   };
 }
 
-/** Frees the worker's slot for another webhook and retries soon. No attempt was made. */
-function retrySoon(error: unknown): never {
+/** Frees the worker's slot for another webhook. No attempt was made. */
+function retryLater(error: unknown): never {
   if (!(error instanceof DeliveryBusy)) throw error;
   throw ApplicationFailure.create({
     message: error.message,
     type: 'DeliveryBusy',
     category: ApplicationFailureCategory.BENIGN,
-    nextRetryDelay: 500 + Math.random() * 1500,
+    nextRetryDelay: error.waitMs,
   });
 }

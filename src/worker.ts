@@ -114,6 +114,7 @@ function createWorkers(
       sender,
       schedule: config.webhookSchedule,
       attemptsPerSeller: config.webhookConcurrency.perSeller,
+      breaker: config.webhookBreaker,
       log,
       lender: lenderOf(config),
       checkoutBaseUrl: config.checkoutBaseUrl,

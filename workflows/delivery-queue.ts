@@ -1,5 +1,6 @@
 import { condition, proxyActivities } from '@temporalio/workflow';
-import type { Activities, QueuedWebhook, Resend, WebhookResult } from '../activities';
+import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
+import { toCodeSpan } from '../src/domain/markdown';
 import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
@@ -18,6 +19,8 @@ export class DeliveryQueue {
   /** Sent before everything else: a resend ignores the order. */
   private resends: Resend[] = [];
   private resending: Resend | undefined;
+  /** All webhooks of an order have one endpoint: if one of them waits for it, all do. */
+  private wait: { until: number; reason: string } | undefined;
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
   add(pending: readonly QueuedWebhook[]): void {
@@ -27,8 +30,12 @@ export class DeliveryQueue {
     );
   }
 
-  /** Adds requested resends. The activity skips a webhook that has been resent in the meantime. */
-  addResends(requested: readonly Resend[]): void {
+  /**
+   * Adds requested resends. The activity skips a webhook that has been resent in the meantime. An urgent one ends
+   * a wait for the endpoint: the activity decides whether it is made.
+   */
+  addResends(requested: readonly RequestedResend[]): void {
+    if (requested.some(({ isUrgent }) => isUrgent)) this.wait = undefined;
     this.resends.push(...requested.filter(({ id }) => !this.resends.some((queued) => queued.id === id)));
   }
 
@@ -38,6 +45,7 @@ export class DeliveryQueue {
 
   /** Describes to operators which webhook is sent next, and when. */
   describe(): string | undefined {
+    if (this.wait) return this.describeWait(this.wait);
     const resend = this.resending ?? this.resends[0];
     if (resend) return `webhook ${resend.sequence} is being resent`;
     const head = this.pending[0];
@@ -54,10 +62,16 @@ export class DeliveryQueue {
    * @returns false if Postgres does not hold the webhook: the row is older than the workflow
    */
   async step(mustStop: () => boolean): Promise<boolean> {
+    if (this.wait) {
+      await this.untilWaited(this.wait, mustStop);
+      return true;
+    }
     // Taken from the queue first: a request that arrives during the attempt is another resend.
     this.resending = this.resends.shift();
     if (this.resending) {
-      this.applyResult(this.resending, await sendAgain(this.resending));
+      const result = await sendAgain(this.resending);
+      this.applyResult(this.resending, result);
+      if (result.state === 'waiting') this.addAgain(this.resending);
       this.resending = undefined;
       return true;
     }
@@ -74,6 +88,24 @@ export class DeliveryQueue {
     const result = await send(head, head.attempts + 1, this.pending.length > 1);
     this.applyResult(head, result);
     return result.state !== 'missing';
+  }
+
+  /** A resend that waits stays requested, unless it was requested again during the call. */
+  private addAgain(resend: Resend): void {
+    if (!this.resends.some(({ id }) => id === resend.id)) this.resends.unshift(resend);
+  }
+
+  private describeWait({ until, reason }: { until: number; reason: string }): string {
+    const { sequence } = this.resends[0] ?? this.pending[0] ?? {};
+    return `webhook ${sequence} waits: ${toCodeSpan(reason)}, next try ${new Date(until).toISOString()}`;
+  }
+
+  /** An urgent resend ends the wait. */
+  private async untilWaited(wait: { until: number; reason: string }, mustStop: () => boolean): Promise<void> {
+    const waitMs = wait.until - Date.now();
+    const isInterrupted = () => mustStop() || this.wait !== wait;
+    if (waitMs > 0) await condition(isInterrupted, waitMs, { summary: this.describeWait(wait) });
+    if (this.wait === wait) this.wait = undefined;
   }
 
   /** Waits until the head is due or yields. A later event that arrives shortens the wait. Returns false if it is interrupted. */
@@ -94,6 +126,10 @@ export class DeliveryQueue {
   }
 
   private applyResult({ id }: Resend, result: WebhookResult): void {
+    if (result.state === 'waiting') {
+      this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
+      return;
+    }
     const event = this.pending.find((queued) => queued.id === id);
     if (!event) return;
     if (result.state === 'pending') Object.assign(event, toSchedule(result));

@@ -32,6 +32,9 @@ function toRow(entry: TimelineEntryBody): Row {
   if (entry.type === 'recovery') {
     return { at, what: 'run replaced', who: 'system', outcome: entry.order_status, why: entry.reason };
   }
+  if (entry.type === 'webhook_wait') {
+    return { at, what: 'webhooks wait', who: 'system', outcome: entry.order_status, why: entry.reason };
+  }
   const { event, actor, reason } = entry;
   const outcome = entry.type === 'change' ? `${entry.from ?? '-'} -> ${entry.to}` : `refused: ${entry.order_status}`;
   return { at, what: event, who: actor, outcome, why: reason };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { STANDARD_SCHEDULE } from '../domain/retry-schedule';
-import { DAY, SECOND, flag, integer, milliseconds, setting } from './setting';
+import { DAY, MINUTE, SECOND, flag, integer, milliseconds, setting } from './setting';
 
 const STANDARD_DELAYS = STANDARD_SCHEDULE.delaysMs.map((ms) => ms / SECOND).join(',');
 
@@ -50,6 +50,23 @@ export const webhookSettings = {
       'WEBHOOK_CONCURRENCY_PER_SELLER',
       integer(1, 10_000).default(10),
       'Concurrent attempts per worker for one seller.',
+    ),
+  }),
+  webhookBreaker: z.object({
+    failures: setting(
+      'WEBHOOK_BREAKER_FAILURES',
+      integer(1, 1000).default(5),
+      'After this many attempts in a row without an answer, the webhooks to an endpoint wait, and single ones probe it.',
+    ),
+    minWaitMs: setting(
+      'WEBHOOK_BREAKER_MIN_WAIT_MS',
+      milliseconds(0, DAY).default(15 * SECOND),
+      'Shortest time until the next probe, which is otherwise a quarter of the outage so far.',
+    ),
+    maxWaitMs: setting(
+      'WEBHOOK_BREAKER_MAX_WAIT_MS',
+      milliseconds(0, DAY).default(5 * MINUTE),
+      'Longest time until the next probe.',
     ),
   }),
   addressPolicy: z.object({

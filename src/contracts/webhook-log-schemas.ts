@@ -113,6 +113,23 @@ const recoveryEntrySchema = z
     description: "The service replaced a run of the order's workflow. Nothing changed.",
   });
 
+const waitEntrySchema = z
+  .object({
+    type: z.literal('webhook_wait'),
+    at: timestamp,
+    order_status: orderStatus,
+    reason: z.string().meta({
+      description: 'Why the webhooks of the order wait',
+      examples: ['https://shop.example has not answered since 2026-11-21T10:02:00.000Z'],
+    }),
+  })
+  .meta({
+    id: 'TimelineWebhookWait',
+    description:
+      'The endpoint has not answered several attempts in a row, of any order. The webhooks of the order wait until it answers ' +
+      'a probe. The wait uses up no attempt.',
+  });
+
 const attemptEntrySchema = z
   .object({
     type: z.literal('webhook_attempt'),
@@ -131,10 +148,16 @@ const attemptEntrySchema = z
   .meta({ id: 'TimelineWebhookAttempt', description: 'An attempt to deliver a webhook' });
 
 export const timelineEntrySchema = z
-  .discriminatedUnion('type', [changeEntrySchema, refusalEntrySchema, recoveryEntrySchema, attemptEntrySchema])
+  .discriminatedUnion('type', [
+    changeEntrySchema,
+    refusalEntrySchema,
+    recoveryEntrySchema,
+    waitEntrySchema,
+    attemptEntrySchema,
+  ])
   .meta({
     id: 'TimelineEntry',
-    description: 'A change, a refused change, a recovery or an attempt to deliver a webhook',
+    description: 'A change, a refused change, a recovery, a wait for an endpoint or an attempt to deliver a webhook',
   });
 export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;
 

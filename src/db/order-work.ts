@@ -53,14 +53,23 @@ export const sweepWithin = (orders: string, ms: string): string =>
   `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}), requests = requests + 1
    where order_id in (select order_id from ${orders})`;
 
-/** Makes the sweep check the events' orders within `ms`, settled orders too. The caller holds the lock on their rows. */
-export async function sweepForResends(client: DbClient, eventIds: readonly string[], ms: number): Promise<void> {
+/**
+ * Makes the sweep check the events' orders within `ms`, settled orders too, each `gapMs` after the one before. The caller holds
+ * the lock on their rows.
+ */
+export async function sweepForResends(
+  client: DbClient,
+  eventIds: readonly string[],
+  ms: number,
+  gapMs: number,
+): Promise<void> {
   await client.query(
     `insert into order_work (order_id, started, sweep_at, requests)
-     select distinct order_id, true, ${inMs('$2')}, 1 from webhook_event where id = any($1)
+     select order_id, true, ${inMs('($2 + $3 * (row_number() over () - 1))')}, 1
+     from (select distinct order_id from webhook_event where id = any($1)) resent
      on conflict (order_id) do update set sweep_at = least(order_work.sweep_at, excluded.sweep_at),
        requests = order_work.requests + 1`,
-    [eventIds, ms],
+    [eventIds, ms, gapMs],
   );
 }
 

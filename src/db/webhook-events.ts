@@ -1,6 +1,7 @@
 import type { WebhookState } from '../domain/webhook';
 import { sweepForResends } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
+import { ORIGIN, mayProbe } from './webhook-endpoints';
 
 /** A webhook event that the delivery queue of its order still has to send. */
 export interface PendingWebhook {
@@ -39,15 +40,31 @@ export interface WebhookEvent extends EventState {
   id: string;
   url: string;
   body: string;
+  orderId: string;
   sellerId: string;
+  /** Of the URL. */
+  origin: string;
   resendRequested: boolean;
+  resendUrgent: boolean;
+  /** True if the endpoint has not answered the last attempt. */
+  isSilent: boolean;
+  /** True if deliveries wait until the endpoint answers. */
+  isOpen: boolean;
+  /** True if the next delivery may probe it. */
+  probeDue: boolean;
+  /** True if an urgent resend may probe it. */
+  urgentProbeDue: boolean;
 }
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
   const { rows } = await db.query<WebhookEvent>(
-    `select e.id, o.webhook_url as url, e.body, e.seller_id as "sellerId", ${EVENT_STATE},
-       e.resend_requested_at is not null as "resendRequested"
-     from webhook_event e join orders o on o.id = e.order_id where e.id = $1`,
+    `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
+       ${ORIGIN} as origin, ${EVENT_STATE},
+       e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
+       s.seller_id is not null as "isSilent", s.probe_at is not null as "isOpen",
+       coalesce(${mayProbe('false')}, false) as "probeDue", coalesce(${mayProbe('true')}, false) as "urgentProbeDue"
+     from webhook_event e join orders o on o.id = e.order_id
+     left join silent_endpoint s on s.seller_id = e.seller_id and s.origin = ${ORIGIN} where e.id = $1`,
     [eventId],
   );
   return rows[0];
@@ -67,24 +84,45 @@ export async function lockOrders(client: DbClient, eventIds: readonly string[]):
 /** An event that is to be sent again. */
 export type Resend = Pick<PendingWebhook, 'id' | 'sequence'>;
 
-export async function findResends(db: DbClient, orderId: string): Promise<Resend[]> {
-  const { rows } = await db.query<Resend>(
-    `select id, sequence from webhook_event where order_id = $1 and resend_requested_at is not null
-     order by resend_requested_at, sequence`,
+/** A resend that is requested in Postgres. */
+export interface RequestedResend extends Resend {
+  /** True if somebody waits for it. */
+  isUrgent: boolean;
+}
+
+export async function findResends(db: DbClient, orderId: string): Promise<RequestedResend[]> {
+  const { rows } = await db.query<RequestedResend>(
+    `select id, sequence, resend_urgent as "isUrgent" from webhook_event
+     where order_id = $1 and resend_requested_at is not null order by resend_requested_at, sequence`,
     [orderId],
   );
   return rows;
 }
 
+/** A seller has at most this many urgent resends. The requests of a person, not of a program. */
+const URGENT_RESENDS = 20;
+
 /**
- * Requests a resend of events. An event whose resend is requested already is sent once, unless that attempt has begun. If the caller does not notify the
- * workflows within `sweepAfterMs`, the sweep does.
+ * Requests a resend of events. An event whose resend is requested already is sent once, unless that attempt has begun. If the
+ * caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless many are requested.
  * @param sweepAfterMs time for the caller to notify the workflows
+ * @param gapMs between the orders, if the sweep notifies their workflows
  */
-export async function requestResends(db: Db, eventIds: readonly string[], sweepAfterMs: number): Promise<void> {
+export async function requestResends(
+  db: Db,
+  eventIds: readonly string[],
+  sweepAfterMs: number,
+  gapMs = 0,
+): Promise<void> {
   await inTransaction(db, async (client) => {
     await lockOrders(client, eventIds);
-    await client.query('update webhook_event set resend_requested_at = now() where id = any($1)', [eventIds]);
-    await sweepForResends(client, eventIds, sweepAfterMs);
+    await client.query(
+      `update webhook_event e set resend_requested_at = now(), resend_urgent = cardinality($1::uuid[]) < $2
+         and (select count(*) from (select from webhook_event other where other.seller_id = e.seller_id
+           and other.resend_requested_at is not null limit $2) requested) < $2
+       where id = any($1)`,
+      [eventIds, URGENT_RESENDS],
+    );
+    await sweepForResends(client, eventIds, sweepAfterMs, gapMs);
   });
 }

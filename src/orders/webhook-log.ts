@@ -3,6 +3,7 @@ import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-l
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
 import { type LoggedWebhook, findLoggedWebhook, listWebhooks as findWebhooks } from '../db/logged-webhooks';
 import { RECOVERED } from '../db/save-order';
+import { WAITS } from '../db/webhook-endpoints';
 import { requestResends } from '../db/webhook-events';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, toPage, unknownCursor } from './page';
@@ -100,6 +101,7 @@ export function toTimelineEntryBody({ at: date, change, webhook, attempt }: Time
   }
   if (!change) throw new Error('a timeline entry is neither a change nor an attempt');
   const { version, event, from, to, actor, reason } = change;
+  if (event === WAITS) return { type: 'webhook_wait', at, order_status: to, reason: reason ?? '' };
   if (event === RECOVERED) return { type: 'recovery', at, order_status: to, reason: reason ?? '' };
   if (version === null) return { type: 'refusal', at, event, order_status: to, actor, reason };
   return {

@@ -6,9 +6,12 @@ import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/order
 import type { Db } from '../db/pool';
 import { findSeller, liveWebhookSecrets } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
+import { type BreakerOptions, originOf, postponeEvent } from '../db/webhook-endpoints';
 import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
+import { createCircuitBreaker } from './circuit-breaker';
+import { DeliveryBusy, DeliveryWaits } from './delivery-delayed';
 import { createKeyedSemaphore } from './keyed-semaphore';
 import { monotonicMs } from './monotonic';
 import type { WebhookSender } from './send';
@@ -19,6 +22,9 @@ const LEASE_MS = 25_000;
 /** On a slow database, or if the process was frozen, too little of the lease would be left for the attempt. */
 const LEASE_MAX_DELAY_MS = 5000;
 
+/** A wait that the activity's retries cover. During a longer one, the workflow can be asked for a resend. */
+const LONGEST_RETRY_MS = 10_000;
+
 /** The state in which an attempt that is not retried leaves its event. */
 const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disabled' } as const;
 
@@ -28,6 +34,7 @@ export interface DeliveryOptions {
   schedule: RetrySchedule;
   /** Attempts that this process makes at once for one seller. */
   attemptsPerSeller: number;
+  breaker: BreakerOptions;
   log: Logger;
 }
 
@@ -40,21 +47,18 @@ export interface ScheduledAttempt {
   hasSuccessor: boolean;
 }
 
-/** No attempt was made: another attempt is running, or the seller has reached its limit. The same call can be retried. */
-export class DeliveryBusy extends Error {}
-
 /** Each method makes at most one attempt. It is safe to call again after a run whose result was lost. */
 export interface Delivery {
   /**
    * Makes one attempt of the schedule. An attempt that is recorded already is not made again.
    * @returns the event's state afterwards; undefined if there is no such event
-   * @throws DeliveryBusy
+   * @throws DeliveryBusy, DeliveryWaits
    */
   send(attempt: ScheduledAttempt): Promise<EventState | undefined>;
   /**
    * Makes one attempt outside the schedule, whatever the event's state, if a resend is requested.
    * @returns the event's state afterwards; undefined if there is no such event
-   * @throws DeliveryBusy
+   * @throws DeliveryBusy, DeliveryWaits
    */
   resend(eventId: string): Promise<EventState | undefined>;
   /**
@@ -66,20 +70,39 @@ export interface Delivery {
 }
 
 /** Delivers webhooks: takes the order's delivery lease, signs, sends, and records the attempt. */
-export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }: DeliveryOptions): Delivery {
+export function createDelivery({ db, sender, schedule, attemptsPerSeller, breaker, log }: DeliveryOptions): Delivery {
   const running = createKeyedSemaphore(attemptsPerSeller);
+  const endpoints = createCircuitBreaker(db, breaker, log);
 
-  async function withinLimit<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
-    if (!running.tryAcquire(sellerId)) throw new DeliveryBusy('the seller has as many attempts running as it may have');
+  async function withinLimit<T>(sellerId: string, isUrgent: boolean, work: () => Promise<T>): Promise<T> {
+    const waitMs = running.tryAcquire(sellerId, isUrgent);
+    if (waitMs > 0) throw new DeliveryBusy('the seller has as many attempts running as it may have', waitMs);
+    const startedAt = monotonicMs();
     try {
       return await work();
     } finally {
-      running.release(sellerId);
+      running.release(sellerId, monotonicMs() - startedAt);
+    }
+  }
+
+  /** @param step null for a resend */
+  async function deliver(event: WebhookEvent, step: ScheduledAttempt | null): Promise<EventState> {
+    const isUrgent = step === null && event.resendUrgent;
+    await endpoints.waitForTurn(event, isUrgent);
+    try {
+      return await withinLimit(event.sellerId, isUrgent, async () => {
+        const isProbe = await endpoints.admit(event, isUrgent);
+        return attempt(event, step, isProbe);
+      });
+    } catch (error) {
+      if (!(error instanceof DeliveryBusy) || error.waitMs <= LONGEST_RETRY_MS) throw error;
+      await postponeEvent(db, event.id, error.waitMs);
+      throw new DeliveryWaits(error.message, error.waitMs);
     }
   }
 
   /** @param step null for a resend, which does not change the schedule */
-  async function attempt(event: WebhookEvent, step: ScheduledAttempt | null): Promise<EventState> {
+  async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<EventState> {
     // Read before the lease, of which nothing but the attempt takes time.
     const secrets = await liveWebhookSecrets(db, event.sellerId);
     const deadlineMs = monotonicMs() + LEASE_MS;
@@ -90,7 +113,7 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }:
         ? retryDelay(schedule, { ...step, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
         : null;
     const isPending = delayMs !== null || (step === null && outcome === 'failed');
-    return recordAttempt(db, {
+    const after = await recordAttempt(db, {
       eventId: event.id,
       step: step && step.attempt,
       lease,
@@ -104,15 +127,18 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }:
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
+    // Last: a failure of this must not repeat the attempt.
+    await endpoints.record(event, { ...result, at: lease.at }, isProbe);
+    return after;
   }
 
   async function takeLease(eventId: string, step: ScheduledAttempt | null): Promise<DeliveryLease> {
     const startedAt = monotonicMs();
     const lease = await leaseDelivery(db, eventId, step && step.attempt, LEASE_MS);
-    if (!lease) throw new DeliveryBusy('another attempt at a webhook of this order is running');
+    if (!lease) throw new DeliveryBusy('another attempt at a webhook of this order is running', retrySoonMs());
     if (monotonicMs() - startedAt > LEASE_MAX_DELAY_MS) {
       await endDeliveryLease(db, eventId, lease);
-      throw new DeliveryBusy('the database was so slow that the lease may expire during the attempt');
+      throw new DeliveryBusy('the database was so slow that the lease may expire during the attempt', retrySoonMs());
     }
     return lease;
   }
@@ -147,24 +173,28 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }:
     async send(step) {
       const event = await findWebhookEvent(db, step.eventId);
       if (!event || event.state !== 'pending' || event.attempts >= step.attempt) return event;
-      return withinLimit(event.sellerId, () => attempt(event, step));
+      return deliver(event, step);
     },
 
     async resend(eventId) {
       const event = await findWebhookEvent(db, eventId);
       if (!event?.resendRequested) return event;
-      return withinLimit(event.sellerId, () => attempt(event, null));
+      return deliver(event, null);
     },
 
     async sendTest({ sellerId, webhookId, url }) {
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
-      return withinLimit(sellerId, async () => {
+      return withinLimit(sellerId, true, async () => {
         const secrets = await liveWebhookSecrets(db, sellerId);
         const at = await readClock(db);
         const body = JSON.stringify(toWebhookTest(seller, at));
-        return { ...(await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at)), body };
+        const result = await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at);
+        await endpoints.recordTest({ sellerId, origin: originOf(url) }, result);
+        return { ...result, body };
       });
     },
   };
 }
+
+const retrySoonMs = (): number => 500 + Math.random() * 1500;

@@ -1,23 +1,59 @@
-/** Limits how many slots each key holds at once, so that one seller cannot use all of them. */
+import { monotonicMs } from './monotonic';
+
+/** How long a slot is expected to be held before the first one of its key is released. */
+const FIRST_HOLD_MS = 500;
+/** The share of the newest duration in the mean. */
+const WEIGHT = 0.2;
+/** Slots beyond the limit that only urgent callers get. */
+const URGENT_SLOTS = 2;
+const URGENT_WAIT_MS = 1000;
+
+/**
+ * Limits how many slots each key holds at once, so that one seller cannot use all of them. Each caller that is refused gets
+ * another turn, at the rate at which slots become free: however many wait, they ask no more often than slots are released.
+ */
 export interface KeyedSemaphore {
-  /** False if the key already holds `limit` slots. Release each acquired slot. */
-  tryAcquire(key: string): boolean;
-  release(key: string): void;
+  /**
+   * Acquires a slot, which the caller releases.
+   * @returns 0, or if the key holds as many slots as it may have: milliseconds until the caller's turn to try again
+   */
+  tryAcquire(key: string, isUrgent?: boolean): number;
+  /** @param heldMs how long the caller had the slot */
+  release(key: string, heldMs: number): void;
 }
 
-export function createKeyedSemaphore(limit: number): KeyedSemaphore {
-  const held = new Map<string, number>();
+interface Slots {
+  held: number;
+  /** Mean duration. */
+  meanMs: number;
+  /** When the last slot was acquired or released: nobody waits less than the slots have stood still. */
+  changedAt: number;
+  /** The turn of the last caller in the queue. */
+  lastTurnAt: number;
+}
+
+export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSemaphore {
+  const keys = new Map<string, Slots>();
+
+  function nextTurn(slots: Slots): number {
+    const holdMs = Math.max(slots.meanMs, now() - slots.changedAt);
+    slots.lastTurnAt = Math.max(slots.lastTurnAt, now()) + holdMs / limit;
+    return Math.ceil(slots.lastTurnAt - now());
+  }
+
   return {
-    tryAcquire(key) {
-      const count = held.get(key) ?? 0;
-      if (count >= limit) return false;
-      held.set(key, count + 1);
-      return true;
+    tryAcquire(key, isUrgent = false) {
+      const slots = keys.get(key) ?? { held: 0, meanMs: FIRST_HOLD_MS, changedAt: now(), lastTurnAt: now() };
+      if (slots.held >= limit + (isUrgent ? URGENT_SLOTS : 0)) return isUrgent ? URGENT_WAIT_MS : nextTurn(slots);
+      keys.set(key, { ...slots, held: slots.held + 1, changedAt: now() });
+      return 0;
     },
-    release(key) {
-      const count = held.get(key) ?? 0;
-      if (count > 1) held.set(key, count - 1);
-      else held.delete(key);
+    release(key, heldMs) {
+      const slots = keys.get(key);
+      if (!slots) return;
+      const meanMs = slots.meanMs + WEIGHT * (heldMs - slots.meanMs);
+      if (slots.held > 1) keys.set(key, { ...slots, held: slots.held - 1, meanMs, changedAt: now() });
+      else keys.delete(key);
     },
   };
 }

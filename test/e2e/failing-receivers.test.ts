@@ -24,7 +24,12 @@ interface Trial extends FailingReceiver {
 afterAll(killProcesses);
 const stack = useStack({
   worker: false,
-  env: { WEBHOOK_RETRY_DELAYS: DELAYS.join(','), WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS) },
+  env: {
+    WEBHOOK_RETRY_DELAYS: DELAYS.join(','),
+    WEBHOOK_TIMEOUT_MS: String(TIMEOUT_MS),
+    WEBHOOK_BREAKER_MIN_WAIT_MS: '200',
+    WEBHOOK_BREAKER_MAX_WAIT_MS: '200',
+  },
 });
 const receiver = useReceiver();
 let dataDir: string;

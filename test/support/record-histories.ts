@@ -8,13 +8,14 @@ import { BASE } from './api';
 import { applied, startCheckout } from './checkout';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
+import { startTestServer } from './http-server';
 import { isRunning, openOrder, queryOrder } from './orders';
 import { startReceiver } from './receiver';
 import { type Stack, startStack } from './stack';
 import { until } from './until';
 
 /**
- * `npm run record-histories -- <prefix>`: runs orders on real servers and saves each workflow's history to
+ * `npm run record-histories -- <prefix> [<scenario>]`: runs orders on real servers and saves each workflow's history to
  * test/histories/ for the replay test. Add files with every release, and never change existing ones.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
@@ -51,6 +52,21 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await stack.api.cancel(id);
     await workflow(stack, id).result();
     await receiver.stop();
+    return id;
+  },
+  async 'webhook-waits-for-its-endpoint'(stack) {
+    let isSilent = true;
+    const endpoint = await startTestServer((request, response) => {
+      if (isSilent) request.socket.destroy();
+      else response.end();
+    });
+    const id = await openOrder(stack, { webhook_url: endpoint.url }, ['signup_started']);
+    const waits = `select from order_timeline where order_id = $1 and event = 'webhook_waits'`;
+    await until(async () => (await stack.db.query(waits, [id])).rowCount, 'the webhook waits');
+    await stack.api.cancel(id);
+    isSilent = false;
+    await workflow(stack, id).result();
+    await endpoint.close();
     return id;
   },
   async 'webhook-resent-in-its-backoff'(stack) {
@@ -135,17 +151,27 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
   },
 };
 
-async function record(prefix: string): Promise<void> {
+async function record(prefix: string, only: string | undefined): Promise<void> {
   await globalSetup();
   const receiver = await startReceiver();
-  const stack = await startCheckout({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60' } });
+  const stack = await startCheckout({
+    env: {
+      WEBHOOK_RETRY_DELAYS: '0,0.2,0.2,0.2,0.2,60',
+      WEBHOOK_BREAKER_FAILURES: '2',
+      WEBHOOK_BREAKER_MIN_WAIT_MS: '2000',
+      WEBHOOK_BREAKER_MAX_WAIT_MS: '2000',
+    },
+  });
   const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
   for (const [name, scenario] of Object.entries(scenarios)) {
+    if (only !== undefined && name !== only) continue;
     await save(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));
   }
-  const expired = await openOrder(expiring, { webhook_url: receiver.url }, ['signup_started']);
-  await workflow(expiring, expired).result();
-  await save(expiring, `${prefix}-expired`, expired);
+  if (only === undefined) {
+    const expired = await openOrder(expiring, { webhook_url: receiver.url }, ['signup_started']);
+    await workflow(expiring, expired).result();
+    await save(expiring, `${prefix}-expired`, expired);
+  }
   await Promise.all([stack.stop(), expiring.stop(), receiver.stop()]);
   await globalTeardown();
 }
@@ -173,7 +199,7 @@ if (!prefix) {
   console.error('usage: npm run record-histories -- <prefix>, for example v1.0');
   process.exit(1);
 }
-void record(prefix).then(
+void record(prefix, process.argv[3]).then(
   () => process.exit(0),
   (error: unknown) => {
     console.error(error);

@@ -53,6 +53,7 @@ test('only the database and the checkout base URL are required', () => {
       maxRetryAfterMs: 86_400_000,
       maxWaitWithSuccessorMs: 3_600_000,
     },
+    webhookBreaker: { failures: 5, minWaitMs: 15_000, maxWaitMs: 300_000 },
     addressPolicy: { allowPrivate: false, allowHttp: true },
   });
 });
@@ -115,6 +116,9 @@ const INVALID: Record<string, string> = {
   WEBHOOK_TIMEOUT_MS: '60000',
   WEBHOOK_CONCURRENCY: '0',
   WEBHOOK_CONCURRENCY_PER_SELLER: '-1',
+  WEBHOOK_BREAKER_FAILURES: '0',
+  WEBHOOK_BREAKER_MIN_WAIT_MS: '-1',
+  WEBHOOK_BREAKER_MAX_WAIT_MS: 'soon',
   WEBHOOK_ALLOW_PRIVATE: 'yes',
   WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: 'no',
 };

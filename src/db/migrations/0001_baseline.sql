@@ -154,11 +154,14 @@ create table webhook_event (
   next_attempt_at timestamptz,
   -- When a resend was requested; null again once that attempt is recorded.
   resend_requested_at timestamptz,
+  -- False for one of many: it waits for its turn.
+  resend_urgent boolean not null default false,
   created_at timestamptz not null default now(),
   unique (order_id, sequence)
 );
 create index webhook_event_pending on webhook_event (order_id) where state = 'pending';
 create index webhook_event_to_resend on webhook_event (order_id) where resend_requested_at is not null;
+create index webhook_event_resends_by_seller on webhook_event (seller_id) where resend_requested_at is not null;
 create index webhook_event_by_seller on webhook_event (seller_id, created_at desc, id desc);
 create index webhook_event_undelivered on webhook_event (seller_id, state, created_at desc, id desc)
   where state <> 'delivered';
@@ -184,6 +187,24 @@ create table webhook_attempt (
   primary key (event_id, attempt),
   unique (event_id, step)
 );
+
+-- An endpoint (a seller and the origin of its webhook URLs) from an attempt without an answer until the next answer. After
+-- some failures its deliveries wait, and single ones probe it: a circuit breaker that all workers share.
+create table silent_endpoint (
+  seller_id uuid not null references seller,
+  origin text not null,
+  -- When the first of the attempts without an answer began.
+  since timestamptz not null,
+  -- Attempts without an answer.
+  failures integer not null,
+  -- When one delivery may probe it; null while the breaker is closed.
+  probe_at timestamptz,
+  -- When an urgent resend may probe it.
+  resend_probe_at timestamptz,
+  -- The turn of the last delivery in the queue.
+  last_turn_at timestamptz,
+  primary key (seller_id, origin)
+) with (fillfactor = 50);
 
 -- The application that a customer of the hosted checkout makes, and the lender's decision on it.
 create table application (

@@ -1,4 +1,9 @@
-import { type PendingWebhook, findPendingWebhooks, findWebhookEvent } from '../../../src/db/webhook-events';
+import {
+  type PendingWebhook,
+  findPendingWebhooks,
+  findWebhookEvent,
+  requestResends,
+} from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
 import { makeAttempt, orderWithWebhooks } from './new-attempts';
 
@@ -10,12 +15,15 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     id: ids[0],
     url: order.webhookUrl,
     body: expect.stringContaining('"sequence":1'),
+    orderId: order.id,
     sellerId: order.sellerId,
+    origin: 'https://shop.example',
     state: 'pending',
     attempts: 0,
     waitMs: null,
     waitedMs: 0,
-    resendRequested: false,
+    ...{ resendRequested: false, resendUrgent: false },
+    ...{ isSilent: false, isOpen: false, probeDue: false, urgentProbeDue: false },
   });
   expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });
@@ -31,4 +39,26 @@ test('pending webhooks are read in the order of their sequence, with their attem
   expect(waitMs).toBeGreaterThan(0);
   expect(waitMs).toBeLessThanOrEqual(5000);
   expect(waitedMs).toBeLessThan(5000);
+});
+
+test('the sweep passes on a bulk resend with a gap between two orders', async () => {
+  const orders = await Promise.all(Array.from({ length: 3 }, () => orderWithWebhooks(database.db, 'signup_started')));
+  const events = orders.flatMap(({ ids }) => ids);
+  await requestResends(database.db, events, 1000, 500);
+  const { rows } = await database.db.query<{ ms: number }>(
+    `select extract(epoch from w.sweep_at - e.resend_requested_at)::float8 * 1000 as ms
+     from order_work w join webhook_event e on e.order_id = w.order_id where e.id = any($1) order by w.sweep_at`,
+    [events],
+  );
+  expect(rows.map(({ ms }) => Math.round(ms))).toEqual([1000, 1500, 2000]);
+});
+
+test('a resend is urgent unless the seller has requested twenty', async () => {
+  const orders = await Promise.all(Array.from({ length: 22 }, () => orderWithWebhooks(database.db, 'signup_started')));
+  const events = orders.flatMap(({ ids }) => ids);
+  const sellerId = orders[0]!.order.sellerId;
+  await database.db.query('update webhook_event set seller_id = $2 where id = any($1)', [events, sellerId]);
+  for (const id of events) await requestResends(database.db, [id], 60_000);
+  const { rowCount } = await database.db.query('select from webhook_event where resend_urgent');
+  expect(rowCount).toBe(20);
 });

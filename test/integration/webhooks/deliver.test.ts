@@ -5,7 +5,8 @@ import { requestResends } from '../../../src/db/webhook-events';
 import { insertWebhookSecret } from '../../../src/db/sellers';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
-import { type DeliveryOptions, DeliveryBusy, createDelivery } from '../../../src/webhooks/deliver';
+import { type DeliveryOptions, createDelivery } from '../../../src/webhooks/deliver';
+import { DeliveryBusy } from '../../../src/webhooks/delivery-delayed';
 import { monotonicMs } from '../../../src/webhooks/monotonic';
 import type { WebhookRequest } from '../../../src/webhooks/send';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
@@ -43,6 +44,7 @@ function deliveryTo(
     },
     schedule: STANDARD_SCHEDULE,
     attemptsPerSeller: 10,
+    breaker: { failures: 5, minWaitMs: 15_000, maxWaitMs: 300_000 },
     log: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),
     ...rest,
   });

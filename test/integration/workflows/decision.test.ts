@@ -140,6 +140,7 @@ test("an error of the lender's adapter fails the activity without its message an
       sender: undefined as never,
       schedule: undefined as never,
       attemptsPerSeller: 1,
+      breaker: undefined as never,
       log: undefined as never,
       checkoutBaseUrl: 'http://127.0.0.1',
       checkAfterMs: 1000,

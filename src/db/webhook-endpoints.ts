@@ -1,0 +1,160 @@
+import { lockOrder } from './find-orders';
+import { inMs } from './order-work';
+import { type Db, type DbClient, inTransaction } from './pool';
+
+/*
+ * The circuit breaker of endpoints, which all workers share. An endpoint is a seller and the origin of its webhook URLs: shops
+ * put order numbers into paths, and a host that does not answer one path rarely answers another. A row exists while an
+ * endpoint is silent: from an attempt without an answer until the next answer.
+ */
+
+/** Times in ms. */
+export interface BreakerOptions {
+  /** After this many attempts in a row without an answer, the breaker opens. */
+  failures: number;
+  /** The wait for a probe is a quarter of the outage so far, but at least and at most this. */
+  minWaitMs: number;
+  maxWaitMs: number;
+}
+
+/** Longer than an attempt and its lease take. If a worker dies with its probe, another one probes after this. */
+const PROBE_LEASE_MS = 30_000;
+/** Between two probes, if resends are requested. */
+const RESEND_PROBE_MS = 5000;
+/**
+ * Between two deliveries that wait for an endpoint, so that their checks cost the same for ten as for 20,000. It is also the
+ * rate at which they are sent once it answers.
+ */
+export const TURN_MS = 250;
+
+/** The event of a timeline entry about a delivery that waits for a silent endpoint. No request can have it. */
+export const WAITS = 'webhook_waits';
+
+/** SQL: the origin of the webhook URL of an order `o`. */
+export const ORIGIN = `lower(substring(o.webhook_url from '^[^:]+://[^/?#]+'))`;
+
+export interface Endpoint {
+  sellerId: string;
+  origin: string;
+}
+
+/** @param url a webhook URL of an order, or of a test */
+export const originOf = (url: string): string => /^[^:]+:\/\/[^/?#]+/.exec(url)?.[0].toLowerCase() ?? '';
+
+/** An endpoint after an attempt without an answer. */
+export interface SilentEndpoint {
+  /** When the first of its attempts without an answer began. */
+  since: Date;
+  failures: number;
+  /** When it is probed next; null while the breaker is closed. */
+  probeAt: Date | null;
+}
+
+/**
+ * Counts an attempt without an answer.
+ * @param at when it began, by the clock of Postgres
+ * @param isProbe only a probe postpones the next probe: attempts that run when the breaker opens end during the first wait
+ */
+export async function countSilence(
+  db: DbClient,
+  { sellerId, origin }: Endpoint,
+  { failures, minWaitMs, maxWaitMs }: BreakerOptions,
+  at: Date,
+  isProbe: boolean,
+): Promise<SilentEndpoint> {
+  const wait = `least(greatest((now() - least(s.since, $3)) / 4, $5 * interval '1 ms'), $6 * interval '1 ms')`;
+  const { rows } = await db.query<SilentEndpoint>(
+    `insert into silent_endpoint as s (seller_id, origin, since, failures, probe_at)
+     values ($1, $2, $3, 1, case when $4 <= 1 then ${inMs('$5')} end)
+     on conflict (seller_id, origin) do update set
+       since = least(s.since, $3), failures = s.failures + 1, resend_probe_at = ${inMs(String(RESEND_PROBE_MS))},
+       probe_at = case when s.failures + 1 >= $4 then
+         case when $7 or s.probe_at is null then now() + ${wait} else s.probe_at end end
+     returning since, failures, probe_at as "probeAt"`,
+    [sellerId, origin, at, failures, minWaitMs, maxWaitMs, isProbe],
+  );
+  if (!rows[0]) throw new Error('an upsert returns a row');
+  return rows[0];
+}
+
+/** Closes the breaker of an endpoint that has answered. Returns the endpoint if it was silent. */
+export async function endSilence(db: DbClient, { sellerId, origin }: Endpoint): Promise<SilentEndpoint | undefined> {
+  const { rows } = await db.query<SilentEndpoint>(
+    `delete from silent_endpoint where seller_id = $1 and origin = $2 returning since, failures, probe_at as "probeAt"`,
+    [sellerId, origin],
+  );
+  return rows[0];
+}
+
+/** SQL, true if a delivery may probe the silent endpoint `s`. An urgent one does not wait for the next probe. */
+export const mayProbe = (isUrgent: string): string =>
+  `(case when ${isUrgent} then coalesce(s.resend_probe_at, s.probe_at) else s.probe_at end) <= now()`;
+
+/** Leases the probe of an endpoint to one delivery. @returns false if another one probes it, or it is too early */
+export async function leaseProbe(db: DbClient, { sellerId, origin }: Endpoint, isUrgent: boolean): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update silent_endpoint s set probe_at = ${inMs('$4')}, resend_probe_at = ${inMs('$4')}
+     where seller_id = $1 and origin = $2 and ${mayProbe('$3')}`,
+    [sellerId, origin, isUrgent, PROBE_LEASE_MS],
+  );
+  return rowCount === 1;
+}
+
+/** A delivery that waits for a silent endpoint. */
+export interface Turn {
+  since: Date;
+  waitMs: number;
+  /** The id of the timeline entry about it; null if it is recorded already. */
+  noteId: string | null;
+}
+
+/**
+ * Gives a delivery its turn: after the next probe, and after all deliveries that wait already. An urgent one waits for the next
+ * moment at which it may probe.
+ * @returns undefined if the breaker is closed
+ */
+export async function takeTurn(
+  db: DbClient,
+  { sellerId, origin }: Endpoint,
+  eventId: string,
+  isUrgent: boolean,
+): Promise<Turn | undefined> {
+  const { rows } = await db.query<Turn>(
+    `with turn as (
+       update silent_endpoint s set last_turn_at = case when $4 then last_turn_at
+         else greatest(last_turn_at + $5 * interval '1 ms', probe_at, now()) end
+       where seller_id = $1 and origin = $2 and probe_at is not null
+       returning since, case when $4 then greatest(coalesce(resend_probe_at, probe_at), now()) else last_turn_at end as at
+     ), event as (
+       update webhook_event e set next_attempt_at = turn.at from turn where e.id = $3 and e.state = 'pending' and not $4
+     ), note as (
+       select md5(e.order_id || ':' || extract(epoch from turn.since))::uuid as id from turn, webhook_event e where e.id = $3
+     )
+     select since, extract(epoch from at - now())::float8 * 1000 as "waitMs",
+       (select id from note where not exists (select from order_timeline t where t.note_id = note.id)) as "noteId"
+     from turn`,
+    [sellerId, origin, eventId, isUrgent, TURN_MS],
+  );
+  return rows[0];
+}
+
+/** Postpones a pending event, so that a run that resumes its order, and the sweep, know that it waits. */
+export async function postponeEvent(db: DbClient, eventId: string, waitMs: number): Promise<void> {
+  await db.query(`update webhook_event set next_attempt_at = ${inMs('$2')} where id = $1 and state = 'pending'`, [
+    eventId,
+    waitMs,
+  ]);
+}
+
+/** Records in the timeline that the order's deliveries wait. Repeating the call changes nothing. */
+export async function insertWait(db: Db, orderId: string, noteId: string, reason: string): Promise<void> {
+  await inTransaction(db, async (client) => {
+    await lockOrder(client, orderId);
+    await client.query(
+      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, reason, at)
+       select $1, id, '${WAITS}', status, status, 'system', $3, now() from orders where id = $2
+       on conflict (note_id) do nothing`,
+      [noteId, orderId, reason],
+    );
+  });
+}

@@ -1,0 +1,90 @@
+import type { Logger } from 'pino';
+import type { Db } from '../db/pool';
+import {
+  type BreakerOptions,
+  type Endpoint,
+  countSilence,
+  endSilence,
+  insertWait,
+  leaseProbe,
+  takeTurn,
+} from '../db/webhook-endpoints';
+import type { WebhookEvent } from '../db/webhook-events';
+import type { Attempt, AttemptError } from './attempt';
+import { DeliveryWaits } from './delivery-delayed';
+
+/** Failures at which the endpoint has not answered. Any HTTP status is an answer. */
+const SILENT: readonly (AttemptError | null)[] = [
+  ...(['timeout', 'dns', 'refused', 'reset', 'tls', 'invalid_response', 'network'] as const),
+];
+
+type Result = Pick<Attempt, 'status' | 'error'>;
+
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
+
+/**
+ * Stops attempts at endpoints that do not answer, whichever worker makes them. After some attempts in a row without an answer
+ * the breaker opens: deliveries wait, and one at a time probes the endpoint. The first answer closes it.
+ */
+export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logger) {
+  async function recordAnswer(endpoint: Endpoint): Promise<void> {
+    const ended = await endSilence(db, endpoint);
+    if (ended?.probeAt == null) return;
+    log.info(
+      { seller_id: endpoint.sellerId, endpoint: endpoint.origin, silent_since: ended.since, failures: ended.failures },
+      'webhook endpoint answers again',
+    );
+  }
+
+  /** Gives an event its turn in the endpoint's queue. */
+  async function takeNextTurn(event: WebhookEvent, isUrgent: boolean): Promise<void> {
+    const turn = await takeTurn(db, event, event.id, isUrgent);
+    // It has answered in the meantime.
+    if (!turn) return;
+    const reason = `${event.origin} has not answered since ${turn.since.toISOString()}`;
+    if (turn.noteId !== null) await insertWait(db, event.orderId, turn.noteId, reason);
+    throw new DeliveryWaits(reason, turn.waitMs);
+  }
+
+  return {
+    /** @throws DeliveryWaits if the breaker is open and this delivery may not probe the endpoint yet */
+    async waitForTurn(event: WebhookEvent, isUrgent: boolean): Promise<void> {
+      if (event.isOpen && !(isUrgent ? event.urgentProbeDue : event.probeDue)) await takeNextTurn(event, isUrgent);
+    },
+
+    /**
+     * @returns true if the attempt is a probe: the breaker is open
+     * @throws DeliveryWaits if another delivery probes the endpoint
+     */
+    async admit(event: WebhookEvent, isUrgent: boolean): Promise<boolean> {
+      if (!event.isOpen) return false;
+      if (await leaseProbe(db, event, isUrgent)) return true;
+      await takeNextTurn(event, isUrgent);
+      return false;
+    },
+
+    /** Counts an attempt. One line of the log when the breaker opens or closes. */
+    async record(event: WebhookEvent, result: Result & { at: Date }, isProbe: boolean): Promise<void> {
+      if (result.status !== null) {
+        if (event.isSilent) await recordAnswer(event);
+        return;
+      }
+      if (!SILENT.includes(result.error)) return;
+      const { since, failures, probeAt } = await countSilence(db, event, options, result.at, isProbe);
+      // The count passes the limit once, in one worker.
+      if (failures !== options.failures) return;
+      log.warn(
+        {
+          ...{ seller_id: event.sellerId, endpoint: event.origin, error: result.error },
+          ...{ silent_since: since, failures, next_probe_at: probeAt },
+        },
+        'webhook endpoint does not answer: its deliveries wait',
+      );
+    },
+
+    /** A test webhook can end the wait. Its failure counts for nothing. */
+    async recordTest(endpoint: Endpoint, { status }: Result): Promise<void> {
+      if (status !== null) await recordAnswer(endpoint);
+    },
+  };
+}

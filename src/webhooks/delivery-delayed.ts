@@ -1,0 +1,15 @@
+/** No attempt was made. The same call can be made again after `waitMs` milliseconds. */
+class DeliveryDelayed extends Error {
+  constructor(
+    message: string,
+    readonly waitMs: number,
+  ) {
+    super(message);
+  }
+}
+
+/** Another attempt of the order is running, or the seller has reached its limit. */
+export class DeliveryBusy extends DeliveryDelayed {}
+
+/** The delivery waits for its turn. The message states why: workflow and timeline show it. */
+export class DeliveryWaits extends DeliveryDelayed {}

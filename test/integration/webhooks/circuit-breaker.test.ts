@@ -1,0 +1,233 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pino from 'pino';
+import { readTimeline } from '../../../src/db/read-timeline';
+import { insertWebhookSecret } from '../../../src/db/sellers';
+import { requestResends } from '../../../src/db/webhook-events';
+import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
+import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
+import { createDelivery } from '../../../src/webhooks/deliver';
+import { DeliveryWaits } from '../../../src/webhooks/delivery-delayed';
+import { generateWebhookSecret } from '../../../src/webhooks/sign';
+import { useDatabase } from '../../support/database';
+import { orderWithWebhooks } from '../db/new-attempts';
+
+const database = useDatabase('test');
+
+const TIMEOUT: Attempt = { ...emptyAttempt(), error: 'timeout', errorDetail: 'no answer within 15000 ms' };
+const ERROR_500: Attempt = { ...emptyAttempt(), status: 500, error: 'http_status', errorDetail: 'answered 500' };
+const OK: Attempt = { ...emptyAttempt(), status: 200, outcome: 'delivered' };
+
+let answer: Attempt | Promise<Attempt>;
+let sent: string[];
+let lines: string[];
+beforeEach(() => {
+  answer = TIMEOUT;
+  sent = [];
+  lines = [];
+});
+
+/** A delivery as a worker has it. All share the database. */
+const createWorker = () =>
+  createDelivery({
+    db: database.db,
+    sender: {
+      send: async ({ id }) => {
+        sent.push(id);
+        return answer;
+      },
+      close: () => Promise.resolve(),
+    },
+    schedule: STANDARD_SCHEDULE,
+    attemptsPerSeller: 10,
+    breaker: { failures: 3, minWaitMs: 400, maxWaitMs: 400 },
+    log: pino({ level: 'info', timestamp: false, base: null }, { write: (line: string) => void lines.push(line) }),
+  });
+
+type Worker = ReturnType<typeof createWorker>;
+
+/** Orders of one seller, each with a pending webhook. */
+async function pendingWebhooks(count: number): Promise<{ id: string; orderId: string; sellerId: string }[]> {
+  const first = await orderWithWebhooks(database.db, 'signup_started');
+  const { sellerId } = first.order;
+  await insertWebhookSecret(database.db, sellerId, generateWebhookSecret());
+  const others = await Promise.all(
+    Array.from({ length: count - 1 }, async () => {
+      const other = await orderWithWebhooks(database.db, 'signup_started');
+      for (const [table, key] of [
+        ['orders', 'id'],
+        ['webhook_event', 'order_id'],
+      ] as const) {
+        await database.db.query(`update ${table} set seller_id = $2 where ${key} = $1`, [other.order.id, sellerId]);
+      }
+      return other;
+    }),
+  );
+  return [first, ...others].map(({ order, ids }) => ({ id: ids[0]!, orderId: order.id, sellerId }));
+}
+
+const send = (worker: Worker, { id }: { id: string }) => worker.send({ eventId: id, attempt: 1, hasSuccessor: false });
+
+const stateOf = async ({ id }: { id: string }) =>
+  (
+    await database.db.query<{ state: string; attempts: number; next: Date | null }>(
+      'select state, attempts, next_attempt_at as next from webhook_event where id = $1',
+      [id],
+    )
+  ).rows[0]!;
+
+/** Makes the breaker open, with attempts in both workers. Returns the webhooks that are left. */
+async function open(workers: Worker[], count: number) {
+  const webhooks = await pendingWebhooks(count + 3);
+  for (const [index, webhook] of webhooks.slice(0, 3).entries()) await send(workers[index % workers.length]!, webhook);
+  expect(sent).toHaveLength(3);
+  return webhooks.slice(3);
+}
+
+test('after three attempts without an answer, in two workers, the deliveries of both wait and use up no attempt', async () => {
+  const workers = [createWorker(), createWorker()];
+  const waiting = await open(workers, 2);
+  for (const [index, webhook] of waiting.entries()) {
+    const error = await send(workers[index]!, webhook).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(DeliveryWaits);
+    expect((error as Error).message).toMatch(/^https:\/\/shop\.example has not answered since \d{4}-/);
+    expect(await stateOf(webhook)).toEqual({ state: 'pending', attempts: 0, next: expect.any(Date) });
+  }
+  expect(sent).toHaveLength(3);
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      level: 40,
+      seller_id: waiting[0]!.sellerId,
+      endpoint: 'https://shop.example',
+      error: 'timeout',
+      silent_since: expect.any(String),
+      failures: 3,
+      next_probe_at: expect.any(String),
+      msg: 'webhook endpoint does not answer: its deliveries wait',
+    },
+  ]);
+});
+
+test('one delivery probes the endpoint when it is due, however many try in two workers at once', async () => {
+  const workers = [createWorker(), createWorker()];
+  const waiting = await open(workers, 8);
+  await delay(450);
+  const results = await Promise.allSettled(waiting.map((webhook, index) => send(workers[index % 2]!, webhook)));
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  expect(sent).toHaveLength(4);
+  // The probe failed: the others wait for the next one.
+  await expect(
+    send(
+      workers[0]!,
+      waiting.find(({ id }) => id !== sent[3])!,
+    ),
+  ).rejects.toThrow(DeliveryWaits);
+  expect(lines).toHaveLength(1);
+});
+
+test('the first answer closes the breaker, even an error', async () => {
+  const workers = [createWorker(), createWorker()];
+  const waiting = await open(workers, 3);
+  await delay(450);
+  answer = ERROR_500;
+  expect(await send(workers[1]!, waiting[0]!)).toMatchObject({ state: 'pending', attempts: 1 });
+  answer = OK;
+  expect(await send(workers[0]!, waiting[1]!)).toMatchObject({ state: 'delivered' });
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual([
+    'webhook endpoint does not answer: its deliveries wait',
+    'webhook endpoint answers again',
+  ]);
+  expect((await database.db.query('select from silent_endpoint')).rowCount).toBe(0);
+});
+
+test('an answer between the failures starts the count again', async () => {
+  const worker = createWorker();
+  const webhooks = await pendingWebhooks(6);
+  for (const [index, webhook] of webhooks.entries()) {
+    answer = index === 2 ? ERROR_500 : TIMEOUT;
+    if (index < 5) await send(worker, webhook);
+  }
+  expect(sent).toHaveLength(5);
+  expect(lines).toEqual([]);
+});
+
+test('failures of this service do not count', async () => {
+  const worker = createWorker();
+  answer = { ...TIMEOUT, error: 'interrupted' };
+  for (const webhook of await pendingWebhooks(4)) await send(worker, webhook);
+  expect(sent).toHaveLength(4);
+});
+
+test('each waiting delivery gets a turn of its own, so that their checks are no more than four a second', async () => {
+  const worker = createWorker();
+  const waiting = await open([worker], 8);
+  const waits: number[] = [];
+  for (const webhook of waiting) {
+    await send(worker, webhook).catch((error: unknown) => waits.push((error as DeliveryWaits).waitMs + Date.now()));
+  }
+  expect(waits).toHaveLength(8);
+  expect(waits[7]! - waits[0]!).toBeGreaterThan(7 * 250 - 200);
+});
+
+test('the timeline states once per order and outage that its webhooks wait', async () => {
+  const worker = createWorker();
+  const [webhook] = await open([worker], 1);
+  for (let count = 0; count < 3; count++) await expect(send(worker, webhook!)).rejects.toThrow(DeliveryWaits);
+  const timeline = await readTimeline(database.db, webhook!.orderId, undefined, 10);
+  expect(timeline.map(({ change }) => change?.event)).toEqual(['created', 'signup_started', 'webhook_waits']);
+  expect(timeline[2]!.change).toMatchObject({
+    version: null,
+    actor: 'system',
+    reason: expect.stringMatching(/^https:\/\/shop\.example has not answered since/),
+  });
+});
+
+test('a requested resend probes the endpoint within seconds, before the deliveries that wait', async () => {
+  const worker = createWorker();
+  const waiting = await open([worker], 3);
+  for (const webhook of waiting.slice(1)) await send(worker, webhook).catch(() => undefined);
+  const { id } = waiting[0]!;
+  await requestResends(database.db, [id], 60_000);
+  // Only a moment ago an attempt failed.
+  const error: unknown = await worker.resend(id).catch((thrown: unknown) => thrown);
+  expect((error as DeliveryWaits).waitMs).toBeLessThanOrEqual(5000);
+  await database.db.query(`update silent_endpoint set resend_probe_at = now(), probe_at = now() + interval '1 minute'`);
+  answer = OK;
+  expect(await worker.resend(id)).toMatchObject({ state: 'delivered' });
+  expect(sent.at(-1)).toBe(id);
+});
+
+test('a resend of many waits like any other delivery', async () => {
+  const worker = createWorker();
+  const waiting = await open([worker], 25);
+  await requestResends(
+    database.db,
+    waiting.map(({ id }) => id),
+    60_000,
+  );
+  await database.db.query(`update silent_endpoint set resend_probe_at = now(), probe_at = now() + interval '1 minute'`);
+  const error: unknown = await worker.resend(waiting[0]!.id).catch((thrown: unknown) => thrown);
+  expect((error as DeliveryWaits).waitMs).toBeGreaterThan(50_000);
+  expect(sent).toHaveLength(3);
+});
+
+test('a test webhook that is answered ends the wait', async () => {
+  const worker = createWorker();
+  const [webhook] = await open([worker], 1);
+  answer = OK;
+  await worker.sendTest({ sellerId: webhook!.sellerId, webhookId: 'evt_test', url: 'https://Shop.example/test' });
+  expect(await send(worker, webhook!)).toMatchObject({ state: 'delivered' });
+});
+
+test('if a worker dies with its probe, another delivery probes the endpoint later', async () => {
+  const workers = [createWorker(), createWorker()];
+  const waiting = await open(workers, 2);
+  await delay(450);
+  answer = new Promise(() => undefined);
+  void send(workers[0]!, waiting[0]!);
+  await delay(200);
+  expect(sent).toHaveLength(4);
+  answer = OK;
+  await expect(send(workers[1]!, waiting[1]!)).rejects.toThrow(DeliveryWaits);
+  await database.db.query(`update silent_endpoint set probe_at = probe_at - interval '31 s'`);
+  expect(await send(workers[1]!, waiting[1]!)).toMatchObject({ state: 'delivered' });
+});

@@ -1,0 +1,111 @@
+import { BASE } from '../../support/api';
+import { type TestServer, startTestServer } from '../../support/http-server';
+import { noWebhookPending, openOrder } from '../../support/orders';
+import { storedText } from '../../support/history';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+/** The endpoint is probed after three seconds at the latest. */
+const stack = useStack({
+  env: {
+    WEBHOOK_RETRY_DELAYS: '0,0.1,0.1,0.1',
+    WEBHOOK_BREAKER_FAILURES: '2',
+    WEBHOOK_BREAKER_MIN_WAIT_MS: '3000',
+    WEBHOOK_BREAKER_MAX_WAIT_MS: '3000',
+  },
+});
+
+let endpoint: TestServer;
+let isSilent: boolean;
+let sequences: number[];
+beforeEach(async () => {
+  isSilent = true;
+  sequences = [];
+  endpoint = await startTestServer((request, response) => {
+    if (isSilent) {
+      request.socket.destroy();
+      return;
+    }
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      sequences.push(JSON.parse(Buffer.concat(chunks).toString()).data.sequence);
+      response.end();
+    });
+  });
+});
+afterEach(() => endpoint.close());
+
+const url = () => `${endpoint.url}/hooks?token=hidden`;
+const handle = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+const details = async (id: string) =>
+  (await handle(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
+const timeline = async (id: string) =>
+  (await stack.api.call('GET', `${BASE}/order/${id}/timeline/`)).body.data as {
+    type: string;
+    reason?: string;
+    attempt?: number;
+  }[];
+const waitOf = async (id: string) => (await timeline(id)).find(({ type }) => type === 'webhook_wait');
+
+/** An order whose webhook waits for the endpoint. Two attempts at it have failed. */
+async function waitingOrder(): Promise<string> {
+  const id = await openOrder(stack, { webhook_url: url() }, ['signup_started']);
+  await until(async () => /waits/.test(await details(id)), 'the webhook waits');
+  return id;
+}
+
+test('a wait for a silent endpoint is visible to seller and operator, uses up no attempt, and keeps the order', async () => {
+  const id = await waitingOrder();
+  const silent = `${endpoint.url.replaceAll('.', '\\.')} has not answered since \\d{4}-\\S+Z`;
+  expect(await details(id)).toMatch(new RegExp(`webhook 1 waits: \`${silent}\`, next try \\d{4}-\\S+Z`));
+  await stack.api.progress(id, 'approved');
+  expect((await waitOf(id))!.reason).toMatch(new RegExp(`^${silent}$`));
+  isSilent = false;
+  await until(() => noWebhookPending(stack, [id]), 'both webhooks are delivered', 15_000);
+  expect(sequences).toEqual([1, 2]);
+  expect((await timeline(id)).filter(({ type }) => type === 'webhook_wait')).toHaveLength(1);
+  const { rows } = await stack.db.query(
+    'select e.sequence, e.state, e.attempts from webhook_event e where order_id = $1 order by sequence',
+    [id],
+  );
+  expect(rows).toEqual([
+    { sequence: 1, state: 'delivered', attempts: 3 },
+    { sequence: 2, state: 'delivered', attempts: 1 },
+  ]);
+  const { events } = await handle(id).fetchHistory();
+  const summaries = events!.flatMap(({ timerStartedEventAttributes, userMetadata }) =>
+    timerStartedEventAttributes ? [Buffer.from(userMetadata?.summary?.data ?? []).toString()] : [],
+  );
+  expect(summaries).toContainEqual(expect.stringMatching(new RegExp(`waits: \`${silent}`)));
+  expect(await storedText(handle(id))).not.toContain('hidden');
+});
+
+test('a new order of the seller waits without an attempt, until a requested resend probes the endpoint', async () => {
+  await waitingOrder();
+  await stack.db.query(`update silent_endpoint set probe_at = now() + interval '1 hour', resend_probe_at = now()`);
+  const id = await openOrder(stack, { webhook_url: url() }, ['failed']);
+  await until(() => waitOf(id), 'the new order waits');
+  expect((await timeline(id)).filter(({ type }) => type === 'webhook_attempt')).toEqual([]);
+  isSilent = false;
+  const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
+  await stack.api.call('POST', `${BASE}/webhook_event/${rows[0]!.id}/resend/`);
+  await until(() => noWebhookPending(stack, [id]), 'the webhook is delivered');
+  expect((await stack.db.query('select from silent_endpoint')).rowCount).toBe(0);
+});
+
+test('a terminated run is replaced by one that waits too', async () => {
+  const id = await waitingOrder();
+  await stack.db.query(`update silent_endpoint set probe_at = now() + interval '1 hour'`);
+  await handle(id).terminate();
+  await until(async () => /waits|attempt 3/.test(await details(id).catch(() => '')), 'the new run waits');
+  await stack.db.query(`update silent_endpoint set probe_at = now(), resend_probe_at = now()`);
+  isSilent = false;
+  await stack.db.query(
+    `update webhook_event set resend_requested_at = now(), resend_urgent = true where order_id = $1`,
+    [id],
+  );
+  await handle(id).signal('resendWebhooks');
+  await until(() => noWebhookPending(stack, [id]), 'the webhook is delivered', 15_000);
+  expect(sequences).toEqual([1]);
+});

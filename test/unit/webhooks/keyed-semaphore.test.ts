@@ -1,0 +1,39 @@
+import { createKeyedSemaphore } from '../../../src/webhooks/keyed-semaphore';
+
+let nowMs = 0;
+beforeEach(() => (nowMs = 1_000_000));
+const semaphore = (limit: number) => createKeyedSemaphore(limit, () => nowMs);
+
+test('a key gets as many slots as its limit, and other keys get theirs', () => {
+  const slots = semaphore(2);
+  expect([slots.tryAcquire('a'), slots.tryAcquire('a'), slots.tryAcquire('b')]).toEqual([0, 0, 0]);
+  expect(slots.tryAcquire('a')).toBeGreaterThan(0);
+  slots.release('a', 10);
+  expect(slots.tryAcquire('a')).toBe(0);
+});
+
+test('the callers that are refused get turns at the rate at which slots become free, however many they are', () => {
+  const slots = semaphore(10);
+  for (let count = 0; count < 10; count++) slots.tryAcquire('a');
+  for (let count = 0; count < 200; count++) {
+    slots.release('a', 2000);
+    slots.tryAcquire('a');
+  }
+  const turns = Array.from({ length: 20_000 }, () => slots.tryAcquire('a'));
+  // Ten slots of two seconds: five a second.
+  expect(turns.at(0)).toBeCloseTo(200, -1);
+  expect(turns.at(-1)! / 1000).toBeCloseTo(4000, -2);
+});
+
+test('if no slot becomes free, the turns get further apart', () => {
+  const slots = semaphore(10);
+  for (let count = 0; count < 10; count++) slots.tryAcquire('a');
+  nowMs += 15_000;
+  expect(slots.tryAcquire('a')).toBe(1500);
+});
+
+test('an urgent caller gets one of two further slots, and otherwise a turn in a second', () => {
+  const slots = semaphore(1);
+  expect(slots.tryAcquire('a')).toBe(0);
+  expect([slots.tryAcquire('a', true), slots.tryAcquire('a', true), slots.tryAcquire('a', true)]).toEqual([0, 0, 1000]);
+});
