@@ -7,14 +7,15 @@
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'db', 'webhooks', 'lender', 'temporal', 'orders', 'api', 'checkout', 'cli', 'client'].map(
-      (name) => [name, `^src/${name}/`],
-    ),
+    [
+      ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'temporal', 'orders', 'api', 'checkout'],
+      ...['cli', 'client'],
+    ].map((name) => [name, `^src/${name}/`]),
   ),
   config: '^src/config([.]ts$|/)',
   version: '^src/version[.]ts$',
   logger: '^src/logger[.]ts$',
-  entry: '^src/(cli|entry-point|migrate|server|worker)[.]ts$',
+  entry: '^src/(cli|codec-server|entry-point|migrate|server|worker)[.]ts$',
   activities: '^activities/',
   // The messages that workflows and their clients share.
   messages: '^workflows/messages[.]ts$',
@@ -26,20 +27,21 @@ const FILES = {
 const LAYERS = {
   domain: [],
   contracts: ['domain'],
-  db: ['domain', 'contracts'],
-  webhooks: ['domain', 'contracts', 'db'],
+  encryption: [],
+  db: ['domain', 'contracts', 'encryption'],
+  webhooks: ['domain', 'contracts', 'encryption', 'db'],
   lender: ['domain'],
-  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender'],
+  activities: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender'],
   messages: ['domain', 'contracts:type', 'activities:type', 'workflows'],
   workflows: ['domain', 'contracts:type', 'activities:type', 'messages'],
-  temporal: ['domain', 'contracts', 'db', 'webhooks', 'messages', 'workflows:type'],
-  orders: ['domain', 'contracts', 'db', 'webhooks', 'temporal'],
+  temporal: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'messages', 'workflows:type'],
+  orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'temporal'],
   api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'version'],
-  checkout: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'temporal', 'orders'],
-  cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'config', 'version'],
+  checkout: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'temporal', 'orders'],
+  cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'temporal', 'orders', 'config', 'version'],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],
-  config: ['domain', 'webhooks:type'],
+  config: ['domain', 'encryption', 'webhooks:type'],
   version: [],
   logger: [],
   entry: Object.keys(FILES).filter((name) => name !== 'tools'),
@@ -52,7 +54,7 @@ const PACKAGES = {
   'node-pg-migrate': ['db'],
   koa: ['api', 'checkout', 'entry'],
   '@koa/router': ['api', 'checkout', 'entry'],
-  'koa-bodyparser': ['api', 'checkout'],
+  'koa-bodyparser': ['api', 'checkout', 'entry'],
   '@temporalio/workflow': ['workflows', 'messages'],
   '@temporalio/activity': ['activities'],
   '@temporalio/client': ['temporal', 'orders', 'entry', 'tools'],

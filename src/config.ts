@@ -2,7 +2,12 @@ import { z } from 'zod';
 import { configSchema, settings } from './config/schema';
 
 const databaseSchema = settings.pick({ production: true, logLevel: true, databaseUrl: true });
-const workflowSchema = settings.pick({ updateTimeoutMs: true, startTimeoutMs: true });
+const workflowSchema = settings.pick({ updateTimeoutMs: true, startTimeoutMs: true, encryptPayloads: true });
+const encryptionSchema = settings.pick({ encryptionKeys: true, encryptPayloads: true });
+const codecServerSchema = settings.pick({
+  ...{ logLevel: true, host: true, http: true, shutdownGraceMs: true },
+  ...{ encryptionKeys: true, codecServerPort: true, codecServerOrigin: true },
+});
 const checkoutSchema = settings.pick({ checkoutBaseUrl: true });
 
 export type Config = z.infer<typeof configSchema>;
@@ -21,6 +26,8 @@ export const loadConfig = (env: Environment) => load(configSchema, env);
 // Loaders for a part ignore all other settings.
 export const loadDatabaseConfig = (env: Environment) => load(databaseSchema, env);
 export const loadWorkflowConfig = (env: Environment) => load(workflowSchema, env);
+export const loadEncryptionConfig = (env: Environment) => load(encryptionSchema, env);
+export const loadCodecServerConfig = (env: Environment) => load(codecServerSchema, env);
 export const loadCheckoutBaseUrl = (env: Environment) => load(checkoutSchema, env).checkoutBaseUrl;
 
 function load<T extends z.ZodType>(schema: T, env: Environment): z.infer<T> {

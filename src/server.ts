@@ -8,12 +8,14 @@ import { createCheckout } from './checkout/checkout';
 import { type Config, loadConfig } from './config';
 import { createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
+import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
+import { payloadCodecs } from './temporal/payload-codec';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
@@ -29,7 +31,7 @@ export async function startServer(
   temporal: ClientConnectConfig,
   log: Logger,
 ): Promise<Running & { port: number; schemaChecked: Promise<void> }> {
-  const client = createTemporalClient(temporal);
+  const client = createTemporalClient(temporal, payloadCodecs(config));
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const workflows = createOrderWorkflows(client, config);
   const dispatcher = createWorkflowDispatcher(
@@ -38,6 +40,7 @@ export async function startServer(
   );
   const deps: OrderDependencies = {
     db,
+    keys: createKeyRing(config.encryptionKeys),
     workflows,
     dispatcher,
     liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),

@@ -11,6 +11,7 @@ import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
 import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
+import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createSandboxLender } from './lender/sandbox';
@@ -18,6 +19,7 @@ import { createLogger } from './logger';
 import { startSweep } from './orders/background/sweep';
 import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
+import { payloadCodecs } from './temporal/payload-codec';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
 import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
@@ -36,7 +38,7 @@ export async function startWorker(
   temporal: ClientConnectConfig,
   log: Logger,
 ): Promise<Running & { healthPort: number; failed: Promise<never> }> {
-  const client = createTemporalClient(temporal);
+  const client = createTemporalClient(temporal, payloadCodecs(config));
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const sender = createIsolatedSender({
     policy: config.addressPolicy,
@@ -111,6 +113,7 @@ function createWorkers(
     ...target,
     activities: createActivities({
       db,
+      keys: createKeyRing(config.encryptionKeys),
       sender,
       schedule: config.webhookSchedule,
       attemptsPerSeller: config.webhookConcurrency.perSeller,
@@ -120,6 +123,7 @@ function createWorkers(
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,
     }),
+    dataConverter: { payloadCodecs: payloadCodecs(config) },
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   };

@@ -50,7 +50,7 @@ export function webhookRoutes(
   router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);
     const { data } = validate(rotateSecretRequestSchema, hasBody(ctx) ? ctx.request.body : { data: {} });
-    ctx.body = { data: await rotateSecret(deps.db, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
+    ctx.body = { data: await rotateSecret(deps, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
   });
   router.post('/seller/:sellerId/webhook_test', tester, jsonBody, async (ctx) => {
     const { id } = sellerOf(ctx);

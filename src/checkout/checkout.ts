@@ -1,8 +1,8 @@
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
-import { findCheckoutSecret } from '../db/applications';
 import { isDatabaseUnavailable } from '../db/database-errors';
+import { findCheckoutSecret } from '../db/secrets';
 import type { OrderDependencies } from '../orders/dependencies';
 import { createApplicants } from './applicants';
 import { createBrowserCookie } from './browser-cookie';
@@ -30,7 +30,7 @@ const CHECKOUT_PATH = /^\/pay(\/|$)/;
 export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOptions): Middleware {
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
-  const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db));
+  const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db, deps.keys));
   const browsers = createBrowserCookie(isHttps);
   const csrf = createCsrf(readSecret, browsers, origin);
   const applicants = createApplicants(readSecret, browsers);

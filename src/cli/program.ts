@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { escapeControls } from '../domain/escape-controls';
 import { VERSION } from '../version';
+import { addEncryptionCommands } from './encryption-commands';
 import { addCheckoutKeyCommands, addSellerKeyCommands } from './key-commands';
 import { addOrderCommands } from './order-commands';
 import { addReconcileCommand } from './reconcile-command';
@@ -25,5 +26,6 @@ export function createProgram(services: Services): Command {
   addOrderCommands(program, services);
   addWebhookCommands(program, services);
   addReconcileCommand(program, services);
+  addEncryptionCommands(program, services);
   return program;
 }

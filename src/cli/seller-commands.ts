@@ -12,7 +12,8 @@ import {
 } from '../db/accounts';
 import { createKey } from '../db/api-keys';
 import { inTransaction } from '../db/pool';
-import { insertSeller, insertWebhookSecret } from '../db/sellers';
+import { insertWebhookSecret } from '../db/secrets';
+import { insertSeller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
 import { generateWebhookSecret } from '../webhooks/sign';
 import { type AccountOptions, addAccountOptions, toAccountSettings } from './account-options';
@@ -56,13 +57,16 @@ function addCreate(seller: Command, services: Services): void {
   );
 }
 
-async function createSeller({ db }: Services, settings: Partial<AccountSettings> & { name: string }): Promise<Row> {
+async function createSeller(
+  { db, keys }: Services,
+  settings: Partial<AccountSettings> & { name: string },
+): Promise<Row> {
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
   return inTransaction(db(), async (client) => {
     await insertSeller(client, { id, name: settings.name, defaultRedirectUrl: null });
     await updateAccount(client, id, settings);
-    await insertWebhookSecret(client, id, webhookSecret);
+    await insertWebhookSecret(client, keys(), id, webhookSecret);
     const key = await createKey(client, { kind: 'seller', sellerId: id });
     return { seller_id: id, key_id: key.id, api_key: key.key, webhook_secret: webhookSecret };
   });

@@ -1,6 +1,8 @@
-import { type Environment, loadDatabaseConfig } from '../config';
+import { type Environment, loadDatabaseConfig, loadEncryptionConfig } from '../config';
 import { type Db, createPool } from '../db/pool';
 import { SchemaError, assertSchemaIsCurrent } from '../db/schema-check';
+import { type KeyRing, createKeyRing } from '../encryption/key-ring';
+import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
 import { TemporalUnreachable, reasonOf } from './cli-error';
 
@@ -12,6 +14,8 @@ type TemporalClient = ReturnType<typeof createTemporalClient>;
 export interface Services {
   env: Environment;
   db: () => Db;
+  /** Encrypts secrets in Postgres. @throws ConfigError */
+  keys: () => KeyRing;
   /** @throws TemporalUnreachable */
   temporal: () => Promise<TemporalClient>;
   /** @throws SchemaError. A command that needs the database reports a missing setting or a lost connection itself. */
@@ -26,6 +30,7 @@ export function createServices(env: Environment): Services {
   return {
     env,
     db: openDb,
+    keys: () => createKeyRing(loadEncryptionConfig(env).encryptionKeys),
     async checkSchema() {
       try {
         await assertSchemaIsCurrent(openDb());
@@ -36,7 +41,10 @@ export function createServices(env: Environment): Services {
     async temporal() {
       const settings = temporalSettings(env);
       const options = { ...settings.connectionOptions, connectTimeout: CONNECT_TIMEOUT_MS };
-      client ??= createTemporalClient({ ...settings, connectionOptions: options });
+      client ??= createTemporalClient(
+        { ...settings, connectionOptions: options },
+        payloadCodecs(loadEncryptionConfig(env)),
+      );
       try {
         await client.connection.ensureConnected();
       } catch (error) {

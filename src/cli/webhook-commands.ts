@@ -70,7 +70,7 @@ function addResend(webhooks: Command, { db }: Services): void {
     });
 }
 
-function addRotate(secrets: Command, { db }: Services): void {
+function addRotate(secrets: Command, { db, keys }: Services): void {
   secrets
     .command('rotate')
     .description('create a new secret, which is shown only once; older secrets stay active until the overlap ends')
@@ -78,7 +78,7 @@ function addRotate(secrets: Command, { db }: Services): void {
     .option('--overlap-hours <hours>', 'how long older secrets stay active', hours(168), 24)
     .action(async (sellerId: string, { overlapHours }: { overlapHours: number }, command: Command) => {
       await requireAccount(db(), sellerId);
-      const rotated = await rotateSecret(db(), sellerId, overlapHours * HOUR_SECONDS);
+      const rotated = await rotateSecret({ db: db(), keys: keys() }, sellerId, overlapHours * HOUR_SECONDS);
       await print(command, { seller_id: sellerId, ...rotated }, 'The secret is shown only once.');
     });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { httpSettings, rateLimitSettings } from './http-settings';
+import { encryptionSettings } from './encryption-settings';
 import { checkoutSettings, orderSettings, sweepSettings, workflowSettings } from './order-settings';
 import { databaseSettings, processSettings } from './process-settings';
 import { webhookSettings } from './webhook-settings';
@@ -8,6 +9,7 @@ import { webhookSettings } from './webhook-settings';
 export const SETTING_GROUPS = {
   Process: z.object(processSettings),
   Postgres: z.object(databaseSettings),
+  Encryption: z.object(encryptionSettings),
   HTTP: z.object(httpSettings),
   'Rate limits': z.object(rateLimitSettings),
   Checkout: z.object(checkoutSettings),
@@ -21,6 +23,7 @@ export const SETTING_GROUPS = {
 export const settings = z.object({
   ...processSettings,
   ...databaseSettings,
+  ...encryptionSettings,
   ...httpSettings,
   ...rateLimitSettings,
   ...checkoutSettings,
@@ -42,6 +45,11 @@ export const configSchema = settings
       when: () => true,
     },
   )
+  .refine(({ encryptPayloads, encryptionKeys }) => !encryptPayloads || encryptionKeys?.length !== 0, {
+    path: ['encryptPayloads'],
+    error: 'needs ENCRYPTION_KEYS',
+    when: () => true,
+  })
   .transform(({ addressPolicy: { allowPrivate }, ...config }) => ({
     ...config,
     addressPolicy: { allowPrivate, allowHttp: !config.production || allowPrivate },

@@ -190,11 +190,3 @@ export async function purgeApplicantData(db: DbClient, retentionMs: number, limi
   );
   return rowCount ?? 0;
 }
-
-/** Returns the secret that signs the checkout's forms. */
-export async function findCheckoutSecret(db: DbClient): Promise<string> {
-  const { rows } = await db.query<{ secret: string }>('select secret from checkout_secret');
-  const secret = rows[0]?.secret;
-  if (secret === undefined) throw new Error('the checkout has no secret: its row was deleted');
-  return secret;
-}

@@ -1,6 +1,6 @@
 import type { Pricing } from '../domain/order';
 import { createKey, digestOf } from './api-keys';
-import { type Db, type DbClient, inTransaction } from './pool';
+import type { DbClient } from './pool';
 
 export interface Seller {
   id: string;
@@ -92,65 +92,4 @@ function toCaller(row: CallerRow): Caller {
       rateLimit: row.rate_limit,
     },
   };
-}
-
-export async function insertWebhookSecret(db: DbClient, sellerId: string, secret: string): Promise<void> {
-  await db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, secret]);
-}
-
-/** Lists the secrets that currently sign a seller's webhooks, newest first. */
-export async function liveWebhookSecrets(db: DbClient, sellerId: string): Promise<string[]> {
-  const { rows } = await db.query<{ secret: string }>(
-    `select secret from webhook_secret
-     where seller_id = $1 and (expires_at is null or expires_at > now()) order by id desc`,
-    [sellerId],
-  );
-  return rows.map((row) => row.secret);
-}
-
-/** The maximum number of live secrets per seller: each one lengthens the signature header. */
-export const MAX_LIVE_SECRETS = 5;
-
-export type Rotation =
-  /** `previousValidUntil`: when the last older secret expires; null if there is none. */
-  | { kind: 'rotated'; previousValidUntil: Date | null }
-  /** The seller would have too many live secrets until `possibleAt`, when the next one expires. */
-  | { kind: 'too_many'; possibleAt: Date };
-
-/**
- * Adds a signing secret. Older secrets continue to sign for at most `overlapMs`, so that the receiver can change to the
- * new one. None of them ends earlier to make room: a rotation that would leave too many live secrets changes nothing.
- * @returns undefined if the seller does not exist
- */
-export async function rotateWebhookSecret(
-  db: Db,
-  sellerId: string,
-  secret: string,
-  overlapMs: number,
-): Promise<Rotation | undefined> {
-  return inTransaction(db, async (client) => {
-    // The lock serialises concurrent rotations, and does not block new orders, which refer to the seller.
-    const { rowCount: exists } = await client.query('select from seller where id = $1 for no key update', [sellerId]);
-    if (!exists) return undefined;
-    const { rows } = await client.query<{ live: number; until: Date | null; first: Date }>(
-      `select count(*)::integer as live, max(until) as until, min(expires_at) as first
-       from (select expires_at, least(expires_at, now() + $2 * interval '1 ms') as until from webhook_secret
-         where seller_id = $1) older
-       where until > now()`,
-      [sellerId, overlapMs],
-    );
-    const older = rows[0];
-    if (older && older.live >= MAX_LIVE_SECRETS) return { kind: 'too_many', possibleAt: older.first };
-    await client.query(
-      `update webhook_secret set expires_at = least(expires_at, now() + $2 * interval '1 ms') where seller_id = $1`,
-      [sellerId, overlapMs],
-    );
-    await insertWebhookSecret(client, sellerId, secret);
-    return { kind: 'rotated', previousValidUntil: older?.until ?? null };
-  });
-}
-
-/** Deletes secrets that no longer sign. */
-export async function deleteExpiredSecrets(db: DbClient): Promise<void> {
-  await db.query('delete from webhook_secret where expires_at <= now()');
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
+import type { KeyRing } from '../encryption/key-ring';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { LiveOrderReader } from './background/live-order-reader';
 import type { WorkflowDispatcher } from './background/workflow-dispatcher';
@@ -8,6 +9,8 @@ import type { WorkflowDispatcher } from './background/workflow-dispatcher';
 /** The dependencies and settings of the use cases. Times in ms. */
 export interface OrderDependencies {
   db: Db;
+  /** Encrypts secrets in Postgres. */
+  keys: KeyRing;
   workflows: OrderWorkflows;
   dispatcher: WorkflowDispatcher;
   liveOrders: LiveOrderReader;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
 import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-log-schemas';
 import type { Db } from '../db/pool';
-import { MAX_LIVE_SECRETS, rotateWebhookSecret } from '../db/sellers';
+import { MAX_LIVE_SECRETS, rotateWebhookSecret } from '../db/secrets';
+import type { KeyRing } from '../encryption/key-ring';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { notFound } from './not-found';
@@ -11,9 +12,13 @@ import { notFound } from './not-found';
  * Creates a new signing secret for a seller. Older secrets continue to sign during the overlap.
  * @throws Problem `too_many_webhook_secrets`
  */
-export async function rotateSecret(db: Db, sellerId: string, overlapSeconds: number): Promise<RotatedSecretBody> {
+export async function rotateSecret(
+  { db, keys }: { db: Db; keys: KeyRing },
+  sellerId: string,
+  overlapSeconds: number,
+): Promise<RotatedSecretBody> {
   const secret = generateWebhookSecret();
-  const rotation = await rotateWebhookSecret(db, sellerId, secret, overlapSeconds * 1000);
+  const rotation = await rotateWebhookSecret(db, keys, sellerId, secret, overlapSeconds * 1000);
   if (!rotation) throw notFound();
   if (rotation.kind === 'too_many') throw tooManySecrets(rotation.possibleAt);
   return { webhook_secret: secret, previous_valid_until: rotation.previousValidUntil?.toISOString() ?? null };

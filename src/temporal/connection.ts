@@ -1,5 +1,6 @@
 import type { Interceptor } from '@grpc/grpc-js';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 
 /**
@@ -22,10 +23,14 @@ const retryUntilDeadline: Interceptor = (options, nextCall) => {
 };
 
 /** Connects at the first call, so that the API starts and creates orders while Temporal is unavailable. */
-export function createTemporalClient({ connectionOptions, namespace } = temporalSettings()): Client {
+export function createTemporalClient(
+  { connectionOptions, namespace } = temporalSettings(),
+  payloadCodecs: PayloadCodec[] = [],
+): Client {
   return new Client({
     connection: Connection.lazy({ ...connectionOptions, interceptors: [retryUntilDeadline] }),
     ...(namespace && { namespace }),
+    dataConverter: { payloadCodecs },
     // A closed run is an error: its order may have to be resumed.
     workflow: { queryRejectCondition: 'NOT_OPEN' },
   });

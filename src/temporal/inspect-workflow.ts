@@ -1,6 +1,7 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { sellerIdKey } from '../../workflows/messages';
 import type { WorkflowHistory } from '../domain/order';
+import { decodeAll } from './payload-codec';
 import { closeReason, lastSaved, taskFailure } from './read-history';
 import { workflowId } from './workflow-options';
 
@@ -26,10 +27,14 @@ export interface InspectedWorkflow {
  * a worker's cache hides that the server was restored from an older backup.
  * @returns undefined if there is no run, or its retention has ended
  */
-export async function inspectWorkflow({ workflow }: Client, orderId: string): Promise<InspectedWorkflow | undefined> {
+export async function inspectWorkflow(
+  { workflow, options }: Client,
+  orderId: string,
+): Promise<InspectedWorkflow | undefined> {
   try {
     const description = await workflow.getHandle(workflowId(orderId)).describe();
     const { events } = await workflow.getHandle(workflowId(orderId), description.runId).fetchHistory();
+    await decodeAll(options.loadedDataConverter.payloadCodecs, events);
     const running = description.status.name === 'RUNNING';
     return {
       runId: description.runId,

@@ -94,7 +94,11 @@ export interface OrderWorkflows {
 /** Times in ms. */
 export function createOrderWorkflows(
   client: Client,
-  { startTimeoutMs, updateTimeoutMs }: { startTimeoutMs: number; updateTimeoutMs: number },
+  {
+    startTimeoutMs,
+    updateTimeoutMs,
+    encryptPayloads,
+  }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
 ): OrderWorkflows {
   const inFlight = new Set<Promise<unknown>>();
   const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
@@ -118,7 +122,7 @@ export function createOrderWorkflows(
     if (!previous) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
     const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>(
       'orderWorkflow',
-      resumeOptions(order, previous),
+      resumeOptions(order, previous, encryptPayloads),
     );
     return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
   }
@@ -131,7 +135,7 @@ export function createOrderWorkflows(
         if (!(error instanceof WorkflowNotFoundError)) throw error;
         const previous = toPrevious(await inspect(order.id));
         await client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
-          ...resumeOptions(order, previous),
+          ...resumeOptions(order, previous, encryptPayloads),
           signal: definition,
         });
       }
@@ -151,7 +155,7 @@ export function createOrderWorkflows(
       try {
         await within(startTimeoutMs, () =>
           client.workflow.start<typeof orderWorkflow>('orderWorkflow', {
-            ...startOptions(history.order),
+            ...startOptions(history.order, encryptPayloads),
             workflowIdReusePolicy: 'REJECT_DUPLICATE',
             args: [{ history: toWorkflowHistory(history) }],
           }),
@@ -165,7 +169,7 @@ export function createOrderWorkflows(
 
     async resume(order, previous) {
       await within(startTimeoutMs, () =>
-        client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order, previous)),
+        client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order, previous, encryptPayloads)),
       );
     },
 

@@ -14,8 +14,11 @@ export function workflowId(orderId: string): string {
   return `${WORKFLOW_ID_PREFIX}${orderId}`;
 }
 
-/** Options of every run: how operators find and recognise the order in the Temporal UI. */
-export function startOptions(order: Order): OrderStartOptions {
+/**
+ * Options of every run: how operators find and recognise the order in the Temporal UI.
+ * @param isEncrypted omits the reference as a search attribute, because Temporal stores those in clear
+ */
+export function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
@@ -23,15 +26,15 @@ export function startOptions(order: Order): OrderStartOptions {
     typedSearchAttributes: new TypedSearchAttributes([
       { key: orderStatusKey, value: order.status },
       { key: sellerIdKey, value: order.sellerId },
-      { key: orderReferenceKey, value: order.reference },
+      ...(isEncrypted ? [] : [{ key: orderReferenceKey, value: order.reference }]),
     ]),
   };
 }
 
 /** Options of a run that resumes an order. It reads the row, so that stale callers do no harm. */
-export function resumeOptions(order: Order, previous: PreviousRun) {
+export function resumeOptions(order: Order, previous: PreviousRun, isEncrypted: boolean) {
   return {
-    ...startOptions(order),
+    ...startOptions(order, isEncrypted),
     workflowIdReusePolicy: 'ALLOW_DUPLICATE',
     workflowIdConflictPolicy: 'USE_EXISTING',
     args: [{ orderId: order.id, previous }] as [{ orderId: string; previous: PreviousRun }],

@@ -4,10 +4,12 @@ import type { WebhookTestInput } from '../domain/webhook';
 import { readClock } from '../db/clock';
 import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/order-work';
 import type { Db } from '../db/pool';
-import { findSeller, liveWebhookSecrets } from '../db/sellers';
+import { liveWebhookSecrets } from '../db/secrets';
+import { findSeller } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
 import { type BreakerOptions, originOf, postponeEvent } from '../db/webhook-endpoints';
 import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
+import type { KeyRing } from '../encryption/key-ring';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { createCircuitBreaker } from './circuit-breaker';
@@ -30,6 +32,8 @@ const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disable
 
 export interface DeliveryOptions {
   db: Db;
+  /** Decrypts the secrets. */
+  keys: KeyRing;
   sender: WebhookSender;
   schedule: RetrySchedule;
   /** Attempts that this process makes at once for one seller. */
@@ -70,7 +74,15 @@ export interface Delivery {
 }
 
 /** Delivers webhooks: takes the order's delivery lease, signs, sends, and records the attempt. */
-export function createDelivery({ db, sender, schedule, attemptsPerSeller, breaker, log }: DeliveryOptions): Delivery {
+export function createDelivery({
+  db,
+  keys,
+  sender,
+  schedule,
+  attemptsPerSeller,
+  breaker,
+  log,
+}: DeliveryOptions): Delivery {
   const running = createKeyedSemaphore(attemptsPerSeller);
   const endpoints = createCircuitBreaker(db, breaker, log);
 
@@ -104,7 +116,7 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, breake
   /** @param step null for a resend, which does not change the schedule */
   async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<EventState> {
     // Read before the lease, of which nothing but the attempt takes time.
-    const secrets = await liveWebhookSecrets(db, event.sellerId);
+    const secrets = await liveWebhookSecrets(db, keys, event.sellerId);
     const deadlineMs = monotonicMs() + LEASE_MS;
     const lease = await takeLease(event.id, step);
     const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, lease.at, deadlineMs);
@@ -186,7 +198,7 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, breake
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
       return withinLimit(sellerId, true, async () => {
-        const secrets = await liveWebhookSecrets(db, sellerId);
+        const secrets = await liveWebhookSecrets(db, keys, sellerId);
         const at = await readClock(db);
         const body = JSON.stringify(toWebhookTest(seller, at));
         const result = await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at);

@@ -3,10 +3,13 @@ import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { loadConfig } from '../../src/config';
 import type { Db } from '../../src/db/pool';
-import { createCheckoutKey, createSellerKey, insertSeller, insertWebhookSecret } from '../../src/db/sellers';
+import { insertWebhookSecret } from '../../src/db/secrets';
+import { createCheckoutKey, createSellerKey, insertSeller } from '../../src/db/sellers';
+import { type KeyRing, NO_KEYS, createKeyRing } from '../../src/encryption/key-ring';
 import { createLogger } from '../../src/logger';
 import { startServer } from '../../src/server';
 import { createTemporalClient } from '../../src/temporal/connection';
+import { payloadCodecs } from '../../src/temporal/payload-codec';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
 import { ensureNamespace } from '../../src/temporal/set-up';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
@@ -71,8 +74,6 @@ export async function startStack({
 }: StackOptions = {}): Promise<Stack> {
   const database = await createDatabase();
   const temporal = { connectionOptions: { address }, namespace: `test-${randomBytes(6).toString('hex')}` };
-  const client = createTemporalClient(temporal);
-  await ensureNamespace(client);
   const allEnv = {
     ...QUICK,
     DATABASE_URL: database.url,
@@ -81,8 +82,10 @@ export async function startStack({
     ...env,
   };
   const config = loadConfig(allEnv);
+  const client = createTemporalClient(temporal, payloadCodecs(config));
+  await ensureNamespace(client);
   const server = await startServer(config, temporal, log);
-  const seller = await createSeller(database.db);
+  const seller = await createSeller(database.db, undefined, createKeyRing(config.encryptionKeys));
   const checkoutKey = await createCheckoutKey(database.db);
   let running: Awaited<ReturnType<typeof startWorker>> | undefined;
   const stack: Stack = {
@@ -126,10 +129,11 @@ export function useStack(options?: StackOptions, scope?: Scope): Stack {
 export async function createSeller(
   db: Db,
   defaultRedirectUrl: string | null = 'https://shop.example/done',
+  keys: KeyRing = NO_KEYS,
 ): Promise<TestSeller> {
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
   await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl });
-  await insertWebhookSecret(db, id, webhookSecret);
+  await insertWebhookSecret(db, keys, id, webhookSecret);
   return { id, key: await createSellerKey(db, id), webhookSecret };
 }

@@ -2,14 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import type { Db } from '../../src/db/pool';
-import {
-  createCheckoutKey,
-  createSellerKey,
-  findCaller,
-  insertSeller,
-  insertWebhookSecret,
-  liveWebhookSecrets,
-} from '../../src/db/sellers';
+import { insertWebhookSecret, liveWebhookSecrets } from '../../src/db/secrets';
+import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../src/db/sellers';
+import type { KeyRing } from '../../src/encryption/key-ring';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
 
 /** The keys to try the service with. `.data/demo.env` keeps them, because Postgres stores only digests. */
@@ -23,7 +18,7 @@ export interface DemoAccess {
 const NAMES = ['SELLER_ID', 'SELLER_API_KEY', 'CHECKOUT_API_KEY', 'WEBHOOK_SECRET'] as const;
 
 /** The demo seller of the last start with its current webhook secret, or a new seller if a key no longer works. */
-export async function demoSeller(db: Db, envFile: string): Promise<DemoAccess> {
+export async function demoSeller(db: Db, keys: KeyRing, envFile: string): Promise<DemoAccess> {
   const previous = await readEnv(envFile);
   if (
     previous &&
@@ -31,13 +26,13 @@ export async function demoSeller(db: Db, envFile: string): Promise<DemoAccess> {
     (await findCaller(db, previous.CHECKOUT_API_KEY))
   ) {
     // A rotation replaces the older ones.
-    const [newest] = await liveWebhookSecrets(db, previous.SELLER_ID);
+    const [newest] = await liveWebhookSecrets(db, keys, previous.SELLER_ID);
     if (newest !== undefined) return { ...previous, WEBHOOK_SECRET: newest };
   }
   const id = randomUUID();
   await insertSeller(db, { id, name: 'Demo Shop Ltd', defaultRedirectUrl: 'https://shop.example/thank-you' });
   const secret = generateWebhookSecret();
-  await insertWebhookSecret(db, id, secret);
+  await insertWebhookSecret(db, keys, id, secret);
   return {
     SELLER_ID: id,
     SELLER_API_KEY: await createSellerKey(db, id),

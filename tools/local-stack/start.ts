@@ -1,9 +1,10 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
-import { ConfigError, loadConfig, type Config } from '../../src/config';
+import { ConfigError, loadConfig, loadEncryptionConfig, type Config } from '../../src/config';
 import { migrate } from '../../src/db/migrate';
 import { createPool } from '../../src/db/pool';
+import { createKeyRing } from '../../src/encryption/key-ring';
 import { runUntilSignalled, type Running } from '../../src/entry-point';
 import { createLogger } from '../../src/logger';
 import { startServer } from '../../src/server';
@@ -133,7 +134,7 @@ async function prepareDatabase(config: Config): Promise<DemoAccess> {
   await migrate(config.databaseUrl);
   const db = createPool(config.databaseUrl, 1, () => undefined);
   try {
-    return await demoSeller(db, DEMO_ENV);
+    return await demoSeller(db, createKeyRing(loadEncryptionConfig(process.env).encryptionKeys), DEMO_ENV);
   } finally {
     await db.end();
   }

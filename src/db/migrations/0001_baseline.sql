@@ -50,6 +50,7 @@ create index api_key_by_seller on api_key (seller_id);
 create table webhook_secret (
   id bigint generated always as identity primary key,
   seller_id uuid not null references seller,
+  -- `enc:<key id>:<nonce, tag and ciphertext in base64url>`; in clear if no encryption key is configured.
   secret text not null,
   created_at timestamptz not null default now(),
   expires_at timestamptz
@@ -247,12 +248,11 @@ create table application (
 -- For the deletion: an application is older than the end of its order.
 create index application_by_age on application (created_at) where purged_at is null;
 
--- The secret with which all API processes sign the checkout's forms: 244 random bits.
+-- The secret with which all API processes sign the checkout's forms, encrypted like webhook secrets. Created on first use.
 create table checkout_secret (
   only_one boolean primary key default true check (only_one),
-  secret text not null default gen_random_uuid()::text || gen_random_uuid()::text
+  secret text not null
 );
-insert into checkout_secret default values;
 
 -- Request counts that all API processes share. The columns and their order are those of rate-limiter-flexible.
 -- Unlogged: a count is not worth a write to disk, and losing it in a crash does no harm.

@@ -12,7 +12,7 @@ import {
   sweepOverdue,
 } from '../../db/order-work';
 import type { Db } from '../../db/pool';
-import { deleteExpiredSecrets } from '../../db/sellers';
+import { deleteExpiredSecrets } from '../../db/secrets';
 import type { Order } from '../../domain/order';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';

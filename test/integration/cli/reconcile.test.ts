@@ -281,7 +281,11 @@ test('reconcile needs no worker, but reports a run that has not read the row yet
   const id = await terminated();
   const fine = await openOrder(stack);
   await stack.stopWorker();
-  const workflows = createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000 });
+  const workflows = createOrderWorkflows(stack.client, {
+    startTimeoutMs: 5000,
+    updateTimeoutMs: 5000,
+    encryptPayloads: false,
+  });
   await workflows.resume((await findOrder(stack.db, id))!.order, { saved: null, reason: null });
   const { code, stdout } = await reconcile('--repair');
   expect(code).toBe(1);

@@ -1,13 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  createCheckoutKey,
-  createSellerKey,
-  deleteExpiredSecrets,
-  findCaller,
-  insertSeller,
-  insertWebhookSecret,
-  liveWebhookSecrets,
-} from '../../../src/db/sellers';
+import { deleteExpiredSecrets, insertWebhookSecret, liveWebhookSecrets } from '../../../src/db/secrets';
+import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
+import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { useDatabase } from '../../support/database';
 import { newSeller } from './new-orders';
 
@@ -65,16 +59,16 @@ test('an unknown key, a revoked key and the key of a disabled seller identify no
 
 test('the live webhook secrets of a seller are listed newest first, without expired ones', async () => {
   const [id, other] = [await newSeller(database.db), await newSeller(database.db)];
-  for (const secret of ['old', 'expiring', 'new']) await insertWebhookSecret(database.db, id, secret);
-  await insertWebhookSecret(database.db, other, 'of another seller');
+  for (const secret of ['old', 'expiring', 'new']) await insertWebhookSecret(database.db, NO_KEYS, id, secret);
+  await insertWebhookSecret(database.db, NO_KEYS, other, 'of another seller');
   await database.db.query(`update webhook_secret set expires_at = now() - interval '1 s' where secret = 'old'`);
   await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'expiring'`);
-  expect(await liveWebhookSecrets(database.db, id)).toEqual(['new', 'expiring']);
+  expect(await liveWebhookSecrets(database.db, NO_KEYS, id)).toEqual(['new', 'expiring']);
 });
 
 test('only expired webhook secrets are deleted', async () => {
   const id = await newSeller(database.db);
-  for (const secret of ['ended', 'ending', 'lasting']) await insertWebhookSecret(database.db, id, secret);
+  for (const secret of ['ended', 'ending', 'lasting']) await insertWebhookSecret(database.db, NO_KEYS, id, secret);
   await database.db.query(`update webhook_secret set expires_at = now() where secret = 'ended'`);
   await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'ending'`);
   await deleteExpiredSecrets(database.db);

@@ -5,7 +5,7 @@ import { listen } from '../../../src/api/http-server';
 import { loadConfig } from '../../../src/config';
 import type { ProblemCode } from '../../../src/contracts/problem-schema';
 import { freePort } from '../../../tools/local-stack/ports';
-import { MAX_LIVE_SECRETS } from '../../../src/db/sellers';
+import { MAX_LIVE_SECRETS } from '../../../src/db/secrets';
 import { startServer } from '../../../src/server';
 import { type ApiResponse, type Api, BASE, apiOf } from '../../support/api';
 import { holdTransaction } from '../../support/database';

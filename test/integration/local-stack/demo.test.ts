@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { revokeKey } from '../../../src/db/api-keys';
-import { liveWebhookSecrets, rotateWebhookSecret } from '../../../src/db/sellers';
+import { liveWebhookSecrets, rotateWebhookSecret } from '../../../src/db/secrets';
+import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { demoSeller, writeEnv } from '../../../tools/local-stack/demo';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { useDatabase } from '../../support/database';
@@ -19,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The part of `npm start` that prepares the demo seller and writes the env file. */
 async function start() {
-  const access = await demoSeller(database.db, envFile);
+  const access = await demoSeller(database.db, NO_KEYS, envFile);
   await writeEnv(envFile, { ORDERS_URL: 'http://127.0.0.1:3000', ...access });
   return access;
 }
@@ -33,9 +34,9 @@ test('a start after a rotation writes the webhook secret that signs now', async 
   const { SELLER_ID: seller, ...before } = await start();
   for (const overlapMs of [86_400_000, 0]) {
     const secret = generateWebhookSecret();
-    await rotateWebhookSecret(db, seller, secret, overlapMs);
+    await rotateWebhookSecret(db, NO_KEYS, seller, secret, overlapMs);
     expect(await start()).toEqual({ SELLER_ID: seller, ...before, WEBHOOK_SECRET: secret });
-    expect((await liveWebhookSecrets(db, seller))[0]).toBe(secret);
+    expect((await liveWebhookSecrets(db, NO_KEYS, seller))[0]).toBe(secret);
   }
 });
 
@@ -46,7 +47,7 @@ test('a start creates a new seller if a key is revoked', async () => {
   await revokeKey(db, Number(rows[0]!.id), 'seller');
   const { SELLER_ID, WEBHOOK_SECRET } = await start();
   expect(SELLER_ID).not.toBe(before.SELLER_ID);
-  expect(await liveWebhookSecrets(db, SELLER_ID)).toEqual([WEBHOOK_SECRET]);
+  expect(await liveWebhookSecrets(db, NO_KEYS, SELLER_ID)).toEqual([WEBHOOK_SECRET]);
 });
 
 test('sh and node --env-file read the same values from the file', async () => {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { readTimeline } from '../../../src/db/read-timeline';
-import { insertWebhookSecret } from '../../../src/db/sellers';
+import { insertWebhookSecret } from '../../../src/db/secrets';
+import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { requestResends } from '../../../src/db/webhook-events';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
@@ -30,6 +31,7 @@ beforeEach(() => {
 const createWorker = () =>
   createDelivery({
     db: database.db,
+    keys: NO_KEYS,
     sender: {
       send: async ({ id }) => {
         sent.push(id);
@@ -49,7 +51,7 @@ type Worker = ReturnType<typeof createWorker>;
 async function pendingWebhooks(count: number): Promise<{ id: string; orderId: string; sellerId: string }[]> {
   const first = await orderWithWebhooks(database.db, 'signup_started');
   const { sellerId } = first.order;
-  await insertWebhookSecret(database.db, sellerId, generateWebhookSecret());
+  await insertWebhookSecret(database.db, NO_KEYS, sellerId, generateWebhookSecret());
   const others = await Promise.all(
     Array.from({ length: count - 1 }, async () => {
       const other = await orderWithWebhooks(database.db, 'signup_started');

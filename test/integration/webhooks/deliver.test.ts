@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import type { Db } from '../../../src/db/pool';
 import { requestResends } from '../../../src/db/webhook-events';
-import { insertWebhookSecret } from '../../../src/db/sellers';
+import { insertWebhookSecret } from '../../../src/db/secrets';
+import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
 import { type DeliveryOptions, createDelivery } from '../../../src/webhooks/deliver';
@@ -35,6 +36,7 @@ function deliveryTo(
   const lines: string[] = [];
   const delivery = createDelivery({
     db: database.db,
+    keys: NO_KEYS,
     sender: {
       send: async (request) => {
         requests.push(request);
@@ -53,7 +55,7 @@ function deliveryTo(
 
 async function webhook(): Promise<{ id: string; sellerId: string }> {
   const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
-  await insertWebhookSecret(database.db, order.sellerId, generateWebhookSecret());
+  await insertWebhookSecret(database.db, NO_KEYS, order.sellerId, generateWebhookSecret());
   return { id: ids[0]!, sellerId: order.sellerId };
 }
 

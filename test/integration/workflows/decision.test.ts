@@ -136,6 +136,7 @@ test("an error of the lender's adapter fails the activity without its message an
   const ask = (decide: Lender['decide'] | undefined) => {
     const activities = createActivities({
       db: stack.db,
+      keys: undefined as never,
       lender: decide && { decide },
       sender: undefined as never,
       schedule: undefined as never,

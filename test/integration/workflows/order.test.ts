@@ -77,7 +77,11 @@ test('a start that arrives after the end of the workflow starts no second run', 
   const createdOrder = (await findOrder(stack.db, id))!;
   expect((await stack.api.cancel(id)).status).toBe(200);
   await workflow(id).result();
-  const workflows = createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000 });
+  const workflows = createOrderWorkflows(stack.client, {
+    startTimeoutMs: 5000,
+    updateTimeoutMs: 5000,
+    encryptPayloads: false,
+  });
   await workflows.start(createdOrder);
   await until(async () => (await runsOf(stack, id)).length > 0, 'visibility shows the run');
   expect(await runsOf(stack, id)).toHaveLength(1);
@@ -89,10 +93,11 @@ test('a resumed run that reads a closed order from the row ends without a change
   const id = await openOrder(stack, {}, ['failed']);
   await workflow(id).result();
   const { order } = (await findOrder(stack.db, id))!;
-  await createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000 }).resume(
-    { ...order, status: 'CREATED', version: 1 },
-    { saved: null, reason: null },
-  );
+  await createOrderWorkflows(stack.client, {
+    startTimeoutMs: 5000,
+    updateTimeoutMs: 5000,
+    encryptPayloads: false,
+  }).resume({ ...order, status: 'CREATED', version: 1 }, { saved: null, reason: null });
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL', version: 2 });
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });

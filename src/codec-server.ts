@@ -1,0 +1,62 @@
+import Koa from 'koa';
+import bodyParser from 'koa-bodyparser';
+import type { Logger } from 'pino';
+import { listen } from './api/http-server';
+import { ConfigError, loadCodecServerConfig } from './config';
+import { DecryptionError } from './encryption/key-ring';
+import { type Running, runUntilSignalled } from './entry-point';
+import { createLogger } from './logger';
+import { payloadCodecs } from './temporal/payload-codec';
+import { createRemoteCodec } from './temporal/remote-codec';
+
+/** The path may have a prefix, such as the namespace. */
+const ACTION = /\/(encode|decode)$/;
+/** Temporal's UI sends a page of history at once. */
+const MAX_BODY = '16mb';
+
+/**
+ * Encrypts and decrypts payloads for Temporal's UI and CLI, by the protocol of Temporal's remote codecs. Whoever reaches
+ * it can decrypt: keep it behind the login of the UI.
+ * @throws ConfigError if there are no keys
+ */
+export async function startCodecServer(
+  config: ReturnType<typeof loadCodecServerConfig>,
+  log: Logger,
+): Promise<Running & { port: number }> {
+  const [codec] = payloadCodecs({ ...config, encryptPayloads: true });
+  if (!codec) throw new ConfigError('Invalid configuration:\n  ENCRYPTION_KEYS is missing');
+  const remote = createRemoteCodec(codec);
+  const app = new Koa();
+  app.on('error', (error: Error) => log.warn({ err: error }, 'request failed'));
+  app.use(allowPage(config.codecServerOrigin));
+  app.use(bodyParser({ enableTypes: ['json'], jsonLimit: MAX_BODY }));
+  app.use(async (ctx) => {
+    const [, action] = ACTION.exec(ctx.path) ?? [];
+    if (ctx.method !== 'POST' || action === undefined) return;
+    ctx.body = await remote[action as keyof typeof remote](ctx.request.body).catch((error: unknown) =>
+      ctx.throw(400, error instanceof DecryptionError ? error.message : 'The body has no valid payloads.'),
+    );
+  });
+  const http = await listen(app, config.codecServerPort, config.host, config.http);
+  log.info({ port: http.port }, 'codec server started');
+  return { port: http.port, stop: () => http.close(config.shutdownGraceMs) };
+}
+
+/** Lets the scripts of one page call this server. */
+function allowPage(origin: string | undefined): Koa.Middleware {
+  return async (ctx, next) => {
+    if (origin !== undefined) {
+      ctx.set({ 'Access-Control-Allow-Origin': origin, 'Access-Control-Allow-Credentials': 'true', Vary: 'Origin' });
+      ctx.set('Access-Control-Allow-Headers', 'Authorization, Content-Type, X-Namespace');
+    }
+    if (ctx.method === 'OPTIONS') ctx.status = 204;
+    else await next();
+  };
+}
+
+if (require.main === module) {
+  void runUntilSignalled(async (started) => {
+    const config = loadCodecServerConfig(process.env);
+    started(await startCodecServer(config, createLogger(config.logLevel, 'codec-server')));
+  });
+}

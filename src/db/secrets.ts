@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import { type KeyRing, keyIdOf } from '../encryption/key-ring';
+import { type Db, type DbClient, inTransaction } from './pool';
+
+// Secrets are encrypted in their context: a webhook secret in its seller's, so that it cannot be moved to another seller.
+const CHECKOUT_CONTEXT = 'checkout';
+const CHECKOUT_SECRET_BYTES = 32;
+
+export async function insertWebhookSecret(
+  db: DbClient,
+  keys: KeyRing,
+  sellerId: string,
+  secret: string,
+): Promise<void> {
+  const sealed = keys.seal(secret, sellerId);
+  await db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, sealed]);
+}
+
+/**
+ * Lists the secrets that currently sign a seller's webhooks, newest first.
+ * @throws DecryptionError
+ */
+export async function liveWebhookSecrets(db: DbClient, keys: KeyRing, sellerId: string): Promise<string[]> {
+  const { rows } = await db.query<{ secret: string }>(
+    `select secret from webhook_secret
+     where seller_id = $1 and (expires_at is null or expires_at > now()) order by id desc`,
+    [sellerId],
+  );
+  return rows.map((row) => keys.open(row.secret, sellerId));
+}
+
+/** The maximum number of live secrets per seller: each one lengthens the signature header. */
+export const MAX_LIVE_SECRETS = 5;
+
+export type Rotation =
+  /** `previousValidUntil`: when the last older secret expires; null if there is none. */
+  | { kind: 'rotated'; previousValidUntil: Date | null }
+  /** The seller would have too many live secrets until `possibleAt`, when the next one expires. */
+  | { kind: 'too_many'; possibleAt: Date };
+
+/**
+ * Adds a signing secret. Older secrets continue to sign for at most `overlapMs`, so that the receiver can change to the
+ * new one. None of them ends earlier to make room: a rotation that would leave too many live secrets changes nothing.
+ * @returns undefined if the seller does not exist
+ */
+export async function rotateWebhookSecret(
+  db: Db,
+  keys: KeyRing,
+  sellerId: string,
+  secret: string,
+  overlapMs: number,
+): Promise<Rotation | undefined> {
+  return inTransaction(db, async (client) => {
+    // The lock serialises concurrent rotations, and does not block new orders, which refer to the seller.
+    const { rowCount: exists } = await client.query('select from seller where id = $1 for no key update', [sellerId]);
+    if (!exists) return undefined;
+    const { rows } = await client.query<{ live: number; until: Date | null; first: Date }>(
+      `select count(*)::integer as live, max(until) as until, min(expires_at) as first
+       from (select expires_at, least(expires_at, now() + $2 * interval '1 ms') as until from webhook_secret
+         where seller_id = $1) older
+       where until > now()`,
+      [sellerId, overlapMs],
+    );
+    const older = rows[0];
+    if (older && older.live >= MAX_LIVE_SECRETS) return { kind: 'too_many', possibleAt: older.first };
+    await client.query(
+      `update webhook_secret set expires_at = least(expires_at, now() + $2 * interval '1 ms') where seller_id = $1`,
+      [sellerId, overlapMs],
+    );
+    await insertWebhookSecret(client, keys, sellerId, secret);
+    return { kind: 'rotated', previousValidUntil: older?.until ?? null };
+  });
+}
+
+/** Deletes secrets that no longer sign. */
+export async function deleteExpiredSecrets(db: DbClient): Promise<void> {
+  await db.query('delete from webhook_secret where expires_at <= now()');
+}
+
+/**
+ * Returns the secret that signs the checkout's forms, the same in all API processes. The first call creates it.
+ * @throws DecryptionError
+ */
+export async function findCheckoutSecret(db: DbClient, keys: KeyRing): Promise<string> {
+  const created = keys.seal(randomBytes(CHECKOUT_SECRET_BYTES).toString('base64url'), CHECKOUT_CONTEXT);
+  await db.query('insert into checkout_secret (secret) values ($1) on conflict do nothing', [created]);
+  const { rows } = await db.query<{ secret: string }>('select secret from checkout_secret');
+  return keys.open(rows[0]?.secret ?? created, CHECKOUT_CONTEXT);
+}
+
+/** How many secrets are encrypted with each key. The key's id is null for secrets that are not encrypted. */
+export async function countSecretsByKey(db: DbClient): Promise<{ keyId: string | null; secrets: number }[]> {
+  const { rows } = await db.query<{ secret: string }>(
+    'select secret from webhook_secret union all select secret from checkout_secret',
+  );
+  const counts = new Map<string | null, number>();
+  for (const { secret } of rows) {
+    const keyId = keyIdOf(secret) ?? null;
+    counts.set(keyId, (counts.get(keyId) ?? 0) + 1);
+  }
+  return [...counts].map(([keyId, secrets]) => ({ keyId, secrets }));
+}
+
+/**
+ * Encrypts every secret with the first key.
+ * @returns how many were encrypted with another key, or not at all
+ * @throws DecryptionError: nothing has changed
+ */
+export async function encryptSecretsAgain(db: Db, keys: KeyRing): Promise<number> {
+  return inTransaction(db, async (client) => {
+    const { rows } = await client.query<{ id: string | null; context: string; secret: string }>(
+      `select id, seller_id::text as context, secret from webhook_secret
+       union all select null, $1, secret from checkout_secret`,
+      [CHECKOUT_CONTEXT],
+    );
+    const old = rows.filter(({ secret }) => keyIdOf(secret) !== keys.firstKey);
+    for (const { id, context, secret } of old) {
+      const sealed = keys.seal(keys.open(secret, context), context);
+      // Sealed from this text: a secret that was deleted or replaced in the meantime is left alone.
+      if (id === null) await client.query('update checkout_secret set secret = $2 where secret = $1', [secret, sealed]);
+      else await client.query('update webhook_secret set secret = $2 where id = $1', [id, sealed]);
+    }
+    return old.length;
+  });
+}

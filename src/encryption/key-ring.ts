@@ -1,0 +1,94 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+const ALGORITHM = 'aes-256-gcm';
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** Marks an encrypted text. Texts without it are stored as they are. */
+const SEALED = /^enc:([\w-]+):([\w-]+)$/;
+
+/** A key of 32 bytes. Its id is stored beside everything that it encrypts. */
+export interface EncryptionKey {
+  id: string;
+  key: Buffer;
+}
+
+export interface Ciphertext {
+  keyId: string;
+  /** Nonce, tag and encrypted bytes. */
+  data: Buffer;
+}
+
+/** The key is not configured, or the ciphertext was changed or belongs to another context. */
+export class DecryptionError extends Error {}
+
+/**
+ * Encrypts with the first key, and decrypts with any. The context, such as the owner's id, is authenticated: a ciphertext
+ * that was moved to another context cannot be decrypted.
+ */
+export interface KeyRing {
+  /** The id of the first key; undefined if there are no keys. */
+  readonly firstKey: string | undefined;
+  /** @throws TypeError if there are no keys */
+  encrypt(plain: Uint8Array, context: string): Ciphertext;
+  /** @throws DecryptionError */
+  decrypt(ciphertext: Ciphertext, context: string): Buffer;
+  /** Encrypts a text for a database column. Without keys, returns it as it is. */
+  seal(text: string, context: string): string;
+  /**
+   * Returns the text that `seal` was given.
+   * @throws DecryptionError
+   */
+  open(stored: string, context: string): string;
+}
+
+/** @param keys the first one encrypts */
+export function createKeyRing(keys: readonly EncryptionKey[]): KeyRing {
+  const [first] = keys;
+
+  function encrypt(plain: Uint8Array, context: string): Ciphertext {
+    if (!first) throw new TypeError('there are no encryption keys');
+    const nonce = randomBytes(NONCE_BYTES);
+    const cipher = createCipheriv(ALGORITHM, first.key, nonce).setAAD(Buffer.from(context));
+    const encrypted = [cipher.update(plain), cipher.final()];
+    return { keyId: first.id, data: Buffer.concat([nonce, cipher.getAuthTag(), ...encrypted]) };
+  }
+
+  function decrypt({ keyId, data }: Ciphertext, context: string): Buffer {
+    const found = keys.find(({ id }) => id === keyId);
+    if (!found) throw new DecryptionError(`the encryption key "${keyId}" is not configured`);
+    const tagEnd = NONCE_BYTES + TAG_BYTES;
+    if (data.length < tagEnd) throw new DecryptionError('the ciphertext is incomplete');
+    const decipher = createDecipheriv(ALGORITHM, found.key, data.subarray(0, NONCE_BYTES))
+      .setAAD(Buffer.from(context))
+      .setAuthTag(data.subarray(NONCE_BYTES, tagEnd));
+    try {
+      return Buffer.concat([decipher.update(data.subarray(tagEnd)), decipher.final()]);
+    } catch {
+      throw new DecryptionError(`the ciphertext is not valid for the key "${keyId}" in this place`);
+    }
+  }
+
+  return {
+    firstKey: first?.id,
+    encrypt,
+    decrypt,
+    seal(text, context) {
+      if (!first) return text;
+      const { keyId, data } = encrypt(Buffer.from(text), context);
+      return `enc:${keyId}:${data.toString('base64url')}`;
+    },
+    open(stored, context) {
+      const [, keyId, data] = SEALED.exec(stored) ?? [];
+      if (keyId === undefined || data === undefined) return stored;
+      return decrypt({ keyId, data: Buffer.from(data, 'base64url') }, context).toString();
+    },
+  };
+}
+
+/** The id of the key with which a text is encrypted; undefined if it is not encrypted. */
+export function keyIdOf(stored: string): string | undefined {
+  return SEALED.exec(stored)?.[1];
+}
+
+/** Stores texts as they are. */
+export const NO_KEYS: KeyRing = createKeyRing([]);

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, readdir } from 'node:fs/promises';
+import path from 'node:path';
+import { temporal } from '@temporalio/proto';
+import { verifyWebhook } from '../../../src/client/verify-webhook';
+import { loadCodecServerConfig, loadConfig } from '../../../src/config';
+import { startCodecServer } from '../../../src/codec-server';
+import { liveWebhookSecrets } from '../../../src/db/secrets';
+import { createKeyRing } from '../../../src/encryption/key-ring';
+import { parseKeys } from '../../../src/encryption/parse-keys';
+import { createLogger } from '../../../src/logger';
+import { createTemporalClient } from '../../../src/temporal/connection';
+import { expectError, runCli } from '../../support/cli';
+import { openOrder } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+import { useResource } from '../../support/use-resource';
+
+const KEY = `k1:${randomBytes(32).toString('base64')}`;
+const stack = useStack({ env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', CHECKOUT_LENDER: 'sandbox' } });
+const plain = useStack();
+const receiver = useReceiver();
+const codecServer = useResource(
+  () =>
+    startCodecServer(
+      loadCodecServerConfig({
+        ENCRYPTION_KEYS: KEY,
+        CODEC_SERVER_PORT: '0',
+        CODEC_SERVER_ORIGIN: 'https://temporal.example/ui',
+      }),
+      createLogger('silent', 'codec-server'),
+    ),
+  (server) => server.stop(),
+);
+
+/** The files of the Temporal server, which hold its histories and its search index. */
+async function temporalFiles(): Promise<Buffer> {
+  const folder = path.join(process.env.TEST_DATA_DIR!, 'temporal');
+  const names = (await readdir(folder, { recursive: true })).filter((name) => name.includes('temporal.db'));
+  return Buffer.concat(await Promise.all(names.map((name) => readFile(path.join(folder, name)))));
+}
+
+/** An order that was resumed and completed, with its webhooks. Returns what could be searched for. */
+async function wholeOrder(service: typeof stack, amountPence: number) {
+  const [name, reference] = ['Shop', 'basket'].map((word) => `${word} ${randomBytes(6).toString('hex')}`);
+  await service.db.query('update seller set name = $2 where id = $1', [service.seller.id, name]);
+  const amount = amountPence / 100;
+  const id = await openOrder(service, { amount, reference, webhook_url: receiver.url }, ['signup_started', 'approved']);
+  await service.client.workflow.getHandle(`order-${id}`).terminate('a test');
+  expect((await service.api.progress(id, 'completed')).status).toBe(200);
+  const sent = () => receiver.deliveries.filter(({ body }) => body.data.order.id === id);
+  await until(() => sent().length === 3, 'the webhooks are delivered');
+  await service.client.workflow.getHandle(`order-${id}`).result();
+  const pounds = amount.toLocaleString('en-GB', { minimumFractionDigits: 2 });
+  return { id, facts: [name!, reference!, String(amountPence), pounds], delivery: sent()[0]! };
+}
+
+const decode = (body: object) =>
+  fetch(`http://127.0.0.1:${codecServer.port}/decode`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Namespace': 'default' },
+    body: JSON.stringify(body),
+  });
+
+test('Temporal stores no amount, reference or name of an encrypted order in clear', async () => {
+  const encrypted = await wholeOrder(stack, 765_432_109);
+  const clear = await wholeOrder(plain, 865_432_107);
+  const files = await temporalFiles();
+  expect(encrypted.facts.filter((fact) => files.includes(fact))).toEqual([]);
+  expect(clear.facts.filter((fact) => !files.includes(fact))).toEqual([]);
+});
+
+test('the codec server decrypts a history for the UI', async () => {
+  const { id, facts } = await wholeOrder(stack, 123_456);
+  const withoutKeys = createTemporalClient(stack.temporal);
+  const { events } = await withoutKeys.workflow.getHandle(`order-${id}`).fetchHistory();
+  await withoutKeys.connection.close();
+  const result = events?.at(-1)?.workflowExecutionCompletedEventAttributes?.result;
+  const response = await decode(temporal.api.common.v1.Payloads.fromObject(result!).toJSON());
+  expect(response.status).toBe(200);
+  expect(response.headers.get('Access-Control-Allow-Origin')).toBe('https://temporal.example');
+  const { payloads } = (await response.json()) as { payloads: { data: string }[] };
+  expect(JSON.parse(Buffer.from(payloads[0]!.data, 'base64').toString())).toMatchObject({ id, reference: facts[1] });
+});
+
+test.each([{ payloads: [{ metadata: 7 }] }, { payloads: 'none' }])('the codec server refuses %j', async (body) => {
+  expect((await decode(body)).status).toBe(400);
+});
+
+test('secrets are encrypted in Postgres, sign as before, and can be encrypted with a new key', async () => {
+  const { delivery } = await wholeOrder(stack, 4321);
+  expect(() => verifyWebhook(delivery.text, delivery.headers, stack.seller.webhookSecret)).not.toThrow();
+  const id = await openOrder(stack);
+  const { pay_link_id: payLinkId } = (await stack.api.get(id)).body.data;
+  expect((await fetch(`${stack.api.url}/pay/${payLinkId}/`)).status).toBe(200);
+  const stored = async () =>
+    (
+      await stack.db.query<{ secret: string }>(
+        'select secret from webhook_secret union all select secret from checkout_secret',
+      )
+    ).rows;
+  const keyIds = async () => (await stored()).map(({ secret }) => secret.split(':')[1]);
+  expect(await keyIds()).toEqual(['k1', 'k1']);
+
+  const { stdout } = await runCli(['encryption', 'new-key']);
+  const env = { ...stack.env, ENCRYPTION_KEYS: `${stdout.trim()},${KEY}` };
+  const newId = stdout.split(':')[0];
+  const rotated = await runCli(['encryption', 'rotate', '--json'], env);
+  expect(rotated.json()).toEqual({ key: newId, encrypted: 2 });
+  expect(await keyIds()).toEqual([newId, newId]);
+  expect((await runCli(['encryption', 'show', '--json'], env)).json()).toEqual([
+    { key: newId, secrets: 2, encrypts: true },
+  ]);
+  const keys = createKeyRing(parseKeys(stdout.trim())!);
+  expect(await liveWebhookSecrets(stack.db, keys, stack.seller.id)).toEqual([stack.seller.webhookSecret]);
+  expectError(
+    await runCli(['encryption', 'rotate'], { ...stack.env, ENCRYPTION_KEYS: '' }),
+    1,
+    /ENCRYPTION_KEYS is missing/,
+  );
+  expectError(await runCli(['encryption', 'rotate'], stack.env), 1, new RegExp(`"${newId}" is not configured`));
+});
+
+test.each([
+  [{ ENCRYPTION_KEYS: 'k1:short' }, 'ENCRYPTION_KEYS must be id:key pairs'],
+  [{ ENCRYPT_PAYLOADS: 'true' }, 'ENCRYPT_PAYLOADS needs ENCRYPTION_KEYS'],
+])('the settings %j are refused', (env, message) => {
+  expect(() => loadConfig({ DATABASE_URL: stack.databaseUrl, ...env })).toThrow(message);
+});

@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { type KeyRing, NO_KEYS, createKeyRing, keyIdOf } from '../../../src/encryption/key-ring';
+import { parseKeys } from '../../../src/encryption/parse-keys';
+
+const OLD = { id: 'old', key: randomBytes(32) };
+const NEW = { id: 'new', key: randomBytes(32) };
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+let ring: KeyRing;
+beforeEach(() => (ring = createKeyRing([NEW, OLD])));
+
+test('a text is encrypted with the first key, differently each time, and decrypted with any', () => {
+  const sealed = ring.seal(SECRET, 'seller');
+  expect(keyIdOf(sealed)).toBe('new');
+  expect(sealed).not.toContain(SECRET);
+  expect(ring.seal(SECRET, 'seller')).not.toBe(sealed);
+  expect(ring.open(sealed, 'seller')).toBe(SECRET);
+  expect(ring.open(createKeyRing([OLD]).seal(SECRET, 'seller'), 'seller')).toBe(SECRET);
+});
+
+test.each([
+  ['moved to another context', (sealed: string) => sealed, 'other seller', /not valid/],
+  ['changed', (sealed: string) => sealed.slice(0, -2) + (sealed.endsWith('AA') ? 'BB' : 'AA'), 'seller', /not valid/],
+  ['cut', () => 'enc:new:abcd', 'seller', /incomplete/],
+  ['encrypted with a key that is not configured', (s: string) => s.replace('new', 'lost'), 'seller', /"lost" is not/],
+])('a text that was %s is refused', (_, change, context, message) => {
+  expect(() => ring.open(change(ring.seal(SECRET, 'seller')), context)).toThrow(message);
+});
+
+test('without keys, texts are stored as they are, and remain readable after keys are added', () => {
+  expect(NO_KEYS.seal(SECRET, 'seller')).toBe(SECRET);
+  expect(keyIdOf(SECRET)).toBeUndefined();
+  expect(ring.open(SECRET, 'seller')).toBe(SECRET);
+});
+
+test.each([
+  ['a key that is too short', `a:${randomBytes(16).toString('base64')}`],
+  ['a key without an id', randomBytes(32).toString('base64')],
+  ['a repeated id', [OLD, OLD].map(({ id, key }) => `${id}:${key.toString('base64')}`).join(',')],
+  ['an empty entry', `a:${OLD.key.toString('base64')},`],
+])('%s is not a valid setting', (_, text) => {
+  expect(parseKeys(text)).toBeUndefined();
+});
+
+test('a setting has the keys in their order', () => {
+  const text = [NEW, OLD].map(({ id, key }) => `${id}:${key.toString('base64')}`).join(', ');
+  expect(parseKeys(text)).toEqual([NEW, OLD]);
+});
