@@ -1,0 +1,2 @@
+import type { Servers } from './servers';
+export function profile(_servers: Servers): Promise<void> { return Promise.resolve(); }
