@@ -58,7 +58,7 @@ async function runSections(servers: Servers): Promise<string[]> {
       const random = seededRandom(Number(values.seed));
       const result = await section.run({ servers, blocks, short: values.short, random });
       for (const row of result.rows) console.log(`  ${rowLine(row)}`);
-      for (const table of result.tables ?? []) console.log(`  ${table.title}`), console.table(toObjects(table));
+      for (const table of result.tables ?? []) (console.log(`  ${table.title}`), console.table(toObjects(table)));
       if (!values.short) {
         const { sections } = readResults();
         writeResults({ machine: await describeMachine(servers), sections: { ...sections, [name]: result } });

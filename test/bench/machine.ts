@@ -15,13 +15,13 @@ export async function describeMachine({ admin, temporalAddress }: Servers): Prom
   const { rows } = await admin.query<{ server_version: string }>('show server_version');
   const [cpu] = cpus();
   return {
-    'Processor': `${cpus().length} cores, ${cpu?.model.trim() ?? 'unknown'}`,
-    'Memory': `${Math.round(totalmem() / GIB)} GiB`,
-    'System': `${osType()}, Node ${process.version.slice(1)}`,
-    'Postgres': `${rows[0]!.server_version}, default settings, every commit flushed to disk`,
+    Processor: `${cpus().length} cores, ${cpu?.model.trim() ?? 'unknown'}`,
+    Memory: `${Math.round(totalmem() / GIB)} GiB`,
+    System: `${osType()}, Node ${process.version.slice(1)}`,
+    Postgres: `${rows[0]!.server_version}, default settings, every commit flushed to disk`,
     'Temporal server': `${serverVersion}, one process, SQLite, every commit flushed to disk`,
     'Temporal SDK': versionOf('node_modules/@temporalio/worker'),
-    'Peers': [
+    Peers: [
       ['DBOS', '@dbos-inc/dbos-sdk'],
       ['Restate server', '@restatedev/restate-server'],
       ['Restate SDK', '@restatedev/restate-sdk'],

@@ -20,4 +20,5 @@ export function writeResults(results: Results): void {
 }
 
 /** Four digits are more than any measurement here is worth. */
-const round = (_key: string, value: unknown): unknown => (typeof value === 'number' ? Number(value.toPrecision(4)) : value);
+const round = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' ? Number(value.toPrecision(4)) : value;

@@ -1,5 +1,4 @@
-import { NativeConnection, Worker, bundleWorkflowCode } from '@temporalio/worker';
-import { Runtime } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime, Worker, bundleWorkflowCode } from '@temporalio/worker';
 import pg from 'pg';
 import { loadConfig } from '../../../src/config';
 import { createBareActivities } from './bare-activities';
@@ -7,12 +6,13 @@ import { createBareActivities } from './bare-activities';
 /** The worker of the bare arms, with the settings of the service's worker. */
 async function run(): Promise<void> {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, DATABASE_URL } = process.env;
-  Runtime.install({ logger: { log() {}, trace() {}, debug() {}, info() {}, warn: console.error, error: console.error } });
+  const logger = new DefaultLogger('ERROR');
+  Runtime.install({ logger });
   const config = loadConfig({ ...process.env, CHECKOUT_BASE_URL: 'https://checkout.example' });
   const db = new pg.Pool({ connectionString: DATABASE_URL, max: config.databasePoolSize });
   const connection = await NativeConnection.connect({ address: address! });
   const options = { connection, namespace: namespace!, activities: createBareActivities(db) };
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath: require.resolve('./bare-workflows') });
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath: require.resolve('./bare-workflows'), logger });
   const workers = await Promise.all([
     Worker.create({
       ...options,

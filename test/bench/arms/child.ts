@@ -12,7 +12,7 @@ export interface Child {
 /** Starts a file with Node, and waits for the line of JSON that it prints when it is ready. */
 export async function startChild(file: string, env: Record<string, string>): Promise<Child> {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [file], {
+  const child = spawn(process.execPath, ['--no-deprecation', file], {
     env: { PATH, HOME, NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });

@@ -43,6 +43,7 @@ export function httpClient(port: number): HttpClient {
 
 /** @throws Error unless the status is as expected */
 export function expectStatus(answer: Answer, status: number): Answer {
-  if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== status)
+    throw new Error(`${answer.status} instead of ${status}: ${JSON.stringify(answer.body)}`);
   return answer;
 }

@@ -30,6 +30,7 @@ export async function startPeer(servers: Servers, name: PeerName): Promise<Peer>
   const paths = name === 'restate' ? RESTATE_PATHS : HTTP_PATHS;
   return {
     database: database.name,
+    systemDatabase: system?.name,
     pids: { [name]: child.pid },
     async create(url) {
       const id = randomUUID();

@@ -10,6 +10,7 @@ export interface Receiver {
   url: string;
   /** When each webhook arrived first, by order id and sequence, in ms of `performance.now()`. */
   arrivals: Map<string, number>;
+  /** After `refuse`, nothing listens any more. */
   behave: (behaviour: Behaviour) => void;
   /** Waits until the first `count` webhooks of every order have arrived. */
   allArrived: (orderIds: readonly string[], count: number, timeoutMs?: number) => Promise<void>;
@@ -23,7 +24,6 @@ export async function startReceiver(): Promise<Receiver> {
   const arrivals = new Map<string, number>();
   let behaviour: Behaviour = 'accept';
   const server = createServer((request, response) => {
-    if (behaviour === 'refuse') return void request.socket.destroy();
     void text(request).then(
       (body) => {
         const { data } = JSON.parse(body) as { data: { order: { id: string }; sequence: number } };
@@ -43,6 +43,7 @@ export async function startReceiver(): Promise<Receiver> {
     arrivals,
     behave(next) {
       behaviour = next;
+      if (next === 'refuse') server.close();
       // Requests that hang end with their connections.
       server.closeAllConnections();
     },
@@ -52,7 +53,7 @@ export async function startReceiver(): Promise<Receiver> {
     },
     async stop() {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
     },
   };
 }

@@ -69,8 +69,8 @@ export async function startService(
     ...env,
   };
   const [api, worker] = await Promise.all([
-    startProcess('server', allEnv, { nodeOptions: nodeOptions.api }),
-    startProcess('worker', allEnv, { nodeOptions: nodeOptions.worker }),
+    startProcess('server', { ...allEnv, PROFILE_NAME: 'api' }, { nodeOptions: nodeOptions.api }),
+    startProcess('worker', { ...allEnv, PROFILE_NAME: 'worker' }, { nodeOptions: nodeOptions.worker }),
   ]);
   const http = httpClient(api.port);
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
@@ -95,8 +95,7 @@ export async function startService(
       }),
     list: () => http.call('GET', `${BASE}/seller/${seller.id}/order/?limit=25`, { headers: bearer(seller.key) }),
     timeline: (orderId) => http.call('GET', `${BASE}/order/${orderId}/timeline/`, { headers: bearer(seller.key) }),
-    cancel: (orderId, { key } = seller) =>
-      http.call('DELETE', `${BASE}/order/${orderId}/`, { headers: bearer(key) }),
+    cancel: (orderId, { key } = seller) => http.call('DELETE', `${BASE}/order/${orderId}/`, { headers: bearer(key) }),
     progress: (orderId, event) =>
       http.call('POST', `${BASE}/order/${orderId}/progress/`, {
         headers: bearer(checkoutKey),

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { DBOS } from '@dbos-inc/dbos-sdk';
 import Koa from 'koa';
-import { createPool, INSERT_ORDER, readJson, ready, RECORD_ATTEMPT, SAVE_CHANGE, sendWebhook, webhookBody } from './shared.mjs';
+import {
+  createPool,
+  INSERT_ORDER,
+  readJson,
+  ready,
+  RECORD_ATTEMPT,
+  SAVE_CHANGE,
+  sendWebhook,
+  webhookBody,
+} from './shared.mjs';
 
 /**
  * The order in DBOS, as its documentation advises: one workflow per order that receives messages, steps for what touches
@@ -20,7 +29,9 @@ const orderWorkflow = DBOS.registerWorkflow(
       let message = null;
       while (message === null) message = await DBOS.recv('change', { timeoutSeconds: 24 * 60 * 60 });
       const body = webhookBody(orderId, version, status);
-      await DBOS.runStep(() => db.query(SAVE_CHANGE, [orderId, status, version, body]).then(() => null), { name: 'save' });
+      await DBOS.runStep(() => db.query(SAVE_CHANGE, [orderId, status, version, body]).then(() => null), {
+        name: 'save',
+      });
       await DBOS.setEvent('status', { status, version });
       await DBOS.setEvent(`version-${version}`, status);
       await DBOS.runStep(

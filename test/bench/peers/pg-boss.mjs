@@ -1,6 +1,15 @@
 import Koa from 'koa';
 import PgBoss from 'pg-boss';
-import { createPool, INSERT_ORDER, readJson, ready, RECORD_ATTEMPT, SAVE_CHANGE, sendWebhook, webhookBody } from './shared.mjs';
+import {
+  createPool,
+  INSERT_ORDER,
+  readJson,
+  ready,
+  RECORD_ATTEMPT,
+  SAVE_CHANGE,
+  sendWebhook,
+  webhookBody,
+} from './shared.mjs';
 
 /**
  * Webhooks by pg-boss, as its documentation advises: the job is inserted in the transaction of the save, workers fetch

@@ -11,6 +11,12 @@ import { createPool, INSERT_ORDER, ready, RECORD_ATTEMPT, SAVE_CHANGE, sendWebho
  * effects in `ctx.run`, and webhooks by one-way calls to a second object with the same key, which keeps their order.
  * Callers use Restate's own HTTP ingress. The server runs with its default settings, which flush each write to disk.
  */
+// The SDK uses it, and Node 20 does not have it.
+Promise.withResolvers ??= function () {
+  let settle;
+  const promise = new this((resolve, reject) => (settle = { resolve, reject }));
+  return { promise, ...settle };
+};
 const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
 const db = createPool();
 
@@ -29,7 +35,9 @@ const orders = restate.object({
   name: 'orders',
   handlers: {
     async create(ctx, { amount, reference, webhook_url: url }) {
-      await ctx.run('insert', () => db.query(INSERT_ORDER + ' on conflict do nothing', [ctx.key, reference, amount, url ?? null]).then(() => null));
+      await ctx.run('insert', () =>
+        db.query(INSERT_ORDER + ' on conflict do nothing', [ctx.key, reference, amount, url ?? null]).then(() => null),
+      );
       ctx.set('order', { url, version: 0, status: 'CREATED' });
       return { id: ctx.key };
     },
@@ -57,7 +65,10 @@ async function freePort() {
 
 const [service, ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
 await restate.serve({ services: [orders, webhooks], port: service });
-const bin = path.join(path.dirname(createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json')), '../../.bin/restate-server');
+const bin = path.join(
+  path.dirname(createRequire(import.meta.url).resolve('@restatedev/restate-server/package.json')),
+  '../../.bin/restate-server',
+);
 const server = spawn(bin, ['--base-dir', process.env.DATA_DIR, '--no-logo', '--listen-mode', 'tcp'], {
   env: {
     PATH: process.env.PATH,

@@ -22,7 +22,9 @@ export const create: Section = {
     const p50 = async (call: () => Promise<unknown>): Promise<number> => median(await paced(PER_SECOND, count, call));
     const commit = (): Promise<unknown> =>
       service.db.query('insert into bench_commit (reference) values ($1)', ['a reference']);
-    await service.db.query('create table bench_commit (id bigint generated always as identity primary key, reference text)');
+    await service.db.query(
+      'create table bench_commit (id bigint generated always as identity primary key, reference text)',
+    );
     const values = await inBlocks(bench, {
       service: () => p50(() => service.create()),
       again: () => p50(() => service.create()),
@@ -34,7 +36,11 @@ export const create: Section = {
     const floor = values.commit.map((ms, block) => ms + values.http[block]!);
     const row = { what: 'create p50, paced', unit: 'ms' as const };
     const rows = [
-      compare({ ...row, against: 'one commit + one bare HTTP answer', goal: { of: 'ratio', atMost: 1.5 } }, values.service, floor),
+      compare(
+        { ...row, against: 'one commit + one bare HTTP answer', goal: { of: 'ratio', atMost: 1.5 } },
+        values.service,
+        floor,
+      ),
       compare({ ...row, against: 'Koa + one insert' }, values.service, values.koa),
       compare({ ...row, against: 'DBOS', goal: { of: 'ratio', atMost: 1 } }, values.service, values.dbos),
       compare({ ...row, against: 'itself (noise)' }, values.again, values.service),
@@ -43,4 +49,3 @@ export const create: Section = {
     return { blocks: bench.blocks, rows };
   },
 };
-

@@ -6,7 +6,7 @@ import { closedLoop, paced } from '../load';
 import { type Section, compare, inBlocks, sizeOf } from '../section';
 import { median } from '../statistics';
 
-const PER_SECOND = 30;
+const PER_SECOND = 20;
 const OPEN_ORDERS = 50;
 
 export const read: Section = {

@@ -31,7 +31,11 @@ export const starts: Section = {
     });
     const row = { what: 'creates until every workflow exists', unit: '/s' as const };
     const rows = [
-      compare({ ...row, against: 'bare `workflow.start`', goal: { of: 'ratio', atLeast: 1 } }, values.service, values.bare),
+      compare(
+        { ...row, against: 'bare `workflow.start`', goal: { of: 'ratio', atLeast: 1 } },
+        values.service,
+        values.bare,
+      ),
     ];
     await Promise.all([service.stop(), bare.stop()]);
     return { blocks: bench.blocks, rows };

@@ -19,7 +19,7 @@ test('a ratio is taken inside each block, so that a slow block does not count', 
 
 test('a bootstrap interval contains the median, and covers the true median of random samples in about 95 % of runs', () => {
   const random = seededRandom(7);
-  const runs = Array.from({ length: 200 }, () =>
+  const runs = Array.from({ length: 100 }, () =>
     medianInterval(
       Array.from({ length: 15 }, () => random()),
       random,
