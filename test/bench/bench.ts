@@ -7,7 +7,7 @@ import { readResults, writeResults } from './results';
 import { describeMachine } from './machine';
 import { renderPages } from './page';
 import { profile } from './profile';
-import { rowLine } from './table';
+import { markdownTable, rowLine } from './table';
 import { SECTIONS } from './sections';
 import { type Servers, startServers } from './servers';
 import { seededRandom } from './statistics';
@@ -58,7 +58,9 @@ async function runSections(servers: Servers): Promise<string[]> {
       const random = seededRandom(Number(values.seed));
       const result = await section.run({ servers, blocks, short: values.short, random });
       for (const row of result.rows) console.log(`  ${rowLine(row)}`);
-      for (const table of result.tables ?? []) (console.log(`  ${table.title}`), console.table(toObjects(table)));
+      for (const { title, header, rows } of result.tables ?? []) {
+        console.log(`  ${title}\n${markdownTable(header, rows)}`);
+      }
       if (!values.short) {
         const { sections } = readResults();
         writeResults({ machine: await describeMachine(servers), sections: { ...sections, [name]: result } });
@@ -71,9 +73,6 @@ async function runSections(servers: Servers): Promise<string[]> {
   }
   return failed;
 }
-
-const toObjects = ({ header, rows }: { header: string[]; rows: (string | number)[][] }): object[] =>
-  rows.map((row) => Object.fromEntries(row.map((cell, column) => [header[column], cell])));
 
 async function run(): Promise<number> {
   if (values.render) {

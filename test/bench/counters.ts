@@ -46,6 +46,7 @@ async function countRows(url: string): Promise<number> {
 }
 
 const { EventType } = temporal.api.enums.v1;
+const TASK_COMPLETED: number = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED;
 /** Events that Temporal Cloud bills as one action each. Retries of activities are billed too, and are not in the history. */
 const ACTIONS = new Set<number>([
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
@@ -65,7 +66,7 @@ export async function countHistory(client: Client, workflowId: string) {
   const count = (included: (type: number) => boolean): number => types.filter(included).length;
   return {
     events: types.length,
-    workflowTasks: count((type) => type === EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED),
+    workflowTasks: count((type) => type === TASK_COMPLETED),
     actions: count((type) => ACTIONS.has(type)),
   };
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import Koa from 'koa';
 import PgBoss from 'pg-boss';
 import {
@@ -36,7 +37,7 @@ app.use(async (ctx) => {
   const [, , id] = ctx.path.split('/');
   const input = await readJson(ctx.req);
   if (id === undefined) {
-    const orderId = crypto.randomUUID();
+    const orderId = randomUUID();
     await db.query(INSERT_ORDER, [orderId, input.reference, input.amount, input.webhook_url ?? null]);
     ctx.status = 201;
     ctx.body = { data: { id: orderId } };

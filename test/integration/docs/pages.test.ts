@@ -34,6 +34,8 @@ const NOT_RUN = [
   'contributing.md',
   'hosted-checkout.md',
   'operations.md',
+  'performance.md',
+  'scale.md',
   'security.md',
 ];
 /** What the commands need of this repository. */
