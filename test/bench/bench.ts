@@ -68,6 +68,8 @@ async function runSections(servers: Servers): Promise<string[]> {
     } catch (error) {
       console.error(error);
       failed.push(name);
+    } finally {
+      await servers.stopArms();
     }
     console.log(`  ${Math.round((Date.now() - begun) / 1000)} s`);
   }

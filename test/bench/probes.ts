@@ -1,6 +1,6 @@
 import { type Receiver, arrivalKey } from './arms/receiver';
 import type { Service } from './arms/service';
-import { paced, timed } from './load';
+import { closedLoop, paced, timed } from './load';
 import { percentile } from './statistics';
 import type { TestSeller } from '../support/stack';
 
@@ -21,7 +21,7 @@ const WEBHOOK_TIMEOUT_MS = 60_000;
 export async function oldOrders(service: Service, seller: TestSeller, url: string, count: number): Promise<string[]> {
   const ids: string[] = [];
   const before = await service.workflows();
-  await paced(50, count, async () => {
+  await closedLoop(4, count, async () => {
     const { status, body } = await service.createFor(seller, url);
     if (status !== 201) throw new Error(`create: ${status}`);
     ids.push(body.data.id);

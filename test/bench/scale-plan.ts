@@ -4,7 +4,6 @@ import { markdownTable } from './table';
 const RATES = [100, 1000, 10_000];
 /** A cluster should not run hotter than this share of its processors. */
 const USED = 0.5;
-/** A cluster with several shards does more per order than one process with one: replication between services, checks. */
 const MONTH_SECONDS = 30 * 86_400;
 /** US dollars per million actions on Temporal Cloud, by monthly volume: the list price falls with it. */
 const PRICES: [upToMillions: number, price: number][] = [
@@ -13,7 +12,6 @@ const PRICES: [upToMillions: number, price: number][] = [
   [20, 40],
   [50, 35],
   [100, 30],
-  [200, 25],
   [Infinity, 25],
 ];
 

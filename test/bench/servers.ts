@@ -17,6 +17,14 @@ export interface Servers {
   temporalPid: number;
   /** A folder for the data of peers. */
   dataDir: string;
+  /** Registers an arm, so that it does not outlive its section. */
+  track: <Arm extends Stoppable>(arm: Arm) => Arm;
+  /** Stops the arms that still run. */
+  stopArms: () => Promise<void>;
+  stop: () => Promise<void>;
+}
+
+interface Stoppable {
   stop: () => Promise<void>;
 }
 
@@ -44,7 +52,19 @@ export async function startServers(): Promise<Servers> {
   process.env.TEST_TEMPORAL_ADDRESS = temporal.address;
   for (const { pid } of [temporal, postgres]) stopOnExit(pid);
   process.once('exit', () => void killProcesses());
+  const running = new Set<Stoppable>();
   return {
+    track(arm) {
+      const { stop } = arm;
+      running.add(arm);
+      arm.stop = async () => {
+        if (running.delete(arm)) await stop();
+      };
+      return arm;
+    },
+    async stopArms() {
+      await Promise.all([...running].map((arm) => arm.stop()));
+    },
     admin,
     databaseUrl: (name) => urlOf(postgres.url, name),
     temporalAddress: temporal.address,

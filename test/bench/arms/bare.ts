@@ -55,7 +55,7 @@ export async function startBare(servers: Servers): Promise<Bare> {
       ]),
     });
   const count = async (query: string): Promise<number> => (await client.workflow.count(query)).count;
-  return {
+  return servers.track({
     client,
     startEmpty: () => start('emptyWorkflow', randomUUID()),
     async startSaving() {
@@ -90,7 +90,7 @@ export async function startBare(servers: Servers): Promise<Bare> {
       await client.connection.close();
       await database.close();
     },
-  };
+  });
 }
 
 async function insertOrder(db: pg.Pool, url?: string): Promise<string> {

@@ -28,7 +28,7 @@ export async function startPeer(servers: Servers, name: PeerName): Promise<Peer>
   });
   const http = httpClient(child.ready.port!);
   const paths = name === 'restate' ? RESTATE_PATHS : HTTP_PATHS;
-  return {
+  return servers.track({
     database: database.name,
     systemDatabase: system?.name,
     pids: { [name]: child.pid },
@@ -57,7 +57,7 @@ export async function startPeer(servers: Servers, name: PeerName): Promise<Peer>
       await database.close();
       await system?.close();
     },
-  };
+  });
 }
 
 const HTTP_PATHS = {

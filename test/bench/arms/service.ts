@@ -121,5 +121,5 @@ export async function startService(
       await database.close();
     },
   };
-  return service;
+  return servers.track(service);
 }

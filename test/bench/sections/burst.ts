@@ -58,7 +58,7 @@ export const burst: Section = {
       bursts.push(result);
       drainSeconds.push(await drained);
     }
-    await Promise.all([service.stop(), receiver.stop()]);
+    await receiver.stop();
     const during = (kind: (typeof KINDS)[number]) => busy.map((probes) => p99(probes[kind]));
     return {
       blocks: bench.blocks,

@@ -46,7 +46,6 @@ export const cancel: Section = {
       ),
       compare({ ...row, against: 'itself (noise)' }, values.again, values.service),
     ];
-    await Promise.all([service.stop(), bare.stop()]);
     return { blocks: bench.blocks, rows };
   },
 };

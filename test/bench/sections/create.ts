@@ -45,7 +45,6 @@ export const create: Section = {
       compare({ ...row, against: 'DBOS', goal: { of: 'ratio', atMost: 1 } }, values.service, values.dbos),
       compare({ ...row, against: 'itself (noise)' }, values.again, values.service),
     ];
-    await Promise.all([service, koa, dbos].map((arm) => arm.stop()));
     return { blocks: bench.blocks, rows };
   },
 };

@@ -21,7 +21,6 @@ export const memory: Section = {
     const many = sizeOf(bench, 20_000, 600);
     const few = await openUntil(service, 0, FEW, FEW);
     const lots = await openUntil(service, FEW, many, sizeOf(bench, TOUCHED, 100));
-    await service.stop();
     const ratio = lots / few;
     return {
       blocks: 1,

@@ -48,7 +48,6 @@ export const read: Section = {
       select: () => p50(async (index) => expectStatus(await koa.read(rows[index]!), 200)),
       dbos: () => p50(async (index) => expectStatus(await dbos.read(theirs[index]!), 200)),
     });
-    await Promise.all([service, bare, koa, dbos].map((arm) => arm.stop()));
     const row = { what: 'GET of an open order p50, paced', unit: 'ms' as const };
     return {
       blocks: bench.blocks,

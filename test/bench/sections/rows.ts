@@ -37,7 +37,6 @@ export const rows: Section = {
       };
     };
     const values = await inBlocks(bench, { large: await arm(large), small: await arm(small) });
-    await Promise.all([large.stop(), small.stop()]);
     return {
       blocks: bench.blocks,
       rows: [

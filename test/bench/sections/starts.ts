@@ -37,7 +37,6 @@ export const starts: Section = {
         values.bare,
       ),
     ];
-    await Promise.all([service.stop(), bare.stop()]);
     return { blocks: bench.blocks, rows };
   },
 };

@@ -7,7 +7,7 @@ import { startPeer } from '../arms/peer';
 import { type Receiver, arrivalKey, startReceiver } from '../arms/receiver';
 import { type Service, startService } from '../arms/service';
 import { insertClosedOrders } from '../insert-orders';
-import { paced } from '../load';
+import { closedLoop, paced } from '../load';
 import { oldOrders, p50, p99, probe } from '../probes';
 import { type Bench, type Section, type SectionResult, compare, sizeOf } from '../section';
 import { shuffled } from '../statistics';
@@ -35,7 +35,7 @@ const failing = (behaviour: 'hang' | 'refuse') => async (bad: Bad) => {
   const old = await oldOrders(service, seller, receiver.url, BAD_PER_SECOND * (seconds + WARM_UP_SECONDS) + 50);
   receiver.behave(behaviour);
   // What waits when the measurement begins.
-  await paced(50, 50, () => service.progress(old.pop()!, 'signup_started'));
+  await closedLoop(4, 50, () => service.progress(old.pop()!, 'signup_started'));
   return () => paced(BAD_PER_SECOND, BAD_PER_SECOND * seconds, () => service.progress(old.pop()!, 'signup_started'));
 };
 
