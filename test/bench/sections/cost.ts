@@ -82,7 +82,7 @@ async function costOf(
   history?: (orderId: string) => Promise<Pick<Cost, 'events' | 'workflowTasks' | 'actions'>>,
 ): Promise<Cost> {
   const { servers } = bench;
-  const count = sizeOf(bench, 60, 10);
+  const count = sizeOf(bench, 40, 8);
   const whole = async (size: number): Promise<string[]> => {
     const ids: string[] = [];
     await closedLoop(CLIENTS, size, async () => {
@@ -93,7 +93,7 @@ async function costOf(
     await receiver.allArrived(ids, CHANGES);
     return ids;
   };
-  await whole(sizeOf(bench, 30, 4));
+  await whole(sizeOf(bench, 16, 4));
   const pids = { ...arm.pids, Postgres: servers.postgresPid, Temporal: servers.temporalPid };
   const readCpu = () => Object.fromEntries(Object.entries(pids).map(([name, pid]) => [name, processorMs(pid)]));
   const before = { counts: await countDatabases(servers, arm), cpu: readCpu() };

@@ -18,7 +18,7 @@ export const create: Section = {
       startPeer(servers, 'koa-pg'),
       startPeer(servers, 'dbos'),
     ]);
-    const count = sizeOf(bench, 80, 20);
+    const count = sizeOf(bench, 60, 20);
     const p50 = async (call: () => Promise<unknown>): Promise<number> => median(await paced(PER_SECOND, count, call));
     const commit = (): Promise<unknown> =>
       service.db.query('insert into bench_commit (reference) values ($1)', ['a reference']);

@@ -36,7 +36,7 @@ export const read: Section = {
     for (const id of ours) expectStatus(await service.progress(id, 'signup_started'), 200);
     for (const id of theirs) await dbos.change(id, 1).catch(() => undefined);
     const etags = await Promise.all(ours.map(async (id) => expectStatus(await service.get(id), 200).etag));
-    const count = sizeOf(bench, 120, 30);
+    const count = sizeOf(bench, 80, 20);
     const p50 = async (call: (index: number) => Promise<unknown>): Promise<number> =>
       median(await paced(PER_SECOND, count, (index) => call(index % OPEN_ORDERS)));
     const get = () => p50(async (index) => expectStatus(await service.get(ours[index]!), 200));

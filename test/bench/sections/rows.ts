@@ -18,7 +18,7 @@ export const rows: Section = {
     const [large, small] = [await startService(bench.servers), await startService(bench.servers)];
     await insertInParts(large, many);
     await insertInParts(small, FEW);
-    const count = sizeOf(bench, 200, 40);
+    const count = sizeOf(bench, 160, 40);
     const arm = async (service: Service) => {
       const { rows: ids } = await service.db.query<{ id: string }>(
         `select id from orders where seller_id = $1 and reference like 'inserted-%' order by id limit ${FEW}`,

@@ -39,7 +39,7 @@ const failing = (behaviour: 'hang' | 'refuse') => async (bad: Bad) => {
   return () => paced(BAD_PER_SECOND, BAD_PER_SECOND * seconds, () => service.progress(old.pop()!, 'signup_started'));
 };
 
-const WARM_UP_SECONDS = 3;
+const WARM_UP_SECONDS = 2;
 
 const BESIDE: Beside[] = [
   { name: 'alone', prepare: () => Promise.resolve(() => Promise.resolve()) },
@@ -99,7 +99,7 @@ export const webhooks: Section = {
 async function measure(bench: Bench, { prepare }: Beside): Promise<{ p50: number; p99: number }> {
   const service = await startService(bench.servers);
   const [good, bad] = await Promise.all([startReceiver(), startReceiver()]);
-  const seconds = sizeOf(bench, 12, 5);
+  const seconds = sizeOf(bench, 10, 5);
   const shop = await service.newSeller();
   const old = await oldOrders(service, shop, good.url, PER_SECOND * (seconds + WARM_UP_SECONDS));
   const load = await prepare({ bench, service, seller: await service.newSeller(), receiver: bad, seconds });
