@@ -15,14 +15,16 @@ const DOCS = path.join(PACKAGE_ROOT, 'docs');
 export function renderPages(): void {
   const results = readResults();
   const parts = partsOf(results);
+  mkdirSync(path.join(DOCS, 'images'), { recursive: true });
+  for (const { part, file, alt, draw } of PLOTS) {
+    const svg = draw(results.sections);
+    if (svg === undefined) continue;
+    writeFileSync(path.join(DOCS, 'images', file), svg);
+    parts[part] = `${parts[part]!}\n\n![${alt}](images/${file})`;
+  }
   for (const page of ['performance.md', 'scale.md']) {
     const file = path.join(DOCS, page);
     writeFileSync(file, fillIn(readFileSync(file, 'utf8'), parts));
-  }
-  mkdirSync(path.join(DOCS, 'images'), { recursive: true });
-  for (const { file, draw } of PLOTS) {
-    const svg = draw(results.sections);
-    if (svg !== undefined) writeFileSync(path.join(DOCS, 'images', file), svg);
   }
 }
 

@@ -7,14 +7,17 @@ type Sections = Record<string, SectionResult>;
 interface Plot {
   /** In docs/images/. */
   file: string;
+  /** The generated part of the page that shows it. */
+  part: string;
+  alt: string;
   /** Returns nothing if the sections that it shows have no results. */
   draw: (sections: Sections) => string | undefined;
 }
 
 export const PLOTS: Plot[] = [
-  { file: 'performance-ratios.svg', draw: ratios },
-  { file: 'performance-orders.svg', draw: ordersPerSecond },
-  { file: 'performance-burst.svg', draw: burst },
+  { part: 'summary', file: 'performance-ratios.svg', alt: 'Every ratio divided by its goal', draw: ratios },
+  { part: 'orders', file: 'performance-orders.svg', alt: 'Whole orders per second by arm', draw: ordersPerSecond },
+  { part: 'burst', file: 'performance-burst.svg', alt: 'The slowest calls of another seller over time', draw: burst },
 ];
 
 /** Every ratio that has a goal, divided by the goal: left of the line is met. */
