@@ -5,7 +5,7 @@ const RATES = [100, 1000, 10_000];
 /** A cluster should not run hotter than this share of its processors. */
 const USED = 0.5;
 const MONTH_SECONDS = 30 * 86_400;
-/** US dollars per million actions on Temporal Cloud, by monthly volume: the list price falls with it. */
+/** US dollars per million actions on Temporal Cloud, by monthly volume: an assumption, not checked against the price list. */
 const PRICES: [upToMillions: number, price: number][] = [
   [5, 50],
   [10, 45],
@@ -39,7 +39,7 @@ export function planTable({ tables = [] }: SectionResult): string {
       line('rows per day, millions', (rate) => (rows! * rate * 86_400) / 1e6),
       line('WAL per day, GiB', (rate) => (walKiB! * rate * 86_400) / 2 ** 20),
       line('Temporal Cloud actions per month, millions', (rate) => (actions! * rate * MONTH_SECONDS) / 1e6),
-      line('Temporal Cloud per month at list price, thousand US dollars', (rate) =>
+      line('Temporal Cloud per month at the assumed prices, thousand US dollars', (rate) =>
         Math.round(costOf((actions! * rate * MONTH_SECONDS) / 1e6) / 1000),
       ),
     ],
