@@ -35,6 +35,8 @@ const NOT_RUN = [
   'hosted-checkout.md',
   'operations.md',
   'encryption.md',
+  'performance.md',
+  'scale.md',
   'security.md',
 ];
 /** What the commands need of this repository. */

@@ -1,0 +1,37 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
+import type { Servers } from '../servers';
+
+export const PEERS = path.join(PACKAGE_ROOT, 'test/bench/peers');
+
+export interface ArmDatabase {
+  name: string;
+  url: string;
+  db: pg.Pool;
+  close: () => Promise<void>;
+}
+
+/** Creates an arm's database. `orders` is the template with the service's own schema. */
+export async function createArmDatabase(
+  { admin, databaseUrl }: Servers,
+  arm: string,
+  schema: 'service' | 'peers' | 'none' = 'peers',
+): Promise<ArmDatabase> {
+  const name = `${arm}_${randomBytes(4).toString('hex')}`;
+  await admin.query(`create database ${name}${schema === 'service' ? ' template orders' : ''}`);
+  const url = databaseUrl(name);
+  const db = new pg.Pool({ connectionString: url, max: 20 });
+  // Without a listener, a connection that the server closes would end the bench.
+  db.on('error', () => undefined);
+  if (schema === 'peers') await db.query(readFileSync(path.join(PEERS, 'schema.sql'), 'utf8'));
+  return {
+    ...{ name, url, db },
+    async close() {
+      await db.end();
+      await admin.query(`drop database ${name} with (force)`);
+    },
+  };
+}

@@ -1,0 +1,125 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import { createPool } from '../../../src/db/pool';
+import { createCheckoutKey } from '../../../src/db/sellers';
+import { createTemporalClient } from '../../../src/temporal/connection';
+import { ensureNamespace } from '../../../src/temporal/set-up';
+import { BASE } from '../../support/api';
+import { startProcess } from '../../support/processes';
+import { type TestSeller, createSeller } from '../../support/stack';
+import { until } from '../../support/until';
+import type { Servers } from '../servers';
+import { createArmDatabase } from './database';
+import { type Answer, expectStatus, httpClient } from './http';
+import type { OrderArm } from './order-arm';
+
+const EVENTS = ['signup_started', 'approved', 'completed'];
+
+/** This service: an API process and a worker process with default settings, from `dist/`. */
+export interface Service extends OrderArm {
+  client: Client;
+  port: number;
+  seller: TestSeller;
+  databaseUrl: string;
+  env: Record<string, string>;
+  db: Awaited<ReturnType<typeof createArmDatabase>>['db'];
+  newSeller: () => Promise<TestSeller>;
+  createFor: (seller: TestSeller, webhookUrl?: string) => Promise<Answer>;
+  get: (orderId: string, etag?: string) => Promise<Answer>;
+  list: () => Promise<Answer>;
+  timeline: (orderId: string) => Promise<Answer>;
+  cancel: (orderId: string, seller?: TestSeller) => Promise<Answer>;
+  progress: (orderId: string, event: string) => Promise<Answer>;
+  /** The number of order workflows that exist, by Temporal's visibility. */
+  workflows: () => Promise<number>;
+  /** Waits until `count` workflows exist. */
+  allStarted: (count: number, timeoutMs?: number) => Promise<void>;
+}
+
+export interface ServiceOptions {
+  env?: Record<string, string>;
+  nodeOptions?: { api: string[]; worker: string[] };
+}
+
+export async function startService(
+  servers: Servers,
+  { env = {}, nodeOptions = { api: [], worker: [] } }: ServiceOptions = {},
+): Promise<Service> {
+  const database = await createArmDatabase(servers, 'service', 'service');
+  const namespace = `service-${randomBytes(6).toString('hex')}`;
+  const client = createTemporalClient({ connectionOptions: { address: servers.temporalAddress }, namespace });
+  await ensureNamespace(client);
+  const accounts = createPool(database.url, 2, () => undefined);
+  const newSeller = (): Promise<TestSeller> => createSeller(accounts);
+  const seller = await newSeller();
+  const checkoutKey = await createCheckoutKey(accounts);
+  const allEnv = {
+    HOST: '127.0.0.1',
+    PORT: '0',
+    WORKER_HEALTH_PORT: '0',
+    DATABASE_URL: database.url,
+    TEMPORAL_ADDRESS: servers.temporalAddress,
+    TEMPORAL_NAMESPACE: namespace,
+    CHECKOUT_BASE_URL: 'https://checkout.example',
+    WEBHOOK_ALLOW_PRIVATE: 'true',
+    // The highest that the settings allow: the bench has one address and few keys.
+    RATE_LIMIT_KEY: '1000000',
+    RATE_LIMIT_CHECKOUT_KEY: '1000000',
+    RATE_LIMIT_ADDRESS: '1000000',
+    ...env,
+  };
+  const [api, worker] = await Promise.all([
+    startProcess('server', { ...allEnv, PROFILE_NAME: 'api' }, { nodeOptions: nodeOptions.api }),
+    startProcess('worker', { ...allEnv, PROFILE_NAME: 'worker' }, { nodeOptions: nodeOptions.worker }),
+  ]);
+  const http = httpClient(api.port);
+  const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+  const count = async (query: string): Promise<number> =>
+    (await database.db.query<{ count: number }>(`select count(*)::int from ${query}`)).rows[0]!.count;
+
+  const service: Service = {
+    ...{ client, port: api.port, seller, newSeller, databaseUrl: database.url, env: allEnv, db: database.db },
+    database: database.name,
+    pids: { API: api.pid, worker: worker.pid },
+    createFor: ({ id, key }, webhookUrl) =>
+      http.call('POST', `${BASE}/seller/${id}/order/`, {
+        headers: bearer(key),
+        body: { data: { amount: 1234.5, reference: randomUUID(), webhook_url: webhookUrl ?? null } },
+      }),
+    async create(webhookUrl) {
+      return expectStatus(await service.createFor(seller, webhookUrl), 201).body.data.id;
+    },
+    get: (orderId, etag) =>
+      http.call('GET', `${BASE}/order/${orderId}/`, {
+        headers: { ...bearer(seller.key), ...(etag !== undefined && { 'if-none-match': etag }) },
+      }),
+    list: () => http.call('GET', `${BASE}/seller/${seller.id}/order/?limit=25`, { headers: bearer(seller.key) }),
+    timeline: (orderId) => http.call('GET', `${BASE}/order/${orderId}/timeline/`, { headers: bearer(seller.key) }),
+    cancel: (orderId, { key } = seller) => http.call('DELETE', `${BASE}/order/${orderId}/`, { headers: bearer(key) }),
+    progress: (orderId, event) =>
+      http.call('POST', `${BASE}/order/${orderId}/progress/`, {
+        headers: bearer(checkoutKey),
+        body: { data: { event } },
+      }),
+    async change(orderId, version) {
+      expectStatus(await service.progress(orderId, EVENTS[version - 1]!), 200);
+    },
+    workflows: async () => (await client.workflow.count(`WorkflowType = 'orderWorkflow'`)).count,
+    async allStarted(expected, timeoutMs = 300_000) {
+      await until(async () => (await service.workflows()) >= expected, `${expected} workflows exist`, timeoutMs);
+    },
+    stored: async () => ({
+      orders: await count('orders'),
+      workflows: await service.workflows(),
+      delivered: await count(`webhook_event where state = 'delivered'`),
+    }),
+    async stop() {
+      await http.close();
+      await Promise.all([api, worker].map((process) => process.signal('SIGKILL')));
+      await accounts.end();
+      await client.connection.close();
+      await database.close();
+    },
+  };
+  return servers.track(service);
+}

@@ -1,0 +1,50 @@
+import { fillIn } from '../../bench/fill-in';
+import { selfTimes } from '../../bench/self-times';
+import { type Row, compare, meetsGoal } from '../../bench/section';
+import { rowsTable } from '../../bench/table';
+
+test('a run replaces the generated parts of a page, and keeps all other text', () => {
+  const page = 'Before.\n<!-- bench:a -->\nold\n<!-- /bench -->\nProse.\n<!-- bench:b -->\nkept\n<!-- /bench -->\n';
+  const filled = fillIn(page, { a: 'new' });
+  expect(filled).toBe(
+    'Before.\n<!-- bench:a -->\n\nnew\n\n<!-- /bench -->\nProse.\n<!-- bench:b -->\nkept\n<!-- /bench -->\n',
+  );
+  expect(fillIn(filled, { a: 'new' })).toBe(filled);
+});
+
+describe('a goal', () => {
+  const row: Row = compare({ what: 'create', against: 'Koa', unit: 'ms' }, [3, 4, 5], [2, 2, 2]);
+
+  test.each([
+    [{ of: 'ratio', atMost: 2 }, true],
+    [{ of: 'ratio', atMost: 1.9 }, false],
+    [{ of: 'ratio', atLeast: 2 }, true],
+    [{ of: 'value', atMost: 4 }, true],
+    [{ of: 'value', atMost: 3.9 }, false],
+  ] as const)('%j of a ratio of 2 and a value of 4 is met: %j', (goal, met) => {
+    expect(meetsGoal({ ...row, goal })).toBe(met);
+  });
+
+  test('is shown with the ratio and its interval', () => {
+    expect(rowsTable([{ ...row, goal: { of: 'ratio', atMost: 1.5 } }])).toContain(
+      '| create | Koa | 4 ms | 2 ms | 2.00x (1.50 to 2.50) | at most 1.5x | **no** |',
+    );
+  });
+});
+
+test('self times leave out idle time, and add up all places of a function', () => {
+  const frame = (functionName: string) => ({ functionName, scriptId: '1', url: '', lineNumber: 0, columnNumber: 0 });
+  const nodes = [frame('(root)'), frame('(idle)'), frame('work'), frame('work'), frame('other')].map(
+    (callFrame, index) => ({ id: index + 1, callFrame }),
+  );
+  const { busyMs, functions } = selfTimes({
+    ...{ nodes, startTime: 0, endTime: 10_000 },
+    samples: [2, 3, 4, 5],
+    timeDeltas: [5000, 1000, 3000, 2000],
+  });
+  expect(busyMs).toBe(6);
+  expect(functions).toEqual([
+    { name: 'work :1', ms: 4 },
+    { name: 'other :1', ms: 2 },
+  ]);
+});
