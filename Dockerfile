@@ -11,7 +11,7 @@ COPY tsconfig.json ./
 COPY src src
 COPY workflows workflows
 COPY activities activities
-COPY tools/copy-assets.mjs tools/
+COPY tools/build.mjs tools/is-built.mjs tools/
 RUN npm run build
 
 FROM ${NODE_IMAGE} AS dependencies

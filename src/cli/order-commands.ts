@@ -11,7 +11,7 @@ import { workflowId } from '../temporal/workflow-options';
 import { integer, printable, time, uuid } from './arguments';
 import { CliError } from './cli-error';
 import { printTimeline } from './order-timeline';
-import { type Row, print } from './output';
+import { type Row, print, toMode } from './output';
 import type { Services } from './services';
 
 interface ListOptions {
@@ -65,6 +65,7 @@ function addList(order: Command, services: Services): void {
           id: listed.id,
           seller_id: listed.sellerId,
           seller_name: listed.sellerName,
+          mode: toMode(listed.sandbox),
           reference: listed.reference,
           amount: penceToPounds(listed.amountPence),
           status: listed.status,
@@ -111,6 +112,7 @@ function toRow({ order, attachments, started }: StoredOrder, checkoutBaseUrl: st
   return {
     ...toOrderBody(order, attachments, checkoutBaseUrl),
     seller_id: order.sellerId,
+    mode: toMode(order.sandbox),
     webhook_url: order.webhookUrl,
     expires_at: order.expiresAt,
     version: order.version,

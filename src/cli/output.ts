@@ -34,6 +34,11 @@ function inSpaces(json: string): string {
   return json.replace(/[\t\r]/g, ' ');
 }
 
+/** How lists show the kind of an account. */
+export function toMode(sandbox: boolean): 'sandbox' | 'live' {
+  return sandbox ? 'sandbox' : 'live';
+}
+
 function toLines(row: Row): string {
   const width = Math.max(...Object.keys(row).map((key) => key.length));
   return Object.entries(row)

@@ -5,6 +5,7 @@ import type {
   Order,
   OrderFilter,
   RotatedWebhookSecret,
+  SimulatedEvent,
   TimelineEntry,
   WebhookEvent,
   WebhookTestResult,
@@ -94,6 +95,20 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     /** Cancelling again changes nothing. A SUCCESSFUL order causes the error `order_not_cancellable`. */
     cancel: (orderId: string): Promise<Order> =>
       dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, idempotent: true })),
+
+    /**
+     * Moves an order of a sandbox account as its customer's checkout would, for automated tests: `signup_started`, then
+     * `approved`, then `completed`. A live account causes the error `sandbox_only`.
+     */
+    simulate: (orderId: string, event: SimulatedEvent, { reason }: { reason?: string } = {}): Promise<Order> =>
+      dataOf(
+        call({
+          method: 'POST',
+          path: `${order(orderId)}/simulate/`,
+          body: { data: { event, reason } },
+          idempotent: true,
+        }),
+      ),
 
     /** Returns one page of orders, newest first. */
     list: (query: OrderListQuery = {}): Promise<Page<Order>> => bodyOf(get(call, `${seller}/order/`, query)),

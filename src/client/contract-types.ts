@@ -15,6 +15,8 @@ export type {
   WebhookTestResult,
 } from '../contracts/webhook-log-schemas';
 
+export type { ProgressEvent as SimulatedEvent } from '../domain/status';
+
 /** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
 export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];
 

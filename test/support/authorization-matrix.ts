@@ -44,6 +44,7 @@ export const MATRIX: Record<string, Row> = {
     ok: 200,
     body: () => ({ data: { event: 'failed' } }),
   },
+  [`POST ${BASE}/order/:orderId/simulate`]: { kind: 'seller', ok: 200, body: () => ({ data: { event: 'failed' } }) },
   [`GET ${BASE}/pay_link/:payLinkId`]: { kind: 'checkout', ok: 200 },
   [`GET ${BASE}/seller/:sellerId/webhook_event`]: { kind: 'seller', ok: 200 },
   [`GET ${BASE}/order/:orderId/timeline`]: { kind: 'seller', ok: 200 },

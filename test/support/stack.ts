@@ -59,6 +59,8 @@ export interface Stack {
 export interface StackOptions {
   env?: Record<string, string>;
   worker?: boolean;
+  /** Whether the stack's seller has a sandbox account. Default: false. */
+  sandbox?: boolean;
   /** Temporal's host:port. Default: the test run's server. */
   address?: string;
 }
@@ -67,6 +69,7 @@ export interface StackOptions {
 export async function startStack({
   env = {},
   worker = true,
+  sandbox = false,
   address = process.env.TEST_TEMPORAL_ADDRESS!,
 }: StackOptions = {}): Promise<Stack> {
   const database = await createDatabase();
@@ -82,7 +85,7 @@ export async function startStack({
   };
   const config = loadConfig(allEnv);
   const server = await startServer(config, temporal, log);
-  const seller = await createSeller(database.db);
+  const seller = await createSeller(database.db, undefined, { sandbox });
   const checkoutKey = await createCheckoutKey(database.db);
   let running: Awaited<ReturnType<typeof startWorker>> | undefined;
   const stack: Stack = {
@@ -126,10 +129,11 @@ export function useStack(options?: StackOptions, scope?: Scope): Stack {
 export async function createSeller(
   db: Db,
   defaultRedirectUrl: string | null = 'https://shop.example/done',
+  { sandbox = false } = {},
 ): Promise<TestSeller> {
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
-  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl });
+  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl, sandbox });
   await insertWebhookSecret(db, id, webhookSecret);
   return { id, key: await createSellerKey(db, id), webhookSecret };
 }

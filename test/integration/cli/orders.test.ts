@@ -66,6 +66,7 @@ test('order list prints orders newest first, filtered by seller, status, time an
     id: ids[1],
     seller_id: other.id,
     seller_name: 'Test Shop Ltd',
+    mode: 'live',
     reference: 'second',
     amount: 12.5,
     status: 'CREATED',
