@@ -17,11 +17,10 @@ RUN npm run build
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Removes the SDK's native libraries for other platforms, and source maps.
+# Removes the SDK's native libraries for other platforms.
 RUN npm ci --ignore-scripts --omit=dev \
  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
-      ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} + \
- && rm node_modules/swagger-ui-dist/*.map
+      ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 
 FROM ${NODE_IMAGE}
 # tini: as process 1, node ignores signals until it has registered handlers.

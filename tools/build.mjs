@@ -1,6 +1,6 @@
 // Compiles the sources, bundles the workflow code, and copies the files that the compiled code reads at run time to dist/.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, cpSync, mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { copyFileSync, cpSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { STAMP } from './is-built.mjs';
 
 const startedAt = new Date();
@@ -16,6 +16,8 @@ try {
   process.exit(error.status ?? 1);
 }
 cpSync('src', 'dist/src', { recursive: true, filter: isAsset });
+// Of the package, the service needs this one file, and none of its dependencies.
+copyFileSync('node_modules/@scalar/fastify-api-reference/dist/js/standalone.js', 'dist/scalar.js');
 writeFileSync(STAMP, '');
 // A file that was changed during the build is newer.
 utimesSync(STAMP, startedAt, startedAt);

@@ -5,6 +5,7 @@ import type {
   Order,
   OrderFilter,
   RotatedWebhookSecret,
+  SignedWebhook,
   SimulatedEvent,
   TimelineEntry,
   WebhookEvent,
@@ -123,6 +124,10 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
 
     listWebhooks: (query: PageQuery & { state?: WebhookEvent['state'] } = {}): Promise<Page<WebhookEvent>> =>
       bodyOf(get(call, `${seller}/webhook_event/`, query)),
+
+    /** Returns a webhook of a sandbox account with the body and headers, signed now, that the service sends. */
+    retrieveWebhook: (webhookId: string): Promise<SignedWebhook> =>
+      dataOf(get(call, `/webhook_event/${encodeURIComponent(webhookId)}/`)),
 
     /** Requests a resend. The order's timeline shows the result. */
     resendWebhook: (webhookId: string): Promise<WebhookEvent> =>

@@ -10,6 +10,7 @@ export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contrac
 export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 export type {
   RotatedSecretBody as RotatedWebhookSecret,
+  SignedWebhookBody as SignedWebhook,
   TimelineEntryBody as TimelineEntry,
   WebhookEventBody as WebhookEvent,
   WebhookTestResult,

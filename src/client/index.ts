@@ -7,6 +7,7 @@ export type {
   Problem,
   ProblemCode,
   RotatedWebhookSecret,
+  SignedWebhook,
   SimulatedEvent,
   TimelineEntry,
   WebhookEvent,

@@ -38,7 +38,10 @@ export function claimData(dataDir: string): { isUpAt(url: string): void; stop():
   write();
   return {
     isUpAt: write,
-    stop: () => Promise.resolve(rmSync(fileIn(dataDir), { force: true })),
+    stop() {
+      rmSync(fileIn(dataDir), { force: true });
+      return Promise.resolve();
+    },
   };
 }
 

@@ -74,7 +74,7 @@ test('order list prints orders newest first, filtered by seller, status, time an
     cancelled_at: null,
   });
   expect((await cli('order', 'list', '--seller', other.id)).stdout.split('\n')[1]).toMatch(
-    new RegExp(`^${ids[0]}  ${other.id}  Test Shop Ltd  third +12.5 +CREATED`),
+    new RegExp(`^${ids[0]}  ${other.id}  Test Shop Ltd  live  third +12.5 +CREATED`),
   );
   expect((await cli('order', 'list', '--status', 'SUCCESSFUL')).stdout).toBe('none\n');
 });
