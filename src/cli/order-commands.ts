@@ -97,7 +97,12 @@ function addCancel(order: Command, services: Services): void {
       const stored = await requireOrder(services, id);
       const workflows = createOrderWorkflows(await services.temporal(), loadWorkflowConfig(services.env));
       const { order: cancelled } = await cancelForOperator({ workflows }, stored, reason ?? null);
-      await print(command, { id, status: cancelled.status, cancelled_at: cancelled.cancelledAt });
+      const isRepeat = cancelled.version === stored.order.version;
+      await print(
+        command,
+        { id, status: cancelled.status, cancelled_at: cancelled.cancelledAt },
+        isRepeat && reason !== undefined ? 'The order was already cancelled: the reason was not recorded.' : undefined,
+      );
     });
 }
 

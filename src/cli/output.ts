@@ -46,7 +46,7 @@ function toLines(row: Row): string {
     .join('');
 }
 
-function toTable(rows: readonly Row[]): string {
+export function toTable(rows: readonly Row[]): string {
   if (rows.length === 0) return 'none\n';
   const head = Object.keys(rows[0] ?? {});
   const lines = [head, ...rows.map((row) => head.map((key) => toText(row[key])))];
