@@ -53,14 +53,14 @@ const CLIENT_CALLS: Record<string, string> = {
 });
 console.log(order.order_url);`,
   listOrders: `for await (const order of orders.listAll({ status: 'PENDING' })) console.log(order.reference);`,
-  retrieveOrder: `console.log((await orders.retrieve(process.env.ORDER_ID!)).status);`,
-  cancelOrder: `console.log((await orders.cancel(process.env.ORDER_ID!)).cancelled_at);`,
-  simulateProgress: `console.log((await orders.simulate(process.env.ORDER_ID!, 'signup_started')).status);`,
+  retrieveOrder: `console.log((await orders.retrieve(env.ORDER_ID!)).status);`,
+  cancelOrder: `console.log((await orders.cancel(env.ORDER_ID!)).cancelled_at);`,
+  simulateProgress: `console.log((await orders.simulate(env.ORDER_ID!, 'signup_started')).status);`,
   checkConnection: `console.log((await orders.checkConnection()).seller_name);`,
-  retrieveTimeline: `console.log((await orders.timeline(process.env.ORDER_ID!)).data);`,
+  retrieveTimeline: `console.log((await orders.timeline(env.ORDER_ID!)).data);`,
   listWebhooks: `console.log((await orders.listWebhooks({ state: 'exhausted' })).data);`,
-  retrieveWebhook: `console.log((await orders.retrieveWebhook(process.env.WEBHOOK_ID!)).request_body);`,
-  resendWebhook: `console.log((await orders.resendWebhook(process.env.WEBHOOK_ID!)).resend_requested_at);`,
+  retrieveWebhook: `console.log((await orders.retrieveWebhook(env.WEBHOOK_ID!)).request_body);`,
+  resendWebhook: `console.log((await orders.resendWebhook(env.WEBHOOK_ID!)).resend_requested_at);`,
   testEndpoint: `console.log((await orders.testWebhook('https://shop.example/hooks')).delivered);`,
   rotateWebhookSecret: `console.log((await orders.rotateWebhookSecret()).webhook_secret);`,
 };
@@ -107,7 +107,8 @@ function typescript({ operationId, method, path, key, data }: Call): CodeSample 
   const url = fill(path, (name) => `\${env.${name}}`);
   const source =
     own === undefined
-      ? `const { env } = process;
+      ? `import { env } from 'node:process';
+
 const response = await fetch(\`\${env.ORDERS_URL}${url}\`, {
   method: '${method}',
   headers: { Authorization: \`Bearer \${env.${key}}\`, 'Content-Type': 'application/json' },${
@@ -115,12 +116,13 @@ const response = await fetch(\`\${env.ORDERS_URL}${url}\`, {
   }
 });
 console.log(await response.json());`
-      : `import { createClient } from 'order-service/client';
+      : `import { env } from 'node:process';
+import { createClient } from 'order-service/client';
 
 const orders = createClient({
-  baseUrl: process.env.ORDERS_URL!,
-  sellerId: process.env.SELLER_ID!,
-  apiKey: process.env.SELLER_API_KEY!,
+  baseUrl: env.ORDERS_URL!,
+  sellerId: env.SELLER_ID!,
+  apiKey: env.SELLER_API_KEY!,
 });
 ${own}`;
   return { lang: 'TypeScript', label: 'TypeScript', source };
