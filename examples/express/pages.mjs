@@ -14,10 +14,12 @@ const STYLE = `
   .picture, .card { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.5rem }
   .picture svg { display: block; width: 100%; max-height: 20rem }
   h1 { font-size: clamp(1.6rem, 5vw, 2.25rem); line-height: 1.2; margin: 0 0 .5rem }
+  h2 { font-size: 1.2rem; margin: 0 0 1rem }
   .price { font-size: 1.5rem; font-weight: 700; margin: 1rem 0 }
   button, .button { display: inline-block; font: inherit; font-weight: 600; padding: .75rem 1.5rem; border: 0;
     border-radius: .6rem; background: var(--accent); color: var(--paper); text-decoration: none; cursor: pointer }
   .card { margin: 1.5rem 0 }
+  .button { margin-right: 1rem }
   dl { display: grid; grid-template-columns: max-content 1fr; gap: .4rem 1.5rem; margin: 0 }
   dd { margin: 0; font-weight: 600; overflow-wrap: anywhere }
   ol { list-style: none; margin: 0; padding: 0 }
