@@ -44,8 +44,8 @@ function page(title, content, refreshSeconds = 0) {
 <html lang="en-GB">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 ${refreshSeconds > 0 ? `<meta http-equiv="refresh" content="${refreshSeconds}">` : ''}
-<title>${title} – Harrow Coffee</title><link rel="icon" href="data:,"><style>${STYLE}</style>
-<header>Harrow Coffee <small>demo shop</small></header>
+<title>${title} – Demo Shop</title><link rel="icon" href="data:,"><style>${STYLE}</style>
+<header>Demo Shop <small>coffee for offices</small></header>
 <main>${content}</main>
 </html>`;
 }
