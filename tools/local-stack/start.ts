@@ -27,6 +27,8 @@ const print = (line: string): void => console.log(line);
 
 /** True once this process stops the parts of the stack itself. */
 let stopping = false;
+/** True once the data belong to this process. */
+let hasData = false;
 
 /** `npm start`: the whole service on this machine, with a real Postgres and a real Temporal, until Ctrl-C. */
 async function start(started: (running: Running) => void): Promise<void> {
@@ -36,6 +38,7 @@ async function start(started: (running: Running) => void): Promise<void> {
   await createDataDir();
   const claim = claimData(DATA_DIR);
   started(claim);
+  hasData = true;
 
   env.DATABASE_URL ||= await startOwnPostgres(started);
   const { settings, uiUrl } = env.TEMPORAL_ADDRESS
@@ -180,5 +183,5 @@ async function prepareTemporalNamespace(settings: ClientConnectConfig): Promise<
 
 void runUntilSignalled(start, () => {
   stopping = true;
-  print(`\nStopping. ${process.env.DATABASE_URL ? 'Your database' : DATA_DIR} keeps the data.`);
+  if (hasData) print(`\nStopping. ${process.env.DATABASE_URL ? 'Your database' : DATA_DIR} keeps the data.`);
 });
