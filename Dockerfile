@@ -11,17 +11,16 @@ COPY tsconfig.json ./
 COPY src src
 COPY workflows workflows
 COPY activities activities
-COPY tools/copy-assets.mjs tools/
+COPY tools/build.mjs tools/is-built.mjs tools/
 RUN npm run build
 
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# Removes the SDK's native libraries for other platforms, and source maps.
+# Removes the SDK's native libraries for other platforms.
 RUN npm ci --ignore-scripts --omit=dev \
  && find node_modules/@temporalio/core-bridge/releases -mindepth 1 -maxdepth 1 \
-      ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} + \
- && rm node_modules/swagger-ui-dist/*.map
+      ! -name "$(uname -m)-unknown-linux-gnu" -exec rm -r {} +
 
 FROM ${NODE_IMAGE}
 # tini: as process 1, node ignores signals until it has registered handlers.

@@ -3,7 +3,7 @@ import { type OrderActivityOptions, createOrderActivities } from './order-activi
 import type { DeliveryOptions } from '../src/webhooks/deliver';
 import { createWebhookActivities } from './webhook-activities';
 
-export type { LenderResponse } from './lender-activities';
+export type { LenderResponse, Lenders } from './lender-activities';
 export type { QueuedWebhook } from './order-activities';
 export type { WebhookResult } from './webhook-activities';
 export type { RequestedResend, Resend } from '../src/db/webhook-events';

@@ -21,13 +21,19 @@ const REASONS = {
 /** Shorter than the activity's timeout, so that the failure names a lender that hangs as its cause. */
 const TIMEOUT_MS = 25_000;
 
-export interface LenderActivityOptions {
-  db: Db;
-  /** Decides on the applications of the hosted checkout; undefined if none is configured. */
-  lender: Lender | undefined;
+/** Who decides on the applications of the hosted checkout, by the kind of account. */
+export interface Lenders {
+  sandbox: Lender;
+  /** Undefined if no real lender is configured. */
+  live: Lender | undefined;
 }
 
-export function createLenderActivities({ db, lender }: LenderActivityOptions) {
+export interface LenderActivityOptions {
+  db: Db;
+  lenders: Lenders;
+}
+
+export function createLenderActivities({ db, lenders }: LenderActivityOptions) {
   return {
     /**
      * Asks the lender once for its decision on an order's application. A decision that is recorded already is returned.
@@ -39,7 +45,8 @@ export function createLenderActivities({ db, lender }: LenderActivityOptions) {
       if (!stored || !application?.submitted) return { kind: 'nothing' };
       if (application.decision) return decided(application.decision);
       const { id, paymentTerm, submitted } = application;
-      const { amountPence, pricing } = stored.order;
+      const { amountPence, pricing, sandbox } = stored.order;
+      const lender = sandbox ? lenders.sandbox : lenders.live;
       const { applicant, at: submittedAt } = submitted;
       const answer = await ask(lender, { id, orderId, amountPence, paymentTerm, pricing, applicant, submittedAt });
       if (answer.kind === 'referred') {
@@ -59,7 +66,7 @@ function decided({ kind }: LenderDecision): LenderResponse {
 }
 
 async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {
-  if (!lender) throw unavailable('no lender is configured: set CHECKOUT_LENDER');
+  if (!lender) throw unavailable('no real lender is configured, and the sandbox lender serves sandbox accounts only');
   const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), Context.current().cancellationSignal]);
   try {
     return await lender.decide(application, signal);

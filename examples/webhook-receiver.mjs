@@ -1,9 +1,10 @@
 // A seller's webhook receiver: it verifies each webhook (Standard Webhooks 1.0) and prints one line for it.
-// `npm run receiver` starts it with the WEBHOOK_SECRET that `npm start` wrote to .data/demo.env. RECEIVER_PORT defaults to 4000.
+// `npm run receiver` starts it with the WEBHOOK_SECRET that `npm start` wrote to .data/demo.env. Without RECEIVER_PORT, it
+// listens on port 4000, or on a free one if 4000 is in use.
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-const { WEBHOOK_SECRET, RECEIVER_PORT = '4000' } = process.env;
+const { WEBHOOK_SECRET, RECEIVER_PORT } = process.env;
 if (!WEBHOOK_SECRET) throw new Error('WEBHOOK_SECRET is not set. Run `npm start` first, or set it yourself.');
 const webhook = new Webhook(WEBHOOK_SECRET);
 
@@ -38,6 +39,11 @@ const server = createServer(async (request, response) => {
   response.writeHead(204).end();
 });
 
-server.listen(Number(RECEIVER_PORT), '127.0.0.1', () => {
-  console.log(`waiting for webhooks on http://127.0.0.1:${RECEIVER_PORT}/`);
+server.on('listening', () => {
+  console.log(`waiting for webhooks: use the webhook_url http://127.0.0.1:${server.address().port}/`);
 });
+server.on('error', (error) => {
+  if (error.code !== 'EADDRINUSE' || RECEIVER_PORT) throw error;
+  server.listen(0, '127.0.0.1');
+});
+server.listen(Number(RECEIVER_PORT ?? 4000), '127.0.0.1');

@@ -1,16 +1,22 @@
 import { ConfigError } from './config';
 import { SchemaError } from './db/schema-check';
 
+/** The process cannot start, for a reason that its message explains to the person who started it. */
+export class StartError extends Error {}
+
 /** A part of a process that runs until `stop`, which drains it. */
 export interface Running {
   stop(): Promise<void>;
 }
 
+/** Exit codes after a second signal. */
+const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+
 /** A process that has not stopped by then is killed. The next process resumes the interrupted work. */
 const STOP_LIMIT_MS = 60_000;
 
 /**
- * Runs an entry point. SIGINT or SIGTERM stops the started parts, the last one first, even during the start. A second
+ * Runs an entry point. SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the started parts, the last one first, even during the start. A second
  * signal ends the process immediately. If the start fails, its error is printed and the exit code is 1.
  * @param start calls `started` for each part that it has started
  */
@@ -38,16 +44,21 @@ export async function runUntilSignalled(
   }
 
   const onSignal = (signal: NodeJS.Signals): void => {
-    if (stopping) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (stopping) process.exit(EXIT_CODES[signal as keyof typeof EXIT_CODES]);
     stopping = stop(0);
   };
-  process.on('SIGINT', onSignal);
-  process.on('SIGTERM', onSignal);
+  for (const signal of Object.keys(EXIT_CODES)) process.on(signal, onSignal);
+  // After SIGHUP, the terminal no longer takes output.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     await start((part) => running.push(part));
   } catch (error) {
     // Stopping a part during the start can make the start fail.
-    if (!stopping) console.error(error instanceof ConfigError || error instanceof SchemaError ? error.message : error);
+    if (!stopping) console.error(isExplained(error) ? error.message : error);
     await (stopping ??= stop(1));
   }
+}
+
+function isExplained(error: unknown): error is Error {
+  return error instanceof ConfigError || error instanceof SchemaError || error instanceof StartError;
 }

@@ -19,8 +19,8 @@ import { payloadCodecs } from './temporal/payload-codec';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
-/** A notice on every checkout page, by lender. */
-const NOTICES = { sandbox: 'Test checkout: no real lender, and no money moves.' };
+/** At the top of each page of an order in a sandbox account. */
+const SANDBOX_NOTICE = 'Sandbox: no real lender, and no money moves.';
 
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
@@ -50,6 +50,8 @@ export async function startServer(
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
     checkoutBaseUrl: config.checkoutBaseUrl,
+    // True once `lendersOf` in src/worker.ts has a live lender.
+    hasLiveLender: false,
     expiresAfterMs: config.orderExpiresAfterMs,
     sweepStartAfterMs: config.sweep.startAfterMs,
     log,
@@ -58,7 +60,7 @@ export async function startServer(
   const limits = createRateLimits(db, config.rateLimits, log);
   const { lender, applicationRetentionMs } = config.hostedCheckout;
   if (config.production && lender === 'sandbox')
-    log.warn('CHECKOUT_LENDER=sandbox: no real lender decides on applications');
+    log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
   const app = createApp({
     api: config.api,
     deps,
@@ -66,7 +68,7 @@ export async function startServer(
     checkout:
       lender === 'none'
         ? undefined
-        : createCheckout({ deps, limits, notice: NOTICES[lender], retentionMs: applicationRetentionMs }),
+        : createCheckout({ deps, limits, notice: SANDBOX_NOTICE, retentionMs: applicationRetentionMs }),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,

@@ -1,11 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Version of this package. Both `src/` and the compiled `dist/src/` are below package.json, at different depths. */
-export const VERSION: string = readVersion(__dirname);
+/** The folder of package.json. Both `src/` and the compiled `dist/src/` are below it, at different depths. */
+export const ROOT = findUp(__dirname);
 
-function readVersion(folder: string): string {
-  const file = path.join(folder, 'package.json');
-  if (!existsSync(file)) return readVersion(path.dirname(folder));
-  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+/** Version of this package. */
+export const VERSION: string = (
+  JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }
+).version;
+
+function findUp(folder: string): string {
+  return existsSync(path.join(folder, 'package.json')) ? folder : findUp(path.dirname(folder));
 }

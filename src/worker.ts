@@ -4,7 +4,7 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { type WorkerOptions, NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import { createActivities } from '../activities';
+import { type Lenders, createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
@@ -13,7 +13,6 @@ import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
-import type { Lender } from './lender/lender';
 import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
 import { startSweep } from './orders/background/sweep';
@@ -119,7 +118,7 @@ function createWorkers(
       attemptsPerSeller: config.webhookConcurrency.perSeller,
       breaker: config.webhookBreaker,
       log,
-      lender: lenderOf(config),
+      lenders: lendersOf(config),
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,
     }),
@@ -149,9 +148,9 @@ function createWorkers(
   ]);
 }
 
-/** The adapter of a real lender replaces the sandbox here: see docs/hosted-checkout.md. */
-function lenderOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lender | undefined {
-  return lender === 'sandbox' ? createSandboxLender(sandboxReferralMs) : undefined;
+/** The adapter of a real lender becomes `live`: see docs/hosted-checkout.md. */
+function lendersOf({ hostedCheckout: { sandboxReferralMs } }: Config): Lenders {
+  return { sandbox: createSandboxLender(sandboxReferralMs), live: undefined };
 }
 
 function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {

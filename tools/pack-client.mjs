@@ -15,6 +15,7 @@ const manifest = {
   type: 'commonjs',
   sideEffects: false,
   // The folder has the name of the export, so that `moduleResolution: node10`, which ignores `exports`, finds the types.
+  bin: { 'order-service': 'client/bin.js' },
   exports: { './client': { types: './client/index.d.ts', default: './client/index.js' } },
 };
 
@@ -28,7 +29,10 @@ async function compile() {
     sourceMap: false,
     incremental: false,
   });
-  const program = ts.createProgram([inRoot('src/client/index.ts')], { ...options, tsBuildInfoFile: undefined });
+  const program = ts.createProgram([inRoot('src/client/index.ts'), inRoot('src/client/bin.ts')], {
+    ...options,
+    tsBuildInfoFile: undefined,
+  });
   const files = new Map();
   const { diagnostics } = program.emit(undefined, (file, text) => files.set(file.slice(1), text));
   const errors = [...ts.getPreEmitDiagnostics(program), ...diagnostics];
@@ -75,7 +79,8 @@ const write = (file, text) => {
 };
 try {
   const files = await compile();
-  for (const file of neededBy(['client/index.js', 'client/index.d.ts'], files)) write(file, files.get(file));
+  for (const file of neededBy(['client/index.js', 'client/index.d.ts', 'client/bin.js'], files))
+    write(file, files.get(file));
   write('package.json', JSON.stringify(manifest, null, 2));
   // The page's links lead to files that the package does not have.
   write('README.md', readFileSync(inRoot('docs/client.md'), 'utf8').replace(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, '$1'));

@@ -49,4 +49,6 @@ export const REFUSED = 'OrderChangeRefused';
 
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
+/** `sandbox` or `live`: the kind of the order's account. */
+export const accountModeKey = defineSearchAttributeKey('AccountMode', 'KEYWORD');
 export const orderReferenceKey = defineSearchAttributeKey('OrderReference', 'KEYWORD');

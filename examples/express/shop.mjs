@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import express from 'express';
-import { WebhookVerificationError, verifyWebhook } from 'order-service/client';
+import { OrderServiceError, WebhookVerificationError, verifyWebhook } from 'order-service/client';
+import { messagePage, orderPage, productPage } from './pages.mjs';
+
+const PRODUCT = { name: 'Coffee machine', amount: 1234.5 };
 
 /**
  * A shop with one product that customers pay for through the order service.
@@ -15,20 +18,17 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
 
   shop.get('/', (request, response) => {
     // A real shop creates the cart with its id, and stores both.
-    response.send(`<title>Coffee shop</title><h1>Coffee machine</h1>
-      <form method="post" action="/pay">
-        <input type="hidden" name="cart" value="${randomUUID()}">
-        <button>Pay £1,234.50</button>
-      </form>`);
+    response.send(productPage({ ...PRODUCT, cart: randomUUID() }));
   });
 
   shop.post('/pay', express.urlencoded(), async (request, response) => {
     const { cart } = request.body;
     const { order_url } = await orders.create(
       {
-        amount: 1234.5,
+        amount: PRODUCT.amount,
         reference: `cart-${cart}`,
         redirect_url: `${shopUrl}/return`,
+        cancel_url: `${shopUrl}/return`,
         webhook_url: `${shopUrl}/webhook`,
       },
       // A second click, or a repeated call, gets the same order.
@@ -39,14 +39,8 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
 
   shop.get('/return', async (request, response) => {
     // Anyone can open this page, so only the order's status proves the payment.
-    const { id, status } = await orders.retrieve(request.query.orderId);
-    const lines = (webhooks.get(id) ?? []).map(
-      ({ data }) => `<li>webhook ${data.sequence}: ${data.previous_status} to ${data.order.status}</li>`,
-    );
-    response.send(`<title>Coffee shop</title><meta http-equiv="refresh" content="3">
-      <h1>${status === 'SUCCESSFUL' ? 'Thank you for your order' : 'Your order is not complete'}</h1>
-      <p>Order ${id} is ${status}.</p>
-      <ul>${lines.join('')}</ul>`);
+    const order = await orders.retrieve(request.query.orderId);
+    response.send(orderPage(order, webhooks.get(order.id) ?? []));
   });
 
   // The signature is that of the raw body.
@@ -70,6 +64,14 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
     webhooks.set(order.id, [...received, webhook]);
     console.log(`webhook ${sequence}: order ${order.id} changed from ${previous_status} to ${order.status}`);
   }
+
+  shop.use((error, request, response, next) => {
+    if (!(error instanceof OrderServiceError)) return next(error);
+    const isUnknown = error.status === 404;
+    response.status(isUnknown ? 404 : 502);
+    const title = isUnknown ? 'We do not know this order' : 'Paying is not possible now';
+    response.send(messagePage(title, 'You have not been charged. Go back to the shop and try again.'));
+  });
 
   return shop;
 }

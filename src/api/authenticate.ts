@@ -10,7 +10,7 @@ import type { UnsentLimit } from './unsent-bytes';
 
 const BEARER = /^Bearer +([\w-]{1,200})$/i;
 /** The part of an unknown key that the response repeats. */
-const SHOWN_CHARACTERS = 6;
+const SHOWN = /^(?:[sc]k_(?:test_)?)?.{0,3}/;
 
 export type Middleware = (ctx: Context, next: Next) => Promise<void>;
 
@@ -72,7 +72,7 @@ function reasonFor(ctx: Context): string {
   if (header === '') return 'The header Authorization is missing.';
   if (key === undefined) return 'The header Authorization has no Bearer key.';
   if (ctx.state.caller) return `The key is a ${ctx.state.caller.kind} key.`;
-  return `The key ${key.slice(0, SHOWN_CHARACTERS)}… is unknown or revoked.`;
+  return `The key ${SHOWN.exec(key)?.[0]}… is unknown or revoked.`;
 }
 
 /**

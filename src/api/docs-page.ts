@@ -1,8 +1,11 @@
-/** Everything on the page is same-origin. Swagger UI uses data URLs for its images and sets styles by script. */
+/**
+ * Everything on the page is same-origin. Scalar, the library that displays the document, sets its styles by script, which
+ * needs 'unsafe-inline' for styles. Scripts are files of this server only.
+ */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
@@ -15,33 +18,32 @@ export const PAGE = `<!doctype html>
   <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
-    <title>Order service: API</title>
+    <title>Order service: API reference</title>
     <link rel="icon" href="data:,">
-    <link rel="stylesheet" href="swagger-ui.css">
-    <link rel="stylesheet" href="page.css">
   </head>
   <body>
     <noscript>This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</noscript>
-    <main id="docs"></main>
-    <script src="swagger-ui-bundle.js"></script>
+    <div id="docs"></div>
+    <script src="scalar.js"></script>
     <script src="page.js"></script>
   </body>
 </html>
 `;
 
-/** Without `validatorUrl: 'none'`, Swagger UI loads a badge from the internet. */
-export const SCRIPT = `SwaggerUIBundle({
+/** No fonts, telemetry, proxy or assistant of other hosts. The samples are those of the document. */
+export const SCRIPT = `Scalar.createApiReference('#docs', {
   url: '/openapi.json',
-  dom_id: '#docs',
-  deepLinking: true,
-  displayOperationId: true,
-  defaultModelsExpandDepth: 0,
-  validatorUrl: 'none',
+  withDefaultFonts: false,
+  telemetry: false,
+  showDeveloperTools: 'never',
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  hiddenClients: true,
+  hideModels: true,
+  documentDownloadType: 'direct',
+  orderSchemaPropertiesBy: 'preserve',
+  operationTitleSource: 'summary',
+  customCss: ':root { --scalar-font: system-ui, sans-serif; --scalar-font-code: ui-monospace, monospace }',
 });
-`;
-
-export const STYLE = `body { margin: 0 }
-@media (max-width: 640px) {
-  .swagger-ui .opblock-summary-operation-id, .swagger-ui .response-col_links { display: none }
-}
 `;

@@ -1,15 +1,21 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Router from '@koa/router';
+import { ROOT } from '../version';
 import type { OpenApiDocument } from '../contracts/openapi/document';
 import type { Context, State } from './context';
-import { CONTENT_SECURITY_POLICY, PAGE, SCRIPT, STYLE } from './docs-page';
+import { CONTENT_SECURITY_POLICY, PAGE, SCRIPT } from './docs-page';
+
+/** The library that displays the document. `npm run build` copies it. */
+const SCALAR = path.join(ROOT, 'dist/scalar.js');
 
 /** The OpenAPI document at `/openapi.json` and a page at `/docs/` that displays it. Neither needs a key. */
 export function docsRoutes(document: OpenApiDocument): Router<State> {
   const router = new Router<State>({ sensitive: true });
   router.get('/openapi.json', serveFile('json', JSON.stringify(document)));
+  router.get('/', (ctx) => ctx.redirect('/docs/'));
   const page = serveFile('html', PAGE);
   router.get('/docs', (ctx) => {
     if (ctx.path.endsWith('/')) {
@@ -20,15 +26,11 @@ export function docsRoutes(document: OpenApiDocument): Router<State> {
     ctx.redirect('/docs/');
   });
   router.get('/docs/page.js', serveFile('js', SCRIPT));
-  router.get('/docs/page.css', serveFile('css', STYLE));
-  for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
-    const file = require.resolve(`swagger-ui-dist/${name}`);
-    router.get(`/docs/${name}`, serveFile(name.endsWith('.js') ? 'js' : 'css', readFileSync(file)));
-  }
+  router.get('/docs/scalar.js', serveFile('js', readFileSync(SCALAR)));
   return router;
 }
 
-/** Serves a constant. Compression and digest run once, because Swagger UI takes 65 ms of CPU to compress. */
+/** Serves a constant. Compression and digest run once, because Scalar takes 100 ms of CPU to compress. */
 function serveFile(type: string, content: string | Buffer): (ctx: Context) => void {
   const etag = `W/"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`;
   let gzipped: Buffer | undefined;

@@ -11,7 +11,7 @@ import {
 } from '../contracts/request-schemas';
 import { Problem } from '../contracts/problem';
 import { accountErrors } from '../orders/account-errors';
-import { cancelOrder, type ChangedOrder, reportProgress } from '../orders/change-order';
+import { cancelOrder, type ChangedOrder, reportProgress, simulateProgress } from '../orders/change-order';
 import { createOrder, replayOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
@@ -111,6 +111,12 @@ export function orderRoutes(
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
     const { data } = validate(progressRequestSchema, ctx.request.body);
     sendOrder(ctx, await reportProgress(deps, orderIdOf(ctx), { event: data.event, reason: data.reason ?? null }));
+  });
+
+  router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
+    const { data } = validate(progressRequestSchema, ctx.request.body);
+    const progress = { event: data.event, reason: data.reason ?? null };
+    sendOrder(ctx, await simulateProgress(deps, orderIdOf(ctx), sellerOf(ctx).id, progress));
   });
 
   return router;

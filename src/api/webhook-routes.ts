@@ -8,7 +8,7 @@ import {
 } from '../contracts/webhook-request-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
-import { listWebhooks, resendWebhook, retrieveTimeline } from '../orders/webhook-log';
+import { listWebhooks, resendWebhook, retrieveTimeline, retrieveWebhook } from '../orders/webhook-log';
 import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
 import type { State } from './context';
@@ -39,6 +39,9 @@ export function webhookRoutes(
   router.get('/order/:orderId/timeline', lister, limitLists, async (ctx) => {
     const query = validateQuery(timelineQuerySchema, ctx.query);
     sendListPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
+  });
+  router.get('/webhook_event/:eventId', seller, async (ctx) => {
+    ctx.body = { data: await retrieveWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id) };
   });
   router.post('/webhook_event/:eventId/resend', seller, async (ctx) => {
     const webhook = await resendWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id);

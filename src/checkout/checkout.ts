@@ -4,6 +4,7 @@ import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { findCheckoutSecret } from '../db/secrets';
 import type { OrderDependencies } from '../orders/dependencies';
+import { NoLenderError } from '../orders/hosted-checkout';
 import { createApplicants } from './applicants';
 import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
@@ -19,7 +20,7 @@ export interface CheckoutOptions {
     countAddress: (ctx: Context) => Promise<void>;
     countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
   };
-  /** Shown at the top of every page, for example that this is a test. */
+  /** Shown at the top of the pages of orders in sandbox accounts. */
   notice: string | undefined;
   retentionMs: number;
 }
@@ -82,6 +83,7 @@ function errorPageFor(error: unknown): ErrorPage {
   if (error instanceof MethodNotAllowedError) return errors.METHOD_NOT_ALLOWED;
   if (error instanceof CsrfError) return errors.SESSION_EXPIRED;
   if (error instanceof FormBodyError) return error.isTooLarge ? errors.FORM_TOO_LARGE : errors.FORM_UNREADABLE;
+  if (error instanceof NoLenderError) return errors.NO_LENDER;
   if (isDatabaseUnavailable(error)) return errors.SERVICE_UNAVAILABLE;
   const code = error instanceof Problem ? error.code : undefined;
   if (code === 'not_found') return errors.ORDER_NOT_FOUND;

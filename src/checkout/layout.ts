@@ -27,7 +27,7 @@ export interface LayoutContext {
 const STEPS = 4;
 
 /**
- * @param notice shown at the top of the page
+ * @param notice shown at the top of the page if the order belongs to a sandbox account
  * @returns the document and the source expression that its Content-Security-Policy needs for the stylesheet
  */
 export function renderPage(
@@ -48,7 +48,7 @@ export function renderPage(
         ${stylesheet.element}
       </head>
       <body>
-        ${notice !== undefined && html`<aside class="notice" aria-label="Notice">${notice}</aside>`}
+        ${context?.order.sandbox && notice !== undefined && html`<aside class="notice" aria-label="Notice">${notice}</aside>`}
         <div class="page">
           <div class="card">
             ${context && header(context)}

@@ -11,7 +11,7 @@ import { workflowId } from '../temporal/workflow-options';
 import { integer, printable, time, uuid } from './arguments';
 import { CliError } from './cli-error';
 import { printTimeline } from './order-timeline';
-import { type Row, print } from './output';
+import { type Row, print, toMode } from './output';
 import type { Services } from './services';
 
 interface ListOptions {
@@ -65,6 +65,7 @@ function addList(order: Command, services: Services): void {
           id: listed.id,
           seller_id: listed.sellerId,
           seller_name: listed.sellerName,
+          mode: toMode(listed.sandbox),
           reference: listed.reference,
           amount: penceToPounds(listed.amountPence),
           status: listed.status,
@@ -96,7 +97,12 @@ function addCancel(order: Command, services: Services): void {
       const stored = await requireOrder(services, id);
       const workflows = createOrderWorkflows(await services.temporal(), loadWorkflowConfig(services.env));
       const { order: cancelled } = await cancelForOperator({ workflows }, stored, reason ?? null);
-      await print(command, { id, status: cancelled.status, cancelled_at: cancelled.cancelledAt });
+      const isRepeat = cancelled.version === stored.order.version;
+      await print(
+        command,
+        { id, status: cancelled.status, cancelled_at: cancelled.cancelledAt },
+        isRepeat && reason !== undefined ? 'The order was already cancelled: the reason was not recorded.' : undefined,
+      );
     });
 }
 
@@ -111,6 +117,7 @@ function toRow({ order, attachments, started }: StoredOrder, checkoutBaseUrl: st
   return {
     ...toOrderBody(order, attachments, checkoutBaseUrl),
     seller_id: order.sellerId,
+    mode: toMode(order.sandbox),
     webhook_url: order.webhookUrl,
     expires_at: order.expiresAt,
     version: order.version,

@@ -3,14 +3,20 @@ import type { TimelineEntryBody } from '../contracts/webhook-log-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
 import { toTimelineEntryBody } from '../orders/webhook-log';
-import { type Row, print, wantsJson } from './output';
+import { escapeControls } from '../domain/escape-controls';
+import { type Row, print, toTable, wantsJson, write } from './output';
 
 const PAGE = 500;
 
-/** Prints the whole timeline of an order: with `--json` as the API returns it, otherwise one line for each entry. */
+/**
+ * Prints the whole timeline of an order: with `--json` as the API returns it, otherwise one line of at most 80 characters
+ * for each entry, and below it the reason, if there is one.
+ */
 export async function printTimeline(command: Command, db: Db, orderId: string): Promise<void> {
   const entries = (await wholeTimeline(db, orderId)).map(toTimelineEntryBody);
-  await print(command, wantsJson(command) ? entries : entries.map(toRow));
+  if (wantsJson(command)) return print(command, entries);
+  const [head, ...lines] = toTable(entries.map(toRow)).trimEnd().split('\n');
+  await write([head, ...lines.map((line, index) => line + reasonBelow(entries[index]))].join('\n') + '\n');
 }
 
 async function wholeTimeline(db: Db, orderId: string): Promise<TimelineEntry[]> {
@@ -22,20 +28,30 @@ async function wholeTimeline(db: Db, orderId: string): Promise<TimelineEntry[]> 
   }
 }
 
+function reasonBelow(entry: TimelineEntryBody | undefined): string {
+  if (entry?.type === 'webhook_attempt') {
+    // `webhooks resend` needs the id.
+    return entry.error === null ? '' : indented(`${entry.error_detail ?? ''} (webhook ${entry.webhook_id})`);
+  }
+  return entry?.reason == null ? '' : indented(entry.reason);
+}
+
+const indented = (text: string): string => `\n    ${escapeControls(text)}`;
+
 function toRow(entry: TimelineEntryBody): Row {
-  const { at } = entry;
+  const at = `${entry.at.slice(0, 19)}Z`;
   if (entry.type === 'webhook_attempt') {
-    const { webhook_id, sequence, attempt, resend, status, error, error_detail } = entry;
+    const { sequence, attempt, resend, status, error } = entry;
     const what = `webhook ${sequence}, attempt ${attempt}${resend ? ' (resend)' : ''}`;
-    return { at, what, who: webhook_id, outcome: error ?? status, why: error_detail };
+    return { at, what, who: 'system', outcome: error ?? status };
   }
   if (entry.type === 'recovery') {
-    return { at, what: 'run replaced', who: 'system', outcome: entry.order_status, why: entry.reason };
+    return { at, what: 'run replaced', who: 'system', outcome: entry.order_status };
   }
   if (entry.type === 'webhook_wait') {
-    return { at, what: 'webhooks wait', who: 'system', outcome: entry.order_status, why: entry.reason };
+    return { at, what: 'webhooks wait', who: 'system', outcome: entry.order_status };
   }
-  const { event, actor, reason } = entry;
+  const { event, actor } = entry;
   const outcome = entry.type === 'change' ? `${entry.from ?? '-'} -> ${entry.to}` : `refused: ${entry.order_status}`;
-  return { at, what: event, who: actor, outcome, why: reason };
+  return { at, what: event, who: actor, outcome };
 }

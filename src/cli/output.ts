@@ -34,6 +34,11 @@ function inSpaces(json: string): string {
   return json.replace(/[\t\r]/g, ' ');
 }
 
+/** How lists show the kind of an account. */
+export function toMode(sandbox: boolean): 'sandbox' | 'live' {
+  return sandbox ? 'sandbox' : 'live';
+}
+
 function toLines(row: Row): string {
   const width = Math.max(...Object.keys(row).map((key) => key.length));
   return Object.entries(row)
@@ -41,7 +46,7 @@ function toLines(row: Row): string {
     .join('');
 }
 
-function toTable(rows: readonly Row[]): string {
+export function toTable(rows: readonly Row[]): string {
   if (rows.length === 0) return 'none\n';
   const head = Object.keys(rows[0] ?? {});
   const lines = [head, ...rows.map((row) => head.map((key) => toText(row[key])))];

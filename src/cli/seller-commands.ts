@@ -19,7 +19,7 @@ import { generateWebhookSecret } from '../webhooks/sign';
 import { type AccountOptions, addAccountOptions, toAccountSettings } from './account-options';
 import { uuid } from './arguments';
 import { UsageError } from './cli-error';
-import { type Row, print } from './output';
+import { type Row, print, toMode } from './output';
 import { requireAccount, sellerNotFound } from './require-account';
 import type { Services } from './services';
 
@@ -47,11 +47,12 @@ function addCreate(seller: Command, services: Services): void {
   const create = seller
     .command('create')
     .description('create a seller with an API key and a webhook secret, which are shown only once')
-    .requiredOption('--name <name>', 'company name, shown to customers');
+    .requiredOption('--name <name>', 'company name, shown to customers')
+    .option('--sandbox', 'a sandbox account: a test lender decides, no money moves; it can never become live');
   addAccountOptions(create, false).action(
-    async (options: AccountOptions & { name: string }, command: Command): Promise<void> => {
+    async (options: AccountOptions & { name: string; sandbox?: true }, command: Command): Promise<void> => {
       const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);
-      const created = await createSeller(services, { ...settings, name: options.name });
+      const created = await createSeller(services, { ...settings, name: options.name }, options.sandbox ?? false);
       await print(command, created, 'The key and the secret are shown only once.');
     },
   );
@@ -60,15 +61,16 @@ function addCreate(seller: Command, services: Services): void {
 async function createSeller(
   { db, keys }: Services,
   settings: Partial<AccountSettings> & { name: string },
+  sandbox: boolean,
 ): Promise<Row> {
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
   return inTransaction(db(), async (client) => {
-    await insertSeller(client, { id, name: settings.name, defaultRedirectUrl: null });
+    await insertSeller(client, { id, name: settings.name, defaultRedirectUrl: null, sandbox });
     await updateAccount(client, id, settings);
     await insertWebhookSecret(client, keys(), id, webhookSecret);
     const key = await createKey(client, { kind: 'seller', sellerId: id });
-    return { seller_id: id, key_id: key.id, api_key: key.key, webhook_secret: webhookSecret };
+    return { seller_id: id, mode: toMode(sandbox), key_id: key.id, api_key: key.key, webhook_secret: webhookSecret };
   });
 }
 
@@ -88,9 +90,10 @@ function addList(seller: Command, services: Services): void {
     .description('list all accounts, oldest first')
     .action(async (_options: unknown, command: Command) => {
       const accounts = await listAccounts(services.db());
-      const rows = accounts.map(({ id, name, createdAt, disabledAt }) => ({
+      const rows = accounts.map(({ id, name, sandbox, createdAt, disabledAt }) => ({
         seller_id: id,
         name,
+        mode: toMode(sandbox),
         created_at: createdAt,
         disabled_at: disabledAt,
       }));
@@ -151,6 +154,7 @@ function toRow(account: Account): Row {
   return {
     seller_id: account.id,
     name: account.name,
+    mode: toMode(account.sandbox),
     redirect_url: account.defaultRedirectUrl,
     cancel_url: account.defaultCancelUrl,
     shop_url: account.shopUrl,

@@ -5,6 +5,8 @@ import type {
   Order,
   OrderFilter,
   RotatedWebhookSecret,
+  SignedWebhook,
+  SimulatedEvent,
   TimelineEntry,
   WebhookEvent,
   WebhookTestResult,
@@ -95,6 +97,20 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     cancel: (orderId: string): Promise<Order> =>
       dataOf(call({ method: 'DELETE', path: `${order(orderId)}/`, idempotent: true })),
 
+    /**
+     * Moves an order of a sandbox account as its customer's checkout would, for automated tests: `signup_started`, then
+     * `approved`, then `completed`. A live account causes the error `sandbox_only`.
+     */
+    simulate: (orderId: string, event: SimulatedEvent, { reason }: { reason?: string } = {}): Promise<Order> =>
+      dataOf(
+        call({
+          method: 'POST',
+          path: `${order(orderId)}/simulate/`,
+          body: { data: { event, reason } },
+          idempotent: true,
+        }),
+      ),
+
     /** Returns one page of orders, newest first. */
     list: (query: OrderListQuery = {}): Promise<Page<Order>> => bodyOf(get(call, `${seller}/order/`, query)),
 
@@ -108,6 +124,10 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
 
     listWebhooks: (query: PageQuery & { state?: WebhookEvent['state'] } = {}): Promise<Page<WebhookEvent>> =>
       bodyOf(get(call, `${seller}/webhook_event/`, query)),
+
+    /** Returns a webhook of a sandbox account with the body and headers, signed now, that the service sends. */
+    retrieveWebhook: (webhookId: string): Promise<SignedWebhook> =>
+      dataOf(get(call, `/webhook_event/${encodeURIComponent(webhookId)}/`)),
 
     /** Requests a resend. The order's timeline shows the result. */
     resendWebhook: (webhookId: string): Promise<WebhookEvent> =>

@@ -10,10 +10,13 @@ export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contrac
 export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 export type {
   RotatedSecretBody as RotatedWebhookSecret,
+  SignedWebhookBody as SignedWebhook,
   TimelineEntryBody as TimelineEntry,
   WebhookEventBody as WebhookEvent,
   WebhookTestResult,
 } from '../contracts/webhook-log-schemas';
+
+export type { ProgressEvent as SimulatedEvent } from '../domain/status';
 
 /** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
 export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];

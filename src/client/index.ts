@@ -7,6 +7,8 @@ export type {
   Problem,
   ProblemCode,
   RotatedWebhookSecret,
+  SignedWebhook,
+  SimulatedEvent,
   TimelineEntry,
   WebhookEvent,
   WebhookTest,

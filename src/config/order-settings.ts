@@ -15,7 +15,8 @@ export const checkoutSettings = {
     lender: setting(
       'CHECKOUT_LENDER',
       choice('none', 'sandbox').default('none'),
-      '`sandbox` serves the [hosted checkout](hosted-checkout.md) with the sandbox lender. ' +
+      '`sandbox` serves the [hosted checkout](hosted-checkout.md) for ' +
+        '[sandbox accounts](operations.md#live-and-sandbox-accounts); no real lender is connected for live ones. ' +
         'With `none`, your own checkout is at `CHECKOUT_BASE_URL`.',
     ),
     sandboxReferralMs: setting(

@@ -30,6 +30,7 @@ export function toOrderBody(order: Order, { source, metaData }: Attachments, che
     pricing: toPricingBody(order.pricing),
     pay_link_id: order.payLinkId,
     seller_name: order.sellerName,
+    ...(order.sandbox && { sandbox: true as const }),
     status: order.status,
     allowed_payment_terms: [...order.allowedPaymentTerms],
     order_url: orderUrl(order, checkoutBaseUrl),

@@ -120,6 +120,10 @@ export const orderSchema = z
       .uuidv4()
       .meta({ description: 'ID of the pay link that `order_url` contains', examples: [PAY_LINK_ID] }),
     seller_name: z.string().meta({ description: 'Name of the seller', examples: ['My shop'] }),
+    sandbox: z
+      .boolean()
+      .optional()
+      .meta({ description: 'True for an order of a sandbox account: no money moves. Omitted otherwise.' }),
     status: orderStatus,
     allowed_payment_terms: paymentTerms,
     order_url: orderUrl,

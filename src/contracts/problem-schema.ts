@@ -7,6 +7,7 @@ export const PROBLEMS = {
   bad_request: { status: 400, title: 'The request could not be read' },
   invalid_idempotency_key: { status: 400, title: 'The Idempotency-Key header is invalid' },
   unauthorized: { status: 401, title: 'The API key is missing or invalid' },
+  sandbox_only: { status: 403, title: 'Only a sandbox account can do this' },
   not_found: { status: 404, title: 'Not found' },
   method_not_allowed: { status: 405, title: 'Method not allowed' },
   request_timeout: { status: 408, title: 'The request took too long to arrive' },

@@ -50,6 +50,16 @@ export const webhookEventSchema = z
   .meta({ id: 'WebhookEvent', description: "A webhook in the seller's log" });
 export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
 
+export const signedWebhookSchema = webhookEventSchema
+  .extend({
+    request_headers: z
+      .record(z.string(), z.string())
+      .meta({ description: 'The headers of an attempt now, with its signature', examples: [{ 'webhook-id': 'a' }] }),
+    request_body: z.string().meta({ description: 'The exact body of every attempt, which the signature covers' }),
+  })
+  .meta({ id: 'SignedWebhook', description: 'A webhook as the service sends it' });
+export type SignedWebhookBody = z.infer<typeof signedWebhookSchema>;
+
 const attemptFields = {
   status: z
     .number()

@@ -24,6 +24,8 @@ export interface AccountSettings {
 /** A seller's account without the bytes of its logo. */
 export interface Account extends Omit<AccountSettings, 'logo'> {
   id: string;
+  /** True for a sandbox account, false for a live one. Never changes. */
+  sandbox: boolean;
   logo: { type: LogoType; size: number } | null;
   createdAt: Date;
   disabledAt: Date | null;
@@ -35,7 +37,7 @@ interface AccountRow extends Omit<Account, 'logo' | 'maxAmountPence'> {
   maxAmountPence: string | null;
 }
 
-const ACCOUNT_COLUMNS = `id, name, default_redirect_url as "defaultRedirectUrl", default_cancel_url as "defaultCancelUrl", shop_url as "shopUrl", pricing,
+const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedirectUrl", default_cancel_url as "defaultCancelUrl", shop_url as "shopUrl", pricing,
   brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize", max_order_amount_pence as "maxAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 

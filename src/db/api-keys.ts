@@ -1,9 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { DbClient } from './pool';
 
-const PREFIXES = { seller: 'sk', checkout: 'ck' };
-/** Prefix included: they reveal 30 of a key's 256 random bits. */
-const SHOWN_CHARACTERS = 8;
+/** The characters after the prefix that are kept: they reveal 30 of a key's 256 random bits. */
+const SHOWN_CHARACTERS = 5;
 
 /** Keys belong to a seller, or to the checkout flow, which serves the orders of all sellers. */
 export type KeyOwner = { kind: 'seller'; sellerId: string } | { kind: 'checkout' };
@@ -15,12 +14,20 @@ export interface NewKey {
 }
 
 export async function createKey(db: DbClient, owner: KeyOwner, label: string | null = null): Promise<NewKey> {
-  const key = `${PREFIXES[owner.kind]}_${randomBytes(32).toString('base64url')}`;
+  const prefix = await prefixOf(db, owner);
+  const key = prefix + randomBytes(32).toString('base64url');
   const { rows } = await db.query<{ id: string }>(
     'insert into api_key (digest, kind, seller_id, label, starts_with) values ($1, $2, $3, $4, $5) returning id',
-    [digestOf(key), owner.kind, sellerIdOf(owner), label, key.slice(0, SHOWN_CHARACTERS)],
+    [digestOf(key), owner.kind, sellerIdOf(owner), label, key.slice(0, prefix.length + SHOWN_CHARACTERS)],
   );
   return { id: Number(rows[0]?.id), key };
+}
+
+/** People recognise a key by its prefix. The service looks at the account instead. */
+async function prefixOf(db: DbClient, owner: KeyOwner): Promise<string> {
+  if (owner.kind === 'checkout') return 'ck_';
+  const { rows } = await db.query<{ sandbox: boolean }>('select sandbox from seller where id = $1', [owner.sellerId]);
+  return rows[0]?.sandbox ? 'sk_test_' : 'sk_';
 }
 
 /** A plain digest is enough: a key has 256 random bits, so it cannot be guessed. */

@@ -18,6 +18,7 @@ export interface OrderRow {
   id: string;
   seller_id: string;
   seller_name: string;
+  sandbox: boolean;
   amount_pence: string;
   reference: string;
   allowed_payment_terms: PaymentTerm[];
@@ -50,7 +51,7 @@ export const CHANGES = `(
 export const STARTED = 'coalesce((select w.started from order_work w where w.order_id = o.id), true)';
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
-export const ORDER_COLUMNS = `o.id, o.seller_id, o.seller_name, o.amount_pence, o.reference, o.allowed_payment_terms,
+export const ORDER_COLUMNS = `o.id, o.seller_id, o.seller_name, o.sandbox, o.amount_pence, o.reference, o.allowed_payment_terms,
   o.redirect_url, o.cancel_url, o.webhook_url, o.pay_link_id, o.pricing, o.source, o.meta_data::text as meta_data,
   o.created_at, o.expires_at, o.version, o.status, o.cancelled_at`;
 
@@ -63,6 +64,7 @@ export function toListedOrder(row: OrderRow): ListedOrder {
       id: row.id,
       sellerId: row.seller_id,
       sellerName: row.seller_name,
+      sandbox: row.sandbox,
       amountPence: Number(row.amount_pence),
       reference: row.reference,
       allowedPaymentTerms: row.allowed_payment_terms,

@@ -34,8 +34,8 @@ export async function insertOrder(
        on conflict do nothing returning key
      ), new_order as (
        insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url, webhook_url,
-         pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, cancel_url)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $22
+         pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, cancel_url, sandbox)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $22, $23
        where $18::text is null or exists (select from claim)
        returning id
      ), work as (
@@ -66,6 +66,7 @@ export async function insertOrder(
       idempotency && JSON.stringify(idempotency.response),
       changes[0]?.actor,
       order.cancelUrl,
+      order.sandbox,
     ],
   );
   return rowCount === 1;

@@ -45,6 +45,20 @@ export async function listWebhooks(db: DbClient, filter: WebhookFilter, limit: n
   return rows;
 }
 
+/** The text that is sent for a seller's webhook, and whether the seller has a sandbox account. */
+export async function findWebhookBody(
+  db: DbClient,
+  eventId: string,
+  sellerId: string,
+): Promise<{ body: string; sandbox: boolean } | undefined> {
+  const { rows } = await db.query<{ body: string; sandbox: boolean }>(
+    `select e.body, s.sandbox from webhook_event e join seller s on s.id = e.seller_id
+     where e.id = $1 and e.seller_id = $2`,
+    [eventId, sellerId],
+  );
+  return rows[0];
+}
+
 /** @param sellerId if given, only this seller's webhook is found */
 export async function findLoggedWebhook(
   db: DbClient,

@@ -5,6 +5,8 @@ import type { DbClient } from './pool';
 export interface Seller {
   id: string;
   name: string;
+  /** True for a sandbox account, false for a live one. Never changes. */
+  sandbox: boolean;
   defaultRedirectUrl: string | null;
   defaultCancelUrl: string | null;
   pricing: Pricing;
@@ -17,13 +19,16 @@ export interface Seller {
 /** The owner of the key that a request presents. */
 export type Caller = { kind: 'seller'; seller: Seller } | { kind: 'checkout' };
 
-export type NewSeller = Pick<Seller, 'id' | 'name' | 'defaultRedirectUrl'> & { pricing?: Pricing };
+export type NewSeller = Pick<Seller, 'id' | 'name' | 'defaultRedirectUrl'> & { pricing?: Pricing; sandbox?: boolean };
 
-export async function insertSeller(db: DbClient, { id, name, defaultRedirectUrl, pricing }: NewSeller): Promise<void> {
+export async function insertSeller(
+  db: DbClient,
+  { id, name, defaultRedirectUrl, pricing, sandbox = false }: NewSeller,
+): Promise<void> {
   await db.query(
-    `insert into seller (id, name, default_redirect_url, pricing)
-     values ($1, $2, $3, coalesce($4::jsonb, '{"representativeInterest": 0, "promotions": []}'))`,
-    [id, name, defaultRedirectUrl, pricing ?? null],
+    `insert into seller (id, name, default_redirect_url, pricing, sandbox)
+     values ($1, $2, $3, coalesce($4::jsonb, '{"representativeInterest": 0, "promotions": []}'), $5)`,
+    [id, name, defaultRedirectUrl, pricing ?? null, sandbox],
   );
 }
 
@@ -47,6 +52,7 @@ interface CallerRow {
   kind: 'seller' | 'checkout';
   id: string;
   name: string;
+  sandbox: boolean;
   default_redirect_url: string | null;
   default_cancel_url: string | null;
   pricing: Pricing;
@@ -62,7 +68,7 @@ interface CallerRow {
 export async function findCallers(db: DbClient, keys: readonly string[]): Promise<(Caller | undefined)[]> {
   const digests = keys.map(digestOf);
   const { rows } = await db.query<CallerRow>(
-    `select k.digest, k.kind, s.id, s.name, s.default_redirect_url, s.default_cancel_url, s.pricing,
+    `select k.digest, k.kind, s.id, s.name, s.sandbox, s.default_redirect_url, s.default_cancel_url, s.pricing,
        s.max_order_amount_pence as max_amount_pence, s.rate_limit
      from api_key k left join seller s on s.id = k.seller_id
      where k.digest = any($1) and k.revoked_at is null and s.disabled_at is null`,
@@ -85,6 +91,7 @@ function toCaller(row: CallerRow): Caller {
     seller: {
       id: row.id,
       name: row.name,
+      sandbox: row.sandbox,
       defaultRedirectUrl: row.default_redirect_url,
       defaultCancelUrl: row.default_cancel_url,
       pricing: row.pricing,

@@ -22,6 +22,8 @@ export interface OrderFacts {
   id: string;
   sellerId: string;
   sellerName: string;
+  /** True for an order of a sandbox account: the sandbox lender decides, and no money moves. */
+  sandbox: boolean;
   amountPence: number;
   reference: string;
   allowedPaymentTerms: readonly PaymentTerm[];

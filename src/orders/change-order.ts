@@ -44,6 +44,25 @@ export async function reportProgress(
   return changeOrder(deps, stored, { actor: 'checkout', ...report });
 }
 
+/**
+ * Applies what a seller simulates about the customer of an order in its sandbox account, as if the checkout reported it.
+ * @throws Problem `sandbox_only` if the account is live, or `transition_not_allowed`
+ */
+export async function simulateProgress(
+  deps: OrderDependencies,
+  orderId: string,
+  sellerId: string,
+  progress: Pick<ChangeRequest, 'event' | 'reason'>,
+): Promise<ChangedOrder> {
+  const stored = await readStored(deps, orderId, sellerId);
+  if (!stored.order.sandbox)
+    throw new Problem(
+      'sandbox_only',
+      'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
+    );
+  return changeOrder(deps, stored, { actor: 'checkout', ...progress });
+}
+
 /** Repeats, and requests that a final status refuses, need no workflow. The workflow decides all other requests. */
 async function changeOrder(
   deps: ChangeDependencies,

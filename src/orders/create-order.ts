@@ -131,6 +131,7 @@ function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderR
     id,
     sellerId: seller.id,
     sellerName: seller.name,
+    sandbox: seller.sandbox,
     amountPence: request.amount,
     reference: request.reference,
     allowedPaymentTerms: request.allowed_payment_terms ?? PAYMENT_TERMS,

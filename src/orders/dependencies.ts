@@ -16,6 +16,8 @@ export interface OrderDependencies {
   liveOrders: LiveOrderReader;
   rules: OrderRules;
   checkoutBaseUrl: string;
+  /** True if a real lender decides on the applications of live accounts. Those of sandbox accounts have the sandbox lender. */
+  hasLiveLender: boolean;
   expiresAfterMs: number | undefined;
   /** The time after which the sweep starts a new order's workflow that the dispatcher has not started. */
   sweepStartAfterMs: number;

@@ -10,6 +10,9 @@ import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
 import { readByPayLink } from './read-order';
 
+/** The order belongs to a live account, and no real lender is configured. */
+export class NoLenderError extends Error {}
+
 /** An order as the hosted checkout shows it to its customer. */
 export interface Checkout extends OrderHistory {
   application: Application | undefined;
@@ -18,10 +21,11 @@ export interface Checkout extends OrderHistory {
 
 /**
  * Reads the order behind a pay link from Postgres, which holds every acknowledged change. Does not need Temporal.
- * @throws Problem `not_found`
+ * @throws Problem `not_found`, or NoLenderError
  */
 export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
   const { order, changes } = await readByPayLink(deps, payLinkId);
+  if (!order.sandbox && !deps.hasLiveLender) throw new NoLenderError();
   const [application, branding] = await Promise.all([
     applications.findApplication(deps.db, order.id),
     findBranding(deps.db, order.sellerId),

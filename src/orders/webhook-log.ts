@@ -1,7 +1,16 @@
 import type { WebhookState } from '../domain/webhook';
-import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
+import { Problem } from '../contracts/problem';
+import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
+import { readClock } from '../db/clock';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
-import { type LoggedWebhook, findLoggedWebhook, listWebhooks as findWebhooks } from '../db/logged-webhooks';
+import {
+  type LoggedWebhook,
+  findLoggedWebhook,
+  findWebhookBody,
+  listWebhooks as findWebhooks,
+} from '../db/logged-webhooks';
+import { liveWebhookSecrets } from '../db/secrets';
+import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import { RECOVERED } from '../db/save-order';
 import { WAITS } from '../db/webhook-endpoints';
 import { requestResends } from '../db/webhook-events';
@@ -42,6 +51,30 @@ export async function retrieveTimeline(
   await readStored(deps, orderId, sellerId);
   const page = toPage(await readTimeline(deps.db, orderId, cursor, limit + 1), limit, ({ position }) => position);
   return { ...page, items: page.items.map(toTimelineEntryBody) };
+}
+
+/**
+ * Retrieves a webhook of a sandbox account as an attempt would send it now, so that its seller can forward it to a
+ * machine that the service cannot reach.
+ * @throws Problem `not_found`, or `sandbox_only` if the account is live
+ */
+export async function retrieveWebhook(
+  { db, keys }: OrderDependencies,
+  eventId: string,
+  sellerId: string,
+): Promise<SignedWebhookBody> {
+  const [sent, webhook] = isUuid(eventId)
+    ? await Promise.all([findWebhookBody(db, eventId, sellerId), findLoggedWebhook(db, eventId, sellerId)])
+    : [];
+  if (!sent || !webhook) throw notFound();
+  if (!sent.sandbox) throw new Problem('sandbox_only', 'Only webhooks of a sandbox account can be retrieved.');
+  const timestamp = Math.floor((await readClock(db)).getTime() / 1000);
+  const signature = signWebhook(await liveWebhookSecrets(db, keys, sellerId), eventId, timestamp, sent.body);
+  return {
+    ...toWebhookEventBody(webhook),
+    request_headers: webhookHeaders(eventId, timestamp, signature),
+    request_body: sent.body,
+  };
 }
 
 /**

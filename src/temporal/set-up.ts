@@ -1,10 +1,12 @@
 import { status } from '@grpc/grpc-js';
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
-import { orderReferenceKey, orderStatusKey, sellerIdKey } from '../../workflows/messages';
+import { accountModeKey, orderReferenceKey, orderStatusKey, sellerIdKey } from '../../workflows/messages';
 
 const KEYWORD = temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
-export const SEARCH_ATTRIBUTES = [orderStatusKey, sellerIdKey, orderReferenceKey].map(({ name }) => name);
+export const SEARCH_ATTRIBUTES = [orderStatusKey, sellerIdKey, orderReferenceKey, accountModeKey].map(
+  ({ name }) => name,
+);
 const RETENTION_DAYS = 30;
 
 /** Creates the namespace if it is missing. For local servers: operators create the namespaces of a cluster. */

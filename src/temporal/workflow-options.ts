@@ -1,6 +1,12 @@
 import type { WorkflowStartOptions } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { ORDER_TASK_QUEUE, orderReferenceKey, orderStatusKey, sellerIdKey } from '../../workflows/messages';
+import {
+  ORDER_TASK_QUEUE,
+  accountModeKey,
+  orderReferenceKey,
+  orderStatusKey,
+  sellerIdKey,
+} from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import { toCodeSpan } from '../domain/markdown';
 import { formatPence } from '../domain/money';
@@ -22,11 +28,12 @@ export function startOptions(order: Order, isEncrypted: boolean): OrderStartOpti
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
-    staticSummary: `${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
+    staticSummary: `${order.sandbox ? 'Sandbox: ' : ''}${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
     typedSearchAttributes: new TypedSearchAttributes([
       { key: orderStatusKey, value: order.status },
       { key: sellerIdKey, value: order.sellerId },
       ...(isEncrypted ? [] : [{ key: orderReferenceKey, value: order.reference }]),
+      { key: accountModeKey, value: order.sandbox ? 'sandbox' : 'live' },
     ]),
   };
 }

@@ -7,6 +7,7 @@ import { monotonicMs } from './monotonic';
 import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
+import { webhookHeaders } from './sign';
 
 /** Of the whole response: status line, headers, 1xx responses and chunk extensions have no other limit together. */
 const MAX_BYTES_READ = 128 * 1024;
@@ -121,13 +122,7 @@ function toHttp(url: URL, { id, timestamp, signature, body }: WebhookRequest): D
   return {
     method: 'POST',
     path: url.pathname + url.search,
-    headers: {
-      'content-type': 'application/json',
-      'user-agent': 'order-service-webhooks/1',
-      'webhook-id': id,
-      'webhook-timestamp': String(timestamp),
-      'webhook-signature': signature,
-    },
+    headers: webhookHeaders(id, timestamp, signature),
     body,
   };
 }

@@ -24,6 +24,17 @@ export function signWebhook(secrets: readonly string[], id: string, timestamp: n
     .join(' ');
 }
 
+/** The headers of an attempt, apart from those of HTTP itself. */
+export function webhookHeaders(id: string, timestamp: number, signature: string): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'order-service-webhooks/1',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signature,
+  };
+}
+
 /** A new secret: `whsec_` and 32 random bytes in base64 (the specification allows 24 to 64). */
 export function generateWebhookSecret(): string {
   return SECRET_PREFIX + randomBytes(32).toString('base64');

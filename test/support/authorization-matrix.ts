@@ -18,10 +18,9 @@ export const OPEN: Record<string, string> = {
   'GET /health/ready': 'for load balancers',
   'GET /openapi.json': 'the contract',
   'GET /docs': 'documentation of the contract',
-  'GET /docs/page.css': 'documentation of the contract',
   'GET /docs/page.js': 'documentation of the contract',
-  'GET /docs/swagger-ui-bundle.js': 'documentation of the contract',
-  'GET /docs/swagger-ui.css': 'documentation of the contract',
+  'GET /docs/scalar.js': 'documentation of the contract',
+  'GET /': 'redirects to the documentation',
 };
 
 const RECEIVER = 'http://127.0.0.1:9/';
@@ -44,9 +43,11 @@ export const MATRIX: Record<string, Row> = {
     ok: 200,
     body: () => ({ data: { event: 'failed' } }),
   },
+  [`POST ${BASE}/order/:orderId/simulate`]: { kind: 'seller', ok: 200, body: () => ({ data: { event: 'failed' } }) },
   [`GET ${BASE}/pay_link/:payLinkId`]: { kind: 'checkout', ok: 200 },
   [`GET ${BASE}/seller/:sellerId/webhook_event`]: { kind: 'seller', ok: 200 },
   [`GET ${BASE}/order/:orderId/timeline`]: { kind: 'seller', ok: 200 },
+  [`GET ${BASE}/webhook_event/:eventId`]: { kind: 'seller', ok: 200 },
   [`POST ${BASE}/webhook_event/:eventId/resend`]: { kind: 'seller', ok: 202 },
   [`POST ${BASE}/seller/:sellerId/webhook_secret/rotate`]: { kind: 'seller', ok: 200 },
   [`POST ${BASE}/seller/:sellerId/webhook_test`]: {

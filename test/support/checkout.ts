@@ -14,7 +14,7 @@ export async function startCheckout(options: StackOptions = {}): Promise<Stack> 
     SANDBOX_REFERRAL_MS: '2000',
     ...options.env,
   };
-  return startStack({ ...options, env });
+  return startStack({ sandbox: true, ...options, env });
 }
 
 /** The service with the hosted checkout for the tests of a file. */

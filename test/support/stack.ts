@@ -62,6 +62,8 @@ export interface Stack {
 export interface StackOptions {
   env?: Record<string, string>;
   worker?: boolean;
+  /** Whether the stack's seller has a sandbox account. Default: false. */
+  sandbox?: boolean;
   /** Temporal's host:port. Default: the test run's server. */
   address?: string;
 }
@@ -70,6 +72,7 @@ export interface StackOptions {
 export async function startStack({
   env = {},
   worker = true,
+  sandbox = false,
   address = process.env.TEST_TEMPORAL_ADDRESS!,
 }: StackOptions = {}): Promise<Stack> {
   const database = await createDatabase();
@@ -85,7 +88,8 @@ export async function startStack({
   const client = createTemporalClient(temporal, payloadCodecs(config));
   await ensureNamespace(client);
   const server = await startServer(config, temporal, log);
-  const seller = await createSeller(database.db, undefined, createKeyRing(config.encryptionKeys));
+  const keys = createKeyRing(config.encryptionKeys);
+  const seller = await createSeller(database.db, undefined, { sandbox, keys });
   const checkoutKey = await createCheckoutKey(database.db);
   let running: Awaited<ReturnType<typeof startWorker>> | undefined;
   const stack: Stack = {
@@ -129,11 +133,11 @@ export function useStack(options?: StackOptions, scope?: Scope): Stack {
 export async function createSeller(
   db: Db,
   defaultRedirectUrl: string | null = 'https://shop.example/done',
-  keys: KeyRing = NO_KEYS,
+  { sandbox = false, keys = NO_KEYS }: { sandbox?: boolean; keys?: KeyRing } = {},
 ): Promise<TestSeller> {
   const id = randomUUID();
   const webhookSecret = generateWebhookSecret();
-  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl });
+  await insertSeller(db, { id, name: 'Test Shop Ltd', defaultRedirectUrl, sandbox });
   await insertWebhookSecret(db, keys, id, webhookSecret);
   return { id, key: await createSellerKey(db, id), webhookSecret };
 }

@@ -8,24 +8,30 @@ export type Addresses = DemoAccess &
 /** The text that `npm start` prints when the service is up. */
 export function announcement(
   addresses: Addresses,
-  files: { dataDir: string; envFile: string },
-  apiUrl: string,
-  orderUrl: string,
+  {
+    dataDir,
+    envFile,
+    apiUrl,
+    orderUrl,
+    shopUrl,
+  }: Record<'dataDir' | 'envFile' | 'apiUrl' | 'orderUrl' | 'shopUrl', string>,
 ): string {
   return `
 The order service is up.
 
+  Shop          ${shopUrl}/
+  Checkout      ${orderUrl}
+  Docs          ${addresses.ORDERS_URL}/docs/
   API           ${addresses.ORDERS_URL}
   Temporal UI   ${addresses.TEMPORAL_UI_URL || 'not started'}
   Postgres      ${addresses.DATABASE_URL}
   Metrics       ${addresses.METRICS_URL}
-  Keys          ${files.envFile}
-  Checkout      ${orderUrl}
+  Keys          ${envFile}
 
-The checkout address is that of a new order. docs/hosted-checkout.md lists what to enter there.
-Create an order, retrieve it, cancel it:
+Buy something in the shop, or open the checkout, which is that of a new order. No money moves: docs/hosted-checkout.md
+lists what to enter there. As a seller's developer, create an order, retrieve it, cancel it:
 
-${curlCommands(addresses, apiUrl, files.dataDir).join('\n\n')}
+${curlCommands(addresses, apiUrl, dataDir).join('\n\n')}
 
 Ctrl-C stops everything. Open orders resume at the next start.`;
 }
@@ -37,7 +43,7 @@ function curlCommands({ SELLER_ID, SELLER_API_KEY }: Addresses, base: string, da
   const orderId = `$(sed 's/.*"id":"\\([^"]*\\).*/\\1/' ${file})`;
   return [
     `curl -s ${base}/seller/${SELLER_ID}/order/ ${auth} -H 'Content-Type: application/json' ` +
-      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(date +%s)'"}}' | tee ${file}; echo`,
+      `-d '{"data":{"amount":1234.50,"reference":"demo-'$(node -p 'crypto.randomUUID()')'"}}' | tee ${file}; echo`,
     `curl -s ${base}/order/${orderId}/ ${auth}; echo`,
     `curl -s -X DELETE ${base}/order/${orderId}/ ${auth}; echo`,
   ];

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
+import { findAccount, updateAccount } from '../../src/db/accounts';
 import type { Db } from '../../src/db/pool';
 import { insertWebhookSecret, liveWebhookSecrets } from '../../src/db/secrets';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../src/db/sellers';
@@ -18,7 +19,13 @@ export interface DemoAccess {
 const NAMES = ['SELLER_ID', 'SELLER_API_KEY', 'CHECKOUT_API_KEY', 'WEBHOOK_SECRET'] as const;
 
 /** The demo seller of the last start with its current webhook secret, or a new seller if a key no longer works. */
-export async function demoSeller(db: Db, keys: KeyRing, envFile: string): Promise<DemoAccess> {
+export async function demoSeller(db: Db, keys: KeyRing, envFile: string, shopUrl: string): Promise<DemoAccess> {
+  const access = await findOrCreateSeller(db, keys, envFile);
+  await setShop(db, access.SELLER_ID, shopUrl);
+  return access;
+}
+
+async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promise<DemoAccess> {
   const previous = await readEnv(envFile);
   if (
     previous &&
@@ -30,7 +37,12 @@ export async function demoSeller(db: Db, keys: KeyRing, envFile: string): Promis
     if (newest !== undefined) return { ...previous, WEBHOOK_SECRET: newest };
   }
   const id = randomUUID();
-  await insertSeller(db, { id, name: 'Demo Shop Ltd', defaultRedirectUrl: 'https://shop.example/thank-you' });
+  await insertSeller(db, {
+    id,
+    name: 'Demo Shop Ltd',
+    defaultRedirectUrl: null,
+    sandbox: true,
+  });
   const secret = generateWebhookSecret();
   await insertWebhookSecret(db, keys, id, secret);
   return {
@@ -39,6 +51,13 @@ export async function demoSeller(db: Db, keys: KeyRing, envFile: string): Promis
     CHECKOUT_API_KEY: await createCheckoutKey(db),
     WEBHOOK_SECRET: secret,
   };
+}
+
+/** Every way back from the checkout leads to the shop, whose port can differ from the last start's. */
+async function setShop(db: Db, sellerId: string, shopUrl: string): Promise<void> {
+  const page = `${shopUrl}/return`;
+  if ((await findAccount(db, sellerId))?.defaultRedirectUrl === page) return;
+  await updateAccount(db, sellerId, { defaultRedirectUrl: page, defaultCancelUrl: page, shopUrl: `${shopUrl}/` });
 }
 
 async function readEnv(file: string): Promise<DemoAccess | undefined> {
@@ -58,22 +77,16 @@ export async function writeEnv(file: string, values: Readonly<Record<string, str
 }
 
 /**
- * Creates an order to try the checkout with. At the end its customer is sent to the order's workflow in Temporal's UI.
- * @param uiUrl '' if there is no UI
+ * Creates an order to try the checkout with.
+ * @param shopUrl of the shop that its customer returns to and that receives its webhooks
  * @returns the order's `order_url`
  */
-export async function demoOrder(apiUrl: string, access: DemoAccess, uiUrl: string): Promise<string> {
-  const reference = `checkout-${Date.now()}`;
-  const query = encodeURIComponent(`OrderReference="${reference}"`);
+export async function demoOrder(apiUrl: string, access: DemoAccess, shopUrl: string): Promise<string> {
   const response = await fetch(`${apiUrl}/seller/${access.SELLER_ID}/order/`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${access.SELLER_API_KEY}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({
-      data: {
-        amount: 1234.5,
-        reference,
-        ...(uiUrl !== '' && { redirect_url: `${uiUrl}/namespaces/default/workflows?query=${query}` }),
-      },
+      data: { amount: 1234.5, reference: `checkout-${Date.now()}`, webhook_url: `${shopUrl}/webhook` },
     }),
   });
   if (!response.ok) throw new Error(`creating the demo order failed with ${response.status}: ${await response.text()}`);

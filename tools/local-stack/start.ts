@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
@@ -5,42 +6,49 @@ import { ConfigError, loadConfig, loadEncryptionConfig, type Config } from '../.
 import { migrate } from '../../src/db/migrate';
 import { createPool } from '../../src/db/pool';
 import { createKeyRing } from '../../src/encryption/key-ring';
-import { runUntilSignalled, type Running } from '../../src/entry-point';
+import { StartError, runUntilSignalled, type Running } from '../../src/entry-point';
 import { createLogger } from '../../src/logger';
 import { startServer } from '../../src/server';
 import { createTemporalClient, temporalSettings } from '../../src/temporal/connection';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
 import { ensureNamespace } from '../../src/temporal/set-up';
 import { startWorker } from '../../src/worker';
-import { PACKAGE_ROOT } from '../package-root';
 import { announcement } from './announcement';
 import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';
 import { choosePort, isPortFree } from './ports';
 import { startPostgres } from './postgres';
+import { DATA_DIR, DEFAULT_DATA_DIR, claimData, findRunning } from './running';
+import { SHOP_PORT, serveShop } from './shop';
 import { startTemporal } from './temporal-server';
 
-const DEFAULT_DATA_DIR = path.join(PACKAGE_ROOT, '.data');
-const DATA_DIR = process.env.DATA_DIR || DEFAULT_DATA_DIR;
 const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
+const START_AFRESH = `mv '${DATA_DIR}' '${DATA_DIR}.damaged' and start again, with new data.`;
 
 const print = (line: string): void => console.log(line);
 
 /** True once this process stops the parts of the stack itself. */
 let stopping = false;
+/** True once the data belong to this process. */
+let hasData = false;
 
 /** `npm start`: the whole service on this machine, with a real Postgres and a real Temporal, until Ctrl-C. */
 async function start(started: (running: Running) => void): Promise<void> {
-  await createDataDir();
   const env = { ...process.env };
+  // Before anything is started: an invalid setting takes no time to report.
+  const port = await apiPort(env);
+  await createDataDir();
+  const claim = claimData(DATA_DIR);
+  started(claim);
+  hasData = true;
 
   env.DATABASE_URL ||= await startOwnPostgres(started);
   const { settings, uiUrl } = env.TEMPORAL_ADDRESS
     ? { settings: temporalSettings(), uiUrl: env.TEMPORAL_UI_URL ?? '' }
     : await startOwnTemporal(started);
 
-  const port = await apiPort(env.PORT);
   const metricsPort = await choosePort(9464);
   const ordersUrl = `http://127.0.0.1:${port}`;
+  const shopUrl = `http://127.0.0.1:${await choosePort(SHOP_PORT)}`;
   const config = loadConfig({
     LOG_LEVEL: 'warn',
     CHECKOUT_BASE_URL: ordersUrl,
@@ -52,7 +60,7 @@ async function start(started: (running: Running) => void): Promise<void> {
     ...env,
     PORT: String(port),
   });
-  const access = await prepareDatabase(config);
+  const access = await prepareDatabase(config, shopUrl);
   const log = createLogger(config.logLevel, 'order-service');
   installTemporalRuntime(log, config.metricsAddress);
   await prepareTemporalNamespace(settings);
@@ -73,8 +81,10 @@ async function start(started: (running: Running) => void): Promise<void> {
   await writeEnv(DEMO_ENV, addresses);
   // The developer's own settings can make this order invalid.
   const apiUrl = `${ordersUrl}${config.api.basePaths[0] ?? ''}`;
-  const orderUrl = await demoOrder(apiUrl, access, uiUrl).catch((error: unknown) => String(error));
-  print(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV }, apiUrl, orderUrl));
+  const orderUrl = await demoOrder(apiUrl, access, shopUrl).catch((error: unknown) => String(error));
+  started(await serveShop(shopUrl, addresses));
+  claim.isUpAt(ordersUrl);
+  print(announcement(addresses, { dataDir: DATA_DIR, envFile: DEMO_ENV, apiUrl, orderUrl, shopUrl }));
   await worker.failed;
 }
 
@@ -82,17 +92,33 @@ async function start(started: (running: Running) => void): Promise<void> {
 async function createDataDir(): Promise<void> {
   // Postgres does not run as root, so its user must be able to enter root's folder.
   const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
-  await mkdir(DATA_DIR, { recursive: true, mode });
-  // Not a folder that the user chose: it may have other uses.
-  if (DATA_DIR === DEFAULT_DATA_DIR) await chmod(DATA_DIR, mode);
-  process.umask(0o077);
-  // The printed commands write to it, from a shell with a umask of its own.
-  await writeFile(path.join(DATA_DIR, 'order.json'), '', { flag: 'a' });
+  try {
+    await mkdir(DATA_DIR, { recursive: true, mode });
+    // Not a folder that the user chose: it may have other uses.
+    if (DATA_DIR === DEFAULT_DATA_DIR) await chmod(DATA_DIR, mode);
+    process.umask(0o077);
+    // The printed commands write to it, from a shell with a umask of its own.
+    await writeFile(path.join(DATA_DIR, 'order.json'), '', { flag: 'a' });
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new StartError(`DATA_DIR: cannot write to ${DATA_DIR} (${code}). Choose a folder that you can write to.`);
+  }
+}
+
+/** Explains how to continue if data of an earlier start prevent this one. */
+async function orCure<T>(starting: Promise<T>, cure: string): Promise<T> {
+  try {
+    return await starting;
+  } catch (error) {
+    throw new StartError(`${(error as Error).message.replaceAll('\n', ' ')}. If the data are damaged: ${cure}`);
+  }
 }
 
 async function startOwnPostgres(started: (running: Running) => void): Promise<string> {
   const dataDir = path.join(DATA_DIR, 'postgres');
-  const postgres = await startPostgres({ dataDir, port: 54329, log: print });
+  const isNew = !existsSync(dataDir);
+  const starting = startPostgres({ dataDir, port: 54329, log: print });
+  const postgres = await (isNew ? starting : orCure(starting, START_AFRESH));
   started(postgres);
   stopWhenEnded(postgres.exited, 'Postgres');
   return postgres.url;
@@ -102,7 +128,10 @@ async function startOwnTemporal(
   started: (running: Running) => void,
 ): Promise<{ settings: ClientConnectConfig; uiUrl: string }> {
   const dataDir = path.join(DATA_DIR, 'temporal');
-  const temporal = await startTemporal({ dataDir, port: 7233, uiPort: 8233, log: print });
+  const isNew = !existsSync(dataDir);
+  const starting = startTemporal({ dataDir, port: 7233, uiPort: 8233, log: print });
+  const cure = `rm -r '${dataDir}'. The orders are in Postgres, and open ones resume from there.`;
+  const temporal = await (isNew ? starting : orCure(starting, cure));
   started(temporal);
   stopWhenEnded(temporal.exited, 'Temporal');
   const settings = { connectionOptions: { address: temporal.address }, namespace: 'default' };
@@ -118,23 +147,31 @@ function stopWhenEnded(exited: Promise<string>, name: string): void {
   });
 }
 
-async function apiPort(wanted: string | undefined): Promise<number> {
-  if (!wanted) {
+/** Checks all settings. `npm start` supplies those that have no default. */
+async function apiPort(env: NodeJS.ProcessEnv): Promise<number> {
+  try {
+    loadConfig({ DATABASE_URL: 'postgres://localhost', CHECKOUT_BASE_URL: 'http://localhost', ...env });
+  } catch (error) {
+    throw error instanceof ConfigError ? new StartError(error.message.replace(/\n +/g, ' ')) : error;
+  }
+  if (!env.PORT) {
     const port = await choosePort(3000);
     if (port !== 3000) print(`Port 3000 is in use: the API listens on ${port}`);
     return port;
   }
-  const port = Number(wanted);
-  if (!(await isPortFree(port)))
-    throw new ConfigError(`PORT: ${wanted} is in use by another program; choose another port`);
-  return port;
+  if (await isPortFree(Number(env.PORT))) return Number(env.PORT);
+  // Often it is the service itself.
+  const running = findRunning(DATA_DIR);
+  throw new StartError(running ?? `PORT: ${env.PORT} is in use by another program. Choose another port.`);
 }
 
-async function prepareDatabase(config: Config): Promise<DemoAccess> {
-  await migrate(config.databaseUrl);
+async function prepareDatabase(config: Config, shopUrl: string): Promise<DemoAccess> {
+  const migrating = migrate(config.databaseUrl);
+  await (process.env.DATABASE_URL ? migrating : orCure(migrating, START_AFRESH));
   const db = createPool(config.databaseUrl, 1, () => undefined);
   try {
-    return await demoSeller(db, createKeyRing(loadEncryptionConfig(process.env).encryptionKeys), DEMO_ENV);
+    const keys = createKeyRing(loadEncryptionConfig(process.env).encryptionKeys);
+    return await demoSeller(db, keys, DEMO_ENV, shopUrl);
   } finally {
     await db.end();
   }
@@ -148,5 +185,5 @@ async function prepareTemporalNamespace(settings: ClientConnectConfig): Promise<
 
 void runUntilSignalled(start, () => {
   stopping = true;
-  print(`\nStopping. ${DATA_DIR} keeps the data.`);
+  if (hasData) print(`\nStopping. ${process.env.DATABASE_URL ? 'Your database' : DATA_DIR} keeps the data.`);
 });

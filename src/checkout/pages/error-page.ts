@@ -43,6 +43,11 @@ export const SERVICE_UNAVAILABLE: ErrorPage = {
   title: 'The service is temporarily unavailable',
   text: 'Part of our service is not responding. Nothing is lost. Try again in a minute.',
 };
+export const NO_LENDER: ErrorPage = {
+  status: 503,
+  title: 'This shop cannot take payments here yet',
+  text: 'No lender is connected to this checkout. You have not been charged. Contact the shop that sent you here.',
+};
 export const INTERNAL_ERROR: ErrorPage = {
   status: 500,
   title: 'Something went wrong on our side',

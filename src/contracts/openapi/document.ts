@@ -1,5 +1,6 @@
 import { type ZodOpenApiObject, type ZodOpenApiOverride, createDocument } from 'zod-openapi';
 import type { OrderRules } from '../fields';
+import { addCodeSamples } from './code-samples';
 import { TAGS } from './operation';
 import { orderPaths } from './order-operations';
 import { WEBHOOKS } from './outgoing-webhooks';
@@ -76,7 +77,9 @@ export function createOpenApiDocument({ api, rules, maxBodyBytes, version }: Doc
       },
     },
   };
-  return createDocument(document, { override: forGenerators });
+  const created = createDocument(document, { override: forGenerators });
+  addCodeSamples(created.paths ?? {});
+  return created;
 }
 
 function contact(support: string | undefined) {

@@ -1,5 +1,5 @@
 import type { CreatedOrderBody, OrderBody } from '../order-schemas';
-import type { TimelineEntryBody, WebhookEventBody, WebhookTestResult } from '../webhook-log-schemas';
+import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody, WebhookTestResult } from '../webhook-log-schemas';
 
 /** Examples of the document. All show the same order. */
 export const createdOrder: CreatedOrderBody = {
@@ -51,6 +51,22 @@ export const webhookEvent: WebhookEventBody = {
   created_at: '2026-11-21T09:00:00.000Z',
   next_attempt_at: null,
   resend_requested_at: null,
+};
+
+export const signedWebhook: SignedWebhookBody = {
+  ...webhookEvent,
+  request_headers: {
+    'content-type': 'application/json',
+    'user-agent': 'order-service-webhooks/1',
+    'webhook-id': webhookEvent.id,
+    'webhook-timestamp': '1795254000',
+    'webhook-signature': 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=',
+  },
+  request_body: JSON.stringify({
+    type: 'order.status_changed',
+    timestamp: '2026-11-21T09:00:00.000Z',
+    data: { order, previous_status: 'CREATED', sequence: 1, actor: 'checkout', reason: null },
+  }),
 };
 
 const attempt = {

@@ -124,6 +124,33 @@ const reportProgress = operation({
   errors: ['transition_not_allowed'],
 });
 
+const simulate = operation({
+  operationId: 'simulateProgress',
+  tag: 'Orders',
+  summary: "Simulate the customer's progress",
+  description:
+    'Sandbox accounts only: moves an order as `reportProgress` does, so that automated tests of a shop need no browser. ' +
+    'The webhooks are those of a real customer. Events in the order of a paid order: `signup_started`, `approved`, ' +
+    '`completed`. With a live account, `sandbox_only` is returned.',
+  key: 'seller',
+  path: orderIds,
+  body: {
+    schema: requestBody('SimulateProgressRequest', progressRequestSchema),
+    required: true,
+    examples: {
+      signupStarted: { summary: 'The customer starts the signup', value: { data: { event: 'signup_started' } } },
+      failed: { summary: 'An error ends the checkout', value: { data: { event: 'failed', reason: 'Test' } } },
+    },
+  },
+  response: {
+    status: 200,
+    description: 'The order after the event',
+    schema: inData(orderSchema),
+    examples: { approved: { summary: 'An approved order', value: { data: { ...approvedOrder, sandbox: true } } } },
+  },
+  errors: ['transition_not_allowed', 'sandbox_only'],
+});
+
 const retrieveByPayLink = operation({
   operationId: 'retrieveOrderByPayLink',
   tag: 'Checkout',
@@ -157,6 +184,7 @@ export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPaths
     },
     [`${basePath}/seller/{supplier_uuid}/connection_check/`]: { get: checkConnection },
     [`${basePath}/order/{order_id}/progress/`]: { post: reportProgress },
+    [`${basePath}/order/{order_id}/simulate/`]: { post: simulate },
     [`${basePath}/pay_link/{pay_link_id}/`]: { get: retrieveByPayLink },
   };
 }

@@ -32,6 +32,9 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   unauthorized: {
     detail: 'The key sk_rev… is unknown or revoked. Send "Authorization: Bearer <key>" with a valid seller key.',
   },
+  sandbox_only: {
+    detail: 'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
+  },
   not_found: { detail: 'The resource does not exist or belongs to another seller.' },
   method_not_allowed: { detail: 'This path supports DELETE, GET, HEAD.' },
   request_timeout: { detail: 'The request did not arrive in time. Nothing changed.' },

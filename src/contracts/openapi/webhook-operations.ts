@@ -3,6 +3,7 @@ import type { OrderRules } from '../fields';
 import {
   rotatedSecretSchema,
   timelineEntrySchema,
+  signedWebhookSchema,
   webhookEventSchema,
   webhookTestResultSchema,
 } from '../webhook-log-schemas';
@@ -12,7 +13,7 @@ import {
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../webhook-request-schemas';
-import { timeline, webhookEvent, webhookTestResult } from './examples';
+import { timeline, webhookEvent, webhookTestResult, signedWebhook } from './examples';
 import { PATH_IDS, inData, operation, page, requestBody } from './operation';
 
 const { supplier, order, webhook } = PATH_IDS;
@@ -54,6 +55,24 @@ const retrieveTimeline = operation({
       },
     },
   },
+});
+
+const retrieveWebhook = operation({
+  operationId: 'retrieveWebhook',
+  tag: 'Webhooks',
+  summary: 'Retrieve a webhook as it is sent',
+  description:
+    'Sandbox accounts only: returns the exact body and the headers of an attempt now, with a valid signature. The ' +
+    '`listen` command of the TypeScript client uses it to forward webhooks to a machine without a public URL.',
+  key: 'seller',
+  path: webhook,
+  response: {
+    status: 200,
+    description: 'The webhook',
+    schema: inData(signedWebhookSchema),
+    examples: { signed: { summary: 'A webhook with its signature', value: { data: signedWebhook } } },
+  },
+  errors: ['sandbox_only'],
 });
 
 const resendWebhook = operation({
@@ -145,6 +164,7 @@ export function webhookPaths(basePath: string, rules: OrderRules): ZodOpenApiPat
   return {
     [`${basePath}/order/{order_id}/timeline/`]: { get: retrieveTimeline },
     [`${basePath}/seller/{supplier_uuid}/webhook_event/`]: { get: listWebhooks },
+    [`${basePath}/webhook_event/{webhook_id}/`]: { get: retrieveWebhook },
     [`${basePath}/webhook_event/{webhook_id}/resend/`]: { post: resendWebhook },
     [`${basePath}/seller/{supplier_uuid}/webhook_test/`]: { post: testEndpoint(rules) },
     [`${basePath}/seller/{supplier_uuid}/webhook_secret/rotate/`]: { post: rotateWebhookSecret },

@@ -4,6 +4,8 @@
 create table seller (
   id uuid primary key,
   name text not null,
+  -- The sandbox lender decides on the applications of a sandbox account, and only on those. Never changes.
+  sandbox boolean not null default false,
   default_redirect_url text,
   default_cancel_url text,
   -- Where customers of orders without a cancel URL go back to; null for the front page of the redirect URL.
@@ -19,6 +21,8 @@ create table seller (
   rate_limit integer check (rate_limit > 0),
   created_at timestamptz not null default now(),
   disabled_at timestamptz,
+  -- For the orders' foreign key.
+  unique (id, sandbox),
   check ((logo is null) = (logo_type is null))
 );
 
@@ -60,8 +64,10 @@ create index webhook_secret_by_seller on webhook_secret (seller_id);
 -- The facts of an order, which never change, and a snapshot of the state that its workflow owns.
 create table orders (
   id uuid primary key,
-  seller_id uuid not null references seller,
+  seller_id uuid not null,
   seller_name text not null,
+  -- As in the account.
+  sandbox boolean not null default false,
   amount_pence bigint not null check (amount_pence > 0),
   reference text not null,
   allowed_payment_terms text[] not null,
@@ -79,7 +85,8 @@ create table orders (
   expires_at timestamptz,
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
-  cancelled_at timestamptz
+  cancelled_at timestamptz,
+  foreign key (seller_id, sandbox) references seller (id, sandbox)
 );
 -- A price change is a new order, and shops keep their order number: the reference of an UNSUCCESSFUL order is free again.
 create unique index orders_reference on orders (seller_id, reference) where status <> 'UNSUCCESSFUL';

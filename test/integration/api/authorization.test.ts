@@ -5,7 +5,7 @@ import { expectProblem } from '../../support/problems';
 import { apiRoutes } from '../../support/routes';
 import { createSeller, useStack } from '../../support/stack';
 
-const stack = useStack();
+const stack = useStack({ sandbox: true });
 let things: Record<Whose, Things>;
 let keys: Record<string, string | null>;
 beforeAll(async () => {

@@ -55,6 +55,7 @@ test('seller create shows a working key and a webhook secret only once, and does
   const seller = await newSeller();
   expect(seller).toEqual({
     seller_id: expect.any(String),
+    mode: 'live',
     key_id: expect.any(Number),
     api_key: expect.stringMatching(/^sk_[\w-]{43}$/),
     webhook_secret: expect.stringMatching(/^whsec_/),
@@ -75,13 +76,21 @@ test('commands print aligned text for people unless --json is given', async () =
   const { code, stdout } = await cli('seller', 'create', '--name', 'My Shop');
   expect(code).toBe(0);
   expect(stdout).toMatch(
-    /^seller_id: {6}\S{36}\nkey_id: {9}\d+\napi_key: {8}sk_\S+\nwebhook_secret: whsec_\S+\n\nThe key and the secret are shown only once.\n$/,
+    /^seller_id: {6}\S{36}\nmode: {11}live\nkey_id: {9}\d+\napi_key: {8}sk_\S+\nwebhook_secret: whsec_\S+\n\nThe key and the secret are shown only once.\n$/,
   );
   const id = /\S{36}/.exec(stdout)![0];
   expect((await cli('seller', 'show', id)).stdout).toMatch(/^name: {13}My Shop$/m);
-  expect((await cli('seller', 'list')).stdout).toMatch(/^seller_id +name +created_at +disabled_at\n/);
+  expect((await cli('seller', 'list')).stdout).toMatch(/^seller_id +name +mode +created_at +disabled_at\n/);
   expect((await cli('seller', 'history', id)).stdout).toMatch(/^at +changes\n\S+ {2}\{"name":"My Shop"\}\n$/);
   expect((await cli('checkout-key', 'list')).stdout).toBe('none\n');
+});
+
+test('seller create --sandbox makes a sandbox account, whose keys start with sk_test_', async () => {
+  const { seller_id, api_key, mode } = await newSeller('--sandbox');
+  expect([mode, api_key]).toEqual(['sandbox', expect.stringMatching(/^sk_test_[\w-]{43}$/)]);
+  expect(await json('seller', 'show', seller_id)).toMatchObject({ mode: 'sandbox' });
+  expect(await findCaller(database.db, api_key)).toMatchObject({ seller: { sandbox: true } });
+  expect((await json('key', 'list', seller_id))[0].starts_with).toBe(api_key.slice(0, 13));
 });
 
 test('--json also works before the command', async () => {
@@ -100,6 +109,7 @@ test('seller create accepts every account setting', async () => {
   expect(await json('seller', 'show', seller_id.toUpperCase())).toEqual({
     seller_id,
     name: 'My Shop',
+    mode: 'live',
     redirect_url: 'https://shop.example/thanks',
     cancel_url: 'https://shop.example/cart',
     shop_url: 'https://shop.example/harrow/',

@@ -66,6 +66,7 @@ test('order list prints orders newest first, filtered by seller, status, time an
     id: ids[1],
     seller_id: other.id,
     seller_name: 'Test Shop Ltd',
+    mode: 'live',
     reference: 'second',
     amount: 12.5,
     status: 'CREATED',
@@ -73,7 +74,7 @@ test('order list prints orders newest first, filtered by seller, status, time an
     cancelled_at: null,
   });
   expect((await cli('order', 'list', '--seller', other.id)).stdout.split('\n')[1]).toMatch(
-    new RegExp(`^${ids[0]}  ${other.id}  Test Shop Ltd  third +12.5 +CREATED`),
+    new RegExp(`^${ids[0]}  ${other.id}  Test Shop Ltd  live  third +12.5 +CREATED`),
   );
   expect((await cli('order', 'list', '--status', 'SUCCESSFUL')).stdout).toBe('none\n');
 });
@@ -93,22 +94,27 @@ test("order cancel goes through the workflow, and timeline and webhook show the 
   await until(() => receiver.deliveries.length === 2, 'the webhook arrives');
   expect(receiver.deliveries[1]!.body.data).toMatchObject({ actor: 'operator', reason: 'asked for by phone' });
   expect(await json('order', 'cancel', id)).toEqual(cancelled);
+  const repeated = await cli('order', 'cancel', id, '--reason', 'once more');
+  expect(repeated.stdout).toContain('\nThe order was already cancelled: the reason was not recorded.\n');
+  expect((await cli('order', 'cancel', id)).stdout).not.toContain('reason');
 });
 
-test('order timeline prints a line for each change and webhook attempt', async () => {
+test('order timeline prints a line of at most 80 characters for each change and webhook attempt, with reasons below', async () => {
   receiver.answerWith(() => (receiver.deliveries.length === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   const timeline = () => stack.api.call('GET', `/api/lending/edge/ecommerce/order/${id}/timeline/`);
   await until(async () => (await timeline()).body.data.length === 4, 'both attempts are recorded');
   const { body } = await timeline();
   expect(await json('order', 'timeline', id)).toEqual(body.data);
-  const lines = (await cli('order', 'timeline', id)).stdout.split('\n').map((line) => line.split(/ {2,}/).slice(1));
-  expect(lines.slice(0, 5)).toEqual([
-    ['what', 'who', 'outcome', 'why'],
-    ['created', 'seller', '- -> CREATED', '-'],
-    ['signup_started', 'checkout', 'CREATED -> PENDING', '-'],
-    ['webhook 1, attempt 1', body.data[2].webhook_id, 'http_status', expect.any(String)],
-    ['webhook 1, attempt 2', body.data[2].webhook_id, '200', '-'],
+  const lines = (await cli('order', 'timeline', id)).stdout.trimEnd().split('\n');
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(lines.map((line) => line.split(/ {2,}/).slice(1))).toEqual([
+    ['what', 'who', 'outcome'],
+    ['created', 'seller', '- -> CREATED'],
+    ['signup_started', 'checkout', 'CREATED -> PENDING'],
+    ['webhook 1, attempt 1', 'system', 'http_status'],
+    [`answered 500 (webhook ${body.data[2].webhook_id})`],
+    ['webhook 1, attempt 2', 'system', '200'],
   ]);
 });
 

@@ -37,10 +37,18 @@ test('the package contains only what the client runs, its types and its document
   const files = entries.map(({ parentPath, name }) => path.relative(folder, path.join(parentPath, name))).sort();
   expect(files).toEqual([
     ...['LICENSE', 'README.md'],
-    ...['client-errors.d.ts', 'client-errors.js', 'client.d.ts', 'client.js', 'contract-types.d.ts', 'index.d.ts'].map(
+    ...[
+      'bin.js',
+      'client-errors.d.ts',
+      'client-errors.js',
+      'client.d.ts',
+      'client.js',
+      'contract-types.d.ts',
+      'index.d.ts',
+    ].map((name) => `client/${name}`),
+    ...['index.js', 'listen.js', 'transport.js', 'verify-webhook.d.ts', 'verify-webhook.js'].map(
       (name) => `client/${name}`,
     ),
-    ...['index.js', 'transport.js', 'verify-webhook.d.ts', 'verify-webhook.js'].map((name) => `client/${name}`),
     ...['package.json', 'webhooks/sign.js'],
   ]);
   const code = files.filter((file) => /\.(js|ts)$/.test(file)).map(packageFile);

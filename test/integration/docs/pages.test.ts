@@ -37,7 +37,9 @@ const NOT_RUN = [
   'encryption.md',
   'performance.md',
   'scale.md',
+  'rate-limits.md',
   'security.md',
+  'versioning.md',
 ];
 /** What the commands need of this repository. */
 const LINKED = ['dist', 'node_modules', 'package.json'];
@@ -45,6 +47,7 @@ const LINKED = ['dist', 'node_modules', 'package.json'];
 const OWN_TERMINAL = ['npm run receiver\n'];
 
 const stack = useStack({
+  sandbox: true,
   env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', RESPONSE_HMAC_HEADER: 'X-Shop-Signature' },
 });
 const receiver = useReceiver();

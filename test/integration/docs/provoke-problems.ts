@@ -23,6 +23,10 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
   bad_request: async ({ api }) => parseRaw(await sendRaw(api.url, 'GET / HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n')),
   invalid_idempotency_key: ({ api }) => api.create(ORDER, { headers: { 'Idempotency-Key': 'order 10042' } }),
   unauthorized: ({ api }) => api.call('GET', BASE + ORDER_PATH, { key: 'sk_revoked' }),
+  async sandbox_only(stack) {
+    const id = await openOrder(stack);
+    return stack.api.call('POST', `${BASE}/order/${id}/simulate/`, { body: { data: { event: 'approved' } } });
+  },
   not_found: ({ api }) => api.call('GET', BASE + ORDER_PATH),
   method_not_allowed: ({ api }) => api.call('PATCH', BASE + ORDER_PATH),
   request_timeout: () => slowRequest(),

@@ -20,7 +20,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The part of `npm start` that prepares the demo seller and writes the env file. */
 async function start() {
-  const access = await demoSeller(database.db, NO_KEYS, envFile);
+  const access = await demoSeller(database.db, NO_KEYS, envFile, 'http://127.0.0.1:8088');
   await writeEnv(envFile, { ORDERS_URL: 'http://127.0.0.1:3000', ...access });
   return access;
 }

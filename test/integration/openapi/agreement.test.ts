@@ -12,7 +12,7 @@ import { log, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 /** Every response that `api.call` gets is held to the document; here each operation is called, and each error met. */
-const stack = useStack();
+const stack = useStack({ sandbox: true });
 const receiver = useReceiver();
 
 test('the document has exactly the operations that the service routes', () => {

@@ -1,14 +1,16 @@
 import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
-import { createActivities } from '../../../activities/index';
+import { type Lenders, createActivities } from '../../../activities/index';
 import { findApplication, recordDecision } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
 import type { Lender } from '../../../src/lender/lender';
+import { apiOf } from '../../support/api';
 import { BUSINESS, applied, customerAt, startCheckout } from '../../support/checkout';
 import { storedText } from '../../support/history';
 import { isRunning, openOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
+import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { useResource } from '../../support/use-resource';
 
@@ -131,28 +133,47 @@ test('history contains no data about the customer after an application, a decisi
   ]);
 });
 
+/** Runs the activity with these lenders. */
+function askLender(id: string, lenders: Lenders) {
+  const activities = createActivities({
+    db: stack.db,
+    keys: undefined as never,
+    lenders,
+    sender: undefined as never,
+    schedule: undefined as never,
+    attemptsPerSeller: 1,
+    breaker: undefined as never,
+    log: undefined as never,
+    checkoutBaseUrl: 'http://127.0.0.1',
+    checkAfterMs: 1000,
+  });
+  return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
+    activities.askLender(id),
+  );
+}
+/** An order with an application in a new live account. */
+async function appliedLive(): Promise<string> {
+  const api = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
+  return applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
+}
+const answering = (decide: Lender['decide']): Lender => ({ decide });
+const unreachable = answering(() => Promise.reject(new Error('this lender must not be asked')));
+
+test('a sandbox account never reaches the real lender, and a live account never reaches the sandbox', async () => {
+  const sandboxOrder = await applied(stack, 'jo@bloggs.example', { notify: false });
+  const declining = answering(() => Promise.resolve({ kind: 'failed' }));
+  const failed = expect.objectContaining({ kind: 'decided', event: 'failed' });
+  expect(await askLender(sandboxOrder, { sandbox: declining, live: unreachable })).toEqual(failed);
+  const liveOrder = await appliedLive();
+  await expect(askLender(liveOrder, { sandbox: declining, live: undefined })).rejects.toThrow('no real lender');
+  expect(await askLender(liveOrder, { sandbox: unreachable, live: declining })).toEqual(failed);
+});
+
 test("an error of the lender's adapter fails the activity without its message and cause", async () => {
-  const id = await applied(stack, 'outage@bloggs.example', { notify: false });
-  const ask = (decide: Lender['decide'] | undefined) => {
-    const activities = createActivities({
-      db: stack.db,
-      keys: undefined as never,
-      lender: decide && { decide },
-      sender: undefined as never,
-      schedule: undefined as never,
-      attemptsPerSeller: 1,
-      breaker: undefined as never,
-      log: undefined as never,
-      checkoutBaseUrl: 'http://127.0.0.1',
-      checkAfterMs: 1000,
-    });
-    return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
-      activities.askLender(id),
-    );
-  };
+  const id = await appliedLive();
+  const ask = (decide: Lender['decide']) => askLender(id, { sandbox: unreachable, live: answering(decide) });
   const failed = ask((application) => Promise.reject(new TypeError(`no such person: ${application.applicant.email}`)));
   await expect(failed).rejects.toMatchObject({ message: "the lender's adapter failed: TypeError", cause: undefined });
-  await expect(ask(undefined)).rejects.toThrow('no lender is configured');
   expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toEqual({
     kind: 'decided',
     event: 'failed',

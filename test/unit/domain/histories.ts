@@ -7,6 +7,7 @@ export const ORDER: Order = {
   id: '6f0c2a52-8a3e-4e63-9d0a-52f1f6f0a111',
   sellerId: '0d7f5c3e-3f0e-4f43-8f6c-0a9b3f4c2222',
   sellerName: 'Test Shop Ltd',
+  sandbox: false,
   amountPence: 123_450,
   reference: 'order 17',
   allowedPaymentTerms: ['PAY_NOW', 'PAY_LATER'],

@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OrderServiceClient } from './client';
+import { OrderServiceError } from './client-errors';
+import type { OrderStatusChanged, WebhookEvent } from './contract-types';
+
+const POLL_MS = 1000;
+/** Of two changes at the same time, the log can show the earlier one later than this after the other. */
+const OVERLAP_MS = 10_000;
+/** As for an attempt of the service. */
+const TIMEOUT_MS = 15_000;
+
+export interface ListenOptions {
+  orders: OrderServiceClient;
+  /** The URL that receives the webhooks. */
+  forwardTo: string;
+  print: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Forwards the webhooks of a sandbox account, from now on, until `signal` aborts: the bytes and headers that the service
+ * sends, with a signature of the moment. Each is forwarded once, whatever the receiver returns.
+ * @throws OrderServiceError if the service refuses the calls
+ */
+export async function listen({ orders, forwardTo, print, signal }: ListenOptions): Promise<void> {
+  const earlier = (await orders.listWebhooks({ limit: 100 })).data;
+  const seen = new Set(earlier.map(({ id }) => id));
+  let latest = Date.parse(earlier[0]?.created_at ?? '1970-01-01');
+  print(`Forwarding webhooks to ${forwardTo}. Ctrl-C stops.`);
+  while (!signal.aborted) {
+    try {
+      for (const event of await findNew(orders, latest - OVERLAP_MS, seen)) {
+        print(await forward(orders, event, forwardTo));
+        seen.add(event.id);
+        latest = Math.max(latest, Date.parse(event.created_at));
+      }
+    } catch (error) {
+      // A 4xx does not go away by itself. The client has retried all other errors.
+      if (error instanceof OrderServiceError && error.status < 500 && error.status !== 429) throw error;
+      print((error as Error).message);
+    }
+    await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** The webhooks that are not in `seen`, oldest first. */
+async function findNew(orders: OrderServiceClient, since: number, seen: ReadonlySet<string>): Promise<WebhookEvent[]> {
+  const found: WebhookEvent[] = [];
+  for (let cursor: string | null | undefined; cursor !== null;) {
+    // A list of 10 counts as one request.
+    const page = await orders.listWebhooks({ limit: 10, ...(cursor !== undefined && { cursor }) });
+    const recent = page.data.filter(({ created_at }) => Date.parse(created_at) >= since);
+    found.push(...recent.filter(({ id }) => !seen.has(id)));
+    cursor = recent.length < page.data.length ? null : page.next_cursor;
+  }
+  return found.sort((one, other) => one.created_at.localeCompare(other.created_at) || one.sequence - other.sequence);
+}
+
+/** @returns what happened, in a line */
+async function forward(orders: OrderServiceClient, { id }: WebhookEvent, forwardTo: string): Promise<string> {
+  const { request_headers: headers, request_body: body } = await orders.retrieveWebhook(id);
+  const { data } = JSON.parse(body) as OrderStatusChanged;
+  const what = `${data.order.reference}: ${data.previous_status} -> ${data.order.status}`;
+  try {
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    const response = await fetch(forwardTo, { method: 'POST', redirect: 'manual', headers, body, signal });
+    await response.body?.cancel();
+    return `${what}: ${response.status}`;
+  } catch (error) {
+    const { cause = error } = error as Error;
+    return `${what}: not received (${(cause as Error).message || String((cause as { code?: string }).code)})`;
+  }
+}

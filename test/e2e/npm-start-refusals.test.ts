@@ -1,0 +1,80 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { findRunning, claimData } from '../../tools/local-stack/running';
+import { PACKAGE_ROOT } from '../../tools/package-root';
+
+jest.setTimeout(60_000);
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'order-service-refusals-'));
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function start(env: Record<string, string>) {
+  const { PATH, HOME, XDG_CACHE_HOME } = process.env;
+  const file = path.join(PACKAGE_ROOT, 'dist/tools/local-stack/start.js');
+  const options = {
+    env: { PATH, HOME, XDG_CACHE_HOME, DATA_DIR: path.join(folder, 'data'), ...env },
+    encoding: 'utf8',
+  } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file], options);
+  return {
+    status,
+    lines: (stdout + stderr)
+      .trim()
+      .split('\n')
+      .filter((line) => line !== '' && !/^(Stopping|Postgres:)/.test(line)),
+  };
+}
+
+test.each([
+  [{ PORT: 'abc' }, /^Invalid configuration: PORT must be/],
+  [{ QUERY_BUDGET_MS: 'x' }, /^Invalid configuration: QUERY_BUDGET_MS must be/],
+  [{ DATA_DIR: '/dev/null/orders' }, /^DATA_DIR: cannot write to \/dev\/null\/orders \(E\w+\)\. Choose a folder/],
+])('npm start refuses %j in one line', (env: Record<string, string>, line) => {
+  expect(start(env)).toEqual({ status: 1, lines: [expect.stringMatching(line)] });
+});
+
+test('npm start refuses a port that is in use in one line', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  expect(start({ PORT: String(port) })).toEqual({
+    status: 1,
+    lines: [`PORT: ${port} is in use by another program. Choose another port.`],
+  });
+  server.close();
+});
+
+test('npm start reports damaged data of Postgres in one line, with the cure', () => {
+  const dataDir = path.join(folder, 'damaged');
+  mkdirSync(path.join(dataDir, 'postgres'), { recursive: true, mode: 0o700 });
+  writeFileSync(path.join(dataDir, 'postgres/PG_VERSION'), '18\n');
+  const { status, lines } = start({ DATA_DIR: dataDir });
+  expect(status).toBe(1);
+  expect(lines).toEqual([
+    expect.stringMatching(
+      /^Postgres did not start: .*If the data are damaged: mv '.*damaged' '.*damaged\.damaged' and start again/,
+    ),
+  ]);
+});
+
+test('a second start names the address of the first, and a killed one blocks nothing', () => {
+  const dataDir = mkdtempSync(path.join(folder, 'claimed-'));
+  const claim = claimData(dataDir);
+  claim.isUpAt('http://127.0.0.1:3000');
+  const { status, lines } = start({ DATA_DIR: dataDir });
+  expect([status, lines]).toEqual([
+    1,
+    [expect.stringMatching(/^npm start is already running at http:\/\/127\.0\.0\.1:3000 \(process \d+, data in .*\)/)],
+  ]);
+  writeFileSync(
+    path.join(dataDir, 'start.json'),
+    JSON.stringify({ process: { pid: process.pid, started: 'earlier' } }),
+  );
+  expect(findRunning(dataDir)).toBeUndefined();
+});

@@ -1,0 +1,79 @@
+import { newOrder } from '../db/new-orders';
+import { insertOrder } from '../../../src/db/insert-order';
+import { BASE, apiOf } from '../../support/api';
+import { customerAt, useCheckout } from '../../support/checkout';
+import { openOrder, timelineOf } from '../../support/orders';
+import { expectProblem } from '../../support/problems';
+import { useReceiver } from '../../support/receiver';
+import { createSeller } from '../../support/stack';
+import { until } from '../../support/until';
+
+const stack = useCheckout();
+const receiver = useReceiver();
+
+const simulate = (id: string, event: string, reason?: string, api = stack.api) =>
+  api.call('POST', `${BASE}/order/${id}/simulate/`, { body: { data: { event, reason } } });
+
+async function liveAccount() {
+  const seller = await createSeller(stack.db);
+  return { seller, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
+}
+
+test('a seller moves an order of its sandbox account to SUCCESSFUL, with the webhooks of a real customer', async () => {
+  expect(stack.seller.key).toMatch(/^sk_test_[\w-]{43}$/);
+  const id = await openOrder(stack, { webhook_url: receiver.url });
+  for (const event of ['signup_started', 'approved', 'completed']) {
+    expect((await simulate(id, event)).status).toBe(200);
+  }
+  expect((await simulate(id, 'completed')).body.data).toMatchObject({ status: 'SUCCESSFUL', sandbox: true });
+  await until(() => receiver.deliveries.length === 3, 'the webhooks arrive');
+  expect(receiver.deliveries.map(({ body }) => body.data.order.sandbox)).toEqual([true, true, true]);
+  expect((await timelineOf(stack, id)).map(({ event, actor }) => `${event} by ${actor}`)).toEqual([
+    'created by seller',
+    'signup_started by checkout',
+    'approved by checkout',
+    'completed by checkout',
+  ]);
+});
+
+test('a simulated event is refused if the status does not allow it, and its reason is kept', async () => {
+  const id = await openOrder(stack);
+  expectProblem(await simulate(id, 'completed'), 409, 'transition_not_allowed');
+  expectProblem(await simulate(id, 'expired'), 422, 'invalid_request');
+  expect((await simulate(id, 'failed', 'bank declined')).body.data.status).toBe('UNSUCCESSFUL');
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'failed', reason: 'bank declined' });
+});
+
+test('a live account cannot simulate, and its orders do not name a mode', async () => {
+  const { seller, api } = await liveAccount();
+  expect(seller.key).toMatch(/^sk_(?!test_)/);
+  const id = await openOrder({ ...stack, api });
+  expectProblem(await simulate(id, 'signup_started', undefined, api), 403, 'sandbox_only');
+  expect((await api.get(id)).body.data).toMatchObject({ status: 'CREATED' });
+  expect((await api.get(id)).body.data).not.toHaveProperty('sandbox');
+});
+
+test('the checkout of a sandbox order has a notice; that of a live order states that no lender is connected', async () => {
+  const { api } = await liveAccount();
+  const pageOf = async (one: typeof api) => customerAt((await one.create()).body.data.order_url).look();
+  expect((await pageOf(stack.api)).text).toContain('Sandbox: no real lender, and no money moves.');
+  const page = await pageOf(api);
+  expect(page).toMatchObject({ status: 503, heading: 'This shop cannot take payments here yet' });
+  expect(page.text).not.toMatch(/<form|Sandbox/);
+});
+
+test("the Temporal UI shows the mode in a workflow's summary and search attributes", async () => {
+  const { api } = await liveAccount();
+  const describe = async (one: typeof api) => {
+    const handle = stack.client.workflow.getHandle(`order-${await openOrder({ ...stack, api: one })}`);
+    const { typedSearchAttributes, staticSummary } = await handle.describe();
+    return [typedSearchAttributes.getAll().find(({ key }) => key.name === 'AccountMode')?.value, await staticSummary()];
+  };
+  expect(await describe(stack.api)).toEqual(['sandbox', expect.stringMatching(/^Sandbox: £1,234\.50 for/)]);
+  expect(await describe(api)).toEqual(['live', expect.stringMatching(/^£1,234\.50 for/)]);
+});
+
+test('the database refuses an order whose mode is not that of its account', async () => {
+  const insert = insertOrder(stack.db, newOrder(stack.seller.id, { sandbox: false }));
+  await expect(insert).rejects.toThrow('violates foreign key constraint');
+});

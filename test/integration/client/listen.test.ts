@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { Webhook } from 'standardwebhooks';
+import { freePort } from '../../../tools/local-stack/ports';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { BASE, apiOf } from '../../support/api';
+import { openOrder } from '../../support/orders';
+import { expectProblem } from '../../support/problems';
+import { useReceiver } from '../../support/receiver';
+import { createSeller, useStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const stack = useStack({ sandbox: true });
+/** The `webhook_url`, and the receiver on the developer's machine. */
+const [remote, local] = [useReceiver(), useReceiver()];
+
+function listen(args: string[], seller = stack.seller) {
+  const { PATH } = process.env;
+  const env = { PATH, ORDERS_URL: stack.api.url, SELLER_ID: seller.id, SELLER_API_KEY: seller.key };
+  const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, 'dist/src/client/bin.js'), 'listen', ...args], {
+    env,
+  });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { child, exited, output: () => output };
+}
+
+test('listen forwards new webhooks once, in order, with the bytes that the service sent and a valid signature', async () => {
+  await openOrder(stack, { webhook_url: remote.url }, ['signup_started']);
+  await until(() => remote.deliveries.length === 1, 'a webhook from before the start');
+  const running = listen(['--forward-to', local.url]);
+  await until(() => running.output().includes('Forwarding'), 'listen is ready');
+  local.answerWith(() => (local.deliveries.length === 1 ? 500 : 204));
+  await openOrder(stack, { webhook_url: remote.url, reference: 'INV-1' }, ['signup_started', 'approved', 'completed']);
+  await until(() => local.deliveries.length === 3 && remote.deliveries.length === 4, 'the webhooks arrive');
+  const sent = remote.deliveries.slice(1);
+  expect(local.deliveries.map(({ text }) => text)).toEqual(sent.map(({ text }) => text));
+  for (const [index, { text, headers }] of local.deliveries.entries()) {
+    new Webhook(stack.seller.webhookSecret).verify(text, headers as Record<string, string>);
+    expect(headers['webhook-id']).toBe(sent[index]!.headers['webhook-id']);
+    expect(headers['user-agent']).toBe(sent[index]!.headers['user-agent']);
+  }
+  await until(() => running.output().includes('APPROVED -> SUCCESSFUL'), 'the last line is printed');
+  running.child.kill('SIGINT');
+  expect(await running.exited).toBe(0);
+  expect(running.output().split('\n').slice(1, 4)).toEqual([
+    'INV-1: CREATED -> PENDING: 500',
+    'INV-1: PENDING -> APPROVED: 204',
+    'INV-1: APPROVED -> SUCCESSFUL: 204',
+  ]);
+});
+
+test('listen reports a receiver that is not running and continues', async () => {
+  const running = listen(['--forward-to', `http://127.0.0.1:${await freePort()}/`]);
+  await until(() => running.output().includes('Forwarding'), 'listen is ready');
+  await openOrder(stack, { webhook_url: remote.url, reference: 'INV-2' }, ['signup_started']);
+  await until(() => /INV-2: CREATED -> PENDING: not received \(.*ECONNREFUSED/.test(running.output()), 'a line');
+  expect(running.child.exitCode).toBe(null);
+  running.child.kill('SIGTERM');
+  await running.exited;
+});
+
+test('listen refuses a live account, an unknown key and wrong usage, in a message', async () => {
+  const live = await createSeller(stack.db);
+  const forward = ['--forward-to', 'http://localhost:8080/'];
+  const runs = [
+    [listen(forward, live), 'SELLER_API_KEY is not the key of a sandbox account'],
+    [listen(forward, { ...live, key: `sk_test_${'x'.repeat(43)}` }), 'is unknown or revoked'],
+    [listen([]), 'Usage: order-service listen --forward-to <url>'],
+    [listen(['--forward-to', 'localhost:8080']), '--forward-to is not a URL: localhost:8080'],
+  ] as const;
+  for (const [{ exited, output }, message] of runs) {
+    expect(await exited).toBe(1);
+    expect(output()).toContain(message);
+    expect(output()).not.toContain('    at ');
+  }
+});
+
+test('a webhook of a live account cannot be retrieved for forwarding', async () => {
+  const live = await createSeller(stack.db);
+  const api = apiOf(stack.api.url, live, stack.api.checkoutKey);
+  await openOrder({ ...stack, api }, { webhook_url: remote.url }, ['signup_started']);
+  const { body } = await api.call('GET', `${BASE}/seller/${live.id}/webhook_event/`);
+  expectProblem(await api.call('GET', `${BASE}/webhook_event/${body.data[0].id}/`), 403, 'sandbox_only');
+});

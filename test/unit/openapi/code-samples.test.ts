@@ -1,0 +1,23 @@
+import { transpileModule } from 'typescript';
+import { operations } from '../../support/contract';
+
+interface Sample {
+  label: string;
+  source: string;
+}
+const samplesOf = (operation: unknown): Sample[] =>
+  (operation as { 'x-codeSamples'?: Sample[] })['x-codeSamples'] ?? [];
+const keyed = operations.filter(({ operation }) => operation.security.length > 0);
+
+test.each(keyed.map((one) => [one.operation.operationId, one.operation] as const))(
+  '%s has samples in curl, TypeScript, PHP and Python without gaps',
+  (_id, operation) => {
+    const samples = samplesOf(operation);
+    expect(samples.map(({ label }) => label)).toEqual(['curl', 'TypeScript', 'PHP', 'Python']);
+    for (const { source } of samples) {
+      expect(source).not.toMatch(/undefined|\{unique\}|\{(supplier_uuid|order_id|webhook_id|pay_link_id)\}/);
+    }
+    const { diagnostics } = transpileModule(samples[1]!.source, { reportDiagnostics: true });
+    expect(diagnostics).toEqual([]);
+  },
+);

@@ -1,0 +1,24 @@
+// `npm start`: builds what has changed, and starts the whole service on this machine.
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { isBuilt } from './is-built.mjs';
+
+const require = createRequire(import.meta.url);
+const LOCAL_STACK = '../dist/tools/local-stack';
+
+// Before the build, which would replace the code of a service that is running.
+if (existsSync(new URL(`${LOCAL_STACK}/running.js`, import.meta.url))) {
+  const { DATA_DIR, findRunning } = require(`${LOCAL_STACK}/running.js`);
+  const message = findRunning(DATA_DIR);
+  if (message !== undefined) {
+    console.error(message);
+    process.exit(1);
+  }
+}
+if (!isBuilt()) {
+  console.log('Compiling (about half a minute; the next start does it only if something has changed) …');
+  const { status } = spawnSync(process.execPath, ['tools/build.mjs'], { stdio: 'inherit' });
+  if (status !== 0) process.exit(status ?? 1);
+}
+require(`${LOCAL_STACK}/start.js`);
