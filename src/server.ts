@@ -10,6 +10,7 @@ import { createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { type Running, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
+import { createAdmission } from './orders/admission';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
@@ -34,12 +35,21 @@ export async function startServer(
   const workflows = createOrderWorkflows(client, config);
   const dispatcher = createWorkflowDispatcher(
     { db, workflows, log },
-    { inFlight: config.startsInFlight, checkAfterMs: config.sweep.checkAfterMs },
+    {
+      inFlight: config.startsInFlight,
+      checkAfterMs: config.sweep.checkAfterMs,
+      sweepStartAfterMs: config.sweep.startAfterMs,
+      startDelayMs: config.startDelayMs,
+    },
   );
   const deps: OrderDependencies = {
     db,
     workflows,
     dispatcher,
+    admission: createAdmission(db, {
+      concurrency: Math.ceil(config.databasePoolSize / 2),
+      maxBacklogAgeMs: config.maxBacklogAgeMs,
+    }),
     liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
     rules: {
       maxAmountPence: config.maxAmountPence,

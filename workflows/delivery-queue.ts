@@ -1,6 +1,5 @@
-import { condition, proxyActivities } from '@temporalio/workflow';
+import { condition, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities, QueuedWebhook, Resend, WebhookResult } from '../activities';
-import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends Resend, Schedule {}
@@ -123,7 +122,6 @@ function toSchedule({
 /** Activities that make an attempt. A retry only covers a lost worker, a lost database or a busy delivery lease. */
 const attempts = (summary: string) =>
   proxyActivities<Activities>({
-    taskQueue: WEBHOOK_TASK_QUEUE,
     // Longer than an attempt can take.
     startToCloseTimeout: '40 seconds',
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
@@ -139,8 +137,9 @@ function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
 }
 
 function exhaust({ id, sequence }: Resend): Promise<void> {
-  const { exhaustWebhook } = proxyActivities<Activities>({
+  const { exhaustWebhook } = proxyLocalActivities<Activities>({
     startToCloseTimeout: '10 seconds',
+    localRetryThreshold: '300 milliseconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },
     summary: `webhook ${sequence}: yields to the next`,
   });

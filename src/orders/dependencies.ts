@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { OrderWorkflows } from '../temporal/order-workflows';
+import type { Admission } from './admission';
 import type { LiveOrderReader } from './background/live-order-reader';
 import type { WorkflowDispatcher } from './background/workflow-dispatcher';
 
@@ -10,6 +11,7 @@ export interface OrderDependencies {
   db: Db;
   workflows: OrderWorkflows;
   dispatcher: WorkflowDispatcher;
+  admission: Admission;
   liveOrders: LiveOrderReader;
   rules: OrderRules;
   checkoutBaseUrl: string;

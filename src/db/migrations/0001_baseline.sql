@@ -93,8 +93,15 @@ create table order_work (
   order_id uuid primary key references orders,
   -- True once the workflow has been started.
   started boolean not null default false,
+  -- The seller of an order whose workflow is not started: sellers take turns.
+  seller_id uuid,
+  -- When the order was created, if its workflow is not started.
+  waiting_since timestamptz,
   -- When the sweep next checks that the workflow runs.
   sweep_at timestamptz not null,
+  -- A save commits before Temporal's history has it. Until something shows that the history has the last save, this is when
+  -- the sweep checks next if it does, and `sweep_at` is less than a minute away.
+  proven_sweep_at timestamptz,
   -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
   -- the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz,
@@ -106,6 +113,9 @@ create table order_work (
   stuck_at timestamptz
 ) with (fillfactor = 70);
 create index order_work_due on order_work (sweep_at);
+create index order_work_requested on order_work (sweep_at) where requests > requests_passed_on;
+create index order_work_unstarted on order_work (seller_id, sweep_at) where not started;
+create index order_work_waiting on order_work (waiting_since) where not started;
 
 -- Changes and webhook attempts of an order share one numbering, in the order in which they are recorded.
 create sequence timeline_position;
@@ -184,6 +194,49 @@ create table webhook_attempt (
   primary key (event_id, attempt),
   unique (event_id, step)
 );
+
+-- Saves one change of an order, with its webhook, if the row's last change is the one that it builds on. A function, so that
+-- it takes one round trip, and each statement sees what was committed while the first one waited for the lock.
+--
+-- The webhook's id is a UUID of version 8 (RFC 9562, 5.8) made from the order, the sequence and the body: a webhook that a
+-- restored backup has lost gets the same id again, and one with other content another id. After a 410 the order's further
+-- webhooks are disabled.
+create function save_change(
+  p_order_id uuid, p_base_event text, p_base_at timestamptz,
+  p_version integer, p_event text, p_from text, p_to text, p_actor text, p_reason text, p_at timestamptz,
+  p_cancelled_at timestamptz, p_sequence integer, p_body text,
+  p_unproven_ms float8, p_check_ms float8,
+  out saved boolean, out webhook_id uuid
+) language plpgsql as $$
+declare
+  v_seller_id uuid;
+  v_state text := 'pending';
+begin
+  select seller_id into v_seller_id from orders where id = p_order_id and version = p_version - 1 for update;
+  saved := found and exists (select from order_timeline t where t.order_id = p_order_id and t.version = p_version - 1
+    and t.event = p_base_event and t.at = p_base_at);
+  if not saved then
+    return;
+  end if;
+  insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
+    values (p_order_id, p_version, p_event, p_from, p_to, p_actor, p_reason, p_at);
+  update orders set version = p_version, status = p_to, cancelled_at = p_cancelled_at where id = p_order_id;
+  if p_body is not null then
+    if exists (select from webhook_event where order_id = p_order_id and state = 'disabled') then
+      v_state := 'disabled';
+    end if;
+    insert into webhook_event (id, order_id, seller_id, sequence, body, state)
+      values (overlay(overlay(md5(p_order_id || ':' || p_sequence || ':' || p_body) placing '8' from 13) placing 'a' from 17)::uuid,
+        p_order_id, v_seller_id, p_sequence, p_body, v_state)
+      returning case when state = 'pending' then id end into webhook_id;
+  end if;
+  -- A request that is not passed on stays due.
+  insert into order_work (order_id, started, sweep_at, proven_sweep_at)
+    values (p_order_id, true, now() + least(p_unproven_ms, p_check_ms) * interval '1 ms', now() + p_check_ms * interval '1 ms')
+    on conflict (order_id) do update set started = true, proven_sweep_at = excluded.proven_sweep_at,
+      sweep_at = case when order_work.requests > order_work.requests_passed_on then order_work.sweep_at
+        else excluded.sweep_at end;
+end $$;
 
 -- The application that a customer of the hosted checkout makes, and the lender's decision on it.
 create table application (

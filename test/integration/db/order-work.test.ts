@@ -1,5 +1,6 @@
 import { choosePaymentTerm, recordAgreement, submitApplication } from '../../../src/db/applications';
 import {
+  type DueKind,
   countRequests,
   endDeliveryLease,
   finishSettled,
@@ -25,8 +26,8 @@ const APPLICANT = {
 };
 
 const dueAfter = (sweepAfterMs: number) => insertNewOrder(database.db, {}, { sweepAfterMs });
-const leaseIds = async (limit = 10, leaseMs = 60_000) =>
-  (await leaseDueOrders(database.db, limit, leaseMs)).map(({ order }) => order.id);
+const leaseIds = async (limit = 10, leaseMs = 60_000, kind: DueKind = 'starts') =>
+  (await leaseDueOrders(database.db, kind, limit, leaseMs)).map(({ order }) => order.id);
 
 async function secondsUntilSweep(id: string): Promise<number> {
   const ms = await msUntilSweep(database.db, id);
@@ -47,7 +48,7 @@ describe('the sweep', () => {
   test('leases the orders that are due, as they are stored, and no others', async () => {
     const due = await dueAfter(-1000);
     await dueAfter(60_000);
-    expect(await leaseDueOrders(database.db, 10, 60_000)).toEqual([
+    expect(await leaseDueOrders(database.db, 'starts', 10, 60_000)).toEqual([
       {
         ...due,
         attachments: { source: null, metaData: null },
@@ -103,14 +104,14 @@ describe('the sweep', () => {
   test('leases an order that has settled since as settled, and finishSettled ends its work', async () => {
     const { order } = await insertNewOrder(database.db, { webhookUrl: null }, { sweepAfterMs: -1000 });
     await database.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [order.id]);
-    expect(await leaseDueOrders(database.db, 10, 60_000)).toMatchObject([{ settled: true }]);
-    await finishSettled(database.db, order.id);
+    expect(await leaseDueOrders(database.db, 'starts', 10, 60_000)).toMatchObject([{ settled: true }]);
+    await finishSettled(database.db, order.id, 1);
     expect(await msUntilSweep(database.db, order.id)).toBeNull();
   });
 
   test('keeps the work of an order that is not settled', async () => {
     const { order } = await dueAfter(60_000);
-    await finishSettled(database.db, order.id);
+    await finishSettled(database.db, order.id, 1);
     expect(await msUntilSweep(database.db, order.id)).not.toBeNull();
   });
 });
@@ -123,7 +124,7 @@ describe('markRunning', () => {
   ])('makes the sweep check %s', async (_, ageSeconds, expected) => {
     const createdAt = new Date(Date.now() - ageSeconds * 1000).toISOString();
     const { order } = await insertNewOrder(database.db, { createdAt }, { sweepAfterMs: -1000 });
-    await markRunning(database.db, order.id, 600_000, 0);
+    await markRunning(database.db, order.id, 600_000, { version: 1, passedOn: 0 });
     expect(Math.abs((await secondsUntilSweep(order.id)) - expected)).toBeLessThan(5);
     const { rows } = await database.db.query('select started from order_work where order_id = $1', [order.id]);
     expect(rows).toEqual([{ started: true }]);
@@ -132,7 +133,7 @@ describe('markRunning', () => {
   test('adds no work for an order that settled before its start was acknowledged', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 1000);
-    await markRunning(database.db, history.order.id, 600_000, 0);
+    await markRunning(database.db, history.order.id, 600_000, { version: 1, passedOn: 0 });
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
 
@@ -144,7 +145,7 @@ describe('markRunning', () => {
     const browser = Buffer.alloc(32);
     await database.db.query('update application set browser_digest = $1', [browser]);
     await recordAgreement(database.db, id, [browser], new Date(), 5000);
-    await markRunning(database.db, id, 600_000, 0);
+    await markRunning(database.db, id, 600_000, { version: 1, passedOn: 0 });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
   });
 });
@@ -164,11 +165,11 @@ describe('a request that comes while an earlier one is passed on', () => {
     } else {
       await submitApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
     }
-    await markRunning(database.db, id, 600_000, passedOn);
+    await markRunning(database.db, id, 600_000, { version: 2, passedOn });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
     await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
-    await markRunning(database.db, id, 600_000, await countRequests(database.db, id));
+    await markRunning(database.db, id, 600_000, { version: 3, passedOn: await countRequests(database.db, id) });
     expect(await secondsUntilSweep(id)).toBeGreaterThan(500);
   });
 });
@@ -182,7 +183,7 @@ describe('overdue webhooks', () => {
     expect(await leaseIds()).toEqual([]);
     await database.db.query(`update webhook_event set created_at = now() - interval '11 minutes'`);
     await sweepOverdue(database.db, 10);
-    expect(await leaseDueOrders(database.db, 10, 60_000)).toMatchObject([
+    expect(await leaseDueOrders(database.db, 'starts', 10, 60_000)).toMatchObject([
       { webhookOverdue: true, stuckRecently: false },
     ]);
     await markStuck(database.db, id);

@@ -11,13 +11,14 @@ import { applyEvents, insertNewOrder, msUntilSweep } from './new-orders';
 const database = useDatabase();
 
 /** Saves a history with short webhook bodies: `<sequence> <status>`. */
-function save(history: OrderHistory, webhookUrl = history.order.webhookUrl) {
+async function save(history: OrderHistory, webhookUrl = history.order.webhookUrl) {
   const { changes } = history;
   const webhooks = changes.filter(isStatusChange).map((change) => {
     const sequence = sequenceOf(changes, change);
     return { version: change.version, sequence, body: `${sequence} ${change.to}` };
   });
-  return saveOrder(database.db, toWorkflowHistory(history), webhookUrl === null ? [] : webhooks, 60_000);
+  const times = { unprovenMs: 60_000, checkAfterMs: 60_000 };
+  return (await saveOrder(database.db, toWorkflowHistory(history), webhookUrl === null ? [] : webhooks, times)).pending;
 }
 
 async function eventsOf({ order }: OrderHistory) {

@@ -78,7 +78,7 @@ test('a start that arrives after the end of the workflow starts no second run', 
   expect((await stack.api.cancel(id)).status).toBe(200);
   await workflow(id).result();
   const workflows = createOrderWorkflows(stack.client, { startTimeoutMs: 5000, updateTimeoutMs: 5000 });
-  await workflows.start(createdOrder);
+  await workflows.start(createdOrder, 0);
   await until(async () => (await runsOf(stack, id)).length > 0, 'visibility shows the run');
   expect(await runsOf(stack, id)).toHaveLength(1);
   expect(await statusOf(stack.client, id)).toBe('COMPLETED');
