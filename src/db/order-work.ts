@@ -7,8 +7,7 @@ import { type Db, type DbClient, inTransaction } from './pool';
  */
 
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
-export const SETTLED = `(o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not exists (
-  select from webhook_event e where e.order_id = o.id and (e.state = 'pending' or e.resend_requested_at is not null)))`;
+export const SETTLED = 'is_settled(o.id, o.status)';
 
 /** SQL, true for an order `o` whose status does not show the decision on its application yet. It may be recorded already. */
 const APPLICATION_PENDING = `(o.status = 'PENDING' and exists (

@@ -163,7 +163,7 @@ function lockRow(id: string): Promise<HeldTransaction> {
 }
 
 async function saveWaits(): Promise<boolean> {
-  return (await statementsWaiting(stack.db, 'for update')) === 1;
+  return (await statementsWaiting(stack.db, 'save_change')) === 1;
 }
 
 test('two API processes and two workers share the load, and the log of the API that served a request has its id', async () => {

@@ -238,6 +238,60 @@ begin
         else excluded.sweep_at end;
 end $$;
 
+-- True for an order that is settled: final, with no pending webhook event and no requested resend.
+create function is_settled(p_order_id uuid, p_status text) returns boolean language sql stable as $$
+  select p_status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not exists (
+    select from webhook_event e
+    where e.order_id = p_order_id and (e.state = 'pending' or e.resend_requested_at is not null))
+$$;
+
+-- Records an attempt and its event's new state, and ends the delivery lease `p_token`. If another attempt has taken over the
+-- lease, or has made the same step, the schedule belongs to that one: this attempt is recorded without a step. Whichever
+-- attempt it is, a delivery counts, and a 410 (`disabled`) disables all pending events of the order. Only the attempt of a
+-- step moves the schedule. A resend answers the request that its lease has read, and no later one.
+create function record_attempt(
+  p_event_id uuid, p_step integer, p_token timestamptz, p_at timestamptz, p_resend_requested_at timestamptz,
+  p_duration_ms integer, p_connected_ms integer, p_headers_ms integer, p_status integer, p_error text,
+  p_error_detail text, p_address text, p_response_body text, p_state text, p_delay_ms float8
+) returns table (state_after text, attempts_after integer, wait_ms float8, waited_ms float8) language plpgsql as $$
+declare
+  v_order_id uuid;
+  v_step integer := p_step;
+  v_is_final boolean := p_state in ('delivered', 'disabled');
+begin
+  select order_id into v_order_id from webhook_event where id = p_event_id;
+  perform from orders where id = v_order_id for update;
+  update order_work set delivery_lease_until = null where order_id = v_order_id and delivery_lease_until = p_token;
+  if not found or exists (select from webhook_attempt where event_id = p_event_id and step = p_step) then
+    v_step := null;
+  end if;
+  insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
+      error_detail, address, response_body, next_attempt_at)
+    select p_event_id, coalesce(max(attempt), 0) + 1, v_step, p_at, p_duration_ms, p_connected_ms, p_headers_ms, p_status,
+      p_error, p_error_detail, p_address, p_response_body,
+      case when v_step is not null then now() + p_delay_ms * interval '1 ms' end
+    from webhook_attempt where event_id = p_event_id;
+  update webhook_event set
+      state = case when v_is_final or (v_step is not null and state = 'pending') then p_state else state end,
+      attempts = greatest(attempts, v_step),
+      next_attempt_at = case when v_is_final then null
+        when v_step is not null and state = 'pending' then now() + p_delay_ms * interval '1 ms' else next_attempt_at end,
+      resend_requested_at = nullif(resend_requested_at, p_resend_requested_at)
+    where id = p_event_id;
+  if p_state = 'disabled' then
+    update webhook_event set state = 'disabled', next_attempt_at = null where order_id = v_order_id and state = 'pending';
+  end if;
+  delete from order_work w using orders o
+    where w.order_id = v_order_id and o.id = w.order_id and w.proven_sweep_at is null and is_settled(o.id, o.status);
+  -- As in EVENT_STATE of src/db/webhook-events.ts, which would not see this attempt.
+  return query select e.state, e.attempts,
+      case when e.next_attempt_at is not null
+        then round(extract(epoch from greatest(e.next_attempt_at - now(), '0')) * 1000)::float8 end,
+      coalesce((select round(extract(epoch from greatest(now() - max(a.at + a.duration_ms * interval '1 ms'), '0')) * 1000)
+        from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8
+    from webhook_event e where e.id = p_event_id;
+end $$;
+
 -- The application that a customer of the hosted checkout makes, and the lender's decision on it.
 create table application (
   id uuid primary key default gen_random_uuid(),

@@ -1,6 +1,8 @@
+import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
 import { choosePaymentTerm, recordAgreement, submitApplication } from '../../../src/db/applications';
 import {
   type DueKind,
+  backlogAgeMs,
   countRequests,
   endDeliveryLease,
   finishSettled,
@@ -11,10 +13,15 @@ import {
   sweepOverdue,
   sweepSoon,
 } from '../../../src/db/order-work';
+import { findOrder } from '../../../src/db/find-orders';
+import { insertOrder } from '../../../src/db/insert-order';
+import { saveOrder } from '../../../src/db/save-order';
+import { toWorkflowHistory } from '../../../src/domain/order';
+import type { OrderEvent } from '../../../src/domain/status';
 import { requestResends } from '../../../src/db/webhook-events';
 import { holdTransaction, useDatabase } from '../../support/database';
 import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
-import { applyEvents, insertNewOrder, msUntilSweep, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from './new-orders';
 
 const database = useDatabase('test');
 
@@ -81,6 +88,39 @@ describe('the sweep', () => {
     expect(await leaseIds(10, 60_000)).toEqual([order.id]);
   });
 
+  test('serves sellers in turn, so that one with many new orders does not hold up another', async () => {
+    const busy = await dueAfter(-9000);
+    const { sellerId } = busy.order;
+    for (let age = 8000; age > 4000; age -= 1000) {
+      await insertOrder(database.db, newOrder(sellerId, {}, { sweepAfterMs: -age }));
+    }
+    const other = await dueAfter(-1000);
+    expect((await leaseIds(2)).sort()).toEqual([busy.order.id, other.order.id].sort());
+  });
+
+  test('leases what people wait for apart from new orders and from checks', async () => {
+    const fresh = await dueAfter(-1000);
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), -1000);
+    const { id } = history.order;
+    expect(await leaseIds(10, 0, 'requests')).toEqual([]);
+    expect(await leaseIds(10, 0, 'checks')).toEqual([id]);
+    const { rows } = await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
+    await requestResends(database.db, [rows[0]!.id], -1000);
+    expect(await leaseIds(10, 0, 'checks')).toEqual([]);
+    expect(await leaseIds(10, 0, 'requests')).toEqual([id]);
+    expect(await leaseIds(10, 0, 'starts')).toEqual([fresh.order.id]);
+  });
+
+  test('knows how long the oldest new order has waited for its workflow', async () => {
+    expect(await backlogAgeMs(database.db)).toBe(0);
+    const { order } = await dueAfter(1000);
+    await database.db.query(`update order_work set waiting_since = now() - interval '1 hour'`);
+    expect(Math.round((await backlogAgeMs(database.db)) / 60_000)).toBe(60);
+    await markRunning(database.db, order.id, 600_000, { version: 1, passedOn: 0 });
+    expect(await backlogAgeMs(database.db)).toBe(0);
+  });
+
   test('leases every order once if ten sweeps run concurrently', async () => {
     for (let count = 0; count < 30; count++) await dueAfter(-1000);
     const batches = await Promise.all(Array.from({ length: 10 }, () => leaseIds(5)));
@@ -133,6 +173,7 @@ describe('markRunning', () => {
   test('adds no work for an order that settled before its start was acknowledged', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 1000);
+    await finishSettled(database.db, history.order.id, 2);
     await markRunning(database.db, history.order.id, 600_000, { version: 1, passedOn: 0 });
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
@@ -147,6 +188,42 @@ describe('markRunning', () => {
     await recordAgreement(database.db, id, [browser], new Date(), 5000);
     await markRunning(database.db, id, 600_000, { version: 1, passedOn: 0 });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
+  });
+});
+
+describe('a save that only Postgres is known to have', () => {
+  const workOf = async (id: string) =>
+    (await database.db.query('select proven_sweep_at from order_work where order_id = $1', [id])).rows;
+
+  test('is checked within a minute, unless an attempt at its webhook shows that the workflow has it', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    const { id } = history.order;
+    const save = async (...events: OrderEvent[]) => {
+      const stored = await findOrder(database.db, id);
+      const saved = toWorkflowHistory(applyEvents(history, ...events));
+      const webhooks = toStatusWebhooks(stored!, saved, 'https://checkout.example');
+      const times = { unprovenMs: 40_000, checkAfterMs: 600_000 };
+      return (await saveOrder(database.db, saved, webhooks, times)).pending.at(-1)!.id;
+    };
+    const first = await save('signup_started');
+    expect(await secondsUntilSweep(id)).toBeLessThan(41);
+    const second = await save('signup_started', 'approved');
+    const attempt = await leaseDelivery(database.db, first, 1, 25_000);
+    expect(await secondsUntilSweep(id)).toBeLessThan(41);
+    await endDeliveryLease(database.db, first, attempt!);
+    await leaseDelivery(database.db, second, 1, 25_000);
+    expect(await secondsUntilSweep(id)).toBeGreaterThan(590);
+    expect(await workOf(id)).toEqual([{ proven_sweep_at: null }]);
+  });
+
+  test('stays due if the caller of markRunning knows an earlier version', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    const { id } = history.order;
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 40_000);
+    await markRunning(database.db, id, 600_000, { version: 1, passedOn: 0 });
+    expect(await secondsUntilSweep(id)).toBeLessThan(41);
+    await markRunning(database.db, id, 600_000, { version: 2, passedOn: 0 });
+    expect(await secondsUntilSweep(id)).toBeGreaterThan(590);
   });
 });
 
