@@ -184,9 +184,10 @@ export class OrderEntity {
   }
 }
 
-/** True for a refused expiry: the customer has agreed. */
+/** True for a refused expiry: the customer has agreed. The failure of a local activity comes without an `ActivityFailure`. */
 export function isAgreed(error: unknown): boolean {
-  return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === AGREED;
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof ApplicationFailure && cause.type === AGREED;
 }
 
 function behindRow(): ApplicationFailure {

@@ -54,7 +54,10 @@ export async function saveOrder(
       if (last && missing.includes(last) && isExpiryOfOffer(last) && (await isAgreed(client, order.id))) {
         throw new CustomerAgreed(`the customer of order ${order.id} has agreed`);
       }
-      for (const change of missing) await saveChange(client, history, change, webhooks, checkAfter);
+      for (const change of missing) {
+        const { saved: isSaved } = await saveChange(client, history, change, webhooks, checkAfter);
+        if (!isSaved) throw new RowConflict(`version ${change.version} does not build on the row`);
+      }
     }
     const isAdopted = saved.length === changes.length;
     return { changes: isAdopted ? saved : changes, pending: await findPendingWebhooks(client, order.id) };

@@ -214,7 +214,7 @@ declare
 begin
   select seller_id into v_seller_id from orders where id = p_order_id and version = p_version - 1 for update;
   saved := found and exists (select from order_timeline t where t.order_id = p_order_id and t.version = p_version - 1
-    and t.event = p_base_event and t.at = p_base_at);
+    and t.event = p_base_event and date_trunc('milliseconds', t.at) = p_base_at);
   if not saved then
     return;
   end if;

@@ -257,16 +257,16 @@ describe('overdue webhooks', () => {
     const { id } = history.order;
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await sweepOverdue(database.db, 10);
-    expect(await leaseIds()).toEqual([]);
+    expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
     await database.db.query(`update webhook_event set created_at = now() - interval '11 minutes'`);
     await sweepOverdue(database.db, 10);
-    expect(await leaseDueOrders(database.db, 'starts', 10, 60_000)).toMatchObject([
+    expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([
       { webhookOverdue: true, stuckRecently: false },
     ]);
     await markStuck(database.db, id);
     await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
     await sweepOverdue(database.db, 10);
-    expect(await leaseIds()).toEqual([]);
+    expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
 });
 
@@ -280,6 +280,7 @@ describe('sweepSoon', () => {
   test('adds no work for a settled order', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await finishSettled(database.db, history.order.id, 2);
     await sweepSoon(database.db, history.order.id);
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
@@ -287,6 +288,7 @@ describe('sweepSoon', () => {
   test('makes the sweep check a closed order with a pending webhook within seconds', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await finishSettled(database.db, history.order.id, 2);
     await sweepSoon(database.db, history.order.id);
     expect(Math.abs((await secondsUntilSweep(history.order.id)) - 2)).toBeLessThan(1);
   });
