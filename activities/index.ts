@@ -4,7 +4,7 @@ import type { DeliveryOptions } from '../src/webhooks/deliver';
 import { createWebhookActivities } from './webhook-activities';
 
 export type { LenderResponse, Lenders } from './lender-activities';
-export type { QueuedWebhook } from './order-activities';
+export type { QueuedWebhook, SavedOrder } from './order-activities';
 export type { WebhookResult } from './webhook-activities';
 export type { RequestedResend, Resend } from '../src/db/webhook-events';
 export type { WebhookTestAttempt } from '../src/webhooks/attempt';

@@ -12,7 +12,14 @@ import {
   saveOrder,
 } from '../src/db/save-order';
 import { type PendingWebhook, type RequestedResend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
-import { type PreviousRun, type WorkflowHistory, firstDifference, toWorkflowHistory } from '../src/domain/order';
+import {
+  type OrderChange,
+  type PreviousRun,
+  type WorkflowHistory,
+  firstDifference,
+  stateAfter,
+  toWorkflowHistory,
+} from '../src/domain/order';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
 
 export interface OrderActivityOptions {
@@ -23,12 +30,23 @@ export interface OrderActivityOptions {
   checkAfterMs: number;
 }
 
+/**
+ * A save commits before Temporal's history has it. If both a worker and the server die in between, the row is ahead of the
+ * workflow until the sweep compares them.
+ */
+const UNPROVEN_MS = 40_000;
+
 /** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
 export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWaits;
 
-export interface LoadedOrder {
+/** An order as the row holds it. The Temporal server keeps it as the result of the activity: see `lastSaved`. */
+export interface SavedOrder {
   history: WorkflowHistory;
+  /** All that are pending, or those that the save has added. */
   pendingWebhooks: QueuedWebhook[];
+}
+
+export interface LoadedOrder extends SavedOrder {
   resends: RequestedResend[];
   applicationPending: boolean;
 }
@@ -63,9 +81,10 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of the last run`;
   }
 
-  async function save(stored: StoredOrder | undefined, history: WorkflowHistory): Promise<PendingWebhook[]> {
+  async function save(stored: StoredOrder | undefined, history: WorkflowHistory): Promise<SavedOrder> {
     const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
-    return saveOrder(db, history, webhooks, checkAfterMs);
+    const { changes, pending } = await saveOrder(db, history, webhooks, { unprovenMs: UNPROVEN_MS, checkAfterMs });
+    return { history: withChanges(history, changes), pendingWebhooks: forQueue(pending) };
   }
 
   async function recordRecovery(orderId: string, reason: string): Promise<void> {
@@ -89,10 +108,10 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       };
     },
 
-    /** Saves row, timeline and webhook events in one transaction. Returns the order's pending webhooks. */
-    async saveOrder(history: WorkflowHistory): Promise<QueuedWebhook[]> {
+    /** Saves row, timeline and webhook events, all or nothing. Returns the order as the row holds it. */
+    async saveOrder(history: WorkflowHistory): Promise<SavedOrder> {
       try {
-        return forQueue(await save(await findOrder(db, history.order.id), history));
+        return await save(await findOrder(db, history.order.id), history);
       } catch (error) {
         if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, 'CustomerAgreed');
         if (!(error instanceof RowConflict)) throw error;
@@ -108,4 +127,9 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       await insertRefusal(db, refusal);
     },
   };
+}
+
+function withChanges({ order }: WorkflowHistory, changes: readonly OrderChange[]): WorkflowHistory {
+  const last = changes.at(-1);
+  return { order: last ? { ...order, ...stateAfter({ order, changes }, last) } : order, changes };
 }

@@ -11,6 +11,7 @@ import { waitForCurrentSchema } from './db/schema-check';
 import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
+import { createAdmission } from './orders/admission';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
@@ -36,13 +37,22 @@ export async function startServer(
   const workflows = createOrderWorkflows(client, config);
   const dispatcher = createWorkflowDispatcher(
     { db, workflows, log },
-    { inFlight: config.startsInFlight, checkAfterMs: config.sweep.checkAfterMs },
+    {
+      inFlight: config.startsInFlight,
+      checkAfterMs: config.sweep.checkAfterMs,
+      sweepStartAfterMs: config.sweep.startAfterMs,
+      startDelayMs: config.startDelayMs,
+    },
   );
   const deps: OrderDependencies = {
     db,
     keys: createKeyRing(config.encryptionKeys),
     workflows,
     dispatcher,
+    admission: createAdmission(db, {
+      concurrency: Math.ceil(config.databasePoolSize / 2),
+      maxBacklogAgeMs: config.maxBacklogAgeMs,
+    }),
     liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
     rules: {
       maxAmountPence: config.maxAmountPence,

@@ -5,7 +5,7 @@ import { type WorkerOptions, NativeConnection, Worker } from '@temporalio/worker
 import Koa from 'koa';
 import type { Logger } from 'pino';
 import { type Lenders, createActivities } from '../activities';
-import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE } from '../workflows/messages';
 import { healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
@@ -58,6 +58,8 @@ export async function startWorker(
     log,
     intervalMs: config.sweep.intervalMs,
     checkAfterMs: config.sweep.checkAfterMs,
+    startsInFlight: config.startsInFlight,
+    startDelayMs: config.startDelayMs,
     idempotencyKeyDays: config.idempotencyKeyDays,
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
@@ -100,7 +102,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
   }
 }
 
-/** One worker for workflows and saves, one for webhook attempts, one for calls to the lender. */
+/** One worker for workflows, saves and webhook attempts, one for calls to the lender. */
 function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
@@ -132,13 +134,10 @@ function createWorkers(
       taskQueue: ORDER_TASK_QUEUE,
       workflowBundle: { codePath: WORKFLOW_BUNDLE },
       maxCachedWorkflows: config.maxCachedWorkflows,
+      // Webhook attempts alone use these slots: saves are local activities.
+      maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
       // If a worker dies, another worker takes over its workflows after this.
       stickyQueueScheduleToStartTimeout: '5 seconds',
-    }),
-    Worker.create({
-      ...options,
-      taskQueue: WEBHOOK_TASK_QUEUE,
-      maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
     }),
     Worker.create({
       ...options,

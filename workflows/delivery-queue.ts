@@ -1,7 +1,6 @@
-import { condition, proxyActivities } from '@temporalio/workflow';
+import { condition, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
-import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends Resend, Schedule {}
@@ -159,7 +158,6 @@ function toSchedule({
 /** Activities that make an attempt. A retry only covers a lost worker, a lost database or a busy delivery lease. */
 const attempts = (summary: string) =>
   proxyActivities<Activities>({
-    taskQueue: WEBHOOK_TASK_QUEUE,
     // Longer than an attempt can take.
     startToCloseTimeout: '40 seconds',
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
@@ -175,8 +173,9 @@ function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
 }
 
 function exhaust({ id, sequence }: Resend): Promise<void> {
-  const { exhaustWebhook } = proxyActivities<Activities>({
+  const { exhaustWebhook } = proxyLocalActivities<Activities>({
     startToCloseTimeout: '10 seconds',
+    localRetryThreshold: '300 milliseconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '30 seconds' },
     summary: `webhook ${sequence}: yields to the next`,
   });

@@ -8,11 +8,11 @@ import type { PreviousRun, VersionedRequest, WorkflowHistory, WorkflowOrder } fr
  */
 export type OrderWorkflowInput = { history: WorkflowHistory } | { orderId: string; previous?: PreviousRun };
 
-/** Order workflows, and their activities that read and write Postgres. */
+/**
+ * Order workflows, with their saves in local activities, and webhook attempts, which the server hands to the worker that
+ * asked for them. Attempts have the slots of activities, which nothing else uses, and do not delay saves.
+ */
 export const ORDER_TASK_QUEUE = 'orders';
-
-/** Webhook attempts wait for receivers. They have a queue and slots of their own, so that they do not delay saves. */
-export const WEBHOOK_TASK_QUEUE = 'order-webhooks';
 
 /** A lender may be slow. Its calls have a queue and slots of their own, so that they delay neither saves nor webhooks. */
 export const LENDER_TASK_QUEUE = 'order-decisions';

@@ -5,11 +5,11 @@ import {
   allHandlersFinished,
   condition,
   log,
-  proxyActivities,
+  proxyLocalActivities,
   uuid4,
 } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
-import type { Activities, QueuedWebhook } from '../activities';
+import type { Activities, SavedOrder } from '../activities';
 import {
   type Decision,
   type PreviousRun,
@@ -22,10 +22,14 @@ import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
 import { AGREED, BEHIND_ROW, REFUSED } from './messages';
 
-/** Activities that read or write Postgres: short, and retried until they succeed. */
+/**
+ * Activities that read or write Postgres: short, and retried until they succeed. They are local, so that a change needs one
+ * workflow task. If Postgres fails, they wait on timers, and not in the worker's slots for workflow tasks.
+ */
 const inPostgres = (summary: string) =>
-  proxyActivities<Activities>({
+  proxyLocalActivities<Activities>({
     startToCloseTimeout: '10 seconds',
+    localRetryThreshold: '300 milliseconds',
     retry: { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '20 seconds' },
     summary,
   });
@@ -148,8 +152,9 @@ export class OrderEntity {
         ? decide(before, { ...request, event }, new Date().toISOString())
         : { kind: 'refused' };
       if (decision.kind === 'change') {
-        this.deliveries.add(await this.save(decision.next));
-        this.history = decision.next;
+        const { history, pendingWebhooks } = await this.save(decision.next);
+        this.deliveries.add(pendingWebhooks);
+        this.history = history;
         this.onSaved();
       }
       return { decision: decision.kind, order: this.loaded.order };
@@ -159,10 +164,11 @@ export class OrderEntity {
   /** Saves again the changes that a restored backup of Postgres lacks. A conflict ends the run, as in any other save. */
   async bringRowForward(): Promise<void> {
     await condition(() => this.history !== undefined);
-    await this.mutex.runExclusive(async () => this.deliveries.add(await this.save(this.loaded))).catch(() => undefined);
+    const save = async () => this.deliveries.add((await this.save(this.loaded)).pendingWebhooks);
+    await this.mutex.runExclusive(save).catch(() => undefined);
   }
 
-  private async save(history: WorkflowHistory): Promise<QueuedWebhook[]> {
+  private async save(history: WorkflowHistory): Promise<SavedOrder> {
     if (this.failure !== undefined) throw behindRow();
     const { saveOrder } = inPostgres(`save ${history.order.status}`);
     try {
@@ -178,9 +184,10 @@ export class OrderEntity {
   }
 }
 
-/** True for a refused expiry: the customer has agreed. */
+/** True for a refused expiry: the customer has agreed. The failure of a local activity comes without an `ActivityFailure`. */
 export function isAgreed(error: unknown): boolean {
-  return error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === AGREED;
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  return cause instanceof ApplicationFailure && cause.type === AGREED;
 }
 
 function behindRow(): ApplicationFailure {

@@ -2,12 +2,10 @@ import { proxyActivities } from '@temporalio/workflow';
 import type { Activities, WebhookTestAttempt } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import type { WebhookTestInput } from '../src/domain/webhook';
-import { WEBHOOK_TASK_QUEUE } from './messages';
 
 /** Sends one test webhook from the workers that send all webhooks, so that the same addresses and rules apply. */
 export async function webhookTestWorkflow(input: WebhookTestInput): Promise<WebhookTestAttempt> {
   const { sendTestWebhook } = proxyActivities<Activities>({
-    taskQueue: WEBHOOK_TASK_QUEUE,
     // The caller of the API waits for the result.
     scheduleToCloseTimeout: '25 seconds',
     startToCloseTimeout: '20 seconds',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { poundsToPence } from '../domain/money';
-import { DAY, MINUTE, SECOND, choice, integer, milliseconds, setting } from './setting';
+import { DAY, HOUR, MINUTE, SECOND, choice, integer, milliseconds, setting } from './setting';
 
 const MAX_POUNDS = 1e12;
 
@@ -80,6 +80,17 @@ export const workflowSettings = {
     'STARTS_IN_FLIGHT',
     integer(1, 1000).default(20),
     'Workflows that one API process starts or signals at the same time, after it has answered its callers.',
+  ),
+  startDelayMs: setting(
+    'WORKFLOW_START_DELAY_MS',
+    milliseconds(0, HOUR).default(10 * SECOND),
+    "Time that a new order's workflow waits for a first call before it runs; up to 2 minutes longer while many orders " +
+      'wait. [A cancel or a progress report ends the wait; a plain signal does not](operations.md#new-orders).',
+  ),
+  maxBacklogAgeMs: setting(
+    'MAX_BACKLOG_AGE_MS',
+    milliseconds(MINUTE, 366 * DAY).default(HOUR),
+    'New orders are refused with 503 `overloaded` while an accepted order has waited longer than this for its workflow.',
   ),
   maxCachedWorkflows: setting(
     'MAX_CACHED_WORKFLOWS',

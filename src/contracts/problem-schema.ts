@@ -23,6 +23,7 @@ export const PROBLEMS = {
   rate_limited: { status: 429, title: 'Too many requests' },
   headers_too_large: { status: 431, title: 'The request headers are too large' },
   internal_error: { status: 500, title: 'Internal error' },
+  overloaded: { status: 503, title: 'Too many new orders are waiting' },
   service_unavailable: { status: 503, title: 'Temporarily unavailable' },
 } as const satisfies Record<string, { status: number; title: string }>;
 

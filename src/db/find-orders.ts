@@ -99,10 +99,11 @@ export async function lockOrder(client: DbClient, orderId: string): Promise<void
 
 /** @param sellerId if given, only this seller's order is found */
 export async function findOrder(db: DbClient, orderId: string, sellerId?: string): Promise<StoredOrder | undefined> {
-  const { rows } = await db.query<StoredOrderRow>(
-    `select ${STORED_ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
-    [orderId, sellerId],
-  );
+  const { rows } = await db.query<StoredOrderRow>({
+    name: 'find_order',
+    text: `select ${STORED_ORDER_COLUMNS} from orders o where o.id = $1 and ($2::uuid is null or o.seller_id = $2)`,
+    values: [orderId, sellerId],
+  });
   return rows[0] && toStoredOrder(rows[0]);
 }
 

@@ -27,8 +27,9 @@ export async function insertOrder(
   db: Db,
   { order, changes, attachments, sweepAfterMs, idempotency }: NewOrder,
 ): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `with claim as (
+  const { rowCount } = await db.query({
+    name: 'insert_order',
+    text: `with claim as (
        insert into idempotency_key (seller_id, key, request_digest, order_id, response)
        select $2, $18, $19, $1, $20 where $18::text is not null
        on conflict do nothing returning key
@@ -37,13 +38,13 @@ export async function insertOrder(
          pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, cancel_url, sandbox)
        select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $22, $23
        where $18::text is null or exists (select from claim)
-       returning id
+       returning id, seller_id
      ), work as (
        ${addNewOrders('new_order', '$17')}
      )
      insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
      select id, $15, 'created', null, $16, $21, null, $13 from new_order`,
-    [
+    values: [
       order.id,
       order.sellerId,
       order.sellerName,
@@ -68,6 +69,6 @@ export async function insertOrder(
       order.cancelUrl,
       order.sandbox,
     ],
-  );
+  });
   return rowCount === 1;
 }

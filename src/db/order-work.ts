@@ -7,8 +7,7 @@ import { type Db, type DbClient, inTransaction } from './pool';
  */
 
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
-export const SETTLED = `(o.status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not exists (
-  select from webhook_event e where e.order_id = o.id and (e.state = 'pending' or e.resend_requested_at is not null)))`;
+export const SETTLED = 'is_settled(o.id, o.status)';
 
 /** SQL, true for an order `o` whose status does not show the decision on its application yet. It may be recorded already. */
 const APPLICATION_PENDING = `(o.status = 'PENDING' and exists (
@@ -39,11 +38,12 @@ export const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;
 
 /**
  * SQL that adds new orders to the sweep's work.
- * @param orders a relation with the column `id`
+ * @param orders a relation with the columns `id` and `seller_id`
  * @param ms a parameter: milliseconds until the sweep may start the workflow
  */
 export const addNewOrders = (orders: string, ms: string): string =>
-  `insert into order_work (order_id, sweep_at) select id, ${inMs(ms)} from ${orders}`;
+  `insert into order_work (order_id, seller_id, waiting_since, sweep_at)
+   select id, seller_id, now(), ${inMs(ms)} from ${orders}`;
 
 /**
  * SQL that counts a request for the workflows of open orders. If it is not passed on within `ms`, the sweep does.
@@ -73,33 +73,27 @@ export async function sweepForResends(
   );
 }
 
-/**
- * Updates an order's work after its workflow has saved a change. A request that is not passed on stays due. The caller
- * holds the lock on the order's row.
- */
-export async function recordSave(client: DbClient, orderId: string, checkAfterMs: number): Promise<void> {
-  await client.query(
-    `insert into order_work (order_id, started, sweep_at) select o.id, true, ${inMs('$2')} from orders o
-     where o.id = $1 and not ${SETTLED}
-     on conflict (order_id) do update set started = true, sweep_at = case
-       when order_work.requests > order_work.requests_passed_on then order_work.sweep_at else excluded.sweep_at end`,
-    [orderId, checkAfterMs],
-  );
-  await removeIfSettled(client, orderId);
-}
-
-/** The caller holds the lock on the order's row. */
+/** Ends the sweep's work for an order that is settled, unless it still has to prove the last save. The caller holds the lock on the order's row. */
 export async function removeIfSettled(client: DbClient, orderId: string): Promise<void> {
-  await client.query(`delete from order_work using orders o where order_id = $1 and o.id = order_id and ${SETTLED}`, [
-    orderId,
-  ]);
+  await client.query(
+    `delete from order_work w using orders o
+     where w.order_id = $1 and o.id = w.order_id and w.proven_sweep_at is null and ${SETTLED}`,
+    [orderId],
+  );
 }
 
-/** Ends the sweep's work for an order that is settled. */
-export async function finishSettled(db: Db, orderId: string): Promise<void> {
+/**
+ * Ends the sweep's work for an order that is settled.
+ * @param version that the sweep has checked. After a later save it has to check again
+ */
+export async function finishSettled(db: Db, orderId: string, version: number): Promise<void> {
   await inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
-    await removeIfSettled(client, orderId);
+    await client.query(
+      `delete from order_work w using orders o
+       where w.order_id = $1 and o.id = w.order_id and o.version = $2 and ${SETTLED}`,
+      [orderId, version],
+    );
   });
 }
 
@@ -120,14 +114,41 @@ export interface DueOrder extends StoredOrder {
   requests: number;
 }
 
+/** SQL that selects due orders `order_work w`, by the kind of work. `$1` is the limit. Workers share the orders. */
+const DUE = {
+  /** Somebody waits: a resend, an application or an agreement is not passed on yet. */
+  requests: `select w.order_id from order_work w where w.requests > w.requests_passed_on and w.sweep_at <= now()
+    order by w.sweep_at limit $1 for update skip locked`,
+  /** New orders whose workflow was not started: each seller's oldest, then each seller's second, and so on. */
+  starts: `select w.order_id from order_work w where w.order_id in (
+      with recursive seller as (
+        (select seller_id from order_work where not started order by seller_id limit 1)
+        union all
+        select (select w.seller_id from order_work w where not w.started and w.seller_id > s.seller_id
+          order by w.seller_id limit 1)
+        from seller s where s.seller_id is not null
+      )
+      select turn.order_id from seller s cross join lateral (
+        select w.order_id, w.sweep_at, row_number() over (order by w.sweep_at) as nth from order_work w
+        where not w.started and w.seller_id = s.seller_id and w.sweep_at <= now() order by w.sweep_at limit $1
+      ) turn order by turn.nth, turn.sweep_at limit $1)
+    and not w.started and w.sweep_at <= now() for update skip locked`,
+  /** Started orders, to check that their workflows run. */
+  checks: `select w.order_id from order_work w where w.started and w.requests <= w.requests_passed_on and w.sweep_at <= now()
+    order by w.sweep_at limit $1 for update skip locked`,
+};
+
+export type DueKind = keyof typeof DUE;
+
 /**
  * Leases orders that are due to one sweep for `leaseMs`. If that sweep dies, they are due again afterwards.
  * @param limit the maximum number of orders
  */
-export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: number): Promise<DueOrder[]> {
-  const { rows } = await db.query<StoredOrderRow & Omit<DueOrder, keyof StoredOrder>>(
-    `with due as (
-       select order_id from order_work where sweep_at <= now() order by sweep_at limit $1 for update skip locked
+export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number, leaseMs: number): Promise<DueOrder[]> {
+  const { rows } = await db.query<StoredOrderRow & Omit<DueOrder, keyof StoredOrder>>({
+    name: `lease_${kind}`,
+    text: `with due as (
+       ${DUE[kind]}
      ), leased as (
        update order_work w set sweep_at = ${inMs('$2')} where order_id in (select order_id from due)
        returning order_id, requests, ${STUCK_RECENTLY} as stuck_recently
@@ -136,8 +157,8 @@ export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: numbe
        ${APPLICATION_PENDING} as "applicationPending", ${AGREEMENT_PENDING} as "agreementPending",
        ${WEBHOOK_OVERDUE} as "webhookOverdue", leased.stuck_recently as "stuckRecently", leased.requests
      from orders o join leased on leased.order_id = o.id`,
-    [limit, leaseMs],
-  );
+    values: [limit, leaseMs],
+  });
   return rows.map((row) => ({
     ...toStoredOrder(row),
     settled: row.settled,
@@ -148,6 +169,15 @@ export async function leaseDueOrders(db: DbClient, limit: number, leaseMs: numbe
     stuckRecently: row.stuckRecently,
     requests: row.requests,
   }));
+}
+
+/** How long the longest-waiting order has waited for the start of its workflow, in milliseconds; 0 if none waits. */
+export async function backlogAgeMs(db: DbClient): Promise<number> {
+  const { rows } = await db.query<{ ms: number }>(
+    `select coalesce(extract(epoch from now() - min(waiting_since)) * 1000, 0)::float8 as ms
+     from order_work where not started`,
+  );
+  return rows[0]?.ms ?? 0;
 }
 
 /** True if the order's customer waits for the lender's decision. */
@@ -167,24 +197,33 @@ export async function countRequests(db: DbClient, orderId: string): Promise<numb
   return rows[0]?.requests ?? 0;
 }
 
+/** What a caller knows of an order whose workflow runs. */
+export interface KnownRun {
+  /** That the workflow has. Of a later save, the caller knows nothing. */
+  version: number;
+  /** The number of requests that the caller has passed on. If there are more, the order stays due. */
+  passedOn: number;
+}
+
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
  * long as it has existed, but at least daily, so that abandoned orders cost almost nothing.
- * @param passedOn the number of requests that the caller has passed on. If there are more, the order stays due
  */
 export async function markRunning(
   db: DbClient,
   orderId: string,
   checkAfterMs: number,
-  passedOn: number,
+  { version, passedOn }: KnownRun,
 ): Promise<void> {
-  await db.query(
-    `update order_work set started = true, requests_passed_on = greatest(requests_passed_on, $3),
-       sweep_at = case when requests > $3 then sweep_at
+  await db.query({
+    name: 'mark_running',
+    text: `update order_work w set started = true, requests_passed_on = greatest(requests_passed_on, $3),
+       proven_sweep_at = case when o.version = $4 then null else w.proven_sweep_at end,
+       sweep_at = case when requests > $3 or o.version <> $4 then sweep_at
          else now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day') end
      from orders o where order_id = $1 and o.id = order_id`,
-    [orderId, checkAfterMs, passedOn],
-  );
+    values: [orderId, checkAfterMs, passedOn, version],
+  });
 }
 
 /** Records that an order's run was found stuck. */
@@ -232,6 +271,12 @@ export async function sweepSoon(db: DbClient, orderId: string): Promise<void> {
   );
 }
 
+/** SQL, true for the attempt `$2` at an event `e` that the order's last save has added: the workflow has that save. */
+const PROVES_SAVE = `($2::integer is not null and e.sequence = (
+  select count(*) from order_timeline t where t.order_id = e.order_id and t.version is not null and t.from_status <> t.to_status)
+  and not exists (select from order_timeline t where t.order_id = e.order_id and t.version is not null
+    and t.from_status = t.to_status))`;
+
 /** The right to make one attempt for an order. */
 export interface DeliveryLease {
   /** When it expires, in Postgres' notation. No other lease of the order has the same value, so it fences this one. */
@@ -255,16 +300,21 @@ export async function leaseDelivery(
   step: number | null,
   leaseMs: number,
 ): Promise<DeliveryLease | undefined> {
-  const { rows } = await db.query<DeliveryLease>(
-    `update order_work w set delivery_lease_until = ${inMs('$3')} from webhook_event e
+  const { rows } = await db.query<DeliveryLease>({
+    name: 'lease_delivery',
+    text: `update order_work w set delivery_lease_until = ${inMs('$3')},
+       sweep_at = case when ${PROVES_SAVE} and w.requests <= w.requests_passed_on
+         then coalesce(w.proven_sweep_at, w.sweep_at) else w.sweep_at end,
+       proven_sweep_at = case when ${PROVES_SAVE} then null else w.proven_sweep_at end
+     from webhook_event e
      where e.id = $1 and w.order_id = e.order_id
        and case when $2::integer is null then e.resend_requested_at is not null
          else e.state = 'pending' and e.attempts < $2 end
        and (w.delivery_lease_until is null or w.delivery_lease_until <= now())
      returning w.delivery_lease_until::text as token, now() as at,
        case when $2::integer is null then e.resend_requested_at::text end as "resendRequestedAt"`,
-    [eventId, step, leaseMs],
-  );
+    values: [eventId, step, leaseMs],
+  });
   return rows[0];
 }
 

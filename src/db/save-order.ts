@@ -1,8 +1,7 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
-import { type OrderChange, type WorkflowHistory, firstDifference } from '../domain/order';
+import { type OrderChange, type WorkflowHistory, firstDifference, stateAfter } from '../domain/order';
 import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
 import { isAgreed } from './applications';
-import { recordSave } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { type PendingWebhook, findPendingWebhooks } from './webhook-events';
 
@@ -12,43 +11,99 @@ export class RowConflict extends Error {}
 /** The customer has agreed to the offer, so the order cannot expire. */
 export class CustomerAgreed extends Error {}
 
+/** Milliseconds until the sweep checks an order. */
+export interface CheckAfter {
+  /** While nothing shows that Temporal's history has the last save. */
+  unprovenMs: number;
+  /** Once something shows it. */
+  checkAfterMs: number;
+}
+
+export interface SavedHistory {
+  /** As the row holds them. */
+  changes: readonly OrderChange[];
+  /** Webhooks that the order's workflow may not have queued yet. */
+  pending: PendingWebhook[];
+}
+
 /**
- * Saves `history` in one transaction: row, timeline and webhook events. Saving the same history again changes nothing.
- * A row that is older (a restored backup) gets every change that it lacks.
+ * Saves `history`: row, timeline and webhook events, all or nothing. Saving the same history again changes nothing. If the
+ * row holds its last change already, made at another time, the row's copy counts: an earlier save of that change was
+ * committed, and its result was lost. A row that is older (a restored backup) gets every change that it lacks.
  * @param webhooks for all status changes of the history; none if the order has no webhook URL
- * @param checkAfterMs until the sweep checks that the workflow of an order that is still open runs
- * @returns the order's pending webhooks
  * @throws RowConflict if the row is newer, holds a different change, or is missing
  * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer
  */
 export async function saveOrder(
   db: Db,
-  { order, changes }: WorkflowHistory,
+  history: WorkflowHistory,
   webhooks: readonly StatusWebhook[],
-  checkAfterMs: number,
-): Promise<PendingWebhook[]> {
+  checkAfter: CheckAfter,
+): Promise<SavedHistory> {
+  const { order, changes } = history;
+  const last = changes.at(-1);
+  if (last && !isExpiryOfOffer(last)) {
+    const { saved, pending } = await saveChange(db, history, last, webhooks, checkAfter);
+    if (saved) return { changes, pending };
+  }
   return inTransaction(db, async (client) => {
     const saved = await lockChanges(client, order.id);
-    assertBuildsOn(saved, changes);
-    const last = changes.at(-1);
-    const expires = saved.length < changes.length && last?.event === 'expired' && last.from === 'APPROVED';
-    if (expires && (await isAgreed(client, order.id))) {
-      throw new CustomerAgreed(`the customer of order ${order.id} has agreed`);
+    if (!isSameLastChange(saved, changes)) {
+      assertBuildsOn(saved, changes);
+      const missing = changes.slice(saved.length);
+      if (last && missing.includes(last) && isExpiryOfOffer(last) && (await isAgreed(client, order.id))) {
+        throw new CustomerAgreed(`the customer of order ${order.id} has agreed`);
+      }
+      for (const change of missing) {
+        const { saved: isSaved } = await saveChange(client, history, change, webhooks, checkAfter);
+        if (!isSaved) throw new RowConflict(`version ${change.version} does not build on the row`);
+      }
     }
-    for (const change of changes.slice(saved.length)) {
-      await insertChange(client, order.id, change);
-      const webhook = webhooks.find(({ version }) => version === change.version);
-      if (webhook) await insertWebhook(client, order.id, webhook);
-    }
-    await client.query('update orders set version = $2, status = $3, cancelled_at = $4 where id = $1', [
-      order.id,
-      order.version,
-      order.status,
-      order.cancelledAt,
-    ]);
-    await recordSave(client, order.id, checkAfterMs);
-    return findPendingWebhooks(client, order.id);
+    const isAdopted = saved.length === changes.length;
+    return { changes: isAdopted ? saved : changes, pending: await findPendingWebhooks(client, order.id) };
   });
+}
+
+function isExpiryOfOffer({ event, from }: OrderChange): boolean {
+  return event === 'expired' && from === 'APPROVED';
+}
+
+/** @returns `saved: false` if the row's last change is not the one that `change` builds on: nothing changed */
+async function saveChange(
+  db: DbClient,
+  history: WorkflowHistory,
+  change: OrderChange,
+  webhooks: readonly StatusWebhook[],
+  { unprovenMs, checkAfterMs }: CheckAfter,
+): Promise<{ saved: boolean; pending: PendingWebhook[] }> {
+  const base = history.changes[change.version - 2];
+  if (!base) return { saved: false, pending: [] };
+  const webhook = webhooks.find(({ version }) => version === change.version);
+  const { rows } = await db.query<{ saved: boolean; webhookId: string | null }>({
+    name: 'save_change',
+    text: `select saved, webhook_id as "webhookId"
+      from save_change($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    values: [
+      history.order.id,
+      base.event,
+      base.at,
+      change.version,
+      change.event,
+      change.from,
+      change.to,
+      change.actor,
+      change.reason,
+      change.at,
+      stateAfter(history, change).cancelledAt,
+      webhook?.sequence,
+      webhook?.body,
+      unprovenMs,
+      checkAfterMs,
+    ],
+  });
+  const { saved = false, webhookId } = rows[0] ?? {};
+  if (!webhook || webhookId == null) return { saved, pending: [] };
+  return { saved, pending: [{ id: webhookId, sequence: webhook.sequence, attempts: 0, waitMs: null, waitedMs: 0 }] };
 }
 
 /** Locks the order's row and returns the changes that are saved. */
@@ -61,6 +116,15 @@ async function lockChanges(client: DbClient, orderId: string): Promise<OrderChan
   );
   if (!rows[0]) throw new RowConflict(`order ${orderId} has no row`);
   return toChanges(rows[0].changes);
+}
+
+/** True if both histories are the same, but for the time, actor and reason of the last change. */
+function isSameLastChange(saved: readonly OrderChange[], changes: readonly OrderChange[]): boolean {
+  return (
+    saved.length === changes.length &&
+    saved.at(-1)?.event === changes.at(-1)?.event &&
+    firstDifference(saved.slice(0, -1), changes) === undefined
+  );
 }
 
 function assertBuildsOn(saved: readonly OrderChange[], changes: readonly OrderChange[]): void {
@@ -77,23 +141,6 @@ export async function insertChange(client: DbClient, orderId: string, change: Or
     `insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [orderId, change.version, change.event, change.from, change.to, change.actor, change.reason, change.at],
-  );
-}
-
-/**
- * The id is a UUID of version 8 (RFC 9562, 5.8) made from the order, the sequence and the body: a webhook that a restored
- * backup has lost gets the same id again, and one with other content another id. After a 410 the order's further webhooks
- * are disabled.
- */
-async function insertWebhook(client: DbClient, orderId: string, { sequence, body }: StatusWebhook): Promise<void> {
-  await client.query(
-    `insert into webhook_event (id, order_id, seller_id, sequence, body, state)
-     select overlay(overlay(md5(o.id || ':' || $2::integer || ':' || $3::text) placing '8' from 13) placing 'a' from 17)::uuid,
-       o.id, o.seller_id, $2, $3,
-       case when exists (select from webhook_event e where e.order_id = o.id and e.state = 'disabled')
-         then 'disabled' else 'pending' end
-     from orders o where o.id = $1`,
-    [orderId, sequence, body],
   );
 }
 

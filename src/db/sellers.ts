@@ -67,13 +67,14 @@ interface CallerRow {
  */
 export async function findCallers(db: DbClient, keys: readonly string[]): Promise<(Caller | undefined)[]> {
   const digests = keys.map(digestOf);
-  const { rows } = await db.query<CallerRow>(
-    `select k.digest, k.kind, s.id, s.name, s.sandbox, s.default_redirect_url, s.default_cancel_url, s.pricing,
+  const { rows } = await db.query<CallerRow>({
+    name: 'find_callers',
+    text: `select k.digest, k.kind, s.id, s.name, s.sandbox, s.default_redirect_url, s.default_cancel_url, s.pricing,
        s.max_order_amount_pence as max_amount_pence, s.rate_limit
      from api_key k left join seller s on s.id = k.seller_id
      where k.digest = any($1) and k.revoked_at is null and s.disabled_at is null`,
-    [digests],
-  );
+    values: [digests],
+  });
   return digests.map((digest) => {
     const row = rows.find((one) => one.digest.equals(digest));
     return row && toCaller(row);

@@ -1,7 +1,7 @@
 import type { WebhookState } from '../domain/webhook';
-import { type DeliveryLease, endDeliveryLease, inMs, removeIfSettled } from './order-work';
+import { type DeliveryLease, removeIfSettled } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
-import { type EventState, EVENT_STATE, lockOrders } from './webhook-events';
+import { type EventState, lockOrders } from './webhook-events';
 
 /** One attempt as it is stored, and its event's state after it. */
 export interface AttemptRecord {
@@ -25,36 +25,21 @@ export interface AttemptRecord {
 }
 
 /**
- * Records an attempt and the event's new state, and ends the delivery lease, in one transaction. If another attempt has
- * taken over the lease, or has made the same step, the schedule belongs to that one: this attempt is recorded without a
- * step. Whichever attempt it is, a delivery counts, and a 410 (`disabled`) disables all pending events of the order.
+ * Records an attempt and the event's new state, and ends the delivery lease, in one statement. The function's comment in the
+ * migrations states what counts if another attempt has taken over the lease.
  * @returns the event's new state
  */
-export async function recordAttempt(db: Db, record: AttemptRecord): Promise<EventState> {
-  return inTransaction(db, async (client) => {
-    await lockOrders(client, [record.eventId]);
-    const isHolder = await endDeliveryLease(client, record.eventId, record.lease);
-    const step = await insertAttempt(client, isHolder ? record : { ...record, step: null });
-    const { orderId, after } = await updateEvent(client, { ...record, step });
-    if (record.state === 'disabled') await disablePending(client, orderId);
-    await removeIfSettled(client, orderId);
-    return after;
-  });
-}
-
-/** @returns the step under which the attempt is recorded */
-async function insertAttempt(client: DbClient, record: AttemptRecord): Promise<number | null> {
-  const { rows } = await client.query<{ step: number | null }>(
-    `insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
-       error_detail, address, response_body, next_attempt_at)
-     select $1, coalesce(max(attempt), 0) + 1, case when bool_or(step = $2) then null else $2::integer end,
-       $3, $4, $5, $6, $7, $8, $9, $10, $11, case when $2::integer is not null then ${inMs('$12')} end
-     from webhook_attempt where event_id = $1
-     returning step`,
-    [
+export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<EventState> {
+  const { rows } = await db.query<EventState>({
+    name: 'record_attempt',
+    text: `select state_after as state, attempts_after as attempts, wait_ms as "waitMs", waited_ms as "waitedMs"
+      from record_attempt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    values: [
       record.eventId,
       record.step,
+      record.lease.token,
       record.lease.at,
+      record.lease.resendRequestedAt,
       record.durationMs,
       record.connectedMs,
       record.headersMs,
@@ -63,38 +48,12 @@ async function insertAttempt(client: DbClient, record: AttemptRecord): Promise<n
       record.errorDetail,
       record.address,
       record.responseBody,
+      record.state,
       record.delayMs,
     ],
-  );
-  return rows[0]?.step ?? null;
-}
-
-/** Only the attempt of a step moves the schedule. A resend answers the request that its lease has read, and no later one. */
-async function updateEvent(
-  client: DbClient,
-  { eventId, step, state, delayMs, lease }: AttemptRecord,
-): Promise<{ orderId: string; after: EventState }> {
-  const isFinal = state === 'delivered' || state === 'disabled';
-  const { rows } = await client.query<EventState & { orderId: string }>(
-    `update webhook_event e set
-       state = case when $3 or ($4::integer is not null and state = 'pending') then $2 else state end,
-       attempts = greatest(attempts, $4::integer),
-       next_attempt_at = case when $3 then null when $4::integer is not null and state = 'pending' then ${inMs('$5')}
-         else next_attempt_at end,
-       resend_requested_at = nullif(resend_requested_at, $6::timestamptz)
-     where id = $1 returning ${EVENT_STATE}, order_id as "orderId"`,
-    [eventId, state, isFinal, step, delayMs, lease.resendRequestedAt],
-  );
-  if (!rows[0]) throw new Error(`webhook event ${eventId} is missing`);
-  const { orderId, ...after } = rows[0];
-  return { orderId, after };
-}
-
-async function disablePending(client: DbClient, orderId: string): Promise<void> {
-  await client.query(
-    `update webhook_event set state = 'disabled', next_attempt_at = null where order_id = $1 and state = 'pending'`,
-    [orderId],
-  );
+  });
+  if (!rows[0]) throw new Error(`webhook event ${record.eventId} is missing`);
+  return rows[0];
 }
 
 /** Gives up a pending event so that a later one can be sent. An event that was settled in the meantime stays as it is. */

@@ -74,7 +74,7 @@ async function changeOrder(
   if (kind === 'repeat') return { order, attachments };
   if (kind === 'refused' && isFinal(order.status)) throw refused(request, order.status);
   try {
-    return { order: withState(order, await deps.workflows.change(order, request)), attachments };
+    return { order: withState(order, await deps.workflows.change(stored, request)), attachments };
   } catch (error) {
     if (error instanceof ChangeRefused) throw refused(request, error.status);
     throw new Problem(

@@ -76,12 +76,13 @@ async function tryToCreate(
   const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
   const history = created(order, 'seller');
   try {
-    const inserted = await insertOrder(deps.db, {
+    const fresh = {
       ...history,
       attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
       sweepAfterMs: deps.sweepStartAfterMs,
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
-    });
+    };
+    const inserted = await deps.admission.insert(() => insertOrder(deps.db, fresh));
     if (inserted) {
       deps.dispatcher.start(history);
       return { body, replayed: false };
@@ -89,6 +90,10 @@ async function tryToCreate(
   } catch (error) {
     if (isLockTimeout(error, 'idempotency_key')) throw keyInProgress();
     if (isLockTimeout(error, 'orders_reference')) throw referenceInProgress(error);
+    if (error instanceof Problem && error.code === 'overloaded') {
+      const earlier = await replayOrder(deps, seller, request, key);
+      if (earlier) return earlier;
+    }
     if (violatedConstraint(error) !== 'orders_reference') throw error;
     await throwIfDuplicate(deps, seller.id, request.reference);
     return undefined;

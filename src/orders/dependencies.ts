@@ -3,6 +3,7 @@ import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { KeyRing } from '../encryption/key-ring';
 import type { OrderWorkflows } from '../temporal/order-workflows';
+import type { Admission } from './admission';
 import type { LiveOrderReader } from './background/live-order-reader';
 import type { WorkflowDispatcher } from './background/workflow-dispatcher';
 
@@ -13,6 +14,7 @@ export interface OrderDependencies {
   keys: KeyRing;
   workflows: OrderWorkflows;
   dispatcher: WorkflowDispatcher;
+  admission: Admission;
   liveOrders: LiveOrderReader;
   rules: OrderRules;
   checkoutBaseUrl: string;

@@ -1,6 +1,6 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
-import { sellerIdKey } from '../../workflows/messages';
-import type { WorkflowHistory } from '../domain/order';
+import { orderStatusKey, sellerIdKey } from '../../workflows/messages';
+import type { OrderHistory, WorkflowHistory } from '../domain/order';
 import { decodeAll } from './payload-codec';
 import { closeReason, lastSaved, taskFailure } from './read-history';
 import { workflowId } from './workflow-options';
@@ -46,6 +46,26 @@ export async function inspectWorkflow(
     };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * True if the newest run certainly agrees with the row: it has the row's status, and it runs or, if the order is settled, has
+ * completed. False if only the history can tell.
+ */
+export async function agreesWithRow({ workflow }: Client, { order }: OrderHistory, settled: boolean): Promise<boolean> {
+  // The others have one version each.
+  if (order.status === 'UNSUCCESSFUL') return false;
+  try {
+    const description = await workflow.getHandle(workflowId(order.id)).describe();
+    return (
+      description.typedSearchAttributes.get(orderStatusKey) === order.status &&
+      description.status.name === (settled ? 'COMPLETED' : 'RUNNING') &&
+      stuckReason(description, '') === null
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
     throw error;
   }
 }

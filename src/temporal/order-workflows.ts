@@ -1,10 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
 import {
   type Client,
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
+  isGrpcServiceError,
 } from '@temporalio/client';
 import { type SignalDefinition, ApplicationFailure } from '@temporalio/common';
 import {
@@ -28,17 +30,17 @@ import {
   type OrderState,
   type PreviousRun,
   type VersionedRequest,
-  toWorkflowHistory,
 } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { type InspectedWorkflow, inspectWorkflow } from './inspect-workflow';
-import { WORKFLOW_ID_PREFIX, resumeOptions, startOptions, workflowId } from './workflow-options';
+import { type InspectedWorkflow, agreesWithRow, inspectWorkflow } from './inspect-workflow';
+import { WORKFLOW_ID_PREFIX, firstStartOptions, resumeOptions, workflowId } from './workflow-options';
 
 /** Failure type of an update whose run ended before it completed the update. */
 const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
+type WorkflowStart = ReturnType<typeof firstStartOptions> | ReturnType<typeof resumeOptions>;
 /** Selects the order workflows in a list of Temporal. */
 const ORDERS = "WorkflowType = 'orderWorkflow'";
 const MAX_TRIES = 4;
@@ -56,12 +58,23 @@ export class ChangeRefused extends Error {
   }
 }
 
+/** An order as its row holds it. */
+export interface StartableOrder extends OrderHistory {
+  /** False if its workflow has probably not been started. */
+  started: boolean;
+}
+
 /** The client side of the order workflows. Each call has a deadline. */
 export interface OrderWorkflows {
-  /** Starts an order's workflow. Does nothing if the order has ever had one. */
-  start(history: OrderHistory): Promise<void>;
+  /**
+   * Starts an order's workflow. Does nothing if the order has ever had one.
+   * @param delayMs how long the workflow waits for a first message before it runs
+   */
+  start(history: OrderHistory, delayMs: number): Promise<void>;
   /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
   inspect(orderId: string, timeoutMs: number): Promise<InspectedWorkflow | undefined>;
+  /** True if the newest run certainly agrees with the row, at the cost of one call that reads no history. */
+  agrees(row: OrderHistory, settled: boolean, timeoutMs: number): Promise<boolean>;
   /** Starts a run that reads the order's row, unless a workflow runs. */
   resume(order: Order, previous: PreviousRun): Promise<void>;
   /** Makes the workflow save its changes again, because the row lacks some. */
@@ -78,15 +91,15 @@ export interface OrderWorkflows {
   findBroken(closedAfter: Date): AsyncIterable<string>;
   /** The ids of all orders that have a run, once per run. */
   list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
-  /** The state that the workflow holds; null while a resumed run reads the row. */
+  /** The state that the workflow holds; null while it waits for a first message, or a resumed run reads the row. */
   query(orderId: string, timeoutMs: number): Promise<OrderState | null>;
   /**
-   * Makes the workflow change the order. Resumes it if none runs.
-   * @param order as it was read: a repeated call that read the same version joins the first one
+   * Makes the workflow change the order. Starts or resumes it if none runs.
+   * @param row as it was read: a repeated call that read the same version joins the first one
    * @returns the state once the change is saved
    * @throws ChangeRefused; after any other error the outcome is unknown
    */
-  change(order: Order, request: ChangeRequest): Promise<OrderState>;
+  change(row: StartableOrder, request: ChangeRequest): Promise<OrderState>;
   /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
   drain(): Promise<void>;
 }
@@ -109,21 +122,21 @@ export function createOrderWorkflows(
 
   const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
 
-  /** @param previous the run to follow, if a new run may be needed */
+  /** @param start how to start a run, if a new run may be needed */
   async function update(
     order: Order,
     request: ChangeRequest,
     updateId: string,
-    previous: PreviousRun | undefined,
+    start: WorkflowStart | undefined,
   ): Promise<OrderState> {
     const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
     const args: [VersionedRequest] = [{ ...request, observedVersion: order.version }];
     const options = { updateId, args };
-    if (!previous) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
-    const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>(
-      'orderWorkflow',
-      resumeOptions(order, previous, encryptPayloads),
-    );
+    if (!start) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
+    const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>('orderWorkflow', {
+      ...start,
+      workflowIdConflictPolicy: 'USE_EXISTING',
+    });
     return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
   }
 
@@ -151,14 +164,13 @@ export function createOrderWorkflows(
       await Promise.allSettled(inFlight);
     },
 
-    async start(history) {
+    async start(history, delayMs) {
       try {
         await within(startTimeoutMs, () =>
-          client.workflow.start<typeof orderWorkflow>('orderWorkflow', {
-            ...startOptions(history.order, encryptPayloads),
-            workflowIdReusePolicy: 'REJECT_DUPLICATE',
-            args: [{ history: toWorkflowHistory(history) }],
-          }),
+          client.workflow.start<typeof orderWorkflow>(
+            'orderWorkflow',
+            firstStartOptions(history, delayMs, encryptPayloads),
+          ),
         );
       } catch (error) {
         if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
@@ -166,6 +178,8 @@ export function createOrderWorkflows(
     },
 
     inspect: (orderId, timeoutMs) => within(timeoutMs, () => inspect(orderId)),
+
+    agrees: (row, settled, timeoutMs) => within(timeoutMs, () => agreesWithRow(client, row, settled)),
 
     async resume(order, previous) {
       await within(startTimeoutMs, () =>
@@ -217,25 +231,34 @@ export function createOrderWorkflows(
       );
     },
 
-    query(orderId, timeoutMs) {
-      return within(timeoutMs, () => client.workflow.getHandle(workflowId(orderId)).query(getOrderQuery));
+    async query(orderId, timeoutMs) {
+      try {
+        return await within(timeoutMs, () => client.workflow.getHandle(workflowId(orderId)).query(getOrderQuery));
+      } catch (error) {
+        if (isNotScheduled(error)) return null;
+        throw error;
+      }
     },
 
-    async change(order, request) {
+    async change(row, request) {
+      const { order, started } = row;
       return within(updateTimeoutMs, async () => {
         // The workflow of a final order has probably ended; any other probably runs.
-        let previous = isFinal(order.status) ? toPrevious(await inspect(order.id)) : undefined;
+        let start: WorkflowStart | undefined;
+        if (!started) start = firstStartOptions(row, 0, encryptPayloads);
+        else if (isFinal(order.status))
+          start = resumeOptions(order, toPrevious(await inspect(order.id)), encryptPayloads);
         let updateId = `${request.event}:${order.version}`;
         for (let tries = 1; ; tries++) {
           try {
-            return await update(order, request, updateId, previous);
+            return await update(order, request, updateId, start);
           } catch (error) {
             throwIfRefused(error);
             if (!hasEnded(error) || tries === MAX_TRIES) throw error;
             // The server returns the outcome of an update even after its run has ended: the next run needs another id.
             updateId = `${request.event}:${order.version}:${tries}`;
             await delay(RETRY_DELAY_MS);
-            previous = toPrevious(await inspect(order.id));
+            start = resumeOptions(order, toPrevious(await inspect(order.id)), encryptPayloads);
           }
         }
       });
@@ -255,9 +278,19 @@ function throwIfRefused(error: unknown): void {
   if (type === REFUSED) throw new ChangeRefused(message, details?.[0] as OrderStatus);
 }
 
+/** True if a query met a run that still waits for its first message. */
+function isNotScheduled(error: unknown): boolean {
+  const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
+  return (
+    isGrpcServiceError(cause) &&
+    cause.code === status.FAILED_PRECONDITION &&
+    cause.details.includes('Workflow task is not scheduled yet')
+  );
+}
+
 /** True if the workflow's run has ended, so that another run has to make the change. */
 function hasEnded(error: unknown): boolean {
-  if (error instanceof WorkflowNotFoundError) return true;
+  if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError) return true;
   return (
     error instanceof WorkflowUpdateFailedError &&
     error.cause instanceof ApplicationFailure &&

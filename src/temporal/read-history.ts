@@ -1,36 +1,26 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import type { OrderWorkflowInput } from '../../workflows/messages';
 import type { WorkflowHistory } from '../domain/order';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
 
 const MAX_REASON_LENGTH = 300;
-/** Names of activities. */
-const SAVE = 'saveOrder';
-const LOAD = 'loadOrder';
 
 function decode(payloads: Payloads): unknown {
   const payload = payloads?.payloads?.[0];
   return payload ? defaultPayloadConverter.fromPayload(payload) : undefined;
 }
 
-/** The order as a run last saved it or read it from the row. The input of a first start is saved too. */
+/**
+ * The order as a run last saved it or read it from the row. The input of a first start is saved too. A save and a read are
+ * local activities, which leave a marker with their result.
+ */
 export function lastSaved(events: readonly Event[]): WorkflowHistory | undefined {
-  const scheduled = new Map<string, Event['activityTaskScheduledEventAttributes']>();
   let saved: WorkflowHistory | undefined;
-  for (const event of events) {
-    const input = decode(event.workflowExecutionStartedEventAttributes?.input) as OrderWorkflowInput | undefined;
-    if (input && 'history' in input) saved = input.history;
-    const schedule = event.activityTaskScheduledEventAttributes;
-    if (schedule) scheduled.set(String(event.eventId), schedule);
-    const completed = event.activityTaskCompletedEventAttributes;
-    if (!completed) continue;
-    const activity = scheduled.get(String(completed.scheduledEventId));
-    const name = activity?.activityType?.name;
-    if (name === SAVE) saved = decode(activity?.input) as WorkflowHistory;
-    if (name === LOAD) saved = (decode(completed.result) as { history: WorkflowHistory }).history;
+  for (const { workflowExecutionStartedEventAttributes: started, markerRecordedEventAttributes: marker } of events) {
+    const { history } = (decode(started?.input ?? marker?.details?.result) ?? {}) as { history?: WorkflowHistory };
+    saved = history ?? saved;
   }
   return saved;
 }

@@ -10,11 +10,20 @@ import {
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import { toCodeSpan } from '../domain/markdown';
 import { formatPence } from '../domain/money';
-import type { Order, PreviousRun } from '../domain/order';
+import {
+  type Order,
+  type OrderHistory,
+  type PreviousRun,
+  type WorkflowHistory,
+  toWorkflowHistory,
+} from '../domain/order';
 
 type OrderStartOptions = Omit<WorkflowStartOptions<typeof orderWorkflow>, 'args'> & { workflowId: string };
 
 export const WORKFLOW_ID_PREFIX = 'order-';
+
+/** If a worker dies during a workflow task, another worker gets the task after this. The SDK's default is 10 s. */
+const TASK_TIMEOUT = '5 seconds';
 
 export function workflowId(orderId: string): string {
   return `${WORKFLOW_ID_PREFIX}${orderId}`;
@@ -28,6 +37,9 @@ export function startOptions(order: Order, isEncrypted: boolean): OrderStartOpti
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
+    workflowTaskTimeout: TASK_TIMEOUT,
+    // While tasks wait for a worker, sellers take turns.
+    priority: { fairnessKey: order.sellerId },
     staticSummary: `${order.sandbox ? 'Sandbox: ' : ''}${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
     typedSearchAttributes: new TypedSearchAttributes([
       { key: orderStatusKey, value: order.status },
@@ -36,6 +48,23 @@ export function startOptions(order: Order, isEncrypted: boolean): OrderStartOpti
       { key: accountModeKey, value: order.sandbox ? 'sandbox' : 'live' },
     ]),
   };
+}
+
+/**
+ * Options of the run that starts an order. An order that has ever had a run does not get another one from it.
+ * @param delayMs how long it waits for a first message. An update, a cancellation request or a signal-with-start ends the
+ *   wait; a plain signal and a query do not
+ */
+export function firstStartOptions(history: OrderHistory, delayMs: number, isEncrypted: boolean) {
+  const { expiresAt } = history.order;
+  const untilExpiry = expiresAt === null ? Infinity : Date.parse(expiresAt) - Date.now();
+  const startDelay = Math.round(Math.min(delayMs, untilExpiry));
+  return {
+    ...startOptions(history.order, isEncrypted),
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    ...(startDelay > 0 && { startDelay }),
+    args: [{ history: toWorkflowHistory(history) }] as [{ history: WorkflowHistory }],
+  } as const;
 }
 
 /** Options of a run that resumes an order. It reads the row, so that stale callers do no harm. */

@@ -14,7 +14,7 @@ export async function leaseWaits({ stack: { db }, victim, report, kill }: Scene)
   const { killing } = await inTransaction(db, async (client) => {
     await client.query(LOCK_ORDER, [victim]);
     report(victim);
-    await waiting(db, 'for update', 1);
+    await waiting(db, 'save_change', 1);
     // This lock queues behind the save's, so it gets the row before the attempt that takes the lease.
     const killing = inTransaction(db, async (next) => {
       await next.query(LOCK_ORDER, [victim]);
@@ -22,7 +22,7 @@ export async function leaseWaits({ stack: { db }, victim, report, kill }: Scene)
       await waiting(db, 'delivery_lease_until', 1);
       await kill();
     });
-    await waiting(db, 'for update', 2);
+    await waiting(db, 'for update', 1);
     return { killing };
   });
   await killing;
@@ -71,7 +71,7 @@ export async function savedOnly({ stack: { db }, proxy, target, victim, eventOf,
   await inTransaction(db, async (client) => {
     await client.query(LOCK_ORDER, [victim]);
     report(victim);
-    await waiting(db, 'for update', 1);
+    await waiting(db, 'save_change', 1);
     proxy.blackHole();
   });
   await until(() => eventOf(target.sequence), 'the change is saved');
@@ -119,7 +119,7 @@ async function whileRecordWaits(scene: Scene, work: () => Promise<void> | void):
   await inTransaction(stack.db, async (client) => {
     await client.query(LOCK_EVENT, [victim, target.sequence]);
     answer();
-    await waiting(stack.db, 'insert into webhook_attempt', 1);
+    await waiting(stack.db, 'record_attempt', 1);
     await work();
   });
 }

@@ -142,7 +142,8 @@ async function agree(id: string, status: number): Promise<void> {
     60_000,
   );
   expect([shown.version, shown.status]).toEqual([2, 'PENDING']);
-  expect(await timelineOf(stack, id)).toHaveLength(2);
+  // If the server has lost the change, the sweep has replaced the run, which the timeline shows too.
+  expect((await timelineOf(stack, id)).filter(({ version }) => version !== null)).toHaveLength(2);
   expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
 }
 
@@ -163,7 +164,7 @@ function lockRow(id: string): Promise<HeldTransaction> {
 }
 
 async function saveWaits(): Promise<boolean> {
-  return (await statementsWaiting(stack.db, 'for update')) === 1;
+  return (await statementsWaiting(stack.db, 'save_change')) === 1;
 }
 
 test('two API processes and two workers share the load, and the log of the API that served a request has its id', async () => {

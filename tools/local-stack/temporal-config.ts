@@ -7,6 +7,8 @@ const NO_LIMIT = 1_000_000;
  */
 const DYNAMIC_CONFIG: Record<string, boolean | number> = {
   'system.enableEagerWorkflowStart': true,
+  // Sellers take turns while tasks wait for a worker.
+  'matching.enableFairness': true,
   // Makes a new search attribute usable immediately.
   'system.forceSearchAttributesCacheRefreshOnRead': true,
   'frontend.rps': NO_LIMIT,

@@ -63,6 +63,12 @@ export function createOrder(rules: OrderRules) {
       headers: { Location: HEADERS.location, 'Idempotency-Replayed': sometimes(HEADERS.idempotencyReplayed) },
       links: CREATED_LINKS,
     },
-    errors: ['invalid_idempotency_key', 'duplicate_reference', 'idempotency_key_in_progress', 'idempotency_key_reused'],
+    errors: [
+      'invalid_idempotency_key',
+      'duplicate_reference',
+      'idempotency_key_in_progress',
+      'idempotency_key_reused',
+      'overloaded',
+    ],
   });
 }

@@ -94,6 +94,9 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   },
   headers_too_large: { detail: 'The request line and headers exceed the limit of 16384 bytes.' },
   internal_error: { detail: 'Something went wrong on our side. Quote the request_id when you contact support.' },
+  overloaded: {
+    detail: 'Too many new orders wait to be processed. Nothing changed. Repeating the call later is safe.',
+  },
   service_unavailable: {
     detail: 'The database is unavailable, and the outcome is unknown. Repeating the same call is safe.',
   },
@@ -106,6 +109,7 @@ const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   idempotency_key_in_progress: { 'Retry-After': HEADERS.retryAfter },
   rate_limited: { 'Retry-After': HEADERS.retryAfter },
   too_many_webhook_secrets: { 'Retry-After': HEADERS.retryAfter },
+  overloaded: { 'Retry-After': HEADERS.retryAfter },
   service_unavailable: { 'Retry-After': HEADERS.retryAfter },
 };
 

@@ -101,8 +101,15 @@ create table order_work (
   order_id uuid primary key references orders,
   -- True once the workflow has been started.
   started boolean not null default false,
+  -- The seller of an order whose workflow is not started: sellers take turns.
+  seller_id uuid,
+  -- When the order was created, if its workflow is not started.
+  waiting_since timestamptz,
   -- When the sweep next checks that the workflow runs.
   sweep_at timestamptz not null,
+  -- A save commits before Temporal's history has it. Until something shows that the history has the last save, this is when
+  -- the sweep checks next if it does, and `sweep_at` is less than a minute away.
+  proven_sweep_at timestamptz,
   -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
   -- the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz,
@@ -114,6 +121,9 @@ create table order_work (
   stuck_at timestamptz
 ) with (fillfactor = 70);
 create index order_work_due on order_work (sweep_at);
+create index order_work_requested on order_work (sweep_at) where requests > requests_passed_on;
+create index order_work_unstarted on order_work (seller_id, sweep_at) where not started;
+create index order_work_waiting on order_work (waiting_since) where not started;
 
 -- Changes and webhook attempts of an order share one numbering, in the order in which they are recorded.
 create sequence timeline_position;
@@ -213,6 +223,103 @@ create table silent_endpoint (
   last_turn_at timestamptz,
   primary key (seller_id, origin)
 ) with (fillfactor = 50);
+
+-- Saves one change of an order, with its webhook, if the row's last change is the one that it builds on. A function, so that
+-- it takes one round trip, and each statement sees what was committed while the first one waited for the lock.
+--
+-- The webhook's id is a UUID of version 8 (RFC 9562, 5.8) made from the order, the sequence and the body: a webhook that a
+-- restored backup has lost gets the same id again, and one with other content another id. After a 410 the order's further
+-- webhooks are disabled.
+create function save_change(
+  p_order_id uuid, p_base_event text, p_base_at timestamptz,
+  p_version integer, p_event text, p_from text, p_to text, p_actor text, p_reason text, p_at timestamptz,
+  p_cancelled_at timestamptz, p_sequence integer, p_body text,
+  p_unproven_ms float8, p_check_ms float8,
+  out saved boolean, out webhook_id uuid
+) language plpgsql as $$
+declare
+  v_seller_id uuid;
+  v_state text := 'pending';
+begin
+  select seller_id into v_seller_id from orders where id = p_order_id and version = p_version - 1 for update;
+  saved := found and exists (select from order_timeline t where t.order_id = p_order_id and t.version = p_version - 1
+    and t.event = p_base_event and date_trunc('milliseconds', t.at) = p_base_at);
+  if not saved then
+    return;
+  end if;
+  insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
+    values (p_order_id, p_version, p_event, p_from, p_to, p_actor, p_reason, p_at);
+  update orders set version = p_version, status = p_to, cancelled_at = p_cancelled_at where id = p_order_id;
+  if p_body is not null then
+    if exists (select from webhook_event where order_id = p_order_id and state = 'disabled') then
+      v_state := 'disabled';
+    end if;
+    insert into webhook_event (id, order_id, seller_id, sequence, body, state)
+      values (overlay(overlay(md5(p_order_id || ':' || p_sequence || ':' || p_body) placing '8' from 13) placing 'a' from 17)::uuid,
+        p_order_id, v_seller_id, p_sequence, p_body, v_state)
+      returning case when state = 'pending' then id end into webhook_id;
+  end if;
+  -- A request that is not passed on stays due.
+  insert into order_work (order_id, started, sweep_at, proven_sweep_at)
+    values (p_order_id, true, now() + least(p_unproven_ms, p_check_ms) * interval '1 ms', now() + p_check_ms * interval '1 ms')
+    on conflict (order_id) do update set started = true, proven_sweep_at = excluded.proven_sweep_at,
+      sweep_at = case when order_work.requests > order_work.requests_passed_on then order_work.sweep_at
+        else excluded.sweep_at end;
+end $$;
+
+-- True for an order that is settled: final, with no pending webhook event and no requested resend.
+create function is_settled(p_order_id uuid, p_status text) returns boolean language sql stable as $$
+  select p_status in ('SUCCESSFUL', 'UNSUCCESSFUL') and not exists (
+    select from webhook_event e
+    where e.order_id = p_order_id and (e.state = 'pending' or e.resend_requested_at is not null))
+$$;
+
+-- Records an attempt and its event's new state, and ends the delivery lease `p_token`. If another attempt has taken over the
+-- lease, or has made the same step, the schedule belongs to that one: this attempt is recorded without a step. Whichever
+-- attempt it is, a delivery counts, and a 410 (`disabled`) disables all pending events of the order. Only the attempt of a
+-- step moves the schedule. A resend answers the request that its lease has read, and no later one.
+create function record_attempt(
+  p_event_id uuid, p_step integer, p_token timestamptz, p_at timestamptz, p_resend_requested_at timestamptz,
+  p_duration_ms integer, p_connected_ms integer, p_headers_ms integer, p_status integer, p_error text,
+  p_error_detail text, p_address text, p_response_body text, p_state text, p_delay_ms float8
+) returns table (state_after text, attempts_after integer, wait_ms float8, waited_ms float8) language plpgsql as $$
+declare
+  v_order_id uuid;
+  v_step integer := p_step;
+  v_is_final boolean := p_state in ('delivered', 'disabled');
+begin
+  select order_id into v_order_id from webhook_event where id = p_event_id;
+  perform from orders where id = v_order_id for update;
+  update order_work set delivery_lease_until = null where order_id = v_order_id and delivery_lease_until = p_token;
+  if not found or exists (select from webhook_attempt where event_id = p_event_id and step = p_step) then
+    v_step := null;
+  end if;
+  insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
+      error_detail, address, response_body, next_attempt_at)
+    select p_event_id, coalesce(max(attempt), 0) + 1, v_step, p_at, p_duration_ms, p_connected_ms, p_headers_ms, p_status,
+      p_error, p_error_detail, p_address, p_response_body,
+      case when v_step is not null then now() + p_delay_ms * interval '1 ms' end
+    from webhook_attempt where event_id = p_event_id;
+  update webhook_event set
+      state = case when v_is_final or (v_step is not null and state = 'pending') then p_state else state end,
+      attempts = greatest(attempts, v_step),
+      next_attempt_at = case when v_is_final then null
+        when v_step is not null and state = 'pending' then now() + p_delay_ms * interval '1 ms' else next_attempt_at end,
+      resend_requested_at = nullif(resend_requested_at, p_resend_requested_at)
+    where id = p_event_id;
+  if p_state = 'disabled' then
+    update webhook_event set state = 'disabled', next_attempt_at = null where order_id = v_order_id and state = 'pending';
+  end if;
+  delete from order_work w using orders o
+    where w.order_id = v_order_id and o.id = w.order_id and w.proven_sweep_at is null and is_settled(o.id, o.status);
+  -- As in EVENT_STATE of src/db/webhook-events.ts, which would not see this attempt.
+  return query select e.state, e.attempts,
+      case when e.next_attempt_at is not null
+        then round(extract(epoch from greatest(e.next_attempt_at - now(), '0')) * 1000)::float8 end,
+      coalesce((select round(extract(epoch from greatest(now() - max(a.at + a.duration_ms * interval '1 ms'), '0')) * 1000)
+        from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8
+    from webhook_event e where e.id = p_event_id;
+end $$;
 
 -- The application that a customer of the hosted checkout makes, and the lender's decision on it.
 create table application (

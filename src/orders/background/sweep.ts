@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { purgeApplicantData } from '../../db/applications';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
 import {
+  type DueKind,
   type DueOrder,
   finishSettled,
   leaseDueOrders,
@@ -13,18 +14,22 @@ import {
 } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
-import type { Order } from '../../domain/order';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
+import { createAdaptiveLimit } from './adaptive-limit';
+import { logMissed } from './missed-calls';
+import { startDelay } from './start-delay';
+import { runLane } from './sweep-lane';
 
-const BATCH = 50;
+/** Orders of one kind that a worker checks at the same time. */
+const CONCURRENCY = 20;
 const PRUNE_BATCH = 1000;
 /** One in this many sweeps, about every minute, makes the queries that scan: for broken runs, old applications, secrets. */
 const SWEEPS_PER_SCAN = 12;
 /** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
 /** A workflow has every change that is older than this, unless it was reset or restored. */
-const KNOWN_AFTER_MS = 60_000;
+const KNOWN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 const BROKEN_BATCH = 500;
 /** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
@@ -39,6 +44,10 @@ export interface SweepOptions {
   log: Logger;
   intervalMs: number;
   checkAfterMs: number;
+  /** The maximum number of new orders that are started at the same time. */
+  startsInFlight: number;
+  /** How long a new order's workflow waits for a first message. */
+  startDelayMs: number;
   idempotencyKeyDays: number;
   /** How long after its order has closed an application's personal data is kept. */
   applicationRetentionMs: number;
@@ -51,14 +60,17 @@ export interface SweepOptions {
  * @returns a function that stops the sweep and resolves once it has stopped
  */
 export function startSweep(options: SweepOptions): () => Promise<void> {
-  const { db, workflows, log, intervalMs, checkAfterMs, idempotencyKeyDays, applicationRetentionMs } = options;
+  const { db, workflows, log, intervalMs, checkAfterMs, startsInFlight, startDelayMs } = options;
+  const { idempotencyKeyDays, applicationRetentionMs } = options;
   const stopping = new AbortController();
+  const starts = createAdaptiveLimit(startsInFlight);
+  const missed = logMissed(log, 'sweep: orders could not be checked, retrying later');
   let brokenSince = Date.now() - DAY_MS;
 
   /** Completes an order whose customer agreed while the workflow was unavailable. */
-  async function complete(order: Order): Promise<void> {
+  async function complete(due: DueOrder): Promise<void> {
     try {
-      await workflows.change(order, { event: 'completed', actor: 'customer', reason: null });
+      await workflows.change({ ...due, started: true }, { event: 'completed', actor: 'customer', reason: null });
     } catch (error) {
       // Another change, such as a cancel, was made first.
       if (!(error instanceof ChangeRefused)) throw error;
@@ -66,10 +78,10 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   }
 
   /** Passes on what waits in Postgres. */
-  async function passOn({ order, resendPending, applicationPending, agreementPending }: DueOrder): Promise<void> {
-    if (agreementPending) await complete(order);
-    if (applicationPending) await workflows.applicationSubmitted(order);
-    if (resendPending) await workflows.resendWebhooks(order);
+  async function passOn(due: DueOrder): Promise<void> {
+    if (due.agreementPending) await complete(due);
+    if (due.applicationPending) await workflows.applicationSubmitted(due.order);
+    if (due.resendPending) await workflows.resendWebhooks(due.order);
   }
 
   /** Terminates a run that cannot continue the order, and starts one that reads the row. */
@@ -80,37 +92,52 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason });
   }
 
-  async function heal(due: DueOrder): Promise<void> {
-    const { order, settled, stuckRecently } = due;
+  /** @returns false if the run may still lack the order's last change */
+  async function heal(due: DueOrder): Promise<boolean> {
+    const { order, settled, stuckRecently, webhookOverdue } = due;
+    // Most runs agree with their rows. Only the others are worth reading a history.
+    if (!webhookOverdue && (await workflows.agrees(due, settled, INSPECT_TIMEOUT_MS))) return true;
     const run = await workflows.inspect(order.id, INSPECT_TIMEOUT_MS);
+    const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
     if (!run?.running) {
       const isAhead = (run?.saved?.order.version ?? 0) > order.version;
-      const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
-      if (settled && !isAhead && !isBehind) return;
+      if (settled && !isAhead && !isBehind) return true;
       const previous = toPrevious(run);
       log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
       await workflows.resume(order, previous);
-      return;
+      return true;
     }
     const reason = replaceReason(due, run);
     if (reason !== undefined) await replace(due, run, reason);
     else if (run.saved && run.saved.order.version > order.version) await workflows.saveAgain(order.id);
     if (isStuck(due, run) && !stuckRecently) await markStuck(db, order.id);
+    return reason !== undefined || !isBehind;
   }
 
   async function check(due: DueOrder): Promise<void> {
-    const { order, changes, started, settled, requests } = due;
+    const { order, settled, started, requests } = due;
     try {
-      if (started) await heal(due);
-      else await workflows.start({ order, changes });
+      const isKnown = started ? await heal(due) : await start(due).then(() => true);
+      // Otherwise it is due again when its lease ends.
+      const version = isKnown ? order.version : 0;
       if (settled) {
-        await finishSettled(db, order.id);
+        await finishSettled(db, order.id, version);
         return;
       }
       await passOn(due);
-      await markRunning(db, order.id, checkAfterMs, requests);
+      await markRunning(db, order.id, checkAfterMs, { version, passedOn: requests });
     } catch (error) {
-      log.warn({ order_id: order.id, err: error }, 'sweep: an order could not be checked, retrying later');
+      missed(order.id, error);
+    }
+  }
+
+  /** The orders that are left to the sweep are those that the API had no time for: it does not start them at once either. */
+  async function start(due: DueOrder): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await workflows.start(due, startDelay(startDelayMs, true));
+    } finally {
+      starts.observe(performance.now() - startedAt);
     }
   }
 
@@ -122,32 +149,39 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     for await (const orderId of workflows.findBroken(since)) await sweepNow(db, [orderId]);
   }
 
-  /** @returns true if more work is due now */
-  async function sweepOnce(count: number): Promise<boolean> {
-    const orders = await leaseDueOrders(db, BATCH, LEASE_MS);
-    await Promise.all(orders.map(check));
+  /** @returns true if more is to be deleted now */
+  async function tidy(count: number): Promise<boolean> {
     const pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
     if (count % SWEEPS_PER_SCAN === 0) {
       await purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH);
       await deleteExpiredSecrets(db);
       await findBroken();
     }
-    return orders.length === BATCH || pruned === PRUNE_BATCH;
+    return pruned === PRUNE_BATCH;
   }
 
-  async function run(): Promise<void> {
+  async function keepTidy(): Promise<void> {
     for (let count = 0; !stopping.signal.aborted; count++) {
-      let more = false;
-      try {
-        more = await sweepOnce(count);
-      } catch (error) {
-        log.warn({ err: error }, 'sweep: failed, retrying later');
-      }
-      if (!more) await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      const more = await tidy(count).catch(onError);
+      if (more !== true) await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 
-  const running = run();
+  function onError(error: unknown): void {
+    log.warn({ err: error }, 'sweep: failed, retrying later');
+  }
+
+  const lane = (kind: DueKind, capacity: () => number): Promise<void> =>
+    runLane(
+      { capacity, lease: (limit) => leaseDueOrders(db, kind, limit, LEASE_MS), work: check, onError, intervalMs },
+      stopping.signal,
+    );
+  const running = Promise.all([
+    lane('requests', () => CONCURRENCY),
+    lane('starts', () => starts.current),
+    lane('checks', () => CONCURRENCY),
+    keepTidy(),
+  ]);
   return async () => {
     stopping.abort();
     await running;

@@ -1,11 +1,15 @@
-import { BulkheadRejectedError, bulkhead } from 'cockatiel';
+import { bulkhead } from 'cockatiel';
 import type { Logger } from 'pino';
 import { countRequests, markRunning, sweepNow } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
+import { createAdaptiveLimit } from './adaptive-limit';
+import { FairQueue } from './fair-queue';
+import { logMissed } from './missed-calls';
+import { startDelay } from './start-delay';
 
-/** The maximum number of calls that wait for a free slot. The sweep makes all further calls. */
+/** The maximum numbers of calls that wait for a free slot. The sweep makes all further calls. */
 const MAX_WAITING = 500;
 
 /** The time that the dispatcher has to notify a workflow before the sweep does. */
@@ -25,44 +29,93 @@ export interface WorkflowDispatcher {
   drain(): Promise<void>;
 }
 
-/** @param checkAfterMs until the sweep checks whether a started workflow still runs */
+/** Times in ms. */
+export interface DispatcherOptions {
+  /** Calls at the same time for people who wait, and as many starts of new orders. */
+  inFlight: number;
+  /** Until the sweep checks whether a started workflow still runs. */
+  checkAfterMs: number;
+  /** Until the sweep starts the workflow of a new order. */
+  sweepStartAfterMs: number;
+  /** How long a new order's workflow waits for a first message. */
+  startDelayMs: number;
+}
+
+/** New orders wait in a line of their own, in which sellers take turns: whatever people wait for passes them. */
 export function createWorkflowDispatcher(
   { db, workflows, log }: { db: Db; workflows: OrderWorkflows; log: Logger },
-  { inFlight, checkAfterMs }: { inFlight: number; checkAfterMs: number },
+  { inFlight, checkAfterMs, sweepStartAfterMs, startDelayMs }: DispatcherOptions,
 ): WorkflowDispatcher {
-  const limit = bulkhead(inFlight, MAX_WAITING);
+  const interactive = bulkhead(inFlight, MAX_WAITING);
+  const starts = createAdaptiveLimit(inFlight);
+  const waiting = new FairQueue<{ history: OrderHistory; since: number }>();
+  const missed = logMissed(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
+  let starting = 0;
   let draining = false;
 
-  async function run(orderId: string, call: () => Promise<void>): Promise<void> {
-    try {
-      await limit.execute(async () => {
-        if (!draining) await call();
-      });
-    } catch (error) {
-      const reason = error instanceof BulkheadRejectedError ? 'too many calls are waiting' : String(error);
-      log.warn({ order_id: orderId, reason }, 'the workflow could not be notified: the sweep will retry');
-    }
+  function track(orderId: string, call: Promise<void>): Promise<void> {
+    const done = call.catch((error: unknown) => missed(orderId, error)).finally(() => running.delete(done));
+    running.add(done);
+    return done;
   }
 
   function inBackground(orderId: string, call: () => Promise<void>): void {
-    const done = run(orderId, call).finally(() => running.delete(done));
-    running.add(done);
+    const work = async (): Promise<void> => {
+      if (!draining) await call();
+    };
+    void track(orderId, interactive.execute(work));
   }
 
-  /** @param passedOn the requests in Postgres that `call` passes on. The sweep passes on those that come later. */
-  async function notify(orderId: string, passedOn: number, call: () => Promise<void>): Promise<void> {
-    await call();
-    await markRunning(db, orderId, checkAfterMs, passedOn);
+  function passOn({ id, version }: Order, call: () => Promise<void>): void {
+    inBackground(id, async () => {
+      // Those that come later are passed on by the sweep.
+      const passedOn = await countRequests(db, id);
+      await call();
+      await markRunning(db, id, checkAfterMs, { version, passedOn });
+    });
   }
 
-  function passOn({ id }: Order, call: () => Promise<void>): void {
-    inBackground(id, async () => notify(id, await countRequests(db, id), call));
+  async function start(history: OrderHistory): Promise<void> {
+    const startedAt = performance.now();
+    try {
+      await workflows.start(history, startDelay(startDelayMs, waiting.size > 0));
+    } finally {
+      starts.observe(performance.now() - startedAt);
+    }
+    const { id, version } = history.order;
+    await markRunning(db, id, checkAfterMs, { version, passedOn: 0 });
+  }
+
+  function startNext(): void {
+    while (!draining && starting < starts.current) {
+      const next = waiting.shift();
+      if (!next) return;
+      const { id } = next.history.order;
+      // The sweep is about to start it. A start that both make costs twice.
+      if (performance.now() - next.since > sweepStartAfterMs / 2) {
+        missed(id, 'it waited too long');
+        continue;
+      }
+      starting += 1;
+      void track(id, start(next.history)).finally(() => {
+        starting -= 1;
+        startNext();
+      });
+    }
   }
 
   return {
-    start: (history) =>
-      inBackground(history.order.id, () => notify(history.order.id, 0, () => workflows.start(history))),
+    start(history) {
+      const { id, sellerId } = history.order;
+      if (draining) return;
+      if (waiting.size >= MAX_WAITING) {
+        missed(id, 'too many starts are waiting');
+        return;
+      }
+      waiting.push(sellerId, { history, since: performance.now() });
+      startNext();
+    },
     resendWebhooks: (order) => passOn(order, () => workflows.resendWebhooks(order)),
     applicationSubmitted: (order) => passOn(order, () => workflows.applicationSubmitted(order)),
     check: (orderId) => inBackground(orderId, () => sweepNow(db, [orderId])),

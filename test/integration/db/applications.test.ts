@@ -87,7 +87,9 @@ test("an application is pending for the sweep until the lender's decision is sav
   await saveHistory(database.db, pending);
   expect(await isApplicationPending(database.db, id)).toBe(false);
   await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, -1);
-  expect(await leaseDueOrders(database.db, 10, 0)).toMatchObject([{ order: { id }, applicationPending: true }]);
+  expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
+    { order: { id }, applicationPending: true },
+  ]);
   // The decision is recorded, but not saved with the order yet.
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, { kind: 'declined', code: 'other' });
   expect(await isApplicationPending(database.db, id)).toBe(true);
@@ -123,12 +125,16 @@ test('an agreement is pending for the sweep until the order is completed or canc
   await saveHistory(database.db, approved);
   await recordAgreement(database.db, id, [BROWSER], AGREED_AT, -1);
   expect((await findApplication(database.db, id))!.agreedAt).toEqual(AGREED_AT);
-  expect(await leaseDueOrders(database.db, 10, 0)).toMatchObject([{ order: { id }, agreementPending: true }]);
+  expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
+    { order: { id }, agreementPending: true },
+  ]);
   await recordAgreement(database.db, id, [BROWSER], new Date(), -1);
   expect((await findApplication(database.db, id))!.agreedAt).toEqual(AGREED_AT);
   await saveHistory(database.db, applyEvents(approved, 'cancel'), -1);
   await database.db.query('update order_work set sweep_at = now()');
-  expect(await leaseDueOrders(database.db, 10, 0)).toMatchObject([{ order: { id }, agreementPending: false }]);
+  expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
+    { order: { id }, agreementPending: false },
+  ]);
 });
 
 test('a purge deletes the data of an applicant once and keeps the agreement', async () => {

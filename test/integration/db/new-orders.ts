@@ -62,7 +62,8 @@ export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 
   const stored = await findOrder(db, history.order.id);
   const webhooks =
     stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, 'https://checkout.example');
-  return saveOrder(db, toWorkflowHistory(history), webhooks, checkAfterMs);
+  const saved = await saveOrder(db, toWorkflowHistory(history), webhooks, { unprovenMs: checkAfterMs, checkAfterMs });
+  return saved.pending;
 }
 
 /** Returns the milliseconds until the sweep checks the order, or null if the sweep has no work for it. */

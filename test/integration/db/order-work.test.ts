@@ -1,5 +1,8 @@
+import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
 import { choosePaymentTerm, recordAgreement, submitApplication } from '../../../src/db/applications';
 import {
+  type DueKind,
+  backlogAgeMs,
   countRequests,
   endDeliveryLease,
   finishSettled,
@@ -10,10 +13,15 @@ import {
   sweepOverdue,
   sweepSoon,
 } from '../../../src/db/order-work';
+import { findOrder } from '../../../src/db/find-orders';
+import { insertOrder } from '../../../src/db/insert-order';
+import { saveOrder } from '../../../src/db/save-order';
+import { toWorkflowHistory } from '../../../src/domain/order';
+import type { OrderEvent } from '../../../src/domain/status';
 import { requestResends } from '../../../src/db/webhook-events';
 import { holdTransaction, useDatabase } from '../../support/database';
 import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
-import { applyEvents, insertNewOrder, msUntilSweep, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from './new-orders';
 
 const database = useDatabase('test');
 
@@ -25,8 +33,8 @@ const APPLICANT = {
 };
 
 const dueAfter = (sweepAfterMs: number) => insertNewOrder(database.db, {}, { sweepAfterMs });
-const leaseIds = async (limit = 10, leaseMs = 60_000) =>
-  (await leaseDueOrders(database.db, limit, leaseMs)).map(({ order }) => order.id);
+const leaseIds = async (limit = 10, leaseMs = 60_000, kind: DueKind = 'starts') =>
+  (await leaseDueOrders(database.db, kind, limit, leaseMs)).map(({ order }) => order.id);
 
 async function secondsUntilSweep(id: string): Promise<number> {
   const ms = await msUntilSweep(database.db, id);
@@ -47,7 +55,7 @@ describe('the sweep', () => {
   test('leases the orders that are due, as they are stored, and no others', async () => {
     const due = await dueAfter(-1000);
     await dueAfter(60_000);
-    expect(await leaseDueOrders(database.db, 10, 60_000)).toEqual([
+    expect(await leaseDueOrders(database.db, 'starts', 10, 60_000)).toEqual([
       {
         ...due,
         attachments: { source: null, metaData: null },
@@ -80,6 +88,39 @@ describe('the sweep', () => {
     expect(await leaseIds(10, 60_000)).toEqual([order.id]);
   });
 
+  test('serves sellers in turn, so that one with many new orders does not hold up another', async () => {
+    const busy = await dueAfter(-9000);
+    const { sellerId } = busy.order;
+    for (let age = 8000; age > 4000; age -= 1000) {
+      await insertOrder(database.db, newOrder(sellerId, {}, { sweepAfterMs: -age }));
+    }
+    const other = await dueAfter(-1000);
+    expect((await leaseIds(2)).sort()).toEqual([busy.order.id, other.order.id].sort());
+  });
+
+  test('leases what people wait for apart from new orders and from checks', async () => {
+    const fresh = await dueAfter(-1000);
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), -1000);
+    const { id } = history.order;
+    expect(await leaseIds(10, 0, 'requests')).toEqual([]);
+    expect(await leaseIds(10, 0, 'checks')).toEqual([id]);
+    const { rows } = await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
+    await requestResends(database.db, [rows[0]!.id], -1000);
+    expect(await leaseIds(10, 0, 'checks')).toEqual([]);
+    expect(await leaseIds(10, 0, 'requests')).toEqual([id]);
+    expect(await leaseIds(10, 0, 'starts')).toEqual([fresh.order.id]);
+  });
+
+  test('knows how long the oldest new order has waited for its workflow', async () => {
+    expect(await backlogAgeMs(database.db)).toBe(0);
+    const { order } = await dueAfter(1000);
+    await database.db.query(`update order_work set waiting_since = now() - interval '1 hour'`);
+    expect(Math.round((await backlogAgeMs(database.db)) / 60_000)).toBe(60);
+    await markRunning(database.db, order.id, 600_000, { version: 1, passedOn: 0 });
+    expect(await backlogAgeMs(database.db)).toBe(0);
+  });
+
   test('leases every order once if ten sweeps run concurrently', async () => {
     for (let count = 0; count < 30; count++) await dueAfter(-1000);
     const batches = await Promise.all(Array.from({ length: 10 }, () => leaseIds(5)));
@@ -103,14 +144,14 @@ describe('the sweep', () => {
   test('leases an order that has settled since as settled, and finishSettled ends its work', async () => {
     const { order } = await insertNewOrder(database.db, { webhookUrl: null }, { sweepAfterMs: -1000 });
     await database.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [order.id]);
-    expect(await leaseDueOrders(database.db, 10, 60_000)).toMatchObject([{ settled: true }]);
-    await finishSettled(database.db, order.id);
+    expect(await leaseDueOrders(database.db, 'starts', 10, 60_000)).toMatchObject([{ settled: true }]);
+    await finishSettled(database.db, order.id, 1);
     expect(await msUntilSweep(database.db, order.id)).toBeNull();
   });
 
   test('keeps the work of an order that is not settled', async () => {
     const { order } = await dueAfter(60_000);
-    await finishSettled(database.db, order.id);
+    await finishSettled(database.db, order.id, 1);
     expect(await msUntilSweep(database.db, order.id)).not.toBeNull();
   });
 });
@@ -123,7 +164,7 @@ describe('markRunning', () => {
   ])('makes the sweep check %s', async (_, ageSeconds, expected) => {
     const createdAt = new Date(Date.now() - ageSeconds * 1000).toISOString();
     const { order } = await insertNewOrder(database.db, { createdAt }, { sweepAfterMs: -1000 });
-    await markRunning(database.db, order.id, 600_000, 0);
+    await markRunning(database.db, order.id, 600_000, { version: 1, passedOn: 0 });
     expect(Math.abs((await secondsUntilSweep(order.id)) - expected)).toBeLessThan(5);
     const { rows } = await database.db.query('select started from order_work where order_id = $1', [order.id]);
     expect(rows).toEqual([{ started: true }]);
@@ -132,7 +173,8 @@ describe('markRunning', () => {
   test('adds no work for an order that settled before its start was acknowledged', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 1000);
-    await markRunning(database.db, history.order.id, 600_000, 0);
+    await finishSettled(database.db, history.order.id, 2);
+    await markRunning(database.db, history.order.id, 600_000, { version: 1, passedOn: 0 });
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
 
@@ -144,8 +186,44 @@ describe('markRunning', () => {
     const browser = Buffer.alloc(32);
     await database.db.query('update application set browser_digest = $1', [browser]);
     await recordAgreement(database.db, id, [browser], new Date(), 5000);
-    await markRunning(database.db, id, 600_000, 0);
+    await markRunning(database.db, id, 600_000, { version: 1, passedOn: 0 });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
+  });
+});
+
+describe('a save that only Postgres is known to have', () => {
+  const workOf = async (id: string) =>
+    (await database.db.query('select proven_sweep_at from order_work where order_id = $1', [id])).rows;
+
+  test('is checked within a minute, unless an attempt at its webhook shows that the workflow has it', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    const { id } = history.order;
+    const save = async (...events: OrderEvent[]) => {
+      const stored = await findOrder(database.db, id);
+      const saved = toWorkflowHistory(applyEvents(history, ...events));
+      const webhooks = toStatusWebhooks(stored!, saved, 'https://checkout.example');
+      const times = { unprovenMs: 40_000, checkAfterMs: 600_000 };
+      return (await saveOrder(database.db, saved, webhooks, times)).pending.at(-1)!.id;
+    };
+    const first = await save('signup_started');
+    expect(await secondsUntilSweep(id)).toBeLessThan(41);
+    const second = await save('signup_started', 'approved');
+    const attempt = await leaseDelivery(database.db, first, 1, 25_000);
+    expect(await secondsUntilSweep(id)).toBeLessThan(41);
+    await endDeliveryLease(database.db, first, attempt!);
+    await leaseDelivery(database.db, second, 1, 25_000);
+    expect(await secondsUntilSweep(id)).toBeGreaterThan(590);
+    expect(await workOf(id)).toEqual([{ proven_sweep_at: null }]);
+  });
+
+  test('stays due if the caller of markRunning knows an earlier version', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    const { id } = history.order;
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 40_000);
+    await markRunning(database.db, id, 600_000, { version: 1, passedOn: 0 });
+    expect(await secondsUntilSweep(id)).toBeLessThan(41);
+    await markRunning(database.db, id, 600_000, { version: 2, passedOn: 0 });
+    expect(await secondsUntilSweep(id)).toBeGreaterThan(590);
   });
 });
 
@@ -164,11 +242,11 @@ describe('a request that comes while an earlier one is passed on', () => {
     } else {
       await submitApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
     }
-    await markRunning(database.db, id, 600_000, passedOn);
+    await markRunning(database.db, id, 600_000, { version: 2, passedOn });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
     await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
-    await markRunning(database.db, id, 600_000, await countRequests(database.db, id));
+    await markRunning(database.db, id, 600_000, { version: 3, passedOn: await countRequests(database.db, id) });
     expect(await secondsUntilSweep(id)).toBeGreaterThan(500);
   });
 });
@@ -179,16 +257,16 @@ describe('overdue webhooks', () => {
     const { id } = history.order;
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await sweepOverdue(database.db, 10);
-    expect(await leaseIds()).toEqual([]);
+    expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
     await database.db.query(`update webhook_event set created_at = now() - interval '11 minutes'`);
     await sweepOverdue(database.db, 10);
-    expect(await leaseDueOrders(database.db, 10, 60_000)).toMatchObject([
+    expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([
       { webhookOverdue: true, stuckRecently: false },
     ]);
     await markStuck(database.db, id);
     await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
     await sweepOverdue(database.db, 10);
-    expect(await leaseIds()).toEqual([]);
+    expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
 });
 
@@ -202,6 +280,7 @@ describe('sweepSoon', () => {
   test('adds no work for a settled order', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await finishSettled(database.db, history.order.id, 2);
     await sweepSoon(database.db, history.order.id);
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
@@ -209,6 +288,7 @@ describe('sweepSoon', () => {
   test('makes the sweep check a closed order with a pending webhook within seconds', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await finishSettled(database.db, history.order.id, 2);
     await sweepSoon(database.db, history.order.id);
     expect(Math.abs((await secondsUntilSweep(history.order.id)) - 2)).toBeLessThan(1);
   });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
+import { finishSettled } from '../../../src/db/order-work';
 import { CustomerAgreed, type Refusal, RowConflict, insertRefusal, saveOrder } from '../../../src/db/save-order';
 import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowHistory } from '../../../src/domain/order';
 import { atMinute, request } from '../../unit/domain/histories';
@@ -11,13 +12,14 @@ import { applyEvents, insertNewOrder, msUntilSweep } from './new-orders';
 const database = useDatabase();
 
 /** Saves a history with short webhook bodies: `<sequence> <status>`. */
-function save(history: OrderHistory, webhookUrl = history.order.webhookUrl) {
+async function save(history: OrderHistory, webhookUrl = history.order.webhookUrl) {
   const { changes } = history;
   const webhooks = changes.filter(isStatusChange).map((change) => {
     const sequence = sequenceOf(changes, change);
     return { version: change.version, sequence, body: `${sequence} ${change.to}` };
   });
-  return saveOrder(database.db, toWorkflowHistory(history), webhookUrl === null ? [] : webhooks, 60_000);
+  const times = { unprovenMs: 60_000, checkAfterMs: 60_000 };
+  return (await saveOrder(database.db, toWorkflowHistory(history), webhookUrl === null ? [] : webhooks, times)).pending;
 }
 
 async function eventsOf({ order }: OrderHistory) {
@@ -92,6 +94,21 @@ test('an order without a webhook URL gets no webhook events', async () => {
   expect(await eventsOf(history)).toEqual([]);
 });
 
+test('a save of a change that an earlier save has committed adopts the copy of the row', async () => {
+  const before = await insertNewOrder(database.db, {}, { attachments: { source: 'shop', metaData: null } });
+  const committed = applyEvents(before, request('cancel', { reason: 'first' }));
+  const pending = await save(committed);
+  const [created, cancelled] = committed.changes;
+  const again = { ...cancelled!, at: atMinute(30), reason: 'second' };
+  const repeated = { order: { ...committed.order, cancelledAt: again.at }, changes: [created!, again] };
+  const times = { unprovenMs: 1, checkAfterMs: 1 };
+  expect(await saveOrder(database.db, toWorkflowHistory(repeated), [], times)).toEqual({
+    changes: committed.changes,
+    pending,
+  });
+  expect(await findOrder(database.db, before.order.id)).toMatchObject(committed);
+});
+
 describe('a row that the history does not extend', () => {
   const expectConflict = async (history: OrderHistory, stored: OrderHistory) => {
     await expect(save(history)).rejects.toThrow(RowConflict);
@@ -133,7 +150,7 @@ test('one of two concurrent saves of different changes succeeds, and the other o
   const before = await insertNewOrder(database.db);
   const lock = await holdTransaction(database.db, 'select from orders where id = $1 for update', [before.order.id]);
   const saves = Promise.allSettled([save(applyEvents(before, 'cancel')), save(applyEvents(before, 'signup_started'))]);
-  await until(async () => (await statementsWaiting(database.db, 'from orders')) === 2, 'both saves wait for the lock');
+  await until(async () => (await statementsWaiting(database.db, 'save_change')) === 2, 'both saves wait for the lock');
   await lock.commit();
   const results = await saves;
   const rejected = results.filter((result) => result.status === 'rejected');
@@ -154,10 +171,15 @@ describe('a save', () => {
     }
   });
 
-  test('ends the work of the sweep for a closed order without webhooks', async () => {
+  test('has the sweep check that Temporal knows it, also for a closed order without webhooks', async () => {
     const closed = applyEvents(await insertNewOrder(database.db, { webhookUrl: null }), 'failed');
+    const { id, version } = closed.order;
     await save(closed);
-    expect(await msUntilSweep(database.db, closed.order.id)).toBeNull();
+    expect(await msUntilSweep(database.db, id)).toBeGreaterThan(0);
+    await finishSettled(database.db, id, version - 1);
+    expect(await msUntilSweep(database.db, id)).not.toBeNull();
+    await finishSettled(database.db, id, version);
+    expect(await msUntilSweep(database.db, id)).toBeNull();
   });
 });
 

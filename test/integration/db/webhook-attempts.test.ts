@@ -167,5 +167,6 @@ test('a 410 disables all pending events of its order and no events of other orde
     [...ids, ...other.ids].map(async (id) => (await findWebhookEvent(database.db, id))?.state),
   );
   expect(states).toEqual(['delivered', 'disabled', 'disabled', 'pending']);
-  expect(await isInSweep(database.db, order.id)).toBe(false);
+  // No attempt has shown that the workflow knows the last save, so the sweep checks it.
+  expect(await isInSweep(database.db, order.id)).toBe(true);
 });

@@ -13,6 +13,7 @@ import { HTTP } from '../../support/http-settings';
 import { openOrder } from '../../support/orders';
 import { parseRaw, sendRaw } from '../../support/raw-http';
 import { log, type Stack } from '../../support/stack';
+import { until } from '../../support/until';
 
 const ORDER = { amount: 1234.5, reference: '10042' };
 const ORDER_PATH = '/order/5f0c7f2e-6a3b-4a57-9a62-0c9d1e8b7a31/';
@@ -77,6 +78,19 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
       return await api.call('GET', BASE + ORDER_PATH);
     } finally {
       await db.query('alter table orders_renamed rename to orders');
+    }
+  },
+  async overloaded({ api, db }) {
+    const { id } = (await api.create()).body.data;
+    const setWork = (values: string) => db.query(`update order_work set ${values} where order_id = $1`, [id]);
+    await setWork("started = false, waiting_since = now() - interval '2 hours', sweep_at = now() + interval '1 day'");
+    try {
+      return await until(async () => {
+        const response = await api.create();
+        return response.status === 503 ? response : undefined;
+      }, 'new orders are refused');
+    } finally {
+      await setWork('started = true');
     }
   },
   async service_unavailable(stack) {

@@ -1,0 +1,99 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createAdaptiveLimit } from '../../../src/orders/background/adaptive-limit';
+import { FairQueue } from '../../../src/orders/background/fair-queue';
+import { startDelay } from '../../../src/orders/background/start-delay';
+import { runLane } from '../../../src/orders/background/sweep-lane';
+
+test('owners of queued items take turns, and each gets its items in their order', () => {
+  const queue = new FairQueue<string>();
+  for (const item of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) queue.push(item.charAt(0), item);
+  const taken = Array.from({ length: queue.size }, () => queue.shift());
+  expect(taken).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
+  expect([queue.shift(), queue.size]).toEqual([undefined, 0]);
+});
+
+describe('the number of concurrent starts', () => {
+  const observe = (limit: { observe: (ms: number) => void }, ms: number, times: number): void => {
+    for (let count = 0; count < times; count++) limit.observe(ms);
+  };
+
+  test('grows to its maximum while starts are fast', () => {
+    const limit = createAdaptiveLimit(20);
+    expect(limit.current).toBe(4);
+    observe(limit, 10, 300);
+    expect(limit.current).toBe(20);
+  });
+
+  test('falls to one while starts wait for each other, and grows again afterwards', () => {
+    const limit = createAdaptiveLimit(20);
+    observe(limit, 10, 300);
+    observe(limit, 400, 40);
+    expect(limit.current).toBe(1);
+    observe(limit, 10, 300);
+    expect(limit.current).toBe(20);
+  });
+
+  test('does not fall because a distant Temporal server takes its time', () => {
+    const limit = createAdaptiveLimit(20);
+    observe(limit, 120, 300);
+    expect(limit.current).toBe(20);
+  });
+});
+
+test('a start is delayed more, and by a random time, only while others wait', () => {
+  expect(startDelay(10_000, false)).toBe(10_000);
+  expect(startDelay(0, true)).toBe(0);
+  const delays = Array.from({ length: 1000 }, () => startDelay(10_000, true));
+  expect(Math.min(...delays)).toBeGreaterThanOrEqual(10_000);
+  expect(Math.max(...delays)).toBeLessThan(130_000);
+  expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(100_000);
+});
+
+describe('a lane of the sweep', () => {
+  test('goes on with other orders while one is slow, and ends with it', async () => {
+    const stop = new AbortController();
+    const due = ['slow', ...Array.from({ length: 9 }, (_, index) => `order ${index}`)];
+    const done: string[] = [];
+    let finishSlow = (): void => undefined;
+    const lane = runLane(
+      {
+        capacity: () => 2,
+        lease: (limit) => Promise.resolve(due.splice(0, limit)),
+        async work(one) {
+          if (one === 'slow') await new Promise<void>((resolve) => (finishSlow = resolve));
+          done.push(one);
+        },
+        onError: (error) => {
+          throw error;
+        },
+        intervalMs: 10,
+      },
+      stop.signal,
+    );
+    while (done.length < 9) await delay(10);
+    expect(done).not.toContain('slow');
+    stop.abort();
+    finishSlow();
+    await lane;
+    expect(done).toContain('slow');
+  });
+
+  test('reports a failed lease and repeats it', async () => {
+    const stop = new AbortController();
+    const errors: unknown[] = [];
+    const lane = runLane(
+      {
+        capacity: () => 1,
+        lease: () => Promise.reject(new Error('no database')),
+        work: () => Promise.resolve(),
+        onError(error) {
+          if (errors.push(error) === 2) stop.abort();
+        },
+        intervalMs: 10,
+      },
+      stop.signal,
+    );
+    await lane;
+    expect(errors).toHaveLength(2);
+  });
+});
