@@ -1,4 +1,5 @@
-import { ApplicationFailure, activityInfo, log } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import type { Logger } from 'pino';
 import { toStatusWebhooks } from '../src/contracts/status-webhooks';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
 import { isApplicationPending, sweepSoon } from '../src/db/order-work';
@@ -14,6 +15,8 @@ import {
 import { type PendingWebhook, type Resend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
 import { type PreviousRun, type WorkflowHistory, firstDifference, toWorkflowHistory } from '../src/domain/order';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
+import { currentRequest } from '../src/telemetry/current-request';
+import { reportChanges, reportRefusedSignal, reportReplacedRun } from '../src/telemetry/report';
 
 export interface OrderActivityOptions {
   db: Db;
@@ -21,6 +24,7 @@ export interface OrderActivityOptions {
   checkoutBaseUrl: string;
   /** Milliseconds until the sweep checks a saved order that is still open. */
   checkAfterMs: number;
+  log: Logger;
 }
 
 /** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
@@ -34,7 +38,7 @@ export interface LoadedOrder {
 }
 
 /** Reads and writes of an order's row. Each is safe to repeat. */
-export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs }: OrderActivityOptions) {
+export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs, log }: OrderActivityOptions) {
   const forQueue = (pending: PendingWebhook[]): QueuedWebhook[] =>
     pending.map(({ waitedMs, ...event }) => ({ ...event, ...whileSuccessorWaits(schedule, { ...event, waitedMs }) }));
 
@@ -65,14 +69,21 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
 
   async function save(stored: StoredOrder | undefined, history: WorkflowHistory): Promise<PendingWebhook[]> {
     const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
-    return saveOrder(db, history, webhooks, checkAfterMs);
+    const request = currentRequest();
+    const pending = await saveOrder(
+      db,
+      history,
+      webhooks.map((webhook) => ({ ...webhook, request })),
+      checkAfterMs,
+    );
+    reportChanges(log, history.order.id, history.changes.slice(stored?.changes.length ?? 0));
+    return pending;
   }
 
   async function recordRecovery(orderId: string, reason: string): Promise<void> {
     const { runId } = activityInfo().workflowExecution ?? {};
     if (runId === undefined) return;
-    log.warn('a run of an order was replaced', { order_id: orderId, run_id: runId, reason });
-    await insertRecovery(db, orderId, runId, reason);
+    if (await insertRecovery(db, orderId, runId, reason)) reportReplacedRun(log, orderId, runId, reason);
   }
 
   return {
@@ -105,7 +116,8 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
 
     /** Records a refused signal in the timeline. */
     async recordRefusal(refusal: Refusal): Promise<void> {
-      await insertRefusal(db, refusal);
+      const isNew = await insertRefusal(db, refusal);
+      if (isNew) reportRefusedSignal(log, refusal.orderId, refusal.from, refusal.actor);
     },
   };
 }

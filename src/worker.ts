@@ -1,3 +1,4 @@
+import './telemetry/start-tracing';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
@@ -6,6 +7,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
+import { receiveRequest } from '../activities/receive-request';
 import { healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
@@ -16,7 +18,11 @@ import type { Lender } from './lender/lender';
 import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
 import { startSweep } from './orders/background/sweep';
-import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { freeLoopbackAddress } from './telemetry/metrics-server';
+import { observeLender } from './telemetry/observe-lender';
+import { startMetrics } from './telemetry/start-metrics';
+import { tracing } from './telemetry/tracing';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
@@ -35,7 +41,7 @@ export async function startWorker(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & { healthPort: number; failed: Promise<never> }> {
+): Promise<Running & { healthPort: number; db: Db; failed: Promise<never> }> {
   const client = createTemporalClient(temporal);
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const sender = createIsolatedSender({
@@ -63,6 +69,7 @@ export async function startWorker(
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
+    db,
     // Rejects if a worker fails, and never resolves.
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
@@ -107,11 +114,14 @@ function createWorkers(
   sender: WebhookSender,
   log: Logger,
 ): Promise<Worker[]> {
+  const traces = tracing();
   const options = {
     ...target,
+    ...traces?.workerOptions,
+    interceptors: { activity: [...(traces?.workerOptions.interceptors?.activity ?? []), receiveRequest] },
     activities: createActivities({
       db,
-      sender,
+      sender: traces?.traceAttempts(sender) ?? sender,
       schedule: config.webhookSchedule,
       attemptsPerSeller: config.webhookConcurrency.perSeller,
       log,
@@ -126,7 +136,7 @@ function createWorkers(
     Worker.create({
       ...options,
       taskQueue: ORDER_TASK_QUEUE,
-      workflowBundle: { codePath: WORKFLOW_BUNDLE },
+      workflowBundle: { codePath: traces ? TRACED_WORKFLOW_BUNDLE : WORKFLOW_BUNDLE },
       maxCachedWorkflows: config.maxCachedWorkflows,
       // If a worker dies, another worker takes over its workflows after this.
       stickyQueueScheduleToStartTimeout: '5 seconds',
@@ -146,7 +156,7 @@ function createWorkers(
 
 /** The adapter of a real lender replaces the sandbox here: see docs/hosted-checkout.md. */
 function lenderOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lender | undefined {
-  return lender === 'sandbox' ? createSandboxLender(sandboxReferralMs) : undefined;
+  return lender === 'sandbox' ? observeLender(createSandboxLender(sandboxReferralMs)) : undefined;
 }
 
 function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {
@@ -163,9 +173,13 @@ if (require.main === module) {
     // other sellers.
     process.env.UV_THREADPOOL_SIZE ??= String(Math.min(2 * config.webhookConcurrency.total + 4, 1024));
     const log = createLogger(config.logLevel, 'worker');
-    installTemporalRuntime(log, config.metricsAddress);
+    const traces = tracing();
+    if (traces) started(traces);
+    const sdkMetrics = config.metricsAddress && (await freeLoopbackAddress());
+    installTemporalRuntime(log, sdkMetrics);
     const worker = await startWorker(config, temporalSettings(), log);
     started(worker);
+    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker.db, sdkMetrics));
     await worker.failed;
   });
 }

@@ -85,15 +85,19 @@ export async function insertChange(client: DbClient, orderId: string, change: Or
  * backup has lost gets the same id again, and one with other content another id. After a 410 the order's further webhooks
  * are disabled.
  */
-async function insertWebhook(client: DbClient, orderId: string, { sequence, body }: StatusWebhook): Promise<void> {
+async function insertWebhook(
+  client: DbClient,
+  orderId: string,
+  { sequence, body, request }: StatusWebhook,
+): Promise<void> {
   await client.query(
-    `insert into webhook_event (id, order_id, seller_id, sequence, body, state)
+    `insert into webhook_event (id, order_id, seller_id, sequence, body, request_id, traceparent, state)
      select overlay(overlay(md5(o.id || ':' || $2::integer || ':' || $3::text) placing '8' from 13) placing 'a' from 17)::uuid,
-       o.id, o.seller_id, $2, $3,
+       o.id, o.seller_id, $2, $3, $4, $5,
        case when exists (select from webhook_event e where e.order_id = o.id and e.state = 'disabled')
          then 'disabled' else 'pending' end
      from orders o where o.id = $1`,
-    [orderId, sequence, body],
+    [orderId, sequence, body, request?.requestId, request?.traceparent],
   );
 }
 
@@ -106,15 +110,22 @@ export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'reason' |
   event: string;
 }
 
-/** The position is taken under the lock on the row, as for every entry. Without a row there is no timeline. */
-export async function insertRefusal(db: Db, { id, orderId, event, from, actor, reason, at }: Refusal): Promise<void> {
-  await inTransaction(db, async (client) => {
+/**
+ * The position is taken under the lock on the row, as for every entry. Without a row there is no timeline.
+ * @returns false if it was recorded before
+ */
+export async function insertRefusal(
+  db: Db,
+  { id, orderId, event, from, actor, reason, at }: Refusal,
+): Promise<boolean> {
+  return inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
-    await client.query(
+    const { rowCount } = await client.query(
       `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, reason, at)
        select $1, id, $3, $4, $4, $5, $6, $7 from orders where id = $2 on conflict (note_id) do nothing`,
       [id, orderId, event, from, actor, reason, at],
     );
+    return rowCount === 1;
   });
 }
 
@@ -124,15 +135,17 @@ export const RECOVERED = 'recovered';
 /**
  * Records that a run of the order's workflow was replaced.
  * @param runId of the new run: repeating the call changes nothing
+ * @returns false if it was recorded before
  */
-export async function insertRecovery(db: Db, orderId: string, runId: string, reason: string): Promise<void> {
-  await inTransaction(db, async (client) => {
+export async function insertRecovery(db: Db, orderId: string, runId: string, reason: string): Promise<boolean> {
+  return inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
-    await client.query(
+    const { rowCount } = await client.query(
       `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, reason, at)
        select $1, id, '${RECOVERED}', status, status, 'system', $3, now() from orders where id = $2
        on conflict (note_id) do nothing`,
       [runId, orderId, reason],
     );
+    return rowCount === 1;
   });
 }

@@ -40,12 +40,18 @@ export interface WebhookEvent extends EventState {
   url: string;
   body: string;
   sellerId: string;
+  orderId: string;
+  sequence: number;
+  /** The request that made the change. */
+  requestId: string | null;
+  traceparent: string | null;
   resendRequested: boolean;
 }
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
   const { rows } = await db.query<WebhookEvent>(
-    `select e.id, o.webhook_url as url, e.body, e.seller_id as "sellerId", ${EVENT_STATE},
+    `select e.id, o.webhook_url as url, e.body, e.seller_id as "sellerId", e.order_id as "orderId", e.sequence,
+       e.request_id as "requestId", e.traceparent, ${EVENT_STATE},
        e.resend_requested_at is not null as "resendRequested"
      from webhook_event e join orders o on o.id = e.order_id where e.id = $1`,
     [eventId],

@@ -8,6 +8,7 @@ import { findSeller, liveWebhookSecrets } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
 import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
+import { reportAttempt } from '../telemetry/report';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { createKeyedSemaphore } from './keyed-semaphore';
 import { monotonicMs } from './monotonic';
@@ -90,7 +91,7 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }:
         ? retryDelay(schedule, { ...step, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
         : null;
     const isPending = delayMs !== null || (step === null && outcome === 'failed');
-    return recordAttempt(db, {
+    const after = await recordAttempt(db, {
       eventId: event.id,
       step: step && step.attempt,
       lease,
@@ -104,6 +105,8 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }:
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
+    reportAttempt(log, event, step && step.attempt, { outcome, ...result }, after);
+    return after;
   }
 
   async function takeLease(eventId: string, step: ScheduledAttempt | null): Promise<DeliveryLease> {
@@ -118,7 +121,15 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }:
   }
 
   async function signAndSend(
-    { id, url, body, sellerId }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'>,
+    {
+      id,
+      url,
+      body,
+      sellerId,
+      traceparent,
+    }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'> & {
+      traceparent?: string | null;
+    },
     secrets: string[],
     at: Date,
     deadlineMs?: number,
@@ -134,6 +145,7 @@ export function createDelivery({ db, sender, schedule, attemptsPerSeller, log }:
     }
     const { operatorDetail, ...attempt } = await sender.send({
       ...{ url, id, timestamp, signature, body },
+      ...(traceparent != null && { traceparent }),
       ...(deadlineMs !== undefined && { deadlineMs }),
     });
     if (operatorDetail !== null) {

@@ -28,6 +28,8 @@ export interface WebhookRequest {
   timestamp: number;
   signature: string;
   body: string;
+  /** W3C Trace Context, sent as a header. */
+  traceparent?: string | undefined;
   /** The attempt ends before this moment, by `monotonicMs`, if its timeout would be later. */
   deadlineMs?: number;
 }
@@ -117,7 +119,7 @@ function timeoutError(timeoutMs: number): Error {
   return Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
 }
 
-function toHttp(url: URL, { id, timestamp, signature, body }: WebhookRequest): Dispatcher.RequestOptions {
+function toHttp(url: URL, { id, timestamp, signature, body, traceparent }: WebhookRequest): Dispatcher.RequestOptions {
   return {
     method: 'POST',
     path: url.pathname + url.search,
@@ -127,6 +129,7 @@ function toHttp(url: URL, { id, timestamp, signature, body }: WebhookRequest): D
       'webhook-id': id,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signature,
+      ...(traceparent !== undefined && { traceparent }),
     },
     body,
   };

@@ -102,10 +102,13 @@ create table order_work (
   -- or the API passes on an earlier one is not forgotten.
   requests integer not null default 0,
   requests_passed_on integer not null default 0,
+  created_at timestamptz not null default now(),
   -- When the sweep last dealt with a run that does not work: so that a cause that stays does not replace run after run.
   stuck_at timestamptz
 ) with (fillfactor = 70);
 create index order_work_due on order_work (sweep_at);
+-- For the metrics: how many orders wait for their workflow, and since when.
+create index order_work_waiting on order_work (created_at) where not started;
 
 -- Changes and webhook attempts of an order share one numbering, in the order in which they are recorded.
 create sequence timeline_position;
@@ -154,10 +157,15 @@ create table webhook_event (
   next_attempt_at timestamptz,
   -- When a resend was requested; null again once that attempt is recorded.
   resend_requested_at timestamptz,
+  -- The request that made the change, and its W3C trace context, for logs and traces; null if there was none.
+  request_id text,
+  traceparent text,
   created_at timestamptz not null default now(),
   unique (order_id, sequence)
 );
 create index webhook_event_pending on webhook_event (order_id) where state = 'pending';
+-- For the metrics: how many webhooks are pending, and since when.
+create index webhook_event_pending_by_age on webhook_event (created_at) where state = 'pending';
 create index webhook_event_to_resend on webhook_event (order_id) where resend_requested_at is not null;
 create index webhook_event_by_seller on webhook_event (seller_id, created_at desc, id desc);
 create index webhook_event_undelivered on webhook_event (seller_id, state, created_at desc, id desc)
@@ -184,6 +192,24 @@ create table webhook_attempt (
   primary key (event_id, attempt),
   unique (event_id, step)
 );
+
+-- The audit log of the CLI: every command that changes something.
+create table operator_action (
+  id uuid primary key,
+  at timestamptz not null default now(),
+  operator text not null,
+  -- For example 'order cancel'.
+  command text not null,
+  -- Arguments and options as they were passed. No command takes a secret.
+  arguments jsonb not null,
+  outcome text not null default 'started' check (outcome in ('started', 'succeeded', 'failed')),
+  -- Why it failed.
+  error text,
+  -- When a worker wrote the action to its log.
+  logged_at timestamptz
+);
+create index operator_action_by_age on operator_action (at desc, id desc);
+create index operator_action_to_log on operator_action (at) where logged_at is null;
 
 -- The application that a customer of the hosted checkout makes, and the lender's decision on it.
 create table application (
