@@ -17,6 +17,7 @@ import { type Running, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
+import { logOperatorActions } from './orders/background/log-operator-actions';
 import { startSweep } from './orders/background/sweep';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
@@ -66,6 +67,7 @@ export async function startWorker(
     idempotencyKeyDays: config.idempotencyKeyDays,
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
+  const stopLoggingActions = logOperatorActions(db, log);
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
@@ -74,6 +76,7 @@ export async function startWorker(
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
       await stopSweep();
+      await stopLoggingActions();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       // `failed` reports a failure of the run.
       await run.catch(() => undefined);

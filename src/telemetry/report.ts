@@ -73,3 +73,17 @@ export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclud
   if (state === 'disabled')
     log.warn(webhookFields(webhook), "the receiver answered 410: the order's webhooks are disabled");
 }
+
+/** A command of the CLI that changes something. Its options may hold names, so only its arguments, the ids, are logged. */
+export function reportOperatorAction(
+  log: Logger,
+  action: { id: string; at: Date; operator: string; command: string; arguments: unknown; outcome: string },
+): void {
+  const { id, at, operator, command, outcome } = action;
+  metrics.operatorActions.inc({ outcome });
+  const { arguments: ids } = action.arguments as { arguments?: unknown };
+  log.info(
+    { request_id: id, operator, command, arguments: ids, outcome, done_at: at.toISOString() },
+    'operator action',
+  );
+}
