@@ -5,11 +5,10 @@ const REASONS: [RegExp, string][] = [
   [/webhook was overdue/, 'webhook_overdue'],
   [/still ran, although/, 'still_running'],
   [/held no run/, 'missing'],
-  [/terminated/i, 'terminated'],
-  [/cancel/i, 'cancelled'],
-  [/timed out/i, 'timed_out'],
-  [/failed/i, 'failed'],
-  [/row lacked|another version|expired the order/, 'row_restored'],
+  [/was terminated/, 'terminated'],
+  [/timed out or was cancelled/, 'timed_out'],
+  [/^it failed/, 'failed'],
+  [/row lacked|another version|had expired/, 'row_restored'],
 ];
 
 export function replaceReason(sentence: string): string {
