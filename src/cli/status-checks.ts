@@ -1,12 +1,11 @@
-import type { Client } from '@temporalio/client';
-import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../../workflows/messages';
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { probeWrite, schemaVersion } from '../db/database-health';
 import type { Db } from '../db/pool';
 import { assertSchemaIsCurrent } from '../db/schema-check';
-import { countPollers, describeServer, missingSearchAttributes } from '../temporal/health';
+import { TASK_QUEUES, countPollers, describeServer, missingSearchAttributes } from '../temporal/health';
 import { VERSION } from '../version';
 import { reasonOf } from './cli-error';
+import type { Services } from './services';
 
 /** `attention`: works, but a person should look. `unknown`: could not be checked. */
 export type State = 'ok' | 'attention' | 'failed' | 'unknown';
@@ -43,16 +42,16 @@ export async function checkPostgres(db: () => Db): Promise<Check[]> {
   ];
 }
 
-export async function checkTemporal(connect: () => Promise<Client>): Promise<Check[]> {
-  let client: Client;
+export async function checkTemporal(connect: Services['temporal']): Promise<Check[]> {
+  let client: Awaited<ReturnType<typeof connect>>;
   try {
     client = await connect();
   } catch (error) {
     return [failed('temporal', reasonOf(error))];
   }
-  const poller = (name: string, type: 'workflow' | 'activity') =>
+  const poller = (name: string) =>
     check(`workers ${name}`, async () => {
-      const count = await countPollers(client, name, type);
+      const count = await countPollers(client, name);
       return count > 0
         ? ok(`workers ${name}`, String(count))
         : failed(`workers ${name}`, 'no worker polls the task queue');
@@ -70,9 +69,7 @@ export async function checkTemporal(connect: () => Promise<Client>): Promise<Che
           : failed('search attributes', `create ${missing.join(', ')} (Keyword)`),
       (error: unknown) => unknown('search attributes', reasonOf(error)),
     ),
-    poller(ORDER_TASK_QUEUE, 'workflow'),
-    poller(WEBHOOK_TASK_QUEUE, 'activity'),
-    poller(LENDER_TASK_QUEUE, 'activity'),
+    ...TASK_QUEUES.map(poller),
   ]);
 }
 
@@ -80,11 +77,10 @@ export async function checkTemporal(connect: () => Promise<Client>): Promise<Che
 export async function checkApi(url: string | undefined): Promise<Check> {
   if (!url) return unknown('api', 'set ORDERS_URL to check it');
   return check('api', async () => {
-    const [ready, live] = await Promise.all(
-      ['ready', 'live'].map((path) => fetch(`${url}/health/${path}`, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) })),
-    );
-    const { version } = (await live!.json()) as { version: string };
-    if (!ready!.ok) return failed('api', `not ready: ${await ready!.text()}`);
+    const get = (path: string) => fetch(`${url}/health/${path}`, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+    const [ready, live] = await Promise.all([get('ready'), get('live')]);
+    const { version } = (await live.json()) as { version: string };
+    if (!ready.ok) return failed('api', `not ready: ${await ready.text()}`);
     return version === VERSION
       ? ok('api', `version ${version}`)
       : attention('api', `version ${version}; this is ${VERSION}`);

@@ -3,7 +3,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { PgInstrumentation } from '@opentelemetry/instrumentation-pg';
-import { Resource, detectResourcesSync, envDetectorSync } from '@opentelemetry/resources';
+import { Resource, envDetectorSync } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import {
   OpenTelemetryActivityInboundInterceptor,
@@ -21,8 +21,7 @@ const WORKFLOW_ATTRIBUTES = ['workflowId', 'runId', 'workflowType', 'taskQueue',
 
 /** Exports spans by OTLP (http/protobuf). The OTEL_* variables configure exporter, batches, sampler and resource. */
 export function createTracing(serviceName: string): Tracing {
-  const defaults = { detect: () => new Resource({ 'service.name': serviceName }) };
-  const resource = detectResourcesSync({ detectors: [defaults, envDetectorSync] });
+  const resource = new Resource({ 'service.name': serviceName, ...envDetectorSync.detect().attributes });
   const processor = new BatchSpanProcessor(new OTLPTraceExporter());
   const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
   // No baggage: it would put text of callers into workflow histories.

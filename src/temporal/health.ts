@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../../workflows/messages';
 import { SEARCH_ATTRIBUTES } from './set-up';
 
 const { TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW } = temporal.api.enums.v1.TaskQueueType;
@@ -10,7 +11,7 @@ export async function describeServer(client: Client): Promise<{ namespace: strin
   const { namespace } = client.options;
   await client.workflowService.describeNamespace({ namespace });
   const { serverVersion } = await client.workflowService.getSystemInfo({});
-  return { namespace, version: serverVersion ?? '' };
+  return { namespace, version: serverVersion };
 }
 
 export async function missingSearchAttributes(client: Client): Promise<string[]> {
@@ -19,12 +20,14 @@ export async function missingSearchAttributes(client: Client): Promise<string[]>
   return SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
 }
 
+export const TASK_QUEUES = [ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE, LENDER_TASK_QUEUE];
+
 /** Counts the workers that poll a task queue. */
-export async function countPollers(client: Client, name: string, type: 'workflow' | 'activity'): Promise<number> {
+export async function countPollers(client: Client, name: string): Promise<number> {
   const { pollers } = await client.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name },
-    taskQueueType: type === 'workflow' ? TASK_QUEUE_TYPE_WORKFLOW : TASK_QUEUE_TYPE_ACTIVITY,
+    taskQueueType: name === ORDER_TASK_QUEUE ? TASK_QUEUE_TYPE_WORKFLOW : TASK_QUEUE_TYPE_ACTIVITY,
   });
   const since = Date.now() / 1000 - ACTIVE_MS / 1000;
   const active = pollers.filter(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) >= since);

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { Worker } from '@temporalio/worker';
+import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
 import { freePort } from '../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import { type Api, BASE, apiOf } from '../support/api';
@@ -102,6 +104,10 @@ test("one trace leads from the caller's request over update, workflow and activi
     () => inTrace().some(({ name, parentSpanId }) => /^pg/.test(name) && parentSpanId === save!.spanId),
     'pg',
   );
+
+  // Tracing can be turned off while orders are open.
+  const { events } = await stack.client.workflow.getHandle(`order-${id}`).fetchHistory();
+  await Worker.runReplayHistory({ workflowBundle: { codePath: WORKFLOW_BUNDLE } }, { events }, `order-${id}`);
 
   const [change] = logged('order changed').filter(
     ({ event, order_id }) => event === 'signup_started' && order_id === id,
@@ -271,7 +277,7 @@ describe('metrics', () => {
     expect(found.value(...counted('webhooks_pending', {}))).toBeGreaterThan(0);
     expect(found.value(...counted('oldest_webhook_pending_seconds', {}))).toBeGreaterThanOrEqual(2 * hour);
     expect(found.value(...counted('webhooks_exhausted', {}))).toBeGreaterThan(0);
-    const created = rows.find(({ status }) => status === 'CREATED')?.count ?? 0;
+    const created: number = rows.find(({ status }) => status === 'CREATED')?.count ?? 0;
     expect(found.value(...counted('orders', { status: 'CREATED' }))).toBe(created + 1);
   });
 

@@ -27,7 +27,7 @@ export function parseMetrics(page: string): Metrics {
     const [, name, labels = '', value] = SAMPLE.exec(line) ?? [];
     if (name === undefined) return [];
     const pairs = [...labels.matchAll(/(\w+)="([^"]*)"/g)].map(([, key, text]) => [key!, text!] as const);
-    return [{ name, labels: Object.fromEntries(pairs) as Record<string, string>, value: Number(value) }];
+    return [{ name, labels: Object.fromEntries<string>(pairs), value: Number(value) }];
   });
   return {
     names: new Set(samples.map(({ name }) => name)),

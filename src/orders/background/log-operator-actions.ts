@@ -19,7 +19,9 @@ export function logOperatorActions(db: Db, log: Logger, intervalMs = INTERVAL_MS
       log.debug({ err: error }, 'actions of operators not read, retrying later');
     }
   };
-  const timer = setInterval(() => (running = running.then(run)), intervalMs);
+  const timer = setInterval(() => {
+    running = running.then(run);
+  }, intervalMs);
   return async () => {
     clearInterval(timer);
     await running;
