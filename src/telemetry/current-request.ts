@@ -9,10 +9,11 @@ export function withRequest<T>(context: RequestContext | undefined, work: () => 
   return context ? storage.run(context, work) : work();
 }
 
-/** The request that the running code works for. With tracing on, its `traceparent` is that of the active span. */
+/** What the running code works for. With tracing on, its `traceparent` is that of the active span. */
 export function currentRequest(): RequestContext | undefined {
   const context = storage.getStore();
-  return context && { ...context, traceparent: tracing()?.activeTraceparent() ?? context.traceparent };
+  const traceparent = tracing()?.activeTraceparent() ?? context?.traceparent;
+  return traceparent === undefined ? context : { ...context, traceparent };
 }
 
 /** The fields of a log line that connect it to a request. */
