@@ -18,7 +18,8 @@ export function currentRequest(): RequestContext | undefined {
 
 /** The fields of a log line that connect it to a request. */
 export function requestFields(
-  context: { requestId?: string | null; traceparent?: string | null | undefined } | undefined = currentRequest(),
+  context:
+    { requestId?: string | null | undefined; traceparent?: string | null | undefined } | undefined = currentRequest(),
 ): { request_id?: string; trace_id?: string } {
   const traceId = traceIdOf(context?.traceparent);
   return {
