@@ -29,7 +29,8 @@ const unknown = (part: string, detail: string): Check => ({ part, state: 'unknow
 
 /** Runs a check. One that throws has failed. */
 async function check(part: string, run: () => Promise<Check>): Promise<Check> {
-  return run().catch((error: unknown) => failed(part, reasonOf(error)));
+  // The message of fetch is only `fetch failed`.
+  return run().catch((error: Error) => failed(part, reasonOf(error.cause ?? error)));
 }
 
 export async function checkPostgres(db: () => Db): Promise<Check[]> {

@@ -38,9 +38,9 @@ export function addGauges(db: Db, cacheMs = CACHE_MS): void {
     for (const [status, count] of Object.entries((await read())?.orders ?? {})) it.set({ status }, count);
   });
   for (const [key, [name, help]] of Object.entries(BACKLOG) as [keyof Backlog, [string, string]][]) {
-    gauge(name, help, ['scope'], async (it) => {
+    gauge(name, help, [], async (it) => {
       const found = await read();
-      if (found) it.set({ scope: 'all' }, found.backlog[key]);
+      if (found) it.set(found.backlog[key]);
     });
   }
 }
@@ -52,7 +52,9 @@ function gauge(name: string, help: string, labelNames: string[], read: (gauge: G
     labelNames,
     registers: [registry],
     async collect() {
+      // `reset` alone sets a gauge without labels to 0, which would be a number.
       this.reset();
+      if (labelNames.length === 0) this.remove();
       await read(this);
     },
   });
