@@ -30,7 +30,7 @@ const unknown = (part: string, detail: string): Check => ({ part, state: 'unknow
 /** Runs a check. One that throws has failed. */
 async function check(part: string, run: () => Promise<Check>): Promise<Check> {
   // The message of fetch is only `fetch failed`.
-  return run().catch((error: Error) => failed(part, reasonOf(error.cause ?? error)));
+  return run().catch((error: unknown) => failed(part, reasonOf((error as Error).cause ?? error)));
 }
 
 export async function checkPostgres(db: () => Db): Promise<Check[]> {
