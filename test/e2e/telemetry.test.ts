@@ -47,6 +47,9 @@ beforeAll(async () => {
     startProcess('worker', { ...env, METRICS_ADDRESS: addresses[1]! }),
   ]);
   api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
+  // A process serves its metrics a moment after it says that it has started.
+  const isServed = () => scrape(...addresses).then(Boolean, () => false);
+  await until(isServed, 'both processes serve metrics');
 });
 
 const traced = (): Pick<Stack, 'api' | 'db'> => ({ api, db: stack.db });
@@ -159,7 +162,8 @@ describe('metrics', () => {
     await untilGrown(before, ...counted('http_requests_total', { route: 'none', status: '404' }));
     await untilGrown(before, ...counted('order_changes_total', { event: 'created', actor: 'seller' }));
     const open = await openOrder(traced());
-    expect((await api.get(open)).headers.get('Order-Source')).toBe('workflow');
+    const isLive = async () => (await api.get(open)).headers.get('Order-Source') === 'workflow';
+    await until(isLive, 'the workflow answers in time');
     await api.cancel(open);
     expect((await api.get(open)).headers.get('Order-Source')).toBe('snapshot');
     await untilGrown(before, ...counted('order_reads_total', { source: 'workflow' }));
@@ -263,21 +267,25 @@ describe('metrics', () => {
     await worker.signal('SIGTERM');
     receiver.answerWith(200);
     const { rows } = await stack.db.query('select status, count(*)::integer from orders group by status');
-    const { body } = await api.create();
+    const waiting = await openOrder(traced());
     await stack.db.query(
       `update order_work set started = false, created_at = now() - interval '1 hour' where order_id = $1`,
-      [body.data.id],
+      [waiting],
     );
     await stack.db.query(
       `insert into webhook_event (id, order_id, seller_id, sequence, body, created_at)
        values (gen_random_uuid(), $1, $2, 1, '{}', now() - interval '2 hours')`,
-      [body.data.id, stack.seller.id],
+      [waiting, stack.seller.id],
     );
     const hour = 3600;
-    const found = await until(async () => {
-      const metrics = await scrape(addresses[0]!);
-      return metrics.value(...counted('orders_waiting', {})) > 0 ? metrics : undefined;
-    }, 'the queries are made again');
+    const found = await until(
+      async () => {
+        const metrics = await scrape(addresses[0]!);
+        return metrics.value(...counted('orders_waiting', {})) > 0 ? metrics : undefined;
+      },
+      'the queries are made again',
+      25_000,
+    );
     expect(found.value(...counted('oldest_order_waiting_seconds', {}))).toBeGreaterThanOrEqual(hour);
     expect(found.value(...counted('oldest_order_waiting_seconds', {}))).toBeLessThan(1.1 * hour);
     expect(found.value(...counted('webhooks_pending', {}))).toBeGreaterThan(0);
