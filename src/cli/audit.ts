@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { Environment } from '../config';
+import { isDatabaseUnavailable } from '../db/database-errors';
 import { finishAction, insertAction } from '../db/operator-actions';
 import type { Db } from '../db/pool';
 import { reasonOf } from './cli-error';
@@ -16,7 +17,7 @@ const READ_ONLY = new Set([
 export interface Audit {
   /** Also the request id of what the command causes; undefined if it changes nothing. */
   actionId: string | undefined;
-  /** @throws if the action cannot be recorded: then the command does not run */
+  /** @throws if Postgres refuses the record: then the command does not run */
   begin: (command: Command) => Promise<void>;
   end: (error?: unknown) => Promise<void>;
 }
@@ -30,8 +31,13 @@ export function createAudit(env: Environment, db: () => Db): Audit {
       const id = randomUUID();
       const operator = operatorName(command, env);
       const argument = { arguments: command.args, options };
-      await insertAction(db(), { id, operator, command: nameOf(command), arguments: argument });
-      this.actionId = id;
+      try {
+        await insertAction(db(), { id, operator, command: nameOf(command), arguments: argument });
+        this.actionId = id;
+      } catch (error) {
+        // The command needs Postgres too, and reports wrong usage first.
+        if (!isDatabaseUnavailable(error)) throw error;
+      }
     },
     async end(error) {
       if (this.actionId === undefined) return;
