@@ -1,4 +1,5 @@
-import { ApplicationFailure, activityInfo, log } from '@temporalio/activity';
+import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import type { Logger } from 'pino';
 import { toStatusWebhooks } from '../src/contracts/status-webhooks';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
 import { isApplicationPending, sweepSoon } from '../src/db/order-work';
@@ -21,6 +22,8 @@ import {
   toWorkflowHistory,
 } from '../src/domain/order';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
+import { currentRequest } from '../src/telemetry/current-request';
+import { reportChanges, reportRefusedSignal, reportReplacedRun } from '../src/telemetry/report';
 
 export interface OrderActivityOptions {
   db: Db;
@@ -28,6 +31,7 @@ export interface OrderActivityOptions {
   checkoutBaseUrl: string;
   /** Milliseconds until the sweep checks a saved order that is still open. */
   checkAfterMs: number;
+  log: Logger;
 }
 
 /**
@@ -52,7 +56,7 @@ export interface LoadedOrder extends SavedOrder {
 }
 
 /** Reads and writes of an order's row. Each is safe to repeat. */
-export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs }: OrderActivityOptions) {
+export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs, log }: OrderActivityOptions) {
   const forQueue = (pending: PendingWebhook[]): QueuedWebhook[] =>
     pending.map(({ waitedMs, ...event }) => ({ ...event, ...whileSuccessorWaits(schedule, { ...event, waitedMs }) }));
 
@@ -83,15 +87,21 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
 
   async function save(stored: StoredOrder | undefined, history: WorkflowHistory): Promise<SavedOrder> {
     const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
-    const { changes, pending } = await saveOrder(db, history, webhooks, { unprovenMs: UNPROVEN_MS, checkAfterMs });
+    const request = currentRequest();
+    const { changes, pending } = await saveOrder(
+      db,
+      history,
+      webhooks.map((webhook) => ({ ...webhook, request })),
+      { unprovenMs: UNPROVEN_MS, checkAfterMs },
+    );
+    reportChanges(log, history.order.id, changes.slice(stored?.changes.length ?? 0));
     return { history: withChanges(history, changes), pendingWebhooks: forQueue(pending) };
   }
 
   async function recordRecovery(orderId: string, reason: string): Promise<void> {
     const { runId } = activityInfo().workflowExecution ?? {};
     if (runId === undefined) return;
-    log.warn('a run of an order was replaced', { order_id: orderId, run_id: runId, reason });
-    await insertRecovery(db, orderId, runId, reason);
+    if (await insertRecovery(db, orderId, runId, reason)) reportReplacedRun(log, orderId, runId, reason);
   }
 
   return {
@@ -124,7 +134,8 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
 
     /** Records a refused signal in the timeline. */
     async recordRefusal(refusal: Refusal): Promise<void> {
-      await insertRefusal(db, refusal);
+      const isNew = await insertRefusal(db, refusal);
+      if (isNew) reportRefusedSignal(log, refusal.orderId, refusal.from, refusal.actor);
     },
   };
 }

@@ -2,8 +2,9 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookTestInput, WebhookState } from '../src/domain/webhook';
 import { exhaustWebhook } from '../src/db/webhook-attempts';
-import type { EventState } from '../src/db/webhook-events';
+import { type EventState, findWebhookEvent } from '../src/db/webhook-events';
 import { whileSuccessorWaits } from '../src/domain/retry-schedule';
+import { reportEnded } from '../src/telemetry/report';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
 import { type DeliveryOptions, type ScheduledAttempt, createDelivery } from '../src/webhooks/deliver';
 import { DeliveryBusy, DeliveryWaits } from '../src/webhooks/delivery-delayed';
@@ -20,7 +21,7 @@ export type WebhookResult =
 
 /** Attempts at webhooks. Each is safe to repeat. */
 export function createWebhookActivities(options: DeliveryOptions) {
-  const { db, schedule } = options;
+  const { db, schedule, log } = options;
   const delivery = createDelivery(options);
 
   function toResult(event: EventState | undefined): WebhookResult {
@@ -54,7 +55,9 @@ export function createWebhookActivities(options: DeliveryOptions) {
 
     /** Gives up a webhook that yields to a later one. */
     async exhaustWebhook(eventId: string): Promise<void> {
-      await exhaustWebhook(db, eventId);
+      if (!(await exhaustWebhook(db, eventId))) return;
+      const event = await findWebhookEvent(db, eventId);
+      if (event) reportEnded(log, event, 'exhausted');
     },
   };
 }

@@ -14,7 +14,9 @@ async function main(): Promise<void> {
   const services = createServices(env);
   try {
     await createProgram(services).parseAsync();
+    await services.audit.end();
   } catch (error) {
+    await services.audit.end(error);
     process.exitCode = exitCodeOf(error);
     if (error instanceof CommanderError) return;
     const hint = file && isUnreachable(error) ? ` (the address is from ${file}: is npm start running?)` : '';

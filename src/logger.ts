@@ -1,14 +1,18 @@
-import { pino, stdSerializers, type Logger } from 'pino';
+import { pino, stdSerializers, type DestinationStream, type Logger } from 'pino';
+import { escapeControls } from './domain/escape-controls';
 
-/** Creates a logger that writes JSON lines to standard output. */
-export function createLogger(level: string, service: string): Logger {
-  return pino({
+/** Creates a logger that writes JSON lines to standard output, or to `destination`. */
+export function createLogger(level: string, service: string, destination?: DestinationStream): Logger {
+  const options = {
     level,
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: stdSerializers.err },
     // A second safeguard: no code logs headers or secrets.
     redact: ['*.authorization', '*.secret', '*.key', 'err.config'],
-  });
+    // JSON leaves C1 controls and direction controls as they are, and they could control an operator's terminal.
+    hooks: { streamWrite: (line: string) => `${escapeControls(line.trimEnd())}\n` },
+  };
+  return destination ? pino(options, destination) : pino(options);
 }

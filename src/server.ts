@@ -1,3 +1,4 @@
+import './telemetry/start-tracing';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
@@ -6,7 +7,7 @@ import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { createCheckout } from './checkout/checkout';
 import { type Config, loadConfig } from './config';
-import { createPool } from './db/pool';
+import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
@@ -17,6 +18,8 @@ import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
+import { startMetrics } from './telemetry/start-metrics';
+import { tracing } from './telemetry/tracing';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
@@ -31,7 +34,7 @@ export async function startServer(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & { port: number; schemaChecked: Promise<void> }> {
+): Promise<Running & { port: number; db: Db; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const workflows = createOrderWorkflows(client, config);
@@ -84,6 +87,7 @@ export async function startServer(
     log,
     responseHmacHeader: config.responseHmacHeader,
     isServing: () => serving,
+    trace: tracing()?.traceRequests,
   });
   const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   // While Postgres is down the API listens and answers 503.
@@ -95,6 +99,7 @@ export async function startServer(
   log.info({ port: http.port }, 'API started');
   return {
     port: http.port,
+    db,
     schemaChecked,
     async stop() {
       serving = false;
@@ -111,8 +116,12 @@ export async function startServer(
 if (require.main === module) {
   void runUntilSignalled(async (started) => {
     const config = loadConfig(process.env);
-    const server = await startServer(config, temporalSettings(), createLogger(config.logLevel, 'api'));
+    const log = createLogger(config.logLevel, 'api');
+    const traces = tracing();
+    if (traces) started(traces);
+    const server = await startServer(config, temporalSettings(), log);
     started(server);
+    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, server.db));
     await server.schemaChecked;
   });
 }

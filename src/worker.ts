@@ -1,3 +1,4 @@
+import './telemetry/start-tracing';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
@@ -6,6 +7,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { type Lenders, createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE } from '../workflows/messages';
+import { receiveRequest } from '../activities/receive-request';
 import { healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
@@ -15,8 +17,13 @@ import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
 import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
+import { logOperatorActions } from './orders/background/log-operator-actions';
 import { startSweep } from './orders/background/sweep';
-import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import { freeLoopbackAddress } from './telemetry/metrics-server';
+import { observeLender } from './telemetry/observe-lender';
+import { startMetrics } from './telemetry/start-metrics';
+import { tracing } from './telemetry/tracing';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import { createOrderWorkflows } from './temporal/order-workflows';
@@ -36,7 +43,7 @@ export async function startWorker(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & { healthPort: number; failed: Promise<never> }> {
+): Promise<Running & { healthPort: number; db: Db; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
   const sender = createIsolatedSender({
@@ -63,13 +70,16 @@ export async function startWorker(
     idempotencyKeyDays: config.idempotencyKeyDays,
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
+  const stopLoggingActions = logOperatorActions(db, log);
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
+    db,
     // Rejects if a worker fails, and never resolves.
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
       await stopSweep();
+      await stopLoggingActions();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       // `failed` reports a failure of the run.
       await run.catch(() => undefined);
@@ -110,12 +120,15 @@ function createWorkers(
   sender: WebhookSender,
   log: Logger,
 ): Promise<Worker[]> {
+  const traces = tracing();
   const options = {
     ...target,
+    ...traces?.workerOptions,
+    interceptors: { activity: [...(traces?.workerOptions.interceptors?.activity ?? []), receiveRequest] },
     activities: createActivities({
       db,
       keys: createKeyRing(config.encryptionKeys),
-      sender,
+      sender: traces?.traceAttempts(sender) ?? sender,
       schedule: config.webhookSchedule,
       attemptsPerSeller: config.webhookConcurrency.perSeller,
       breaker: config.webhookBreaker,
@@ -132,7 +145,7 @@ function createWorkers(
     Worker.create({
       ...options,
       taskQueue: ORDER_TASK_QUEUE,
-      workflowBundle: { codePath: WORKFLOW_BUNDLE },
+      workflowBundle: { codePath: traces ? TRACED_WORKFLOW_BUNDLE : WORKFLOW_BUNDLE },
       maxCachedWorkflows: config.maxCachedWorkflows,
       // Webhook attempts alone use these slots: saves are local activities.
       maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
@@ -149,7 +162,7 @@ function createWorkers(
 
 /** The adapter of a real lender becomes `live`: see docs/hosted-checkout.md. */
 function lendersOf({ hostedCheckout: { sandboxReferralMs } }: Config): Lenders {
-  return { sandbox: createSandboxLender(sandboxReferralMs), live: undefined };
+  return { sandbox: observeLender(createSandboxLender(sandboxReferralMs)), live: undefined };
 }
 
 function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {
@@ -166,9 +179,13 @@ if (require.main === module) {
     // other sellers.
     process.env.UV_THREADPOOL_SIZE ??= String(Math.min(2 * config.webhookConcurrency.total + 4, 1024));
     const log = createLogger(config.logLevel, 'worker');
-    installTemporalRuntime(log, config.metricsAddress);
+    const traces = tracing();
+    if (traces) started(traces);
+    const sdkMetrics = config.metricsAddress && (await freeLoopbackAddress());
+    installTemporalRuntime(log, sdkMetrics);
     const worker = await startWorker(config, temporalSettings(), log);
     started(worker);
+    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker.db, sdkMetrics));
     await worker.failed;
   });
 }

@@ -14,6 +14,7 @@ import { orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
+import { requestMetrics } from './request-metrics';
 import { signResponses } from './response-signature';
 import { sendJson } from './send-json';
 import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
@@ -35,15 +36,20 @@ export interface AppOptions {
   /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
   isServing: () => boolean;
+  /** Traces requests. Undefined if tracing is off. */
+  trace?: Middleware | undefined;
   /** The hosted checkout, which handles its own paths. Undefined if the lender hosts the checkout. */
   checkout: Middleware | undefined;
 }
 
 export function createApp(options: AppOptions): Koa<State> {
-  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout } = options;
+  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout, trace } =
+    options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
+  if (trace) app.use(trace);
+  app.use(requestMetrics());
   app.use(requestLog(log));
   const unsent = createUnsentLimit(UNSENT_LIMITS);
   app.use(unsent.measure);

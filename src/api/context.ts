@@ -13,6 +13,8 @@ export interface State {
   apiKey?: string;
   /** Appears in the request's log line. */
   orderId?: string;
+  /** The code of the error response. */
+  problemCode?: string;
 }
 
 export type Context = RouterContext<State>;

@@ -21,6 +21,7 @@ export function renderProblems(): Middleware<State> {
       const problem = toProblem(error, readOnly);
       if (problem.status >= 500)
         ctx.state.log.error({ err: problem.cause ?? error, code: problem.code }, 'request failed');
+      ctx.state.problemCode = problem.code;
       ctx.status = problem.status;
       ctx.set({ ...problem.headers, ...STANDARD_HEADERS });
       ctx.body = problem.toBody(ctx.path, ctx.state.requestId);

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { RLWrapperTimeouts, RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { Db } from '../db/pool';
+import { trackBreaker } from '../telemetry/metrics';
 
 /** The part of a limit that one process may let through before Postgres has counted it. */
 const UNCONFIRMED_PART = 1 / 50;
@@ -72,6 +73,8 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
   });
   const limiter = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: syncTimeoutMs });
   const windows = new Map<string, Window>();
+  let isUnshared = false;
+  trackBreaker(`rate_limit_${name}`, () => Number(isUnshared));
   const deleteEnded = (): void =>
     windows.forEach(({ endsAt }, client) => endsAt <= Date.now() && windows.delete(client));
   setInterval(deleteEnded, windowMs).unref();
@@ -99,8 +102,10 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
       window.used = total + window.unsynced;
       // The clocks of two machines may differ.
       window.endsAt = Date.now() + Math.min(msBeforeNext, windowMs);
+      isUnshared = false;
       return { total, added };
     } catch (error) {
+      isUnshared = true;
       log.warn({ err: error, limit: name }, 'rate limit not shared with other processes');
       return undefined;
     } finally {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
+import { traceIdOf } from '../domain/request-context';
+import { requestFields, withRequest } from '../telemetry/current-request';
 import type { State } from './context';
 
 const VALID_ID = /^[\w.:/+=-]{1,128}$/;
-/** W3C Trace Context, version 00: version-traceid-parentid-flags. */
-const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
 const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
@@ -42,12 +42,13 @@ export function requestLog(log: Logger): Middleware<State> {
     const start = performance.now();
     const given = ctx.get('X-Request-Id');
     const requestId = VALID_ID.test(given) ? given : randomUUID();
-    const traceId = TRACEPARENT.exec(ctx.get('traceparent'))?.[1];
+    const traceparent = ctx.get('traceparent');
+    const context = { requestId, ...(traceIdOf(traceparent) && { traceparent }) };
     ctx.state.requestId = requestId;
-    ctx.state.log = log.child({ request_id: requestId, ...(traceId && { trace_id: traceId }) });
+    ctx.state.log = log.child(withRequest(context, () => requestFields()));
     ctx.set('X-Request-Id', requestId);
     try {
-      await next();
+      await withRequest(context, next);
     } finally {
       const { orderId, caller } = ctx.state;
       // Load balancers send a health check every few seconds.

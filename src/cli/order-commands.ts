@@ -6,6 +6,7 @@ import { type StoredOrder, findOrder } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
 import { cancelForOperator } from '../orders/change-order';
+import { withRequest } from '../telemetry/current-request';
 import { createOrderWorkflows } from '../temporal/order-workflows';
 import { workflowId } from '../temporal/workflow-options';
 import { integer, printable, time, uuid } from './arguments';
@@ -96,7 +97,10 @@ function addCancel(order: Command, services: Services): void {
     .action(async (id: string, { reason }: { reason?: string }, command: Command) => {
       const stored = await requireOrder(services, id);
       const workflows = createOrderWorkflows(await services.temporal(), loadWorkflowConfig(services.env));
-      const { order: cancelled } = await cancelForOperator({ workflows }, stored, reason ?? null);
+      const { actionId } = services.audit;
+      const { order: cancelled } = await withRequest(actionId === undefined ? undefined : { requestId: actionId }, () =>
+        cancelForOperator({ workflows }, stored, reason ?? null),
+      );
       const isRepeat = cancelled.version === stored.order.version;
       await print(
         command,

@@ -1,12 +1,15 @@
 import { Command } from 'commander';
 import { escapeControls } from '../domain/escape-controls';
 import { VERSION } from '../version';
+import { printable } from './arguments';
+import { addAuditCommand } from './audit-command';
 import { addEncryptionCommands } from './encryption-commands';
 import { addCheckoutKeyCommands, addSellerKeyCommands } from './key-commands';
 import { addOrderCommands } from './order-commands';
 import { addReconcileCommand } from './reconcile-command';
 import { addSellerCommands } from './seller-commands';
 import type { Services } from './services';
+import { addStatusCommand } from './status-command';
 import { addWebhookCommands } from './webhook-commands';
 
 /** The whole CLI. On wrong usage, `--help` and `--version` it throws a CommanderError instead of exiting. */
@@ -19,7 +22,16 @@ export function createProgram(services: Services): Command {
     // Commander prints its suggestions on a second line.
     .configureOutput({ outputError: (text, print) => print(`${escapeControls(text.trim().replace(/\s+/g, ' '))}\n`) })
     .exitOverride()
-    .hook('preAction', () => services.checkSchema());
+    .option(
+      '--operator <name>',
+      'your name for the audit log; default: ORDER_SERVICE_OPERATOR, or your system user',
+      printable(100),
+    )
+    .hook('preAction', async (_program, command) => {
+      // `status` reports it.
+      if (command.name() !== 'status') await services.checkSchema();
+      await services.audit.begin(command);
+    });
   addSellerCommands(program, services);
   addSellerKeyCommands(program, services);
   addCheckoutKeyCommands(program, services);
@@ -27,5 +39,7 @@ export function createProgram(services: Services): Command {
   addWebhookCommands(program, services);
   addReconcileCommand(program, services);
   addEncryptionCommands(program, services);
+  addStatusCommand(program, services);
+  addAuditCommand(program, services);
   return program;
 }

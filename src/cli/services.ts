@@ -4,6 +4,7 @@ import { SchemaError, assertSchemaIsCurrent } from '../db/schema-check';
 import { type KeyRing, createKeyRing } from '../encryption/key-ring';
 import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
+import { type Audit, createAudit } from './audit';
 import { TemporalUnreachable, reasonOf } from './cli-error';
 
 const CONNECT_TIMEOUT_MS = 5000;
@@ -20,6 +21,8 @@ export interface Services {
   temporal: () => Promise<TemporalClient>;
   /** @throws SchemaError. A command that needs the database reports a missing setting or a lost connection itself. */
   checkSchema: () => Promise<void>;
+  /** Records the command, if it changes something. */
+  audit: Audit;
   close: () => Promise<void>;
 }
 
@@ -27,8 +30,10 @@ export function createServices(env: Environment): Services {
   let db: Db | undefined;
   let client: TemporalClient | undefined;
   const openDb = (): Db => (db ??= createPool(loadDatabaseConfig(env).databaseUrl, 1, () => undefined));
+  const audit = createAudit(env, openDb);
   return {
     env,
+    audit,
     db: openDb,
     keys: () => createKeyRing(loadEncryptionConfig(env).encryptionKeys),
     async checkSchema() {

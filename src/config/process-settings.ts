@@ -31,7 +31,7 @@ export const processSettings = {
       .string()
       .regex(/^[^\s:]+:\d+$/, 'must be host:port')
       .optional(),
-    '`host:port` on which a worker serves Prometheus metrics.',
+    '`host:port` on which API and worker serve Prometheus metrics, at `/metrics`. On one machine, each process needs its own.',
   ),
   shutdownGraceMs: setting(
     'SHUTDOWN_GRACE_MS',

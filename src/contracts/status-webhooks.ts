@@ -7,6 +7,7 @@ import {
   stateAfter,
   withState,
 } from '../domain/order';
+import type { RequestContext } from '../domain/request-context';
 import { toOrderBody } from './order-mapper';
 import { stringify } from './verbatim-json';
 import { toOrderStatusChanged } from './webhook-mapper';
@@ -18,6 +19,8 @@ export interface StatusWebhook {
   sequence: number;
   /** The exact text that is signed and sent. */
   body: string;
+  /** The request that made the change. */
+  request?: RequestContext | undefined;
 }
 
 /** The webhooks for all status changes of an order, oldest first. Each shows the order as that change left it. */

@@ -82,7 +82,7 @@ async function saveChange(
   const { rows } = await db.query<{ saved: boolean; webhookId: string | null }>({
     name: 'save_change',
     text: `select saved, webhook_id as "webhookId"
-      from save_change($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+      from save_change($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
     values: [
       history.order.id,
       base.event,
@@ -99,6 +99,8 @@ async function saveChange(
       webhook?.body,
       unprovenMs,
       checkAfterMs,
+      webhook?.request?.requestId,
+      webhook?.request?.traceparent,
     ],
   });
   const { saved = false, webhookId } = rows[0] ?? {};
@@ -153,15 +155,22 @@ export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'reason' |
   event: string;
 }
 
-/** The position is taken under the lock on the row, as for every entry. Without a row there is no timeline. */
-export async function insertRefusal(db: Db, { id, orderId, event, from, actor, reason, at }: Refusal): Promise<void> {
-  await inTransaction(db, async (client) => {
+/**
+ * The position is taken under the lock on the row, as for every entry. Without a row there is no timeline.
+ * @returns false if it was recorded before
+ */
+export async function insertRefusal(
+  db: Db,
+  { id, orderId, event, from, actor, reason, at }: Refusal,
+): Promise<boolean> {
+  return inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
-    await client.query(
+    const { rowCount } = await client.query(
       `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, reason, at)
        select $1, id, $3, $4, $4, $5, $6, $7 from orders where id = $2 on conflict (note_id) do nothing`,
       [id, orderId, event, from, actor, reason, at],
     );
+    return rowCount === 1;
   });
 }
 
@@ -171,15 +180,17 @@ export const RECOVERED = 'recovered';
 /**
  * Records that a run of the order's workflow was replaced.
  * @param runId of the new run: repeating the call changes nothing
+ * @returns false if it was recorded before
  */
-export async function insertRecovery(db: Db, orderId: string, runId: string, reason: string): Promise<void> {
-  await inTransaction(db, async (client) => {
+export async function insertRecovery(db: Db, orderId: string, runId: string, reason: string): Promise<boolean> {
+  return inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
-    await client.query(
+    const { rowCount } = await client.query(
       `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, reason, at)
        select $1, id, '${RECOVERED}', status, status, 'system', $3, now() from orders where id = $2
        on conflict (note_id) do nothing`,
       [runId, orderId, reason],
     );
+    return rowCount === 1;
   });
 }

@@ -56,9 +56,12 @@ export async function recordAttempt(db: DbClient, record: AttemptRecord): Promis
   return rows[0];
 }
 
-/** Gives up a pending event so that a later one can be sent. An event that was settled in the meantime stays as it is. */
-export async function exhaustWebhook(db: Db, eventId: string): Promise<void> {
-  await inTransaction(db, async (client) => {
+/**
+ * Gives up a pending event so that a later one can be sent. An event that was settled in the meantime stays as it is.
+ * @returns false if it was settled
+ */
+export async function exhaustWebhook(db: Db, eventId: string): Promise<boolean> {
+  return inTransaction(db, async (client) => {
     await lockOrders(client, [eventId]);
     const { rows } = await client.query<{ orderId: string }>(
       `update webhook_event set next_attempt_at = null, state = 'exhausted'
@@ -66,5 +69,6 @@ export async function exhaustWebhook(db: Db, eventId: string): Promise<void> {
       [eventId],
     );
     if (rows[0]) await removeIfSettled(client, rows[0].orderId);
+    return rows[0] !== undefined;
   });
 }

@@ -42,8 +42,12 @@ export interface WebhookEvent extends EventState {
   body: string;
   orderId: string;
   sellerId: string;
+  sequence: number;
   /** Of the URL. */
   origin: string;
+  /** The request that made the change. */
+  requestId: string | null;
+  traceparent: string | null;
   resendRequested: boolean;
   resendUrgent: boolean;
   /** True if the endpoint has not answered the last attempt. */
@@ -58,8 +62,8 @@ export interface WebhookEvent extends EventState {
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
   const { rows } = await db.query<WebhookEvent>(
-    `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId",
-       ${ORIGIN} as origin, ${EVENT_STATE},
+    `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
+       e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
        s.seller_id is not null as "isSilent", s.probe_at is not null as "isOpen",
        coalesce(${mayProbe('false')}, false) as "probeDue", coalesce(${mayProbe('true')}, false) as "urgentProbeDue"

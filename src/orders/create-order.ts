@@ -12,6 +12,7 @@ import type { Seller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
 import { type Order, PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
+import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
@@ -84,6 +85,7 @@ async function tryToCreate(
     };
     const inserted = await deps.admission.insert(() => insertOrder(deps.db, fresh));
     if (inserted) {
+      reportChanges(deps.log, order.id, history.changes);
       deps.dispatcher.start(history);
       return { body, replayed: false };
     }

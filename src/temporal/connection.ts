@@ -2,6 +2,8 @@ import type { Interceptor } from '@grpc/grpc-js';
 import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { PayloadCodec } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
+import { tracing } from '../telemetry/tracing';
+import { passOnRequest } from './pass-on-request';
 
 /**
  * Reads Temporal's address, namespace and TLS settings from the TEMPORAL_* variables or a profile of `@temporalio/envconfig`.
@@ -31,6 +33,7 @@ export function createTemporalClient(
     connection: Connection.lazy({ ...connectionOptions, interceptors: [retryUntilDeadline] }),
     ...(namespace && { namespace }),
     dataConverter: { payloadCodecs },
+    interceptors: { workflow: [passOnRequest, ...(tracing()?.clientInterceptors ?? [])] },
     // A closed run is an error: its order may have to be resumed.
     workflow: { queryRejectCondition: 'NOT_OPEN' },
   });

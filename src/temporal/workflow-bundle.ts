@@ -3,13 +3,20 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
 
-/** The bundled workflow code that the worker loads. `npm run build` creates it. */
-export const WORKFLOW_BUNDLE = path.join(packageRoot(__dirname), 'dist/workflow-bundle.js');
+const DIST = path.join(packageRoot(__dirname), 'dist');
 
-async function bundle(): Promise<void> {
+/** The bundled workflow code that the worker loads. `npm run build` creates it. */
+export const WORKFLOW_BUNDLE = path.join(DIST, 'workflow-bundle.js');
+/** The same code with OpenTelemetry, which takes three times the memory. */
+export const TRACED_WORKFLOW_BUNDLE = path.join(DIST, 'traced-workflow-bundle.js');
+
+const TRACE_WORKFLOWS = '@temporalio/interceptors-opentelemetry/lib/workflow-interceptors';
+
+async function bundle(file: string, ...interceptors: string[]): Promise<void> {
   const { code } = await bundleWorkflowCode({
-    payloadConverterPath: path.join(path.dirname(WORKFLOW_BUNDLE), 'workflows/payload-converter.js'),
-    workflowsPath: path.join(path.dirname(WORKFLOW_BUNDLE), 'workflows/index.js'),
+    payloadConverterPath: path.join(DIST, 'workflows/payload-converter.js'),
+    workflowsPath: path.join(DIST, 'workflows/index.js'),
+    workflowInterceptorModules: [path.join(DIST, 'workflows/pass-on-request.js'), ...interceptors],
     logger: {
       log: () => undefined,
       trace: () => undefined,
@@ -19,7 +26,7 @@ async function bundle(): Promise<void> {
       error: console.error,
     },
   });
-  await writeFile(WORKFLOW_BUNDLE, code);
+  await writeFile(file, code);
 }
 
 /** Finds the package's folder, from the sources, which tests run, and from the compiled files in `dist/`. */
@@ -27,4 +34,6 @@ function packageRoot(folder: string): string {
   return existsSync(path.join(folder, 'package.json')) ? folder : packageRoot(path.dirname(folder));
 }
 
-if (require.main === module) void bundle();
+if (require.main === module) {
+  void Promise.all([bundle(WORKFLOW_BUNDLE), bundle(TRACED_WORKFLOW_BUNDLE, require.resolve(TRACE_WORKFLOWS))]);
+}

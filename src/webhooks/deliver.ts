@@ -11,6 +11,7 @@ import { type BreakerOptions, originOf, postponeEvent } from '../db/webhook-endp
 import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
+import { reportAttempt } from '../telemetry/report';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { createCircuitBreaker } from './circuit-breaker';
 import { DeliveryBusy, DeliveryWaits } from './delivery-delayed';
@@ -141,6 +142,7 @@ export function createDelivery({
     });
     // Last: a failure of this must not repeat the attempt.
     await endpoints.record(event, { ...result, at: lease.at }, isProbe);
+    reportAttempt(log, event, step && step.attempt, { outcome, ...result }, after);
     return after;
   }
 
@@ -156,7 +158,15 @@ export function createDelivery({
   }
 
   async function signAndSend(
-    { id, url, body, sellerId }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'>,
+    {
+      id,
+      url,
+      body,
+      sellerId,
+      traceparent,
+    }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'> & {
+      traceparent?: string | null;
+    },
     secrets: string[],
     at: Date,
     deadlineMs?: number,
@@ -172,6 +182,7 @@ export function createDelivery({
     }
     const { operatorDetail, ...attempt } = await sender.send({
       ...{ url, id, timestamp, signature, body },
+      ...(traceparent != null && { traceparent }),
       ...(deadlineMs !== undefined && { deadlineMs }),
     });
     if (operatorDetail !== null) {

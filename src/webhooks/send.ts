@@ -29,6 +29,8 @@ export interface WebhookRequest {
   timestamp: number;
   signature: string;
   body: string;
+  /** W3C Trace Context, sent as a header. */
+  traceparent?: string | undefined;
   /** The attempt ends before this moment, by `monotonicMs`, if its timeout would be later. */
   deadlineMs?: number;
 }
@@ -118,11 +120,14 @@ function timeoutError(timeoutMs: number): Error {
   return Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
 }
 
-function toHttp(url: URL, { id, timestamp, signature, body }: WebhookRequest): Dispatcher.RequestOptions {
+function toHttp(url: URL, { id, timestamp, signature, body, traceparent }: WebhookRequest): Dispatcher.RequestOptions {
   return {
     method: 'POST',
     path: url.pathname + url.search,
-    headers: webhookHeaders(id, timestamp, signature),
+    headers: {
+      ...webhookHeaders(id, timestamp, signature),
+      ...(traceparent !== undefined && { traceparent }),
+    },
     body,
   };
 }

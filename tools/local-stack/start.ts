@@ -1,3 +1,4 @@
+import '../../src/telemetry/start-tracing';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,6 +10,8 @@ import { createKeyRing } from '../../src/encryption/key-ring';
 import { StartError, runUntilSignalled, type Running } from '../../src/entry-point';
 import { createLogger } from '../../src/logger';
 import { startServer } from '../../src/server';
+import { freeLoopbackAddress } from '../../src/telemetry/metrics-server';
+import { startMetrics } from '../../src/telemetry/start-metrics';
 import { createTemporalClient, temporalSettings } from '../../src/temporal/connection';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
 import { ensureNamespace } from '../../src/temporal/set-up';
@@ -62,11 +65,13 @@ async function start(started: (running: Running) => void): Promise<void> {
   });
   const access = await prepareDatabase(config, shopUrl);
   const log = createLogger(config.logLevel, 'order-service');
-  installTemporalRuntime(log, config.metricsAddress);
+  const sdkMetrics = config.metricsAddress && (await freeLoopbackAddress());
+  installTemporalRuntime(log, sdkMetrics);
   await prepareTemporalNamespace(settings);
   const worker = await startWorker(config, settings, log);
   started(worker);
   started(await startServer(config, settings, log));
+  if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker.db, sdkMetrics));
 
   const addresses = {
     ORDERS_URL: ordersUrl,

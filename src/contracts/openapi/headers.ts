@@ -70,7 +70,8 @@ export const REQUEST_HEADERS = {
     .string()
     .optional()
     .meta({
-      description: 'W3C Trace Context. The trace ID is logged; an invalid value is ignored.',
+      description:
+        'W3C Trace Context. The trace ID is logged, and webhooks about the change carry it; an invalid value is ignored.',
       examples: ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
       param: { id: 'traceparent' },
     }),

@@ -21,6 +21,7 @@ const webhookHeaders = z.object({
     examples: ['v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4='],
     pattern: '^v1,[A-Za-z0-9+/]+=*( v1,[A-Za-z0-9+/]+=*)*$',
   }),
+  traceparent: z.string().optional().meta({ description: 'W3C Trace Context of the request that made the change' }),
   'User-Agent': z.string().meta({ description: 'The sender', examples: ['order-service-webhooks/1'] }),
 });
 

@@ -174,10 +174,15 @@ create table webhook_event (
   resend_requested_at timestamptz,
   -- False for one of many: it waits for its turn.
   resend_urgent boolean not null default false,
+  -- The request that made the change, and its W3C trace context, for logs and traces; null if there was none.
+  request_id text,
+  traceparent text,
   created_at timestamptz not null default now(),
   unique (order_id, sequence)
 );
 create index webhook_event_pending on webhook_event (order_id) where state = 'pending';
+-- For the metrics: how many webhooks are pending, and since when.
+create index webhook_event_pending_by_age on webhook_event (created_at) where state = 'pending';
 create index webhook_event_to_resend on webhook_event (order_id) where resend_requested_at is not null;
 create index webhook_event_resends_by_seller on webhook_event (seller_id) where resend_requested_at is not null;
 create index webhook_event_by_seller on webhook_event (seller_id, created_at desc, id desc);
@@ -234,7 +239,7 @@ create function save_change(
   p_order_id uuid, p_base_event text, p_base_at timestamptz,
   p_version integer, p_event text, p_from text, p_to text, p_actor text, p_reason text, p_at timestamptz,
   p_cancelled_at timestamptz, p_sequence integer, p_body text,
-  p_unproven_ms float8, p_check_ms float8,
+  p_unproven_ms float8, p_check_ms float8, p_request_id text, p_traceparent text,
   out saved boolean, out webhook_id uuid
 ) language plpgsql as $$
 declare
@@ -254,9 +259,9 @@ begin
     if exists (select from webhook_event where order_id = p_order_id and state = 'disabled') then
       v_state := 'disabled';
     end if;
-    insert into webhook_event (id, order_id, seller_id, sequence, body, state)
+    insert into webhook_event (id, order_id, seller_id, sequence, body, request_id, traceparent, state)
       values (overlay(overlay(md5(p_order_id || ':' || p_sequence || ':' || p_body) placing '8' from 13) placing 'a' from 17)::uuid,
-        p_order_id, v_seller_id, p_sequence, p_body, v_state)
+        p_order_id, v_seller_id, p_sequence, p_body, p_request_id, p_traceparent, v_state)
       returning case when state = 'pending' then id end into webhook_id;
   end if;
   -- A request that is not passed on stays due.
@@ -320,6 +325,24 @@ begin
         from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8
     from webhook_event e where e.id = p_event_id;
 end $$;
+
+-- The audit log of the CLI: every command that changes something.
+create table operator_action (
+  id uuid primary key,
+  at timestamptz not null default now(),
+  operator text not null,
+  -- For example 'order cancel'.
+  command text not null,
+  -- Arguments and options as they were passed. No command takes a secret.
+  arguments jsonb not null,
+  outcome text not null default 'started' check (outcome in ('started', 'succeeded', 'failed')),
+  -- Why it failed.
+  error text,
+  -- When a worker wrote the action to its log.
+  logged_at timestamptz
+);
+create index operator_action_by_age on operator_action (at desc, id desc);
+create index operator_action_to_log on operator_action (at) where logged_at is null;
 
 -- The application that a customer of the hosted checkout makes, and the lender's decision on it.
 create table application (

@@ -1,6 +1,7 @@
 import { QueryRejectedError, WorkflowNotFoundError } from '@temporalio/client';
-import { ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
+import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import type { OrderState } from '../../domain/order';
+import { trackBreaker } from '../../telemetry/metrics';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 
 const FAILURES_BEFORE_BREAK = 5;
@@ -27,6 +28,8 @@ export function createLiveOrderReader(
     halfOpenAfter: BREAK_MS,
     breaker: new ConsecutiveBreaker(FAILURES_BEFORE_BREAK),
   });
+
+  trackBreaker('temporal_reader', () => Number(breaker.state !== CircuitState.Closed));
 
   async function query(orderId: string): Promise<OrderState | null> {
     const until = Date.now() + budgetMs;

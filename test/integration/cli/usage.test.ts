@@ -15,7 +15,7 @@ const ID = '6b0f2f6e-8c0e-4f7c-9f25-0d3a3f6f0a01';
 const UNREACHABLE = 'postgres://orders:hunter2@127.0.0.1:1/orders';
 
 const COMMANDS: Record<string, string[]> = {
-  '': ['seller', 'key', 'checkout-key', 'order', 'webhooks', 'webhook-secret', 'reconcile'],
+  '': ['seller', 'key', 'checkout-key', 'order', 'webhooks', 'webhook-secret', 'reconcile', 'status', 'audit'],
   seller: ['create', 'show', 'list', 'update', 'disable', 'enable', 'history'],
   key: ['create', 'list', 'revoke'],
   'checkout-key': ['create', 'list', 'revoke'],
@@ -34,20 +34,24 @@ describe('--help', () => {
     for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} `, 'm'));
   });
 
-  test.each([...LEAVES, 'reconcile'])('"%s --help" describes the command, its options and --json', (leaf) => {
-    let command = createProgram(createServices({}));
-    for (const name of leaf.split(' ')) command = command.commands.find((subcommand) => subcommand.name() === name)!;
-    const text = command.helpInformation();
-    expect(text).toMatch(new RegExp(`^Usage: order-service ${leaf} \\[options\\]`));
-    expect(command.description()).not.toBe('');
-    for (const { flags, description } of command.options) expect([flags, description]).not.toContain('');
-    expect(text).toContain('--json');
-  });
+  test.each([...LEAVES, 'reconcile', 'status', 'audit'])(
+    '"%s --help" describes the command, its options and --json',
+    (leaf) => {
+      let command = createProgram(createServices({}));
+      for (const name of leaf.split(' ')) command = command.commands.find((subcommand) => subcommand.name() === name)!;
+      const text = command.helpInformation();
+      expect(text).toMatch(new RegExp(`^Usage: order-service ${leaf} \\[options\\]`));
+      expect(command.description()).not.toBe('');
+      for (const { flags, description } of command.options) expect([flags, description]).not.toContain('');
+      expect(text).toContain('--json');
+    },
+  );
 
   test('docs/operations.md has every command in a table', () => {
     const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operations.md'), 'utf8');
     const commands = [...page.matchAll(/^\| (`.+?) \|/gm)].map(([, cell]) => cell).join('\n');
-    for (const leaf of [...LEAVES, 'reconcile']) expect(commands).toMatch(new RegExp(`\`${leaf}[ \`]`));
+    for (const leaf of [...LEAVES, 'reconcile', 'status', 'audit'])
+      expect(commands).toMatch(new RegExp(`\`${leaf}[ \`]`));
   });
 
   test('order-service --version prints the version of package.json', async () => {

@@ -1,0 +1,25 @@
+import { METHODS } from 'node:http';
+import type { Middleware } from 'koa';
+import { httpDuration, httpProblems, httpRequests, orderReads } from '../telemetry/metrics';
+import { routeOf } from '../telemetry/route';
+import type { State } from './context';
+
+/** Counts requests, their durations, the codes of their problems, and the sources of reads. */
+export function requestMetrics(): Middleware<State> {
+  return async (ctx, next) => {
+    const end = httpDuration.startTimer();
+    try {
+      await next();
+    } finally {
+      // Node's parser accepts no other methods.
+      const method = METHODS.includes(ctx.method) ? ctx.method : 'other';
+      const route = routeOf(ctx);
+      const { problemCode } = ctx.state;
+      const source = ctx.response.get('Order-Source');
+      end({ method, route });
+      httpRequests.inc({ method, route, status: ctx.status });
+      if (problemCode !== undefined) httpProblems.inc({ status: ctx.status, code: problemCode });
+      if (source !== '') orderReads.inc({ source });
+    }
+  };
+}

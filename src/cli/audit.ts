@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import type { Environment } from '../config';
+import { isDatabaseUnavailable } from '../db/database-errors';
+import { finishAction, insertAction } from '../db/operator-actions';
+import type { Db } from '../db/pool';
+import { reasonOf } from './cli-error';
+
+/** Commands that change nothing. All others are in the audit log, so that a new command is. */
+const READ_ONLY = new Set([
+  ...['seller show', 'seller list', 'seller history', 'key list', 'checkout-key list'],
+  ...['order show', 'order list', 'order timeline', 'webhooks list', 'status', 'audit'],
+]);
+
+/** The record of one command in the audit log. */
+export interface Audit {
+  /** Also the request id of what the command causes; undefined if it changes nothing. */
+  actionId: string | undefined;
+  /** @throws if Postgres refuses the record: then the command does not run */
+  begin: (command: Command) => Promise<void>;
+  end: (error?: unknown) => Promise<void>;
+}
+
+export function createAudit(env: Environment, db: () => Db): Audit {
+  return {
+    actionId: undefined,
+    async begin(command) {
+      const options = command.opts();
+      if (isReadOnly(command, options)) return;
+      const id = randomUUID();
+      const operator = operatorName(command, env);
+      const argument = { arguments: command.args, options };
+      try {
+        await insertAction(db(), { id, operator, command: nameOf(command), arguments: argument });
+        this.actionId = id;
+      } catch (error) {
+        // The command needs Postgres too, and reports wrong usage first.
+        if (!isDatabaseUnavailable(error)) throw error;
+      }
+    },
+    async end(error) {
+      if (this.actionId === undefined) return;
+      // The command has done its work: an outcome that cannot be recorded stays `started`.
+      await finishAction(db(), this.actionId, error === undefined ? null : reasonOf(error)).catch(() => undefined);
+    },
+  };
+}
+
+function isReadOnly(command: Command, { dryRun, repair }: { dryRun?: true; repair?: true }): boolean {
+  const name = nameOf(command);
+  return READ_ONLY.has(name) || dryRun === true || (name === 'reconcile' && repair !== true);
+}
+
+/** The name with those of its parents, without the program's. */
+function nameOf(command: Command): string {
+  const parent = command.parent?.parent ? `${nameOf(command.parent)} ` : '';
+  return parent + command.name();
+}
+
+function operatorName(command: Command, env: Environment): string {
+  const { operator } = command.optsWithGlobals<{ operator?: string }>();
+  return operator ?? (env.ORDER_SERVICE_OPERATOR || systemUser());
+}
+
+function systemUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user may have no name.
+    return `uid ${process.getuid?.()}`;
+  }
+}

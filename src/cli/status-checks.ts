@@ -1,0 +1,131 @@
+import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
+import { probeWrite, schemaVersion } from '../db/database-health';
+import type { Db } from '../db/pool';
+import { assertSchemaIsCurrent } from '../db/schema-check';
+import { TASK_QUEUES, countPollers, describeServer, missingSearchAttributes } from '../temporal/health';
+import { VERSION } from '../version';
+import { reasonOf } from './cli-error';
+import type { Services } from './services';
+
+/** `attention`: works, but a person should look. `unknown`: could not be checked. */
+export type State = 'ok' | 'attention' | 'failed' | 'unknown';
+
+export interface Check {
+  part: string;
+  state: State;
+  detail: string;
+}
+
+const HTTP_TIMEOUT_MS = 3000;
+/** The API or the sweep starts a workflow within seconds. */
+const WAITING_TOO_LONG_SECONDS = 120;
+/** Longer than all attempts of a webhook take. */
+const PENDING_TOO_LONG_SECONDS = 4 * 86_400;
+
+const ok = (part: string, detail: string): Check => ({ part, state: 'ok', detail });
+const attention = (part: string, detail: string): Check => ({ part, state: 'attention', detail });
+const failed = (part: string, detail: string): Check => ({ part, state: 'failed', detail });
+const unknown = (part: string, detail: string): Check => ({ part, state: 'unknown', detail });
+
+/** Runs a check. One that throws has failed. */
+async function check(part: string, run: () => Promise<Check>): Promise<Check> {
+  // The message of fetch is only `fetch failed`.
+  return run().catch((error: unknown) => failed(part, reasonOf((error as Error).cause ?? error)));
+}
+
+export async function checkPostgres(db: () => Db): Promise<Check[]> {
+  return [
+    await check('postgres', async () => ok('postgres', `writes work; version ${(await probeWrite(db())).version}`)),
+    await check('schema', async () => {
+      await assertSchemaIsCurrent(db());
+      return ok('schema', await schemaVersion(db()));
+    }),
+  ];
+}
+
+export async function checkTemporal(connect: Services['temporal']): Promise<Check[]> {
+  let client: Awaited<ReturnType<typeof connect>>;
+  try {
+    client = await connect();
+  } catch (error) {
+    return [failed('temporal', reasonOf(error))];
+  }
+  const poller = (name: string) =>
+    check(`workers ${name}`, async () => {
+      const count = await countPollers(client, name);
+      return count > 0
+        ? ok(`workers ${name}`, String(count))
+        : failed(`workers ${name}`, 'no worker polls the task queue');
+    });
+  return Promise.all([
+    check('temporal', async () => {
+      const { namespace, version } = await describeServer(client);
+      return ok('temporal', `namespace ${namespace}; version ${version}`);
+    }),
+    // Temporal Cloud does not permit the call.
+    missingSearchAttributes(client).then(
+      (missing) =>
+        missing.length === 0
+          ? ok('search attributes', 'all exist')
+          : failed('search attributes', `create ${missing.join(', ')} (Keyword)`),
+      (error: unknown) => unknown('search attributes', reasonOf(error)),
+    ),
+    ...TASK_QUEUES.map(poller),
+  ]);
+}
+
+/** @param url of the API, without a path; undefined if it is not known */
+export async function checkApi(url: string | undefined): Promise<Check> {
+  if (!url) return unknown('api', 'set ORDERS_URL to check it');
+  return check('api', async () => {
+    const get = (path: string) => fetch(`${url}/health/${path}`, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+    const [ready, live] = await Promise.all([get('ready'), get('live')]);
+    const { version } = (await live.json()) as { version: string };
+    if (!ready.ok) return failed('api', `not ready: ${await ready.text()}`);
+    return version === VERSION
+      ? ok('api', `version ${version}`)
+      : attention('api', `version ${version}; this is ${VERSION}`);
+  });
+}
+
+/** The breakers are in the processes' memory, so their metrics are read. @param urls separated by commas */
+export async function checkBreakers(urls: string | undefined): Promise<Check> {
+  if (!urls) return unknown('breakers', 'set METRICS_URL to check them');
+  return check('breakers', async () => {
+    const pages = await Promise.all(
+      urls.split(',').map(async (url) => (await fetch(url, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) })).text()),
+    );
+    const found = [...pages.join('\n').matchAll(/^order_service_open_breakers\{breaker="(\w+)"\} ([1-9]\d*)$/gm)];
+    const open = found.map(([, name, count]) => `${name} (${count})`);
+    return open.length === 0 ? ok('breakers', 'none is open') : attention('breakers', `open: ${open.join(', ')}`);
+  });
+}
+
+/** What waits, in numbers; undefined without Postgres. */
+export async function readWork(db: () => Db) {
+  try {
+    return { backlog: await readBacklog(db()), orders: await countOrdersByStatus(db()) };
+  } catch {
+    return undefined;
+  }
+}
+
+export function checkBacklog(backlog: Backlog): Check[] {
+  const { ordersWaiting, webhooksPending, webhooksExhausted } = backlog;
+  const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
+  const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);
+  return [
+    (orderAge > WAITING_TOO_LONG_SECONDS ? failed : ok)(
+      'orders waiting',
+      ordersWaiting === 0 ? 'none' : `${ordersWaiting} for their workflow, the oldest for ${orderAge} s`,
+    ),
+    (webhookAge > PENDING_TOO_LONG_SECONDS ? attention : ok)(
+      'webhooks pending',
+      webhooksPending === 0 ? 'none' : `${webhooksPending}, the oldest for ${webhookAge} s`,
+    ),
+    (webhooksExhausted > 0 ? attention : ok)(
+      'webhooks exhausted',
+      webhooksExhausted === 0 ? 'none in 7 days' : `${webhooksExhausted} in 7 days: webhooks list --state exhausted`,
+    ),
+  ];
+}

@@ -1,0 +1,27 @@
+import type { Command } from 'commander';
+import { VERSION } from '../version';
+import { EXIT_FAILED } from './cli-error';
+import { print, wantsJson } from './output';
+import type { Services } from './services';
+import { checkApi, checkBacklog, checkBreakers, checkPostgres, checkTemporal, readWork } from './status-checks';
+
+export function addStatusCommand(program: Command, { db, temporal, env }: Services): void {
+  program
+    .command('status')
+    .description('check every part and the work that waits; exit with 1 if something needs a person')
+    .action(async (_options: unknown, command: Command) => {
+      const [postgres, inTemporal, api, breakers, work] = await Promise.all([
+        checkPostgres(db),
+        checkTemporal(temporal),
+        checkApi(env.ORDERS_URL),
+        checkBreakers(env.METRICS_URL),
+        readWork(db),
+      ]);
+      const checks = [...postgres, ...inTemporal, api, breakers, ...(work ? checkBacklog(work.backlog) : [])];
+      const needsPerson = checks.some(({ state }) => state === 'failed' || state === 'attention');
+      if (needsPerson) process.exitCode = EXIT_FAILED;
+      const status = needsPerson ? 'needs a person' : 'ok';
+      if (wantsJson(command)) await print(command, { status, version: VERSION, checks, ...work });
+      else await print(command, [...checks, { part: 'version', state: status, detail: VERSION }]);
+    });
+}

@@ -1,0 +1,58 @@
+import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
+import type { DbClient } from './pool';
+
+/** Above this number of orders, the counts by status are estimates: a count would read the whole table. */
+const EXACT_BELOW = 50_000;
+
+/** The work that waits, for all processes together. Ages in seconds, 0 if nothing waits. */
+export interface Backlog {
+  ordersWaiting: number;
+  oldestOrderWaitingSeconds: number;
+  webhooksPending: number;
+  oldestWebhookPendingSeconds: number;
+  /** Exhausted webhooks of changes within the last seven days: what a person may want to resend. */
+  webhooksExhausted: number;
+  /** Endpoints whose deliveries wait until they answer again. */
+  silentEndpoints: number;
+}
+
+/** Reads partial indexes only (`order_work_waiting`, `webhook_event_pending_by_age`, `webhook_event_undelivered`). */
+export async function readBacklog(db: DbClient): Promise<Backlog> {
+  const { rows } = await db.query<Backlog>(
+    `select
+       (select count(*)::integer from order_work where not started) as "ordersWaiting",
+       ${ageOf('order_work', 'waiting_since', 'not started')} as "oldestOrderWaitingSeconds",
+       (select count(*)::integer from webhook_event where state = 'pending') as "webhooksPending",
+       ${ageOf('webhook_event', 'created_at', "state = 'pending'")} as "oldestWebhookPendingSeconds",
+       (select count(*)::integer from webhook_event
+        where state <> 'delivered' and state = 'exhausted' and created_at > now() - interval '7 days'
+       ) as "webhooksExhausted",
+       (select count(*)::integer from silent_endpoint where probe_at is not null) as "silentEndpoints"`,
+  );
+  const [backlog] = rows;
+  if (!backlog) throw new Error('the query returned no row');
+  return backlog;
+}
+
+const ageOf = (table: string, column: string, condition: string): string =>
+  `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;
+
+export type OrdersByStatus = Record<OrderStatus, number>;
+
+/** Counts orders by status. With many orders, it is Postgres' estimate, within a few per cent of the last ANALYZE. */
+export async function countOrdersByStatus(db: DbClient): Promise<OrdersByStatus> {
+  const counts = Object.fromEntries(ORDER_STATUSES.map((status) => [status, 0])) as OrdersByStatus;
+  const { rows } = await db.query<{ total: number }>(
+    `select reltuples::float8 as total from pg_class where oid = 'orders'::regclass`,
+  );
+  const total = rows[0]?.total ?? 0;
+  const { rows: byStatus } = await db.query<{ status: OrderStatus; count: number }>(
+    total < EXACT_BELOW
+      ? 'select status, count(*)::integer as count from orders group by status'
+      : `select v.status, round(v.share * ${total})::float8 as count from pg_stats,
+           unnest(most_common_vals::text::text[], most_common_freqs) as v(status, share)
+         where schemaname = current_schema() and tablename = 'orders' and attname = 'status'`,
+  );
+  for (const { status, count } of byStatus) counts[status] = count;
+  return counts;
+}

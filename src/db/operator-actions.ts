@@ -1,0 +1,68 @@
+import type { DbClient } from './pool';
+
+/** A command of the CLI that changes something. */
+export interface OperatorAction {
+  /** Also the request id of what the command causes. */
+  id: string;
+  operator: string;
+  /** For example `order cancel`. */
+  command: string;
+  arguments: unknown;
+}
+
+export interface LoggedAction extends OperatorAction {
+  at: Date;
+  outcome: 'started' | 'succeeded' | 'failed';
+  error: string | null;
+}
+
+export async function insertAction(db: DbClient, action: OperatorAction): Promise<void> {
+  await db.query('insert into operator_action (id, operator, command, arguments) values ($1, $2, $3, $4)', [
+    action.id,
+    action.operator,
+    action.command,
+    JSON.stringify(action.arguments),
+  ]);
+}
+
+/** @param error null if the command succeeded */
+export async function finishAction(db: DbClient, id: string, error: string | null): Promise<void> {
+  await db.query(
+    `update operator_action set outcome = case when $2::text is null then 'succeeded' else 'failed' end, error = $2
+     where id = $1`,
+    [id, error],
+  );
+}
+
+const COLUMNS = 'id, at, operator, command, arguments, outcome, error';
+
+/** Newest first. */
+export async function listActions(
+  db: DbClient,
+  { operator, since }: { operator?: string | undefined; since?: Date | undefined },
+  limit: number,
+): Promise<LoggedAction[]> {
+  const { rows } = await db.query<LoggedAction>(
+    `select ${COLUMNS} from operator_action
+     where ($1::text is null or operator = $1) and ($2::timestamptz is null or at >= $2)
+     order by at desc, id desc limit $3`,
+    [operator, since, limit],
+  );
+  return rows;
+}
+
+/**
+ * Takes finished actions for the log, each once. One that was not finished within a minute was interrupted.
+ * @param limit the maximum number of actions
+ */
+export async function takeActionsToLog(db: DbClient, limit: number): Promise<LoggedAction[]> {
+  const { rows } = await db.query<LoggedAction>(
+    `update operator_action set logged_at = now() where id in (
+       select id from operator_action
+       where logged_at is null and (outcome <> 'started' or at < now() - interval '1 minute')
+       order by at limit $1 for update skip locked)
+     returning ${COLUMNS}`,
+    [limit],
+  );
+  return rows;
+}

@@ -1,0 +1,29 @@
+import type { Logger } from 'pino';
+import { takeActionsToLog } from '../../db/operator-actions';
+import type { Db } from '../../db/pool';
+import { reportOperatorAction } from '../../telemetry/report';
+
+const INTERVAL_MS = 5000;
+const BATCH = 100;
+
+/**
+ * Writes what operators did by CLI to a worker's log: a CLI process ends, and its output is not collected.
+ * @returns a function that stops it
+ */
+export function logOperatorActions(db: Db, log: Logger, intervalMs = INTERVAL_MS): () => Promise<void> {
+  let running = Promise.resolve();
+  const run = async (): Promise<void> => {
+    try {
+      for (const action of await takeActionsToLog(db, BATCH)) reportOperatorAction(log, action);
+    } catch (error) {
+      log.debug({ err: error }, 'actions of operators not read, retrying later');
+    }
+  };
+  const timer = setInterval(() => {
+    running = running.then(run);
+  }, intervalMs);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

@@ -1,0 +1,83 @@
+import { Gauge, collectDefaultMetrics } from 'prom-client';
+import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
+import type { Db } from '../db/pool';
+import { VERSION } from '../version';
+import { registry } from './metrics';
+
+/** All scrapes within this time share one set of queries. */
+const CACHE_MS = 10_000;
+
+const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
+  ordersWaiting: ['orders_waiting', 'Orders whose workflow has not been started yet.'],
+  oldestOrderWaitingSeconds: ['oldest_order_waiting_seconds', 'Age of the oldest of these orders.'],
+  webhooksPending: ['webhooks_pending', 'Webhooks that are not delivered yet.'],
+  oldestWebhookPendingSeconds: ['oldest_webhook_pending_seconds', 'Age of the oldest of these webhooks.'],
+  silentEndpoints: ['silent_endpoints', 'Webhook endpoints whose deliveries wait until they answer again.'],
+  webhooksExhausted: ['webhooks_exhausted', 'Webhooks of the last 7 days that are exhausted.'],
+};
+
+interface FromPostgres {
+  orders: OrdersByStatus;
+  backlog: Backlog;
+}
+
+/** Adds the metrics that are read when they are scraped. Without Postgres, those that it holds are missing. */
+export function addGauges(db: Db, cacheMs = CACHE_MS): void {
+  collectDefaultMetrics({ register: registry });
+  gauge('info', 'The running version.', ['version'], (it) => it.set({ version: VERSION }, 1));
+  gauge('database_connections', 'Connections of the pool to Postgres.', ['state'], (it) => {
+    it.set({ state: 'used' }, db.totalCount - db.idleCount);
+    it.set({ state: 'idle' }, db.idleCount);
+  });
+  gauge('database_connections_max', 'Size of the pool.', [], (it) => it.set(db.options.max));
+  gauge('database_waiting', 'Queries that wait for a connection.', [], (it) => it.set(db.waitingCount));
+  const read = cached(cacheMs, () => readFromPostgres(db));
+  gauge('postgres_up', '1 if the metrics about orders could be read from Postgres.', [], async (it) =>
+    it.set((await read()) ? 1 : 0),
+  );
+  gauge('orders', 'Orders by status: estimated from 50,000 orders on.', ['status'], async (it) => {
+    for (const [status, count] of Object.entries((await read())?.orders ?? {})) it.set({ status }, count);
+  });
+  for (const [key, [name, help]] of Object.entries(BACKLOG) as [keyof Backlog, [string, string]][]) {
+    gauge(name, help, [], async (it) => {
+      const found = await read();
+      if (found) it.set(found.backlog[key]);
+    });
+  }
+}
+
+function gauge(name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void | Promise<void>): void {
+  new Gauge({
+    name: `order_service_${name}`,
+    help,
+    labelNames,
+    registers: [registry],
+    async collect() {
+      // `reset` alone sets a gauge without labels to 0, which would be a number.
+      this.reset();
+      if (labelNames.length === 0) this.remove();
+      await read(this);
+    },
+  });
+}
+
+async function readFromPostgres(db: Db): Promise<FromPostgres | undefined> {
+  try {
+    return { orders: await countOrdersByStatus(db), backlog: await readBacklog(db) };
+  } catch {
+    // Health checks and logs report Postgres.
+    return undefined;
+  }
+}
+
+function cached<T>(ms: number, read: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  let until = 0;
+  return () => {
+    if (!result || Date.now() >= until) {
+      until = Date.now() + ms;
+      result = read();
+    }
+    return result;
+  };
+}

@@ -1,0 +1,67 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** The service's metrics. A label has a fixed set of values: never an id, a path or text from outside. */
+export const registry = new Registry();
+
+const registers = [registry];
+const PREFIX = 'order_service_';
+/** Seconds. An API call takes milliseconds; a webhook attempt and a lender's answer up to half a minute. */
+const CALL_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2.5, 5, 10];
+const REMOTE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 30];
+
+const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
+  new Counter({ name: PREFIX + name, help, labelNames, registers });
+const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
+  new Histogram({ name: PREFIX + name, help, buckets, labelNames, registers });
+
+export const httpRequests = counter('http_requests_total', 'HTTP requests.', 'method', 'route', 'status');
+export const httpDuration = histogram(
+  'http_request_duration_seconds',
+  'Time from the headers of a request to its response.',
+  CALL_BUCKETS,
+  'method',
+  'route',
+);
+export const httpProblems = counter('http_problems_total', 'Error responses of the API by code.', 'status', 'code');
+export const orderReads = counter('order_reads_total', 'Reads of an order by Order-Source.', 'source');
+export const orderChanges = counter('order_changes_total', 'Saved changes of orders.', 'event', 'actor');
+export const refusedSignals = counter('refused_signals_total', 'Signals that an order refused.', 'actor');
+export const replacedRuns = counter('replaced_runs_total', 'Workflow runs that were replaced.', 'reason');
+export const webhookAttempts = counter('webhook_attempts_total', 'Attempts at webhooks.', 'outcome', 'error');
+export const webhookDuration = histogram(
+  'webhook_attempt_duration_seconds',
+  'Duration of an attempt at a webhook.',
+  REMOTE_BUCKETS,
+);
+export const webhooksEnded = counter('webhooks_ended_total', 'Webhooks whose delivery has ended.', 'state');
+export const lenderRequests = counter('lender_requests_total', 'Requests to the lender.', 'outcome');
+export const lenderDuration = histogram(
+  'lender_request_duration_seconds',
+  'Duration of a request to the lender.',
+  REMOTE_BUCKETS,
+);
+export const operatorActions = counter(
+  'operator_actions_total',
+  'Commands of the CLI that change something.',
+  'outcome',
+);
+
+const openBreakers = new Map<string, () => number>();
+new Gauge({
+  name: `${PREFIX}open_breakers`,
+  help: 'Circuit breakers of this process that are open.',
+  labelNames: ['breaker'],
+  registers,
+  collect() {
+    this.reset();
+    for (const [breaker, countOpen] of openBreakers) this.set({ breaker }, countOpen());
+  },
+});
+
+/**
+ * Adds a kind of circuit breaker to the metrics.
+ * @param countOpen how many are open: 0 or 1 for a single breaker
+ */
+export function trackBreaker(breaker: string, countOpen: () => number): void {
+  openBreakers.set(breaker, countOpen);
+}

@@ -1,0 +1,130 @@
+import { SpanKind, SpanStatusCode, context, propagation, trace, type Context } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
+import { PgInstrumentation } from '@opentelemetry/instrumentation-pg';
+import { Resource, envDetectorSync } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  OpenTelemetryActivityInboundInterceptor,
+  OpenTelemetryWorkflowClientInterceptor,
+  makeWorkflowExporter,
+} from '@temporalio/interceptors-opentelemetry';
+import type { Middleware } from 'koa';
+import { traceIdOf } from '../domain/request-context';
+import type { WebhookRequest, WebhookSender } from '../webhooks/send';
+import { routeOf } from './route';
+import type { Tracing } from './tracing';
+
+/** What the workflow's spans say about it. All else that the SDK offers, such as references, stays out of traces. */
+const WORKFLOW_ATTRIBUTES = ['workflowId', 'runId', 'workflowType', 'taskQueue', 'attempt'] as const;
+
+/** Exports spans by OTLP (http/protobuf). The OTEL_* variables configure exporter, batches, sampler and resource. */
+export function createTracing(serviceName: string): Tracing {
+  const resource = new Resource({ 'service.name': serviceName, ...envDetectorSync.detect().attributes });
+  const processor = new BatchSpanProcessor(new OTLPTraceExporter());
+  const provider = new BasicTracerProvider({ resource, spanProcessors: [processor] });
+  // No baggage: it would put text of callers into workflow histories.
+  provider.register({
+    contextManager: new AsyncLocalStorageContextManager().enable(),
+    propagator: new W3CTraceContextPropagator(),
+  });
+  new PgInstrumentation({ requireParentSpan: true }).setTracerProvider(provider);
+  const workflowExporter = makeWorkflowExporter(processor, resource);
+
+  return {
+    traceRequests,
+    clientInterceptors: [new OpenTelemetryWorkflowClientInterceptor()],
+    workerOptions: {
+      interceptors: { activity: [(ctx) => ({ inbound: new OpenTelemetryActivityInboundInterceptor(ctx) })] },
+      sinks: {
+        exporter: {
+          export: {
+            ...workflowExporter.export,
+            fn: (info, spans: Parameters<typeof workflowExporter.export.fn>[1]) =>
+              workflowExporter.export.fn(
+                Object.fromEntries(WORKFLOW_ATTRIBUTES.map((name) => [name, info[name]])) as unknown as typeof info,
+                spans,
+              ),
+          },
+        },
+      },
+    },
+    traceAttempts,
+    activeTraceparent: () => toTraceparent(context.active()),
+    stop: () => provider.shutdown(),
+  };
+}
+
+const tracer = () => trace.getTracer('order-service');
+
+function toTraceparent(active: Context): string | undefined {
+  const carrier: { traceparent?: string } = {};
+  propagation.inject(active, carrier);
+  return carrier.traceparent;
+}
+
+/** Only the ids: `tracestate` is text of the caller, which would enter workflow histories. */
+function fromTraceparent(traceparent: string | undefined, base: Context): Context {
+  return traceIdOf(traceparent) === undefined ? base : propagation.extract(base, { traceparent });
+}
+
+const traceRequests: Middleware = async (ctx, next) => {
+  // Load balancers send a health check every few seconds.
+  if (ctx.path.startsWith('/health/')) {
+    await next();
+    return;
+  }
+  const parent = fromTraceparent(ctx.get('traceparent'), context.active());
+  return tracer().startActiveSpan(ctx.method, { kind: SpanKind.SERVER }, parent, async (span) => {
+    try {
+      await next();
+    } finally {
+      const { requestId, orderId } = ctx.state as { requestId?: string; orderId?: string };
+      const route = routeOf(ctx);
+      span.updateName(`${ctx.method} ${route}`);
+      span.setAttributes({
+        'http.request.method': ctx.method,
+        'http.route': route,
+        'http.response.status_code': ctx.status,
+        ...(requestId && { 'order_service.request_id': requestId }),
+        // A wrong id may be a pay link.
+        ...(orderId && ctx.status !== 404 && { 'order_service.order_id': orderId }),
+      });
+      if (ctx.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+    }
+  });
+};
+
+function traceAttempts(sender: WebhookSender): WebhookSender {
+  const send = async (request: WebhookRequest) => {
+    const activity = trace.getSpanContext(context.active());
+    const parent = fromTraceparent(request.traceparent, context.active());
+    const options = {
+      kind: SpanKind.CLIENT,
+      attributes: {
+        'http.request.method': 'POST',
+        'server.address': hostOf(request.url),
+        'order_service.webhook_id': request.id,
+      },
+      links: activity ? [{ context: activity }] : [],
+    };
+    return tracer().startActiveSpan('send webhook', options, parent, async (span) => {
+      try {
+        const attempt = await sender.send({ ...request, traceparent: toTraceparent(context.active()) });
+        if (attempt.status !== null) span.setAttribute('http.response.status_code', attempt.status);
+        if (attempt.error !== null) span.setAttribute('error.type', attempt.error);
+        if (attempt.outcome !== 'delivered') span.setStatus({ code: SpanStatusCode.ERROR });
+        return attempt;
+      } finally {
+        span.end();
+      }
+    });
+  };
+  return { ...sender, send };
+}
+
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).hostname : 'invalid';
+}

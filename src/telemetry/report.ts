@@ -1,0 +1,89 @@
+import type { Logger } from 'pino';
+import type { OrderChange } from '../domain/order';
+import type { Actor } from '../domain/status';
+import type { WebhookState } from '../domain/webhook';
+import type { Attempt } from '../webhooks/attempt';
+import { requestFields } from './current-request';
+import * as metrics from './metrics';
+import { replaceReason } from './replace-reason';
+
+// Each function counts one kind of event and writes its log line. Lines have ids only: no names, URLs, secrets or texts
+// from outside other than an operator's reason.
+
+const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: `order-${orderId}` });
+
+/** @param changes that were saved just now */
+export function reportChanges(log: Logger, orderId: string, changes: readonly OrderChange[]): void {
+  for (const { event, from, to, actor, version } of changes) {
+    metrics.orderChanges.inc({ event, actor });
+    log.info({ ...orderFields(orderId), ...requestFields(), event, from, to, actor, version }, 'order changed');
+  }
+}
+
+export function reportRefusedSignal(log: Logger, orderId: string, status: string | null, actor: Actor): void {
+  metrics.refusedSignals.inc({ actor });
+  log.warn({ ...orderFields(orderId), ...requestFields(), status, actor }, 'a signal was refused');
+}
+
+/** @param reason a sentence, as in the timeline */
+export function reportReplacedRun(log: Logger, orderId: string, runId: string, reason: string): void {
+  metrics.replacedRuns.inc({ reason: replaceReason(reason) });
+  log.warn({ ...orderFields(orderId), ...requestFields(), run_id: runId, reason }, 'a run of an order was replaced');
+}
+
+/** The parts of a webhook event that its log lines name. */
+export interface ReportedWebhook {
+  id: string;
+  orderId: string;
+  sellerId: string;
+  sequence: number;
+  requestId: string | null;
+  traceparent: string | null;
+}
+
+function webhookFields(webhook: ReportedWebhook) {
+  const { id, orderId, sellerId, sequence } = webhook;
+  return { webhook_id: id, sequence, seller_id: sellerId, ...orderFields(orderId), ...requestFields(webhook) };
+}
+
+/**
+ * @param attempt null for a resend
+ * @param state of the webhook after the attempt
+ */
+export function reportAttempt(
+  log: Logger,
+  webhook: ReportedWebhook,
+  attempt: number | null,
+  { outcome, error, status, durationMs }: Pick<Attempt, 'outcome' | 'error' | 'status' | 'durationMs'>,
+  { state, waitMs }: { state: WebhookState; waitMs: number | null },
+): void {
+  metrics.webhookAttempts.inc({ outcome, error: error ?? '' });
+  metrics.webhookDuration.observe(durationMs / 1000);
+  if (outcome !== 'delivered') {
+    const result = { attempt, resend: attempt === null, error, status, duration_ms: durationMs };
+    log.warn({ ...webhookFields(webhook), ...result, state, next_attempt_in_ms: waitMs }, 'a webhook attempt failed');
+  }
+  if (state !== 'pending') reportEnded(log, webhook, state);
+}
+
+/** @param state in which its delivery has ended */
+export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclude<WebhookState, 'pending'>): void {
+  metrics.webhooksEnded.inc({ state });
+  if (state === 'exhausted') log.error(webhookFields(webhook), 'a webhook is exhausted: it is not sent again');
+  if (state === 'disabled')
+    log.warn(webhookFields(webhook), "the receiver answered 410: the order's webhooks are disabled");
+}
+
+/** A command of the CLI that changes something. Its options may hold names, so only its arguments, the ids, are logged. */
+export function reportOperatorAction(
+  log: Logger,
+  action: { id: string; at: Date; operator: string; command: string; arguments: unknown; outcome: string },
+): void {
+  const { id, at, operator, command, outcome } = action;
+  metrics.operatorActions.inc({ outcome });
+  const { arguments: ids } = action.arguments as { arguments?: unknown };
+  log.info(
+    { request_id: id, operator, command, arguments: ids, outcome, done_at: at.toISOString() },
+    'operator action',
+  );
+}

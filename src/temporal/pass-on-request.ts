@@ -1,0 +1,17 @@
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import { type Headers, defaultPayloadConverter } from '@temporalio/common';
+import { REQUEST_CONTEXT_HEADER } from '../domain/request-context';
+import { currentRequest } from '../telemetry/current-request';
+
+/** Tells workflows for which request an update or a signal is sent. */
+export const passOnRequest: WorkflowClientInterceptor = {
+  startUpdate: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
+  startUpdateWithStart: (input, next) => next({ ...input, updateHeaders: withRequestHeader(input.updateHeaders) }),
+  signal: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
+  signalWithStart: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
+};
+
+function withRequestHeader(headers: Headers): Headers {
+  const request = currentRequest();
+  return request ? { ...headers, [REQUEST_CONTEXT_HEADER]: defaultPayloadConverter.toPayload(request) } : headers;
+}

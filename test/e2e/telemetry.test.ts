@@ -1,0 +1,325 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Worker } from '@temporalio/worker';
+import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
+import { freePort } from '../../tools/local-stack/ports';
+import { PACKAGE_ROOT } from '../../tools/package-root';
+import { type Api, BASE, apiOf } from '../support/api';
+import { applied } from '../support/checkout';
+import { runCli } from '../support/cli';
+import { openOrder } from '../support/orders';
+import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
+import { type Metrics, scrape } from '../support/prometheus';
+import { useReceiver } from '../support/receiver';
+import { type Stack, useStack } from '../support/stack';
+import { useTraceCollector } from '../support/trace-collector';
+import { until } from '../support/until';
+
+jest.setTimeout(120_000);
+
+// The processes end before the stack drops its database.
+afterAll(() => killProcesses());
+const stack = useStack({ worker: false });
+const collector = useTraceCollector();
+const receiver = useReceiver();
+let server: ServiceProcess;
+let worker: ServiceProcess;
+let api: Api;
+let addresses: string[];
+let env: Record<string, string>;
+
+/** The service as separate processes, with metrics and traces. */
+beforeAll(async () => {
+  const [port, ...metricsPorts] = await Promise.all([freePort(), freePort(), freePort()]);
+  addresses = metricsPorts.map((metricsPort) => `127.0.0.1:${metricsPort}`);
+  env = {
+    ...stack.env,
+    CHECKOUT_BASE_URL: `http://127.0.0.1:${port}`,
+    CHECKOUT_LENDER: 'sandbox',
+    SANDBOX_REFERRAL_MS: '2500',
+    WEBHOOK_RETRY_DELAYS: '0,0.1,0.1',
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+  };
+  [server, worker] = await Promise.all([
+    startProcess('server', { ...env, PORT: String(port), METRICS_ADDRESS: addresses[0]! }),
+    startProcess('worker', { ...env, METRICS_ADDRESS: addresses[1]! }),
+  ]);
+  api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
+  // A process serves its metrics a moment after it says that it has started.
+  const isServed = () => scrape(...addresses).then(Boolean, () => false);
+  await until(isServed, 'both processes serve metrics');
+});
+
+const traced = (): Pick<Stack, 'api' | 'db'> => ({ api, db: stack.db });
+
+/** The lines of both processes with this message. */
+const logged = (message: string): any[] =>
+  [...server.lines, ...worker.lines]
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === message);
+
+/** Waits until a metric of both processes together has grown, because a counter follows its event. */
+async function untilGrown(before: Metrics, name: string, labels: Record<string, string>, by = 1): Promise<void> {
+  const wanted = before.value(name, labels) + by;
+  await until(
+    async () => (await scrape(...addresses)).value(name, labels) >= wanted,
+    `${name}${JSON.stringify(labels)} is ${wanted}, from ${before.value(name, labels)}`,
+  );
+}
+
+const counted = (name: string, labels: Record<string, string>) => [`order_service_${name}`, labels] as const;
+
+test("one trace leads from the caller's request over update, workflow and activity to the receiver", async () => {
+  const id = await openOrder(traced(), { webhook_url: receiver.url, reference: 'traced-reference' });
+  const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
+  const requestId = randomUUID();
+  const answer = await api.call('POST', `${BASE}/order/${id}/progress/`, {
+    key: api.checkoutKey,
+    headers: { traceparent: `00-${traceId}-00f067aa0ba902b7-01`, 'X-Request-Id': requestId },
+    body: { data: { event: 'signup_started' } },
+  });
+  expect(answer.status).toBe(200);
+  const delivery = await until(() => receiver.deliveries[0], 'the webhook has arrived');
+
+  const inTrace = () => collector.spans.filter((span) => span.traceId === traceId);
+  const find = (name: string) => until(() => inTrace().find((span) => span.name === name), `there is a span ${name}`);
+  const attempt = await find('send webhook');
+  expect(delivery.headers.traceparent).toBe(`00-${traceId}-${attempt.spanId}-01`);
+  // Each span's parent is the next one.
+  const chain = [
+    attempt,
+    await find('RunActivity:saveOrder'),
+    await find('StartActivity:saveOrder'),
+    await find('HandleUpdate:reportProgress'),
+    await find('StartWorkflowUpdate:reportProgress'),
+    await find(`POST ${BASE}/order/:orderId/progress`),
+  ];
+  for (const [index, { parentSpanId }] of chain.entries()) {
+    expect(parentSpanId).toBe(chain[index + 1]?.spanId ?? '00f067aa0ba902b7');
+  }
+  expect(chain.map(({ service }) => service.replace('order-service-', ''))).toEqual([
+    ...['worker', 'worker', 'worker', 'worker'],
+    ...['api', 'api'],
+  ]);
+  // `pg` is instrumented too: the save is below the activity.
+  const [, save] = chain;
+  await until(
+    () => inTrace().some(({ name, parentSpanId }) => /^pg/.test(name) && parentSpanId === save!.spanId),
+    'pg',
+  );
+
+  // Tracing can be turned off while orders are open.
+  const { events } = await stack.client.workflow.getHandle(`order-${id}`).fetchHistory();
+  await Worker.runReplayHistory({ workflowBundle: { codePath: WORKFLOW_BUNDLE } }, { events }, `order-${id}`);
+
+  const [change] = logged('order changed').filter(
+    ({ event, order_id }) => event === 'signup_started' && order_id === id,
+  );
+  expect(change).toMatchObject({
+    request_id: requestId,
+    trace_id: traceId,
+    workflow_id: `order-${id}`,
+    actor: 'checkout',
+  });
+});
+
+test('spans contain no pay link, key, secret, name, reference or URL of a seller', async () => {
+  const order = await api.create({ reference: 'reference-of-the-shop', redirect_url: 'https://shop.example/private' });
+  const payLink = /[^/]+(?=\/$)/.exec(order.body.data.order_url)![0];
+  await fetch(order.body.data.order_url);
+  await api.call('GET', `${BASE}/pay_link/${payLink}/`, { key: api.checkoutKey });
+  await until(
+    () => collector.spans.some(({ name }) => name.endsWith('/pay_link/:payLinkId')),
+    'the spans have arrived',
+  );
+  await until(
+    () => collector.spans.some(({ name }) => name.startsWith('GET /pay/:payLinkId')),
+    'the spans have arrived',
+  );
+  const text = collector.text();
+  for (const secret of [payLink, stack.seller.key, api.checkoutKey, stack.seller.webhookSecret]) {
+    expect(text).not.toContain(secret);
+  }
+  expect(text).not.toMatch(/Test Shop Ltd|traced-reference|reference-of-the-shop|shop\.example|\/hooks/);
+});
+
+describe('metrics', () => {
+  test('count requests by route, problems by code, and reads by source', async () => {
+    const before = await scrape(...addresses);
+    const { body } = await api.create({ reference: 'counted' });
+    expect((await api.create({ reference: 'counted' })).status).toBe(409);
+    expect((await api.get(body.data.id)).status).toBe(200);
+    await api.get(randomUUID());
+    await api.call('GET', '/nowhere');
+    const route = `${BASE}/seller/:sellerId/order`;
+    await untilGrown(before, ...counted('http_requests_total', { method: 'POST', route, status: '201' }));
+    await untilGrown(before, ...counted('http_request_duration_seconds_count', { method: 'POST', route }), 2);
+    await untilGrown(before, ...counted('http_problems_total', { status: '409', code: 'duplicate_reference' }));
+    await untilGrown(before, ...counted('http_problems_total', { status: '404', code: 'not_found' }), 2);
+    await untilGrown(before, ...counted('http_requests_total', { route: 'none', status: '404' }));
+    await untilGrown(before, ...counted('order_changes_total', { event: 'created', actor: 'seller' }));
+    const open = await openOrder(traced());
+    const isLive = async () => (await api.get(open)).headers.get('Order-Source') === 'workflow';
+    await until(isLive, 'the workflow answers in time');
+    await api.cancel(open);
+    expect((await api.get(open)).headers.get('Order-Source')).toBe('snapshot');
+    await untilGrown(before, ...counted('order_reads_total', { source: 'workflow' }));
+    await untilGrown(before, ...counted('order_reads_total', { source: 'snapshot' }));
+    await untilGrown(before, ...counted('order_changes_total', { event: 'cancel', actor: 'seller' }));
+    const routes = (await scrape(...addresses)).labels('order_service_http_requests_total', 'route');
+    expect([...routes].filter((one) => /[0-9a-f]{8}-/.test(one))).toEqual([]);
+  });
+
+  test('count webhook attempts and how deliveries end, with a log line for each failed attempt', async () => {
+    const before = await scrape(...addresses);
+    receiver.answerWith(500);
+    const failing = await openOrder(traced(), { webhook_url: receiver.url }, ['signup_started']);
+    await untilGrown(before, ...counted('webhook_attempts_total', { outcome: 'failed', error: 'http_status' }), 3);
+    await untilGrown(before, ...counted('webhooks_ended_total', { state: 'exhausted' }));
+    receiver.answerWith(410);
+    await openOrder(traced(), { webhook_url: receiver.url }, ['signup_started']);
+    await untilGrown(before, ...counted('webhook_attempts_total', { outcome: 'gone' }));
+    await untilGrown(before, ...counted('webhooks_ended_total', { state: 'disabled' }));
+    receiver.answerWith(200);
+    await openOrder(traced(), { webhook_url: receiver.url }, ['signup_started']);
+    await untilGrown(before, ...counted('webhook_attempts_total', { outcome: 'delivered' }));
+    await untilGrown(before, ...counted('webhooks_ended_total', { state: 'delivered' }));
+    await untilGrown(before, ...counted('webhook_attempt_duration_seconds_count', {}), 5);
+
+    const ofOrder = ({ order_id }: { order_id: string }) => order_id === failing;
+    const fields = { workflow_id: `order-${failing}`, webhook_id: expect.any(String), seller_id: stack.seller.id };
+    const request = { request_id: expect.any(String), trace_id: expect.any(String) };
+    expect(logged('a webhook attempt failed').filter(ofOrder)).toEqual(
+      ['pending', 'pending', 'exhausted'].map((state, index) =>
+        expect.objectContaining({
+          ...fields,
+          ...request,
+          attempt: index + 1,
+          status: 500,
+          error: 'http_status',
+          state,
+        }),
+      ),
+    );
+    expect(logged('a webhook is exhausted: it is not sent again').filter(ofOrder)).toMatchObject([
+      { ...fields, ...request, level: 'error' },
+    ]);
+  });
+
+  test('count replaced runs, refused signals and what operators do, with a log line for each', async () => {
+    const before = await scrape(...addresses);
+    const id = await openOrder(traced());
+    const handle = stack.client.workflow.getHandle(`order-${id}`);
+    await handle.terminate('an operator');
+    await untilGrown(before, ...counted('replaced_runs_total', { reason: 'terminated' }));
+    expect(logged('a run of an order was replaced').at(-1)).toMatchObject({ order_id: id, workflow_id: `order-${id}` });
+    await handle.signal('customerProgress', { event: 'completed' });
+    await untilGrown(before, ...counted('refused_signals_total', { actor: 'checkout' }));
+    expect(logged('a signal was refused').at(-1)).toMatchObject({ order_id: id, status: 'CREATED' });
+
+    const cli = { ...env, ORDER_SERVICE_OPERATOR: 'jo' };
+    expect(await runCli(['order', 'cancel', id, '--reason', 'by phone'], cli)).toMatchObject({ code: 0 });
+    const [action] = (await runCli(['audit', '--json'], cli)).json();
+    expect(action).toMatchObject({ operator: 'jo', command: 'order cancel', outcome: 'succeeded' });
+    await untilGrown(before, ...counted('operator_actions_total', { outcome: 'succeeded' }));
+    const line = logged('operator action').at(-1);
+    expect(line).toMatchObject({
+      operator: 'jo',
+      command: 'order cancel',
+      arguments: [id],
+      request_id: action.action_id,
+    });
+    const cancelled = logged('order changed').find((it) => it.order_id === id && it.event === 'cancel');
+    expect(cancelled).toMatchObject({ actor: 'operator', request_id: action.action_id });
+
+    const inUi = await openOrder(traced());
+    await stack.client.workflow.getHandle(`order-${inUi}`).cancel();
+    await until(
+      () => logged('order changed').find((it) => it.order_id === inUi && it.actor === 'operator'),
+      'the line',
+    );
+  });
+
+  test("count the lender's answers", async () => {
+    const before = await scrape(...addresses);
+    await applied({ ...stack, ...traced() }, 'outage@bloggs.example');
+    await untilGrown(before, ...counted('lender_requests_total', { outcome: 'unavailable' }));
+    await untilGrown(before, ...counted('open_breakers', { breaker: 'lender' }));
+    await untilGrown(before, ...counted('lender_requests_total', { outcome: 'approved' }));
+    await untilGrown(before, ...counted('lender_request_duration_seconds_count', {}), 2);
+    expect((await scrape(...addresses)).value(...counted('open_breakers', { breaker: 'lender' }))).toBe(0);
+  });
+
+  test('show orders by status, what waits and for how long, the pool, the event loop, and the metrics of the SDK', async () => {
+    const api0 = await scrape(addresses[0]!);
+    const names = ['database_connections', 'database_connections_max', 'database_waiting', 'postgres_up', 'info'];
+    expect([...names.map((name) => `order_service_${name}`).filter((name) => !api0.names.has(name))]).toEqual([]);
+    expect(api0.value(...counted('database_connections_max', {}))).toBe(20);
+    expect(api0.value(...counted('database_connections', {}))).toBeGreaterThan(0);
+    expect(api0.names).toContain('nodejs_eventloop_lag_p99_seconds');
+    const inWorker = await scrape(addresses[1]!);
+    expect([...inWorker.names].filter((name) => name.startsWith('temporal_')).length).toBeGreaterThan(10);
+
+    // Without a worker, nothing starts the workflow of an order that the API did not start.
+    await worker.signal('SIGTERM');
+    receiver.answerWith(200);
+    const { rows } = await stack.db.query('select status, count(*)::integer from orders group by status');
+    const waiting = await openOrder(traced());
+    await stack.db.query(
+      `update order_work set started = false, created_at = now() - interval '1 hour' where order_id = $1`,
+      [waiting],
+    );
+    await stack.db.query(
+      `insert into webhook_event (id, order_id, seller_id, sequence, body, created_at)
+       values (gen_random_uuid(), $1, $2, 1, '{}', now() - interval '2 hours')`,
+      [waiting, stack.seller.id],
+    );
+    const hour = 3600;
+    const found = await until(
+      async () => {
+        const metrics = await scrape(addresses[0]!);
+        return metrics.value(...counted('orders_waiting', {})) > 0 ? metrics : undefined;
+      },
+      'the queries are made again',
+      25_000,
+    );
+    expect(found.value(...counted('oldest_order_waiting_seconds', {}))).toBeGreaterThanOrEqual(hour);
+    expect(found.value(...counted('oldest_order_waiting_seconds', {}))).toBeLessThan(1.1 * hour);
+    expect(found.value(...counted('webhooks_pending', {}))).toBeGreaterThan(0);
+    expect(found.value(...counted('oldest_webhook_pending_seconds', {}))).toBeGreaterThanOrEqual(2 * hour);
+    expect(found.value(...counted('webhooks_exhausted', {}))).toBeGreaterThan(0);
+    const created: number = rows.find(({ status }) => status === 'CREATED')?.count ?? 0;
+    expect(found.value(...counted('orders', { status: 'CREATED' }))).toBe(created + 1);
+  });
+
+  test('of alert rules and dashboard all exist', async () => {
+    const { names } = await scrape(addresses[0]!);
+    for (const name of workerNames) names.add(name);
+    const files = ['alert-rules.yml', 'grafana-dashboard.json'].map((file) =>
+      readFileSync(path.join(PACKAGE_ROOT, 'deploy/monitoring', file), 'utf8'),
+    );
+    const used = new Set(files.join('\n').match(/\b(order_service|nodejs|temporal|process)_[a-z0-9_]+\b/g));
+    expect(used.size).toBeGreaterThan(20);
+    expect([...used].filter((name) => !names.has(name))).toEqual([]);
+  });
+});
+
+let workerNames: Set<string>;
+beforeEach(async () => {
+  if (worker.isRunning()) workerNames = (await scrape(addresses[1]!)).names;
+});
+
+test('no log line of these scenarios contains a pay link, key, secret, name, or URL of a seller', async () => {
+  const { rows } = await stack.db.query<{ pay_link_id: string }>('select pay_link_id from orders');
+  expect(rows.length).toBeGreaterThan(8);
+  const text = [...server.lines, ...worker.lines].join('\n');
+  expect(text.length).toBeGreaterThan(10_000);
+  for (const { pay_link_id: payLink } of rows) expect(text).not.toContain(payLink);
+  for (const secret of [stack.seller.key, api.checkoutKey, stack.seller.webhookSecret]) {
+    expect(text).not.toContain(secret);
+  }
+  expect(text).not.toMatch(/Test Shop Ltd|reference-of-the-shop|shop\.example|\/hooks|bloggs/i);
+});

@@ -1,0 +1,122 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { runCli } from '../../support/cli';
+import { openOrder } from '../../support/orders';
+import { closedPort, startTestServer } from '../../support/http-server';
+import { useStack } from '../../support/stack';
+
+// Every command is a process, which starts slowly on a busy machine.
+jest.setTimeout(120_000);
+
+const stack = useStack();
+
+const status = (env: Record<string, string> = {}) => runCli(['status', '--json'], { ...stack.env, ...env });
+const stateOf = (run: { json: () => any }) =>
+  Object.fromEntries(run.json().checks.map((check: any) => [check.part, check.state]));
+
+test('status finds every part of a healthy service, and exits with 0', async () => {
+  const run = await status({ ORDERS_URL: stack.api.url });
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  expect(stateOf(run)).toEqual({
+    postgres: 'ok',
+    schema: 'ok',
+    temporal: 'ok',
+    'search attributes': 'ok',
+    'workers orders': 'ok',
+    'workers order-webhooks': 'ok',
+    'workers order-decisions': 'ok',
+    api: 'ok',
+    breakers: 'unknown',
+    'orders waiting': 'ok',
+    'webhooks pending': 'ok',
+    'webhooks exhausted': 'ok',
+  });
+  const migrations = readdirSync(path.join(PACKAGE_ROOT, 'src/db/migrations')).sort();
+  expect(run.json()).toMatchObject({ status: 'ok', version: expect.any(String), backlog: { ordersWaiting: 0 } });
+  expect(run.json().checks[1].detail).toBe(migrations.at(-1)!.replace(/\.sql$/, ''));
+  const text = await runCli(['status'], stack.env);
+  expect(text.stdout).toMatch(/^part +state +detail\n(.*\n)*version +ok +\S+\n$/);
+});
+
+test('status names each part that needs a person, and exits with 1', async () => {
+  const closed = await closedPort();
+  const id = await openOrder(stack);
+  await stack.db.query(
+    `update order_work set started = false, created_at = now() - interval '1 hour', sweep_at = now() + interval '1 hour'
+     where order_id = $1`,
+    [id],
+  );
+  await stack.db.query(
+    `insert into webhook_event (id, order_id, seller_id, sequence, body, state)
+     values (gen_random_uuid(), $1, $2, 1, '{}', 'exhausted')`,
+    [id, stack.seller.id],
+  );
+  const metrics = await startTestServer((_, response) =>
+    response.end('order_service_open_breakers{breaker="lender"} 1\norder_service_open_breakers{breaker="x"} 0\n'),
+  );
+  const run = await status({ ORDERS_URL: `http://127.0.0.1:${closed}`, METRICS_URL: `${metrics.url}/metrics` });
+  await metrics.close();
+  expect(run.code).toBe(1);
+  expect(run.json().status).toBe('needs a person');
+  expect(stateOf(run)).toMatchObject({
+    postgres: 'ok',
+    api: 'failed',
+    breakers: 'attention',
+    'orders waiting': 'failed',
+    'webhooks exhausted': 'attention',
+  });
+  expect(run.json().checks.find(({ part }: any) => part === 'breakers').detail).toBe('open: lender (1)');
+
+  const alone = await status({
+    DATABASE_URL: `postgres://orders@127.0.0.1:${closed}/orders`,
+    TEMPORAL_ADDRESS: `127.0.0.1:${closed}`,
+  });
+  expect(alone).toMatchObject({ code: 1, stderr: '' });
+  expect(stateOf(alone)).toMatchObject({ postgres: 'failed', schema: 'failed', temporal: 'failed' });
+});
+
+test('status finds that Postgres only reads', async () => {
+  const database = new URL(stack.databaseUrl).pathname.slice(1);
+  await stack.db.query(`alter database ${database} set default_transaction_read_only = on`);
+  const run = await status();
+  await stack.db.query(`alter database ${database} set default_transaction_read_only = off`);
+  expect(stateOf(run)).toMatchObject({ postgres: 'failed', schema: 'ok' });
+});
+
+describe('the audit log', () => {
+  const audit = async (...options: string[]) => (await runCli(['audit', '--json', ...options], stack.env)).json();
+
+  test('has every command that changes something, with its operator and outcome', async () => {
+    const run = (...args: string[]) => runCli(args, stack.env);
+    await run('seller', 'list', '--operator', 'jo');
+    await run('webhooks', 'resend', '--state', 'exhausted', '--dry-run', '--operator', 'jo');
+    await run('reconcile', '--operator', 'jo');
+    expect((await run('seller', 'disable', stack.seller.id, '--operator', 'jo')).code).toBe(0);
+    expect((await run('seller', 'enable', stack.seller.id, '--operator', 'jo')).code).toBe(0);
+    expect((await run('key', 'revoke', '999999', '--operator', 'jo')).code).toBe(1);
+    const entries = await audit('--by', 'jo');
+    expect(entries.map(({ command, outcome }: any) => [command, outcome])).toEqual([
+      ['key revoke', 'failed'],
+      ['seller enable', 'succeeded'],
+      ['seller disable', 'succeeded'],
+    ]);
+    expect(entries[0]).toMatchObject({
+      error: 'seller key 999999 does not exist',
+      arguments: { arguments: ['999999'] },
+    });
+    expect(await audit('--by', 'jo', '--limit', '1')).toHaveLength(1);
+    expect(await audit('--since', '2999-01-01')).toEqual([]);
+  });
+
+  test("takes the operator's name from --operator, ORDER_SERVICE_OPERATOR or the system user", async () => {
+    await runCli(['checkout-key', 'create'], { ...stack.env, ORDER_SERVICE_OPERATOR: 'sam' });
+    await runCli(['checkout-key', 'create', '--operator', 'kim'], { ...stack.env, ORDER_SERVICE_OPERATOR: 'sam' });
+    await runCli(['checkout-key', 'create'], stack.env);
+    const [system, option, variable] = await audit();
+    expect([variable.operator, option.operator]).toEqual(['sam', 'kim']);
+    expect(system.operator).toMatch(/^\w/);
+    expect(['sam', 'kim']).not.toContain(system.operator);
+    expect(JSON.stringify(await audit())).not.toMatch(/[sc]k_|whsec_/);
+  });
+});

@@ -1,0 +1,11 @@
+import { createLogger } from '../../src/logger';
+
+test('a log line contains no character that could control a terminal or change the direction of text', () => {
+  const lines: string[] = [];
+  const log = createLogger('info', 'test', { write: (line) => void lines.push(line) });
+  const hostile = '\u009b2J\u0007\u202egnp\u2066\u200e\u061c\u2028\u0085\u007f\n\u001b[2J';
+  log.info({ reference: hostile, err: new Error(hostile), [hostile]: 1 }, hostile);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]*\n$/u);
+  expect(JSON.parse(lines[0]!)).toMatchObject({ reference: hostile, msg: hostile, [hostile]: 1 });
+});
