@@ -8,6 +8,7 @@ import { createCheckout } from './checkout/checkout';
 import { type Config, loadConfig } from './config';
 import { createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
+import { createWriteProbe } from './db/write-probe';
 import { type Running, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
@@ -30,7 +31,9 @@ export async function startServer(
   log: Logger,
 ): Promise<Running & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal);
-  const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
+  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
+  const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
+  const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
   const workflows = createOrderWorkflows(client, config);
   const dispatcher = createWorkflowDispatcher(
     { db, workflows, log },
@@ -68,7 +71,7 @@ export async function startServer(
     maxBodyBytes: config.http.maxBodyBytes,
     log,
     responseHmacHeader: config.responseHmacHeader,
-    isServing: () => serving,
+    health: { checkDatabase: writeProbe.check, isServing: () => serving },
   });
   const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   // While Postgres is down the API listens and answers 503.
@@ -81,13 +84,14 @@ export async function startServer(
   return {
     port: http.port,
     schemaChecked,
+    stopsWithinMs: config.shutdownDelayMs + config.shutdownGraceMs,
     async stop() {
       serving = false;
-      await http.close(config.shutdownGraceMs);
+      await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
       await dispatcher.drain();
       await workflows.drain();
       await client.connection.close();
-      await db.end();
+      await Promise.all([db.end(), writeProbe.end()]);
       log.info('API stopped');
     },
   };

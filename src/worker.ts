@@ -6,11 +6,12 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
-import { healthRoutes } from './api/health-routes';
+import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
 import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
+import { createWriteProbe } from './db/write-probe';
 import { type Running, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createSandboxLender } from './lender/sandbox';
@@ -37,7 +38,9 @@ export async function startWorker(
   log: Logger,
 ): Promise<Running & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal);
-  const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
+  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
+  const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
+  const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
   const sender = createIsolatedSender({
     policy: config.addressPolicy,
     timeoutMs: config.webhookTimeoutMs,
@@ -45,7 +48,7 @@ export async function startWorker(
     onError: (error) => log.error({ err: error }, 'webhook sender'),
   });
   let isServing = (): boolean => false;
-  const health = await serveHealth(config, db, () => isServing(), log);
+  const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
   const workers = await createWorkers(config, { connection, namespace: client.options.namespace }, db, sender, log);
@@ -63,6 +66,7 @@ export async function startWorker(
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
+    stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
     // Rejects if a worker fails, and never resolves.
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
@@ -74,7 +78,7 @@ export async function startWorker(
       await connection.close();
       await client.connection.close();
       await health.close(0);
-      await db.end();
+      await Promise.all([db.end(), writeProbe.end()]);
       log.info('worker stopped');
     },
   };
@@ -149,10 +153,10 @@ function lenderOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Le
   return lender === 'sandbox' ? createSandboxLender(sandboxReferralMs) : undefined;
 }
 
-function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {
+function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise<HttpServer> {
   const app = new Koa();
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
-  app.use(healthRoutes(db, isServing).routes());
+  app.use(healthRoutes(checks).routes());
   return listen(app, config.workerHealthPort, config.host, config.http);
 }
 
