@@ -80,12 +80,15 @@ export async function listen(
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: (graceMs, delayMs = 0) => close(server, graceMs, delayMs) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: (graceMs, delayMs = 0) => close(server, graceMs, delayMs),
+  };
 }
 
 async function close(server: Server, graceMs: number, delayMs: number): Promise<void> {
   server.prependListener('request', (_, response: ServerResponse) => response.setHeader('Connection', 'close'));
-  await delay(delayMs);
+  if (delayMs > 0) await delay(delayMs);
   // Node keeps a connection open after its running request, until the client closes it.
   const idleCheck = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);

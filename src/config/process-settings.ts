@@ -52,5 +52,9 @@ export const databaseSettings = {
     z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
     '`postgres://` URL of the orders database.',
   ),
-  databasePoolSize: setting('DATABASE_POOL_SIZE', integer(1, 1000).default(20), 'Postgres connections per process. Health checks use one more.'),
+  databasePoolSize: setting(
+    'DATABASE_POOL_SIZE',
+    integer(1, 1000).default(20),
+    'Postgres connections per process. Health checks use one more.',
+  ),
 };

@@ -12,7 +12,7 @@ trap 'rm -rf "$context"' EXIT
 
 # image <name>: its reference, with the tag and without a digest
 image() {
-  sed -nE "s/^( *image: |ARG NODE_IMAGE=)($1:[^@ ]+).*/\2/p" "$root/docker-compose.yml" "$root/Dockerfile" | head -n 1
+  sed -nE "s#^( *image: |ARG NODE_IMAGE=)($1:[^@ ]+).*#\2#p" "$root/docker-compose.yml" "$root/Dockerfile" | head -n 1
 }
 
 bash "$here/go-programs.sh" "$programs"
