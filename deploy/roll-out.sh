@@ -18,6 +18,6 @@ for service in worker api; do
     exit 1
   }
   # The API serves for SHUTDOWN_DELAY_MS, and both finish what they have begun.
-  docker stop --time 60 $old
+  docker stop $old
   docker rm $old
 done
