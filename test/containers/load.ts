@@ -9,7 +9,7 @@ export interface Load {
   slowestMs: number;
 }
 
-const CLIENTS = 6;
+const CLIENTS = 4;
 /** Between two calls of a client. */
 const PAUSE_MS = 50;
 

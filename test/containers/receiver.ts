@@ -22,7 +22,7 @@ export async function startReceiver({ run, name }: Project, secret: string): Pro
         `${mount('examples')} ${mount('node_modules')} --entrypoint node order-service:local /receiver/examples/webhook-receiver.mjs`,
     );
   };
-  await run(`docker rm -f ${container}`);
+  await run(`docker rm -f ${container} || true`);
   await start();
   const statuses = async (): Promise<Map<string, string[]>> => {
     const received = new Map<string, string[]>();

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,30 +27,14 @@ test('every package has a licence that is allowed', () => {
 });
 
 test.each([
-  ['no licence', {}, 1],
-  ['an unknown licence', { license: 'SEE LICENSE IN EULA' }, 1],
-  ['copyleft', { license: 'GPL-3.0' }, 1],
-  ['copyleft beside another', { license: 'MIT AND AGPL-3.0-only' }, 1],
-  ['a choice with an allowed one', { license: '(MIT OR GPL-3.0)' }, 0],
-  ['MPL-2.0 in production', { license: 'MPL-2.0' }, 1],
-  ['MPL-2.0 in development', { license: 'MPL-2.0', dev: true }, 0],
-])('a package with %s is refused or allowed', (_title, added, code) => {
+  ['no licence', 1, {}],
+  ['an unknown licence', 1, { license: 'SEE LICENSE IN EULA' }],
+  ['copyleft', 1, { license: 'GPL-3.0' }],
+  ['copyleft beside another', 1, { license: 'MIT AND AGPL-3.0-only' }],
+  ['a choice with an allowed one', 0, { license: '(MIT OR GPL-3.0)' }],
+  ['MPL-2.0 in production', 1, { license: 'MPL-2.0' }],
+  ['MPL-2.0 in development', 0, { license: 'MPL-2.0', dev: true }],
+])('a package with %s ends the check with code %j', (_title, code, added) => {
   const { status, stderr } = checkLicences({ version: '1.0.0', ...added });
   expect([status, stderr.includes('added@1.0.0')]).toEqual([code, code === 1]);
-});
-
-test('the SBOM is CycloneDX and has every package of the image and no other', () => {
-  const sbom = JSON.parse(
-    execFileSync('npm', ['run', '--silent', 'sbom'], { cwd: PACKAGE_ROOT, encoding: 'utf8' }),
-  ) as {
-    bomFormat: string;
-    components: { name: string; version: string }[];
-  };
-  expect(sbom.bomFormat).toBe('CycloneDX');
-  const listed = new Set(sbom.components.map(({ name, version }) => `${name}@${version}`));
-  const { stdout } = checkLicences({ version: '1.0.0', license: 'MIT', dev: true });
-  const shipped = new Set(stdout.match(/^\S+(?=\t)/gm));
-  const required = [...listed].filter((one) => !shipped.has(one));
-  expect(required).toEqual([]);
-  expect(listed.size).toBeGreaterThan(200);
 });

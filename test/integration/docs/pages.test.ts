@@ -31,10 +31,14 @@ const TESTED_ELSEWHERE = [
 const NOT_RUN = [
   'architecture.md',
   'configuration.md',
+  // `npm run containers` runs its commands.
+  'containers.md',
   'contributing.md',
   'hosted-checkout.md',
+  'kubernetes.md',
   'operations.md',
   'security.md',
+  'updates.md',
 ];
 /** What the commands need of this repository. */
 const LINKED = ['dist', 'node_modules', 'package.json'];
