@@ -1,5 +1,4 @@
-import type { Db } from './pool';
-import { createPool } from './pool';
+import { type Db, createPool } from './pool';
 
 /** Enough rows to exceed `work_mem`, so that Postgres writes them to its disk: half a megabyte. */
 const SPILLED_ROWS = 20_000;
@@ -13,8 +12,8 @@ export type DatabaseHealth = 'ok' | 'unavailable';
 
 export interface WriteProbe {
   /** Never rejects, and takes at most 2 s. */
-  check(): Promise<DatabaseHealth>;
-  end(): Promise<void>;
+  check: () => Promise<DatabaseHealth>;
+  end: () => Promise<void>;
 }
 
 /**
@@ -25,7 +24,7 @@ export function createWriteProbe(url: string, onError: (error: Error) => void): 
   const db = createPool(url, 1, onError);
   let result: Promise<DatabaseHealth> | undefined;
   return {
-    check() {
+    check: () => {
       result ??= withTimeout(probe(db)).finally(() => {
         setTimeout(() => (result = undefined), CACHE_MS).unref();
       });
