@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-const { WEBHOOK_SECRET, RECEIVER_PORT = '4000' } = process.env;
+const { WEBHOOK_SECRET, RECEIVER_HOST = '127.0.0.1', RECEIVER_PORT = '4000' } = process.env;
 if (!WEBHOOK_SECRET) throw new Error('WEBHOOK_SECRET is not set. Run `npm start` first, or set it yourself.');
 const webhook = new Webhook(WEBHOOK_SECRET);
 
@@ -38,6 +38,6 @@ const server = createServer(async (request, response) => {
   response.writeHead(204).end();
 });
 
-server.listen(Number(RECEIVER_PORT), '127.0.0.1', () => {
+server.listen(Number(RECEIVER_PORT), RECEIVER_HOST, () => {
   console.log(`waiting for webhooks on http://127.0.0.1:${RECEIVER_PORT}/`);
 });

@@ -18,7 +18,7 @@ export async function startReceiver({ run, name }: Project, secret: string): Pro
   const mount = (folder: string) => `-v ${path.join(PACKAGE_ROOT, folder)}:/receiver/${folder}:ro`;
   const start = async (): Promise<void> => {
     await run(
-      `docker run -d --name ${container} --network ${name}_default --network-alias receiver -e WEBHOOK_SECRET=${secret} ` +
+      `docker run -d --name ${container} --network ${name}_default --network-alias receiver -e WEBHOOK_SECRET=${secret} -e RECEIVER_HOST=0.0.0.0 ` +
         `${mount('examples')} ${mount('node_modules')} --entrypoint node order-service:local /receiver/examples/webhook-receiver.mjs`,
     );
   };
