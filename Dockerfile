@@ -35,7 +35,8 @@ COPY --from=build /app/dist dist
 ENV NODE_ENV=production \
     HOST=0.0.0.0 \
     PORT=3000 \
-    WORKER_HEALTH_PORT=3000
+    WORKER_HEALTH_PORT=3000 \
+    SHUTDOWN_DELAY_MS=5000
 EXPOSE 3000
 USER node
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s \

@@ -4,7 +4,7 @@
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 
-const { WEBHOOK_SECRET, RECEIVER_PORT } = process.env;
+const { WEBHOOK_SECRET, RECEIVER_HOST = '127.0.0.1', RECEIVER_PORT } = process.env;
 if (!WEBHOOK_SECRET) throw new Error('WEBHOOK_SECRET is not set. Run `npm start` first, or set it yourself.');
 const webhook = new Webhook(WEBHOOK_SECRET);
 
@@ -44,6 +44,6 @@ server.on('listening', () => {
 });
 server.on('error', (error) => {
   if (error.code !== 'EADDRINUSE' || RECEIVER_PORT) throw error;
-  server.listen(0, '127.0.0.1');
+  server.listen(0, RECEIVER_HOST);
 });
-server.listen(Number(RECEIVER_PORT ?? 4000), '127.0.0.1');
+server.listen(Number(RECEIVER_PORT ?? 4000), RECEIVER_HOST);

@@ -7,13 +7,15 @@ export class StartError extends Error {}
 /** A part of a process that runs until `stop`, which drains it. */
 export interface Running {
   stop(): Promise<void>;
+  /** The time in ms that `stop` gives to running work. Default: 0. */
+  stopsWithinMs?: number;
 }
 
 /** Exit codes after a second signal. */
 const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 
-/** A process that has not stopped by then is killed. The next process resumes the interrupted work. */
-const STOP_LIMIT_MS = 60_000;
+/** A process that has not stopped this long after its parts' time is killed. The next process resumes the work. */
+const STOP_LIMIT_MS = 20_000;
 
 /**
  * Runs an entry point. SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the started parts, the last one first, even during the start. A second
@@ -28,11 +30,12 @@ export async function runUntilSignalled(
   let stopping: Promise<void> | undefined;
 
   async function stop(exitCode: number): Promise<void> {
+    const limitMs = running.reduce((sum, { stopsWithinMs = 0 }) => sum + stopsWithinMs, STOP_LIMIT_MS);
     setTimeout(() => {
       console.error('a part did not stop in time: killing the process');
       // process.exit can wait for the SDK's native threads.
       process.kill(process.pid, 'SIGKILL');
-    }, STOP_LIMIT_MS).unref();
+    }, limitMs).unref();
     onStop?.();
     for (const part of running.reverse()) {
       await part.stop().catch((error: unknown) => {

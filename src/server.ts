@@ -9,6 +9,7 @@ import { createCheckout } from './checkout/checkout';
 import { type Config, loadConfig } from './config';
 import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
+import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
@@ -36,7 +37,9 @@ export async function startServer(
   log: Logger,
 ): Promise<Running & { port: number; db: Db; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
-  const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
+  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
+  const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
+  const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
   const workflows = createOrderWorkflows(client, config);
   const dispatcher = createWorkflowDispatcher(
     { db, workflows, log },
@@ -86,7 +89,7 @@ export async function startServer(
     maxBodyBytes: config.http.maxBodyBytes,
     log,
     responseHmacHeader: config.responseHmacHeader,
-    isServing: () => serving,
+    health: { checkDatabase: writeProbe.check, isServing: () => serving },
     trace: tracing()?.traceRequests,
   });
   const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
@@ -101,13 +104,14 @@ export async function startServer(
     port: http.port,
     db,
     schemaChecked,
+    stopsWithinMs: config.shutdownDelayMs + config.shutdownGraceMs,
     async stop() {
       serving = false;
-      await http.close(config.shutdownGraceMs);
+      await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
       await dispatcher.drain();
       await workflows.drain();
       await client.connection.close();
-      await db.end();
+      await Promise.all([db.end(), writeProbe.end()]);
       log.info('API stopped');
     },
   };

@@ -8,11 +8,12 @@ import type { Logger } from 'pino';
 import { type Lenders, createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE } from '../workflows/messages';
 import { receiveRequest } from '../activities/receive-request';
-import { healthRoutes } from './api/health-routes';
+import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
 import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
+import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
 import { createSandboxLender } from './lender/sandbox';
@@ -45,7 +46,9 @@ export async function startWorker(
   log: Logger,
 ): Promise<Running & { healthPort: number; db: Db; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
-  const db = createPool(config.databaseUrl, config.databasePoolSize, (error) => log.warn({ err: error }, 'database'));
+  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
+  const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
+  const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
   const sender = createIsolatedSender({
     policy: config.addressPolicy,
     timeoutMs: config.webhookTimeoutMs,
@@ -53,7 +56,7 @@ export async function startWorker(
     onError: (error) => log.error({ err: error }, 'webhook sender'),
   });
   let isServing = (): boolean => false;
-  const health = await serveHealth(config, db, () => isServing(), log);
+  const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
   const workers = await createWorkers(config, { connection, namespace: client.options.namespace }, db, sender, log);
@@ -75,6 +78,7 @@ export async function startWorker(
   return {
     healthPort: health.port,
     db,
+    stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
     // Rejects if a worker fails, and never resolves.
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
@@ -87,7 +91,7 @@ export async function startWorker(
       await connection.close();
       await client.connection.close();
       await health.close(0);
-      await db.end();
+      await Promise.all([db.end(), writeProbe.end()]);
       log.info('worker stopped');
     },
   };
@@ -165,10 +169,10 @@ function lendersOf({ hostedCheckout: { sandboxReferralMs } }: Config): Lenders {
   return { sandbox: observeLender(createSandboxLender(sandboxReferralMs)), live: undefined };
 }
 
-function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {
+function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise<HttpServer> {
   const app = new Koa();
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
-  app.use(healthRoutes(db, isServing).routes());
+  app.use(healthRoutes(checks).routes());
   return listen(app, config.workerHealthPort, config.host, config.http);
 }
 

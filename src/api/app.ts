@@ -8,7 +8,7 @@ import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
-import { healthRoutes } from './health-routes';
+import { type HealthChecks, healthRoutes } from './health-routes';
 import { limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
@@ -35,7 +35,7 @@ export interface AppOptions {
   log: Logger;
   /** Name of the header that carries the response signature. Undefined disables signing. */
   responseHmacHeader: string | undefined;
-  isServing: () => boolean;
+  health: HealthChecks;
   /** Traces requests. Undefined if tracing is off. */
   trace?: Middleware | undefined;
   /** The hosted checkout, which handles its own paths. Undefined if the lender hosts the checkout. */
@@ -43,8 +43,7 @@ export interface AppOptions {
 }
 
 export function createApp(options: AppOptions): Koa<State> {
-  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, isServing, checkout, trace } =
-    options;
+  const { api, deps, limits, trustedProxies, maxBodyBytes, log, responseHmacHeader, health, checkout, trace } = options;
   const app = new Koa<State>({ proxy: trustedProxies > 0, maxIpsCount: trustedProxies });
   // Only a broken connection gets past the problem renderer.
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
@@ -57,7 +56,7 @@ export function createApp(options: AppOptions): Koa<State> {
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(sendJson());
   app.use(renderProblems());
-  mount(app, healthRoutes(deps.db, isServing));
+  mount(app, healthRoutes(health));
   app.use(identifyCaller(deps.db, limits));
   const authenticate = createAuthentication(limits, unsent);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION });

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import { Problem } from '../contracts/problem';
 import { guardConnections } from './guard-connections';
@@ -22,8 +23,11 @@ export interface HttpSettings {
 export interface HttpServer {
   /** The actual port, also if port 0 was requested. */
   port: number;
-  /** Stops accepting connections, waits for running requests, and cuts the remaining connections after `graceMs`. */
-  close(graceMs: number): Promise<void>;
+  /**
+   * Stops accepting connections, waits for running requests, and cuts the remaining connections after `graceMs`.
+   * @param delayMs requests are still served for this long: load balancers send them until their next check fails
+   */
+  close(graceMs: number, delayMs?: number): Promise<void>;
 }
 
 const IDLE_CHECK_MS = 50;
@@ -79,7 +83,10 @@ export async function listen(
     server.once('error', reject);
     server.listen(port, host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: (graceMs) => close(server, graceMs) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: (graceMs, delayMs = 0) => close(server, graceMs, delayMs),
+  };
 }
 
 /**
@@ -97,8 +104,9 @@ function unlessReceived(latest: () => ServerResponse | undefined, reject: () => 
   }, UNREAD_MS);
 }
 
-async function close(server: Server, graceMs: number): Promise<void> {
+async function close(server: Server, graceMs: number, delayMs: number): Promise<void> {
   server.prependListener('request', (_, response: ServerResponse) => response.setHeader('Connection', 'close'));
+  if (delayMs > 0) await delay(delayMs);
   // Node keeps a connection open after its running request, until the client closes it.
   const idleCheck = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   const cut = setTimeout(() => server.closeAllConnections(), graceMs);

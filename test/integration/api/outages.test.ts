@@ -111,6 +111,56 @@ describe('a Postgres outage', () => {
   });
 });
 
+describe('the API is not ready', () => {
+  const stack = useStack({ worker: false });
+  const ready = async () => (await stack.api.call('GET', '/health/ready', { key: null })).status;
+  const turnsTo = (status: number) => until(async () => (await ready()) === status, `/health/ready returns ${status}`);
+  /** Changes a setting of the database for new connections, and closes the others. */
+  async function set(setting: string): Promise<void> {
+    const name = new URL(stack.databaseUrl).pathname.slice(1);
+    const admin = new pg.Client({ connectionString: stack.databaseUrl.replace(/\/[^/]*$/, '/postgres') });
+    await admin.connect();
+    await admin.query(`alter database ${name} ${setting}`);
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    await admin.end();
+  }
+
+  test.each(['default_transaction_read_only = on', "temp_file_limit = '100kB'"])(
+    'while Postgres cannot write: %s',
+    async (setting) => {
+      expect(await ready()).toBe(200);
+      await set(`set ${setting}`);
+      await turnsTo(503);
+      await set('reset all');
+      await turnsTo(200);
+    },
+  );
+
+  test('while Postgres does not answer, and the answer comes within three seconds', async () => {
+    const held = await holdTransaction(stack.db, 'lock table schema_migration');
+    await turnsTo(503);
+    const start = performance.now();
+    await ready();
+    expect(performance.now() - start).toBeLessThan(3000);
+    await held.rollback();
+    await turnsTo(200);
+  });
+});
+
+describe('the API is ready', () => {
+  const stack = useStack({ worker: false, env: { DATABASE_POOL_SIZE: '1' } });
+
+  test('while requests use all connections of its pool', async () => {
+    const { id } = (await stack.api.create()).body.data;
+    const held = await holdTransaction(stack.db, 'lock table orders');
+    const waiting = stack.api.get(id);
+    await until(async () => (await statementsWaiting(stack.db, 'orders')) === 1, 'the pool is in use');
+    expect((await stack.api.call('GET', '/health/ready', { key: null })).status).toBe(200);
+    await held.rollback();
+    expect((await waiting).status).toBe(200);
+  });
+});
+
 describe('without Temporal', () => {
   let server: ApiServer;
   afterAll(() => server.stop());

@@ -31,8 +31,11 @@ const TESTED_ELSEWHERE = [
 const NOT_RUN = [
   'architecture.md',
   'configuration.md',
+  // `npm run containers` runs its commands.
+  'containers.md',
   'contributing.md',
   'hosted-checkout.md',
+  'kubernetes.md',
   'operations.md',
   'encryption.md',
   'performance.md',
@@ -40,6 +43,7 @@ const NOT_RUN = [
   'rate-limits.md',
   'security.md',
   'versioning.md',
+  'updates.md',
 ];
 /** What the commands need of this repository. */
 const LINKED = ['dist', 'node_modules', 'package.json'];

@@ -25,7 +25,7 @@ test('the document has exactly the operations that the service routes', () => {
     maxBodyBytes: 65_536,
     responseHmacHeader: undefined,
     log,
-    isServing: () => true,
+    health: { checkDatabase: () => Promise.resolve('ok'), isServing: () => true },
     checkout: undefined,
   });
   const routers = app.middleware.flatMap((one) => ('router' in one ? [one.router as Router] : []));

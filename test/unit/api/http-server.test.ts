@@ -152,6 +152,20 @@ describe('closing the server', () => {
     expect(response()).toContain('Connection: close');
   });
 
+  test('serves requests, on new connections too, until the delay has passed', async () => {
+    const { finish } = await startWaiting();
+    finish();
+    const start = performance.now();
+    const closing = server.close(20_000, 400);
+    const { socket, response } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    await closed(socket);
+    expect(response()).toMatch(/^HTTP\/1\.1 204 [^]*Connection: close/);
+    expect(performance.now() - start).toBeLessThan(400);
+    await closing;
+    expect(performance.now() - start).toBeGreaterThanOrEqual(399);
+    await expect(fetch(`http://127.0.0.1:${server.port}`)).rejects.toThrow();
+  });
+
   test('cuts a running request after the grace period', async () => {
     const { started } = await startWaiting();
     const { socket, response } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n');

@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../tools/package-root';
+
+const LOCK = path.join(PACKAGE_ROOT, 'package-lock.json');
+const lock = JSON.parse(readFileSync(LOCK, 'utf8')) as { packages: Record<string, object> };
+let folder: string;
+beforeAll(() => (folder = mkdtempSync(path.join(tmpdir(), 'order-service-licences-'))));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Runs `npm run licences` on the lock file, or on one with this package too. */
+function checkLicences(added: object = {}) {
+  const file = path.join(folder, 'package-lock.json');
+  writeFileSync(file, JSON.stringify({ packages: { ...lock.packages, 'node_modules/added': added } }));
+  return spawnSync('node', ['tools/licences.mjs', file], { cwd: PACKAGE_ROOT, encoding: 'utf8' });
+}
+
+test('every package has a licence that is allowed', () => {
+  const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'licences'], {
+    cwd: PACKAGE_ROOT,
+    encoding: 'utf8',
+  });
+  expect([status, stderr.match(/not allowed.*/g)]).toEqual([0, null]);
+  expect(stdout).toMatch(/^koa@[\d.]+\tMIT$/m);
+});
+
+test.each([
+  ['no licence', 1, {}],
+  ['an unknown licence', 1, { license: 'SEE LICENSE IN EULA' }],
+  ['copyleft', 1, { license: 'GPL-3.0' }],
+  ['copyleft beside another', 1, { license: 'MIT AND AGPL-3.0-only' }],
+  ['a choice with an allowed one', 0, { license: '(MIT OR GPL-3.0)' }],
+  ['MPL-2.0 in production', 1, { license: 'MPL-2.0' }],
+  ['MPL-2.0 in development', 0, { license: 'MPL-2.0', dev: true }],
+])('a package with %s ends the check with code %j', (_title, code, added) => {
+  const { status, stderr } = checkLicences({ version: '1.0.0', ...added });
+  expect([status, stderr.includes('added@1.0.0')]).toEqual([code, code === 1]);
+});
