@@ -1,5 +1,5 @@
 /**
- * The import rules of docs/architecture.md: "Imports point one way: domain <- contracts <- db, webhooks, lender <- activities,
+ * The import rules of docs/architecture.md: "Imports point one way: domain <- contracts <- db, webhooks, lender, payments <- activities,
  * temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and activities, contracts
  * (types only)." test/unit/architecture.test.ts runs them.
  */
@@ -7,14 +7,14 @@
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'db', 'webhooks', 'lender', 'temporal', 'orders', 'api', 'checkout', 'cli', 'client'].map(
+    ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'temporal', 'orders', 'api', 'checkout', 'cli', 'client'].map(
       (name) => [name, `^src/${name}/`],
     ),
   ),
   config: '^src/config([.]ts$|/)',
   version: '^src/version[.]ts$',
   logger: '^src/logger[.]ts$',
-  entry: '^src/(cli|entry-point|migrate|server|worker)[.]ts$',
+  entry: '^src/(cli|entry-point|migrate|sandbox|server|worker)[.]ts$',
   activities: '^activities/',
   // The messages that workflows and their clients share.
   messages: '^workflows/messages[.]ts$',
@@ -29,13 +29,14 @@ const LAYERS = {
   db: ['domain', 'contracts'],
   webhooks: ['domain', 'contracts', 'db'],
   lender: ['domain'],
-  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender'],
+  payments: ['domain', 'db', 'lender'],
+  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments'],
   messages: ['domain', 'contracts:type', 'activities:type', 'workflows'],
   workflows: ['domain', 'contracts:type', 'activities:type', 'messages'],
   temporal: ['domain', 'contracts', 'db', 'webhooks', 'messages', 'workflows:type'],
-  orders: ['domain', 'contracts', 'db', 'webhooks', 'temporal'],
+  orders: ['domain', 'contracts', 'db', 'webhooks', 'payments', 'temporal'],
   api: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'version'],
-  checkout: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'temporal', 'orders'],
+  checkout: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'temporal', 'orders'],
   cli: ['domain', 'contracts', 'db', 'webhooks', 'temporal', 'orders', 'config', 'version'],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],

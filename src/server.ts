@@ -5,20 +5,25 @@ import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { createCheckout } from './checkout/checkout';
+import type { Profile } from './checkout/profile';
+import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
 import { type Config, loadConfig } from './config';
 import { createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { type Running, runUntilSignalled } from './entry-point';
+import type { Lender } from './lender/lender';
 import { createLogger } from './logger';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
+import type { Bank } from './payments/payment-provider';
+import { lenderOf, paymentsOf } from './sandbox';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
-/** A notice on every checkout page, by lender. */
-const NOTICES = { sandbox: 'Test checkout: no real lender, and no money moves.' };
+/** A notice on every checkout page. */
+const SANDBOX_NOTICE = 'Test checkout: no real lender, no real bank, and no money moves.';
 
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
@@ -36,6 +41,7 @@ export async function startServer(
     { db, workflows, log },
     { inFlight: config.startsInFlight, checkAfterMs: config.sweep.checkAfterMs },
   );
+  const sandboxBank = paymentsOf(config, db);
   const deps: OrderDependencies = {
     db,
     workflows,
@@ -46,6 +52,7 @@ export async function startServer(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    payments: sandboxBank,
     checkoutBaseUrl: config.checkoutBaseUrl,
     expiresAfterMs: config.orderExpiresAfterMs,
     sweepStartAfterMs: config.sweep.startAfterMs,
@@ -53,17 +60,24 @@ export async function startServer(
   };
   let serving = true;
   const limits = createRateLimits(db, config.rateLimits, log);
-  const { lender, applicationRetentionMs } = config.hostedCheckout;
-  if (config.production && lender === 'sandbox')
-    log.warn('CHECKOUT_LENDER=sandbox: no real lender decides on applications');
+  const { applicationRetentionMs } = config.hostedCheckout;
+  const lender = lenderOf(config);
+  if (config.production && lender)
+    log.warn('CHECKOUT_LENDER=sandbox: no real lender decides on applications, and no bank takes payments');
   const app = createApp({
     api: config.api,
     deps,
     limits,
     checkout:
-      lender === 'none'
-        ? undefined
-        : createCheckout({ deps, limits, notice: NOTICES[lender], retentionMs: applicationRetentionMs }),
+      lender &&
+      createCheckout({
+        deps,
+        limits,
+        notice: SANDBOX_NOTICE,
+        retentionMs: applicationRetentionMs,
+        profile: profileOf(config, lender, sandboxBank?.banks ?? []),
+        sandboxBank,
+      }),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
@@ -90,6 +104,20 @@ export async function startServer(
       await db.end();
       log.info('API stopped');
     },
+  };
+}
+
+function profileOf({ checkoutBaseUrl, hostedCheckout }: Config, lender: Lender, banks: readonly Bank[]): Profile {
+  const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
+  const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
+  return {
+    lenderName,
+    banks,
+    quote: (order, today) => lender.quote(order, today),
+    reviewTime: lender.reviewTime,
+    privacyUrl: privacyUrl ?? `${samples}/privacy/`,
+    termsUrl: termsUrl ?? `${samples}/terms/`,
+    creditAgreementUrl: creditAgreementUrl ?? `${samples}/credit-agreement/`,
   };
 }
 

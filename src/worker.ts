@@ -12,10 +12,10 @@ import { type Config, loadConfig } from './config';
 import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { type Running, runUntilSignalled } from './entry-point';
-import type { Lender } from './lender/lender';
-import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
+import { startPaymentReturns } from './orders/background/payment-returns';
 import { startSweep } from './orders/background/sweep';
+import { lenderOf, paymentsOf } from './sandbox';
 import { WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { createOrderWorkflows } from './temporal/order-workflows';
@@ -60,13 +60,16 @@ export async function startWorker(
     idempotencyKeyDays: config.idempotencyKeyDays,
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
+  const payments = paymentsOf(config, db);
+  const stopPaymentReturns =
+    payments && startPaymentReturns({ db, payments, log, intervalMs: config.sweep.intervalMs });
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
     // Rejects if a worker fails, and never resolves.
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
-      await stopSweep();
+      await Promise.all([stopSweep(), stopPaymentReturns?.()]);
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       // `failed` reports a failure of the run.
       await run.catch(() => undefined);
@@ -116,6 +119,7 @@ function createWorkers(
       attemptsPerSeller: config.webhookConcurrency.perSeller,
       log,
       lender: lenderOf(config),
+      payments: paymentsOf(config, db),
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,
     }),
@@ -142,11 +146,6 @@ function createWorkers(
       maxConcurrentActivityTaskExecutions: LENDER_CONCURRENCY,
     }),
   ]);
-}
-
-/** The adapter of a real lender replaces the sandbox here: see docs/hosted-checkout.md. */
-function lenderOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lender | undefined {
-  return lender === 'sandbox' ? createSandboxLender(sandboxReferralMs) : undefined;
 }
 
 function serveHealth(config: Config, db: Db, isServing: () => boolean, log: Logger): Promise<HttpServer> {

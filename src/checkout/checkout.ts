@@ -1,9 +1,11 @@
+import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import { findCheckoutSecret } from '../db/applications';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import type { OrderDependencies } from '../orders/dependencies';
+import type { SandboxBank } from '../payments/sandbox-bank';
 import { createApplicants } from './applicants';
 import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
@@ -11,6 +13,9 @@ import { CsrfError, createCsrf } from './csrf';
 import { FormBodyError } from './form-body';
 import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
+import type { Profile } from './profile';
+import { sampleDocumentRoutes } from './sample-documents';
+import { sandboxBankRoutes } from './sandbox-bank-routes';
 import { type CheckoutRequestState, sendPage, setSecurityHeaders } from './send-page';
 
 export interface CheckoutOptions {
@@ -22,12 +27,16 @@ export interface CheckoutOptions {
   /** Shown at the top of every page, for example that this is a test. */
   notice: string | undefined;
   retentionMs: number;
+  profile: Profile;
+  /** Serves the pages of the sandbox bank; undefined if payments are real. */
+  sandboxBank: SandboxBank | undefined;
 }
 
 const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
-export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOptions): Middleware {
+export function createCheckout(options: CheckoutOptions): Middleware {
+  const { deps, limits, notice, retentionMs, profile, sandboxBank } = options;
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
   const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db));
@@ -36,7 +45,12 @@ export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOp
   const applicants = createApplicants(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
   const { countPayLink } = limits;
-  const router = checkoutRoutes({ deps, csrf, applicants, pathPrefix, countPayLink, notice, retentionMs });
+  const router = new Router();
+  if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
+  router.use(sampleDocumentRoutes(notice).routes());
+  router.use(
+    checkoutRoutes({ deps, csrf, applicants, profile, pathPrefix, countPayLink, notice, retentionMs }).routes(),
+  );
   const routes = router.routes() as unknown as Middleware;
 
   return async (ctx, next) => {

@@ -4,6 +4,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { createActivities } from '../../../activities/index';
 import { findApplication, recordDecision } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
+import { NO_OFFER } from '../../../src/domain/application';
 import type { Lender } from '../../../src/lender/lender';
 import { BUSINESS, applied, customerAt, startCheckout } from '../../support/checkout';
 import { storedText } from '../../support/history';
@@ -136,7 +137,8 @@ test("an error of the lender's adapter fails the activity without its message an
   const ask = (decide: Lender['decide'] | undefined) => {
     const activities = createActivities({
       db: stack.db,
-      lender: decide && { decide },
+      lender: decide && { decide, reviewTime: '', quote: () => NO_OFFER },
+      payments: undefined,
       sender: undefined as never,
       schedule: undefined as never,
       attemptsPerSeller: 1,
