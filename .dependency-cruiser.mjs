@@ -7,9 +7,20 @@
 /** Each layer's files. A file matches at most one layer. */
 const FILES = {
   ...Object.fromEntries(
-    ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'temporal', 'orders', 'api', 'checkout', 'cli', 'client'].map(
-      (name) => [name, `^src/${name}/`],
-    ),
+    [
+      'domain',
+      'contracts',
+      'db',
+      'webhooks',
+      'lender',
+      'payments',
+      'temporal',
+      'orders',
+      'api',
+      'checkout',
+      'cli',
+      'client',
+    ].map((name) => [name, `^src/${name}/`]),
   ),
   config: '^src/config([.]ts$|/)',
   version: '^src/version[.]ts$',

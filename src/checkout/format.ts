@@ -29,15 +29,16 @@ export function formatDeadline(at: string | Date): string {
 
 export const PAYMENT_TERM_LABELS: Record<PaymentTerm, string> = { PAY_NOW: 'Pay now', PAY_LATER: 'Pay later' };
 
-/** The repayments in one line: `3 monthly payments of £411.50`, or `2 monthly payments of £411.50, then £424.66`. */
+/** The repayments in one line: `3 monthly payments of £411.50`, or `3 monthly payments: 2 of £411.50, then £424.66`. */
 export function describePayments({ instalments }: Offer): string {
   const amounts = instalments.map(({ amountPence }) => amountPence);
   const [first = 0, ...rest] = amounts;
   const [last = 0, ...start] = [...amounts].reverse();
-  if (areEqual(amounts)) return `${payments(amounts.length)} of ${formatPence(first)}`;
-  if (areEqual(start)) return `${payments(start.length)} of ${formatPence(first)}, then ${formatPence(last)}`;
-  if (areEqual(rest)) return `${formatPence(first)}, then ${payments(rest.length)} of ${formatPence(last)}`;
-  return `${payments(amounts.length)}, from ${formatPence(Math.min(...amounts))} to ${formatPence(Math.max(...amounts))}`;
+  const count = amounts.length === 1 ? '1 monthly payment' : `${amounts.length} monthly payments`;
+  if (areEqual(amounts)) return `${count} of ${formatPence(first)}`;
+  if (areEqual(start)) return `${count}: ${several(start)}, then ${formatPence(last)}`;
+  if (areEqual(rest)) return `${count}: ${formatPence(first)}, then ${several(rest)}`;
+  return `${count}, from ${formatPence(Math.min(...amounts))} to ${formatPence(Math.max(...amounts))}`;
 }
 
 /** The price of paying later in one line: `0% interest, first due 21 December`. */
@@ -61,5 +62,7 @@ export function formatTotal(offer: Offer): string {
   return formatPence(totalPence(offer));
 }
 
-const payments = (count: number): string => (count === 1 ? '1 monthly payment' : `${count} monthly payments`);
+/** `2 of £411.50` */
+const several = (amounts: readonly number[]): string =>
+  `${amounts.length > 1 ? `${amounts.length} of ` : ''}${formatPence(amounts[0] ?? 0)}`;
 const areEqual = (amounts: readonly number[]): boolean => amounts.every((amount) => amount === amounts[0]);

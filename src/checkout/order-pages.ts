@@ -180,6 +180,7 @@ export function createOrderPages({ csrf, applicants, profile, pathOf, retentionM
           profile,
           path,
           state,
+          isPaidNow,
           since: (isPaidNow ? payment?.startedAt : (application?.agreedAt ?? application?.submitted?.at)) ?? new Date(),
           isRefreshing,
           now: new Date(),

@@ -1,7 +1,7 @@
 import { Problem } from '../contracts/problem';
 import * as rows from '../db/payments';
 import type { Db } from '../db/pool';
-import { type Payment, isInProgress } from '../domain/payment';
+import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { isFinal } from '../domain/status';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../payments/payment-provider';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
@@ -80,15 +80,18 @@ function mayChange(status: Checkout['order']['status'], payment: Payment): boole
 /**
  * Cancels the payment of an order that is closed, or refunds it if it is paid already. A payment that the bank is still
  * processing stays as it is; a later call refunds it.
+ * @returns the status afterwards
  * @throws PaymentProviderUnavailable
  */
 export async function returnPayment(
   { db, payments }: { db: Db; payments: PaymentProvider },
   { id }: Payment,
-): Promise<void> {
-  const status = await payments.cancel(id);
-  if (status === 'paid') await payments.refund(id);
-  await rows.recordPaymentStatus(db, id, status === 'paid' ? 'refunded' : status, SWEEP_AFTER_MS);
+): Promise<PaymentStatus> {
+  const found = await payments.cancel(id);
+  if (found === 'paid') await payments.refund(id);
+  const status = found === 'paid' ? 'refunded' : found;
+  await rows.recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
+  return status;
 }
 
 function providerOf(payments: PaymentProvider | undefined): PaymentProvider {

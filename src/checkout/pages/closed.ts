@@ -62,12 +62,14 @@ export function closedPage(state: ClosedState, checkout: Checkout, profile: Prof
   const { order, changes, branding } = checkout;
   const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
   const { title, sentences } = MESSAGES[state](checkout, closing, profile);
+  const [why, ...next] = sentences;
   const isOpen = state === 'approved-elsewhere';
   return {
     title,
     content: html`<p class="icon" aria-hidden="true">${isOpen ? '✓' : '–'}</p>
       <h1>${title}</h1>
-      ${!isOpen && html`<p>${money(checkout)}</p>`} ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
+      <p>${why}</p>
+      ${!isOpen && html`<p>${money(checkout)}</p>`} ${next.map((sentence) => html`<p>${sentence}</p>`)}
       <a class="button" href="${wayBack(order, branding)}">Back to ${order.sellerName}</a>
       ${code}`,
   };

@@ -11,6 +11,7 @@ export function costBox({ amountPence, pricing }: Order, offer: Offer, heading: 
   const rate = pricing.representativeInterest;
   return html`<section class="cost">
     <h2>${heading}</h2>
+    ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}
     <dl>
       <dt>Amount</dt>
       <dd>${formatPence(amountPence)}</dd>
@@ -18,11 +19,6 @@ export function costBox({ amountPence, pricing }: Order, offer: Offer, heading: 
       <dd>${formatPence(totalPence(offer) - amountPence)}</dd>
       <dt><abbr title="annual percentage rate">APR</abbr></dt>
       <dd>${annualPercentageRate(amountPence, offer.instalments)}%</dd>
-      ${
-        promotion !== undefined &&
-        html`<dt>Promotion</dt>
-          <dd>${promotion}</dd>`
-      }
       <dt class="total">Total to repay</dt>
       <dd class="total">${formatTotal(offer)}</dd>
     </dl>

@@ -46,6 +46,8 @@ export interface WaitingOptions {
   profile: Profile;
   path: string;
   state: WaitingState;
+  /** True if the customer pays now. */
+  isPaidNow?: boolean;
   /** When the customer sent the application, the payment or the agreement. */
   since: Date;
   isRefreshing: boolean;
@@ -58,7 +60,8 @@ interface Texts {
   title: string;
   soon: string;
   late: string;
-  sent: string;
+  /** The start of the sentence that ends with the time. */
+  saved: string;
   step?: Page['step'];
 }
 
@@ -70,7 +73,7 @@ const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
     title: 'Waiting for the decision',
     soon: `${lenderName} usually decides within a few seconds.`,
     late: `This is taking longer than usual. ${lenderName} has not responded yet. We keep trying.`,
-    sent: 'application',
+    saved: 'We saved your application on',
     step: stepOf(order, 'PAY_LATER', 'Decision'),
   }),
   referred: ({ order, profile: { lenderName, reviewTime } }) => {
@@ -79,7 +82,7 @@ const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
       title: `${lenderName} is reviewing your application`,
       soon: text,
       late: text,
-      sent: 'application',
+      saved: 'We saved your application on',
       step: stepOf(order, 'PAY_LATER', 'Decision'),
     };
   },
@@ -87,21 +90,21 @@ const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
     title: 'Your bank is confirming the payment',
     soon: 'This usually takes a few seconds.',
     late: DO_NOTHING,
-    sent: 'payment',
+    saved: 'You started the payment on',
     step: stepOf(order, 'PAY_NOW', 'Your payment'),
   }),
-  completing: () => ({
+  completing: ({ isPaidNow }) => ({
     title: 'We are completing your order',
     soon: 'This usually takes a few seconds.',
     late: DO_NOTHING,
-    sent: 'agreement',
+    saved: isPaidNow ? 'You started the payment on' : 'We saved your agreement on',
   }),
 };
 
 /** The customer waits for the lender, the bank or the service. */
 export function waitingPage(options: WaitingOptions): Page {
   const { path, state, since, isRefreshing, now, code } = options;
-  const { title, soon, late, sent, step } = TEXTS[state](options);
+  const { title, soon, late, saved, step } = TEXTS[state](options);
   const waitedMs = now.getTime() - since.getTime();
   // A completed order continues to the seller.
   const canComplete = state === 'completing' || state === 'confirming';
@@ -119,8 +122,8 @@ export function waitingPage(options: WaitingOptions): Page {
       <h1>${title}</h1>
       <p>${waitedMs > LONG_WAIT_MS ? late : soon}</p>
       <p>
-        We saved your ${sent} on ${formatDateTime(since)}. This link keeps your place: you can close this page and open
-        the link again at any time.
+        ${saved} ${formatDateTime(since)}. This link keeps your place: you can close this page and open the link again
+        at any time.
       </p>
       ${note} ${code}`,
   };

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { findPaymentsToReturn, settlePaid } from '../../db/payments';
 import type { Db } from '../../db/pool';
-import type { Payment } from '../../domain/payment';
+import { type Payment, isInProgress } from '../../domain/payment';
 import type { PaymentProvider } from '../../payments/payment-provider';
 import { returnPayment } from '../customer-payments';
 
@@ -25,8 +25,9 @@ export function startPaymentReturns({ db, payments, log, intervalMs }: PaymentRe
 
   async function giveBack(payment: Payment): Promise<void> {
     try {
-      await returnPayment({ db, payments }, payment);
-      log.info({ order_id: payment.orderId, payment_id: payment.id }, 'payment of a closed order returned');
+      const status = await returnPayment({ db, payments }, payment);
+      if (isInProgress(status)) return;
+      log.info({ order_id: payment.orderId, payment_id: payment.id, status }, 'payment of a closed order ended');
     } catch (error) {
       log.warn({ order_id: payment.orderId, err: error }, 'a payment could not be returned, retrying later');
     }

@@ -26,9 +26,9 @@ const offer = (pence: number, representativeInterest = 0, count = 3, interestFre
 
 test('repayments are one line, whichever of them differs', () => {
   expect(describePayments(offer(123_450))).toBe('3 monthly payments of £411.50');
-  expect(describePayments(offer(10_000))).toBe('£33.34, then 2 monthly payments of £33.33');
-  expect(describePayments(offer(123_450, 12.9))).toBe('2 monthly payments of £411.50, then £438.04');
-  expect(describePayments(offer(10_000, 12.9))).toBe('3 monthly payments, from £33.33 to £35.49');
+  expect(describePayments(offer(10_000))).toBe('3 monthly payments: £33.34, then 2 of £33.33');
+  expect(describePayments(offer(123_450, 12.9))).toBe('3 monthly payments: 2 of £411.50, then £438.11');
+  expect(describePayments(offer(10_000, 12.9))).toBe('3 monthly payments, from £33.33 to £35.48');
   expect(describePayments(offer(1))).toBe('1 monthly payment of £0.01');
 });
 
@@ -36,7 +36,7 @@ test('the cost is one line: interest and the first due date', () => {
   const pricing = (representativeInterest: number) => ({ representativeInterest, promotions: [] });
   expect(describeCost(pricing(0), offer(123_450), '2026-11-21')).toBe('0% interest, first due 21 December');
   expect(describeCost(pricing(12.9), offer(123_450, 12.9), '2026-11-21')).toBe(
-    '£26.54 interest (12.9% a year), first due 21 December',
+    '£26.61 interest (12.9% a year), first due 21 December',
   );
 });
 
