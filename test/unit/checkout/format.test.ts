@@ -28,7 +28,7 @@ test('repayments are one line, whichever of them differs', () => {
   expect(describePayments(offer(123_450))).toBe('3 monthly payments of £411.50');
   expect(describePayments(offer(10_000))).toBe('3 monthly payments: £33.34, then 2 of £33.33');
   expect(describePayments(offer(123_450, 12.9))).toBe('3 monthly payments: 2 of £411.50, then £438.11');
-  expect(describePayments(offer(10_000, 12.9))).toBe('3 monthly payments, from £33.33 to £35.48');
+  expect(describePayments(offer(10_000, 12.9))).toBe('3 monthly payments, from £33.33 to £35.49');
   expect(describePayments(offer(1))).toBe('1 monthly payment of £0.01');
 });
 
