@@ -1,12 +1,12 @@
 import type { Profile } from '../../../src/checkout/profile';
 import { createSandboxLender } from '../../../src/lender/sandbox';
 
-const { quote, reviewTime } = createSandboxLender(20_000);
+const lender = createSandboxLender(20_000);
 
 export const PROFILE: Profile = {
   lenderName: 'Sandbox Lender',
-  reviewTime,
-  quote,
+  reviewTime: lender.reviewTime,
+  quote: (order, today) => lender.quote(order, today),
   banks: [{ id: 'oak', name: 'Oak Bank' }],
   privacyUrl: 'https://pay.example/privacy',
   termsUrl: 'https://pay.example/terms',
