@@ -1,5 +1,5 @@
 /**
- * The import rules of docs/architecture.md: "Imports point one way: domain <- contracts <- db, webhooks, lender <- activities,
+ * The import rules of docs/architecture.md: "Imports point one way: domain <- contracts <- db, webhooks, lender, payments <- activities,
  * temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and activities, contracts
  * (types only)." test/unit/architecture.test.ts runs them.
  */
@@ -8,15 +8,15 @@
 const FILES = {
   ...Object.fromEntries(
     [
-      ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'temporal', 'orders', 'api', 'checkout'],
-      ...['cli', 'client'],
+      ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'payments', 'temporal', 'orders', 'api'],
+      ...['checkout', 'cli', 'client'],
     ].map((name) => [name, `^src/${name}/`]),
   ),
   config: '^src/config([.]ts$|/)',
   version: '^src/version[.]ts$',
   logger: '^src/logger[.]ts$',
   telemetry: '^src/telemetry/',
-  entry: '^src/(cli|codec-server|entry-point|migrate|server|worker)[.]ts$',
+  entry: '^src/(cli|codec-server|entry-point|migrate|sandbox|server|worker)[.]ts$',
   activities: '^activities/',
   // The messages that workflows and their clients share.
   messages: '^workflows/messages[.]ts$',
@@ -34,13 +34,14 @@ const LAYERS = {
   telemetry: ['domain', 'db', 'version', 'webhooks:type', 'lender:type'],
   webhooks: ['domain', 'contracts', 'encryption', 'db', 'telemetry'],
   lender: ['domain'],
-  activities: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'telemetry'],
+  payments: ['domain', 'db', 'lender'],
+  activities: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'payments', 'telemetry'],
   messages: ['domain', 'contracts:type', 'activities:type', 'workflows'],
   workflows: ['domain', 'contracts:type', 'activities:type', 'messages'],
   temporal: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'messages', 'workflows:type'],
-  orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal'],
+  orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal'],
   api: ['domain', 'contracts', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'version'],
-  checkout: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'temporal', 'orders'],
+  checkout: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'payments', 'temporal', 'orders'],
   cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'version'],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],

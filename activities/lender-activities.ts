@@ -1,9 +1,13 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
 import { findOrder } from '../src/db/find-orders';
+import { findLastPayment, recordPaymentStatus } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
-import type { LenderDecision } from '../src/domain/application';
+import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
+import type { PaymentTerm } from '../src/domain/order';
+import { type Payment, type PaymentStatus, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
+import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
 
 /** The part of the lender's response that enters history. It has no data about the customer. */
 export type LenderResponse =
@@ -11,19 +15,18 @@ export type LenderResponse =
   | { kind: 'referred'; askAgainMs: number }
   | { kind: 'nothing' };
 
-/** The reasons that sellers see. The lender's reason for a decline is confidential. */
-const REASONS = {
-  approved: null,
-  declined: 'declined by the lender',
-  failed: 'the lender could not process the application',
-} as const;
-
 /** Shorter than the activity's timeout, so that the failure names a lender that hangs as its cause. */
 const TIMEOUT_MS = 25_000;
 
+/** A payment is checked again after a quarter of its age, within these limits. */
+const PAYMENT_CHECK_MS = { min: 1000, max: 60_000 };
+/** The time until the sweep completes a paid order. The status becomes APPROVED before. */
+const COMPLETE_AFTER_MS = 3000;
+
 /** Who decides on the applications of the hosted checkout, by the kind of account. */
 export interface Lenders {
-  sandbox: Lender;
+  /** Undefined if there is no hosted checkout. */
+  sandbox: Lender | undefined;
   /** Undefined if no real lender is configured. */
   live: Lender | undefined;
 }
@@ -31,24 +34,39 @@ export interface Lenders {
 export interface LenderActivityOptions {
   db: Db;
   lenders: Lenders;
+  payments: Payments;
 }
 
-export function createLenderActivities({ db, lenders }: LenderActivityOptions) {
+export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {
+  /** A paid payment is an approval. The sweep completes the order, if the customer's browser has not done so by then. */
+  async function askBank({ id, status, startedAt, sandbox }: Payment): Promise<LenderResponse> {
+    const provider = sandbox ? payments.sandbox : payments.live;
+    const latest = isInProgress(status) ? await statusOf(provider, id) : status;
+    await recordPaymentStatus(db, id, latest, COMPLETE_AFTER_MS);
+    if (latest === 'paid') return decided({ kind: 'approved' });
+    if (!isInProgress(latest)) return { kind: 'nothing' };
+    const { min, max } = PAYMENT_CHECK_MS;
+    return { kind: 'referred', askAgainMs: Math.min(Math.max((Date.now() - startedAt.getTime()) / 4, min), max) };
+  }
+
   return {
     /**
-     * Asks the lender once for its decision on an order's application. A decision that is recorded already is returned.
-     * @throws a retryable failure if the lender is unavailable
+     * Asks once for the decision on an order's application, or for the result of its payment. A decision that is recorded
+     * already is returned.
+     * @throws a retryable failure if the lender or the payment provider is unavailable
      */
     async askLender(orderId: string): Promise<LenderResponse> {
+      const payment = await findLastPayment(db, orderId);
+      if (payment && (isInProgress(payment.status) || payment.status === 'paid')) return askBank(payment);
       const application = await findApplication(db, orderId);
       const stored = await findOrder(db, orderId);
       if (!stored || !application?.submitted) return { kind: 'nothing' };
-      if (application.decision) return decided(application.decision);
-      const { id, paymentTerm, submitted } = application;
-      const { amountPence, pricing, sandbox } = stored.order;
+      const { amountPence, pricing, allowedPaymentTerms, sandbox } = stored.order;
+      if (application.decision) return response(application.decision, allowedPaymentTerms);
+      const { id, submitted } = application;
       const lender = sandbox ? lenders.sandbox : lenders.live;
       const { applicant, at: submittedAt } = submitted;
-      const answer = await ask(lender, { id, orderId, amountPence, paymentTerm, pricing, applicant, submittedAt });
+      const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, submittedAt });
       if (answer.kind === 'referred') {
         await recordReferral(db, id);
         return { kind: 'referred', askAgainMs: answer.askAgainMs };
@@ -56,13 +74,33 @@ export function createLenderActivities({ db, lenders }: LenderActivityOptions) {
       await recordDecision(db, id, answer);
       // If two runs ask at the same time, the decision that is recorded first counts.
       const { decision } = (await findApplication(db, orderId)) ?? {};
-      return decided(decision ?? answer);
+      return response(decision ?? answer, allowedPaymentTerms);
     },
   };
 }
 
-function decided({ kind }: LenderDecision): LenderResponse {
-  return { kind: 'decided', event: kind, reason: REASONS[kind] };
+/**
+ * A decline ends the order only if the customer cannot pay now instead. After `failed` the customer can apply again. In
+ * both cases the customer can end the order on the page.
+ */
+function response(decision: LenderDecision, allowedPaymentTerms: readonly PaymentTerm[]): LenderResponse {
+  const canContinue =
+    decision.kind === 'failed' || (decision.kind === 'declined' && allowedPaymentTerms.includes('PAY_NOW'));
+  return canContinue ? { kind: 'nothing' } : decided(decision);
+}
+
+function decided({ kind }: Pick<LenderDecision, 'kind'>): LenderResponse {
+  return { kind: 'decided', event: kind, reason: DECISION_REASONS[kind] };
+}
+
+async function statusOf(payments: PaymentProvider | undefined, id: string): Promise<PaymentStatus> {
+  if (!payments) throw unavailable('no payment provider is configured: set CHECKOUT_LENDER');
+  try {
+    return await payments.statusOf(id);
+  } catch (error) {
+    if (error instanceof PaymentProviderUnavailable) throw unavailable(error.message);
+    throw unavailable(`the payment provider's adapter failed: ${error instanceof Error ? error.name : typeof error}`);
+  }
 }
 
 async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {

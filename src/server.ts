@@ -6,17 +6,22 @@ import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { createCheckout } from './checkout/checkout';
+import type { Profile } from './checkout/profile';
+import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
 import { type Config, loadConfig } from './config';
 import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
+import type { Lender } from './lender/lender';
 import { createLogger } from './logger';
 import { createAdmission } from './orders/admission';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
+import type { Bank } from './payments/payment-provider';
+import { lendersOf, sandboxBankOf } from './sandbox';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import { startMetrics } from './telemetry/start-metrics';
@@ -25,7 +30,7 @@ import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
 /** At the top of each page of an order in a sandbox account. */
-const SANDBOX_NOTICE = 'Sandbox: no real lender, and no money moves.';
+const SANDBOX_NOTICE = 'Sandbox: no real lender, no real bank, and no money moves.';
 
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
@@ -50,6 +55,7 @@ export async function startServer(
       startDelayMs: config.startDelayMs,
     },
   );
+  const sandboxBank = sandboxBankOf(config, db);
   const deps: OrderDependencies = {
     db,
     keys: createKeyRing(config.encryptionKeys),
@@ -65,26 +71,33 @@ export async function startServer(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
+    payments: { sandbox: sandboxBank, live: undefined },
     checkoutBaseUrl: config.checkoutBaseUrl,
-    // True once `lendersOf` in src/worker.ts has a live lender.
-    hasLiveLender: false,
+    hasLiveLender: lendersOf(config).live !== undefined,
     expiresAfterMs: config.orderExpiresAfterMs,
     sweepStartAfterMs: config.sweep.startAfterMs,
     log,
   };
   let serving = true;
   const limits = createRateLimits(db, config.rateLimits, log);
-  const { lender, applicationRetentionMs } = config.hostedCheckout;
-  if (config.production && lender === 'sandbox')
+  const { applicationRetentionMs } = config.hostedCheckout;
+  const { sandbox: lender } = lendersOf(config);
+  if (config.production && lender)
     log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
   const app = createApp({
     api: config.api,
     deps,
     limits,
     checkout:
-      lender === 'none'
-        ? undefined
-        : createCheckout({ deps, limits, notice: SANDBOX_NOTICE, retentionMs: applicationRetentionMs }),
+      lender &&
+      createCheckout({
+        deps,
+        limits,
+        notice: SANDBOX_NOTICE,
+        retentionMs: applicationRetentionMs,
+        profile: profileOf(config, lender, sandboxBank?.banks ?? []),
+        sandboxBank,
+      }),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,
     log,
@@ -114,6 +127,20 @@ export async function startServer(
       await Promise.all([db.end(), writeProbe.end()]);
       log.info('API stopped');
     },
+  };
+}
+
+function profileOf({ checkoutBaseUrl, hostedCheckout }: Config, lender: Lender, banks: readonly Bank[]): Profile {
+  const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
+  const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
+  return {
+    lenderName,
+    banks,
+    quote: (order, today) => lender.quote(order, today),
+    reviewTime: lender.reviewTime,
+    privacyUrl: privacyUrl ?? `${samples}/privacy/`,
+    termsUrl: termsUrl ?? `${samples}/terms/`,
+    creditAgreementUrl: creditAgreementUrl ?? `${samples}/credit-agreement/`,
   };
 }
 

@@ -5,7 +5,7 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { type WorkerOptions, NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import { type Lenders, createActivities } from '../activities';
+import { createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE } from '../workflows/messages';
 import { receiveRequest } from '../activities/receive-request';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
@@ -16,13 +16,13 @@ import { waitForCurrentSchema } from './db/schema-check';
 import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
-import { createSandboxLender } from './lender/sandbox';
 import { createLogger } from './logger';
 import { logOperatorActions } from './orders/background/log-operator-actions';
+import { startPaymentReturns } from './orders/background/payment-returns';
 import { startSweep } from './orders/background/sweep';
+import { lendersOf, sandboxBankOf } from './sandbox';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
-import { observeLender } from './telemetry/observe-lender';
 import { startMetrics } from './telemetry/start-metrics';
 import { tracing } from './telemetry/tracing';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
@@ -74,6 +74,8 @@ export async function startWorker(
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
   const stopLoggingActions = logOperatorActions(db, log);
+  const payments = { sandbox: sandboxBankOf(config, db), live: undefined };
+  const stopPaymentReturns = startPaymentReturns({ db, payments, log, intervalMs: config.sweep.intervalMs });
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
@@ -82,8 +84,7 @@ export async function startWorker(
     // Rejects if a worker fails, and never resolves.
     failed: run.then(() => new Promise<never>(() => undefined)),
     async stop() {
-      await stopSweep();
-      await stopLoggingActions();
+      await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReturns()]);
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       // `failed` reports a failure of the run.
       await run.catch(() => undefined);
@@ -138,6 +139,7 @@ function createWorkers(
       breaker: config.webhookBreaker,
       log,
       lenders: lendersOf(config),
+      payments: { sandbox: sandboxBankOf(config, db), live: undefined },
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,
     }),
@@ -162,11 +164,6 @@ function createWorkers(
       maxConcurrentActivityTaskExecutions: LENDER_CONCURRENCY,
     }),
   ]);
-}
-
-/** The adapter of a real lender becomes `live`: see docs/hosted-checkout.md. */
-function lendersOf({ hostedCheckout: { sandboxReferralMs } }: Config): Lenders {
-  return { sandbox: observeLender(createSandboxLender(sandboxReferralMs)), live: undefined };
 }
 
 function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise<HttpServer> {

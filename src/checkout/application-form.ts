@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Applicant } from '../domain/application';
-import { poundsToPence } from '../domain/money';
+import { formatPence, poundsToPence } from '../domain/money';
 
 /** The form's values as the customer typed them. */
 export type FormValues = Record<keyof typeof FIELDS, string>;
@@ -65,6 +65,12 @@ export function toFormValues(fields: Readonly<Record<string, string>>): FormValu
     email: fields.email ?? '',
     monthlyTurnover: fields.monthly_turnover ?? '',
   };
+}
+
+/** An applicant's answers as the form shows them. */
+export function toTypedValues({ businessName, companyNumber, email, monthlyTurnoverPence }: Applicant): FormValues {
+  const monthlyTurnover = formatPence(monthlyTurnoverPence).slice(1);
+  return { businessName, companyNumber, email, monthlyTurnover };
 }
 
 export function validateForm(values: FormValues): { applicant: Applicant } | { errors: FormErrors } {

@@ -2,41 +2,49 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import Router from '@koa/router';
 import type { Context } from 'koa';
+import { Problem } from '../contracts/problem';
 import { findLogo } from '../db/branding';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { offerOf } from '../domain/application';
+import type { Order } from '../domain/order';
 import { londonDate } from '../lender/london-date';
 import type { OrderDependencies } from '../orders/dependencies';
 import {
   type Checkout,
   choosePaymentTerm,
   confirmOrder,
+  giveUp,
   readCheckout,
   submitApplication,
 } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
 import type { Applicants } from './applicants';
 import { toFormValues, validateForm } from './application-form';
-import { checkoutState } from './checkout-state';
+import { type CheckoutState, checkoutState, isApplicantState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { enterCode } from './enter-code';
 import type { Page } from './layout';
-import { ALREADY_SUBMITTED, createOrderPages } from './order-pages';
+import { ALREADY_SUBMITTED, PAYMENT_METHOD_CHANGED, createOrderPages } from './order-pages';
 import { AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/confirmation';
-import { paymentTermChanged } from './pages/details';
+import { REPLACES } from './pages/details';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
 import { CODE } from './pages/other-browser';
+import { addPaymentRoutes } from './payment-routes';
+import type { Profile } from './profile';
 import { createRequestReader, type RequestReaderOptions } from './read-request';
 import { sendPage } from './send-page';
 
 /** Most decisions arrive within this time, so most customers never see the waiting page. */
 const DECISION_WAIT_MS = 3000;
 const DECISION_POLL_MS = 200;
+/** The customer can choose the payment method. */
+const CHOICE_STATES: readonly CheckoutState[] = ['choice', 'details', 'retry', 'bank'];
 
 export interface CheckoutRouteOptions {
   deps: OrderDependencies;
   csrf: Csrf;
   applicants: Applicants;
+  profile: Profile;
   countPayLink: RequestReaderOptions['countPayLink'];
   /** The path in front of `/pay/` in public addresses; usually empty. */
   pathPrefix: string;
@@ -46,12 +54,19 @@ export interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router {
-  const { deps, csrf, applicants, countPayLink, pathPrefix, notice, retentionMs } = options;
+  const { deps, csrf, applicants, profile, countPayLink, pathPrefix, notice, retentionMs } = options;
   const router = new Router({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
-  const pages = createOrderPages({ csrf, applicants, pathOf, retentionMs });
-  const { readPayLinkId, loadCheckout, readForm } = createRequestReader({ deps, csrf, countPayLink, pathOf });
+  const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
+  const pages = createOrderPages({ csrf, applicants, profile, pathOf, retentionMs });
+  const { readPayLinkId, loadCheckout, readForm } = createRequestReader({ deps, csrf, profile, countPayLink, pathOf });
   const send = (ctx: Context, page: Page): void => sendPage(ctx, page, notice);
+
+  /** True if the form of the requesting browser may submit an application. */
+  const canApply = (ctx: Context, checkout: Checkout): boolean => {
+    const state = checkoutState(checkout);
+    return state === 'details' || (state === 'retry' && applicants.isApplicant(ctx, checkout));
+  };
 
   const redirect = (ctx: Context, { order }: Checkout, suffix = ''): void => {
     ctx.status = 303;
@@ -65,9 +80,11 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
 
   router.post('/choice', async (ctx) => {
     const { checkout, fields } = await readForm(ctx);
-    const term = allowedTerm(checkout, fields);
-    if (!['choice', 'details'].includes(checkoutState(checkout))) {
-      const isUsed = applicants.isApplicant(ctx, checkout) && term === checkout.application?.paymentTerm;
+    const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields.payment_term);
+    const state = checkoutState(checkout);
+    const isOwn = !isApplicantState(state, checkout) || applicants.isApplicant(ctx, checkout);
+    if (!CHOICE_STATES.includes(state) || !isOwn) {
+      const isUsed = isOwn && term === checkout.application?.paymentTerm;
       redirect(ctx, checkout, isUsed ? '' : ALREADY_SUBMITTED);
       return;
     }
@@ -83,29 +100,30 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     const { checkout, fields, browser } = await readForm(ctx);
     const values = toFormValues(fields);
     const result = validateForm(values);
-    if (checkoutState(checkout) === 'details') {
+    if (canApply(ctx, checkout)) {
       if ('errors' in result) {
         send(ctx, await pages.details(ctx, checkout, { values, errors: result.errors }));
         return;
       }
-      const term = allowedTerm(checkout, fields);
       try {
+        // An order with one payment term has no page for the choice.
+        if (checkout.order.status === 'CREATED') await choosePaymentTerm(deps, checkout, 'PAY_LATER');
         const digest = applicants.digestOf(browser, checkout);
-        if (term !== undefined) await submitApplication(deps, checkout, term, result.applicant, digest);
+        await submitApplication(deps, checkout, result.applicant, digest, fields[REPLACES] ?? '');
       } catch (error) {
-        if (!isDatabaseUnavailable(error)) throw error;
+        if (!isUnavailable(error)) throw error;
         // Keeps the customer's answers, which a general error page would lose.
-        send(ctx, await pages.details(ctx, checkout, { values, errors: {}, alert: SERVICE_UNAVAILABLE }));
+        const alert = { status: 503, text: SERVICE_UNAVAILABLE.text };
+        send(ctx, await pages.details(ctx, checkout, { values, errors: {}, alert }));
         return;
       }
       await waitForDecision(deps, checkout.order.payLinkId);
     }
     const latest = await readCheckout(deps, checkout.order.payLinkId);
     const { application } = latest;
-    // Not submitted: another window has chosen a payment term that this form did not show.
-    if (checkoutState(latest) === 'details' && 'applicant' in result && application) {
-      const alert = paymentTermChanged(application.paymentTerm);
-      send(ctx, await pages.details(ctx, latest, { values, errors: {}, alert }));
+    // Not submitted: another window has chosen to pay now.
+    if (checkoutState(latest) === 'bank' && !application?.submitted && 'applicant' in result) {
+      redirect(ctx, checkout, PAYMENT_METHOD_CHANGED);
       return;
     }
     // The answers of another browser's application are compared only for its applicant: others could guess them.
@@ -114,6 +132,14 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
       'applicant' in result &&
       isDeepStrictEqual(result.applicant, application?.submitted?.applicant);
     redirect(ctx, checkout, isUsed ? '' : ALREADY_SUBMITTED);
+  });
+
+  router.post('/give-up', async (ctx) => {
+    const { checkout } = await readForm(ctx);
+    const state = checkoutState(checkout);
+    const isOpen = state === 'retry' || state === 'pay-now-offered' || state === 'bank';
+    if (isOpen && applicants.isApplicant(ctx, checkout)) await giveUp(deps, checkout);
+    redirect(ctx, checkout);
   });
 
   router.post('/confirmation', async (ctx) => {
@@ -151,8 +177,10 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     else redirect(ctx, checkout);
   });
 
+  addPaymentRoutes(router, { deps, applicants, pages, readForm, loadCheckout, redirect, send, returnUrlOf });
+
   // A customer who reloads the response to a form.
-  for (const form of ['choice', 'application', 'confirmation', 'continue']) {
+  for (const form of ['choice', 'application', 'give-up', 'confirmation', 'continue', 'payment', 'payment/cancel']) {
     router.get(`/${form}`, async (ctx) => redirect(ctx, await loadCheckout(ctx)));
   }
 
@@ -167,8 +195,8 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
   return router;
 }
 
-function allowedTerm({ order }: Checkout, fields: Record<string, string>) {
-  return order.allowedPaymentTerms.find((term) => term === fields.payment_term);
+function isUnavailable(error: unknown): boolean {
+  return isDatabaseUnavailable(error) || (error instanceof Problem && error.code === 'service_unavailable');
 }
 
 async function waitForDecision(deps: OrderDependencies, payLinkId: string): Promise<void> {

@@ -1,20 +1,41 @@
+import { isInProgress } from '../domain/payment';
 import type { OrderEvent } from '../domain/status';
 import { type Checkout, isConfirmable } from '../orders/hosted-checkout';
 
 /** Which page the applicant sees. It is derived from stored data only, so every tab shows the same. */
-export type CheckoutState = 'choice' | 'details' | WaitingState | 'confirmation' | 'complete' | ClosedState;
+export type CheckoutState = FormState | WaitingState | 'paying' | 'confirmation' | 'complete' | ClosedState;
 
-/** The customer waits: for the lender, for the lender's review, or for the order to be completed. */
-export type WaitingState = 'waiting' | 'referred' | 'completing';
+/**
+ * The customer fills in a form. `retry`: the lender could not process the application. `pay-now-offered`: the lender has
+ * declined, and the customer can pay now.
+ */
+export type FormState = 'choice' | 'details' | 'retry' | 'bank' | 'pay-now-offered';
+
+/** The customer waits: for the lender, for the lender's review, for the bank, or for the order to be completed. */
+export type WaitingState = 'waiting' | 'referred' | 'confirming' | 'completing';
 
 /** The customer has nothing to do. `approved-elsewhere`: the order was not approved through this checkout. */
 export type ClosedState = 'declined' | 'failed' | 'expired' | 'cancelled' | 'approved-elsewhere';
 
-/** The pages that show application data, so only the applicant may see them. */
-const APPLICANT_STATES = ['waiting', 'referred', 'confirmation', 'completing', 'complete', 'declined'] as const;
+/** The pages that show the data of an application or a payment, so only the applicant may see them. */
+const APPLICANT_STATES = [
+  'waiting',
+  'referred',
+  'retry',
+  'pay-now-offered',
+  'bank',
+  'paying',
+  'confirming',
+  'confirmation',
+  'completing',
+  'complete',
+  'declined',
+] as const;
 export type ApplicantState = (typeof APPLICANT_STATES)[number];
 
-export function isApplicantState(state: CheckoutState): state is ApplicantState {
+/** Before an application is submitted, the choice of a bank is open to every browser. */
+export function isApplicantState(state: CheckoutState, { application }: Checkout): state is ApplicantState {
+  if (state === 'bank' && !application?.submitted) return false;
   return (APPLICANT_STATES as readonly CheckoutState[]).includes(state);
 }
 
@@ -24,18 +45,19 @@ const STATE_BY_EVENT: Partial<Record<OrderEvent | 'created', ClosedState>> = {
   cancel: 'cancelled',
 };
 
-export function checkoutState(checkout: Pick<Checkout, 'order' | 'changes' | 'application'>): CheckoutState {
-  const { order, changes, application } = checkout;
+type StoredCheckout = Pick<Checkout, 'order' | 'changes' | 'application' | 'payment'>;
+
+export function checkoutState(checkout: StoredCheckout): CheckoutState {
+  const { order, changes, application, payment } = checkout;
   switch (order.status) {
     case 'CREATED':
-      return 'choice';
     case 'PENDING':
-      if (!application) return 'choice';
-      if (!application.submitted) return 'details';
-      return application.referredAt && !application.decision ? 'referred' : 'waiting';
+      if (payment?.status === 'pending') return 'paying';
+      if (payment?.status === 'processing' || payment?.status === 'paid') return 'confirming';
+      return application?.submitted ? stateOfApplication(checkout) : stateBeforeApplication(checkout);
     case 'APPROVED':
-      if (!isConfirmable(checkout)) return 'approved-elsewhere';
-      return application?.agreedAt ? 'completing' : 'confirmation';
+      if (application?.agreedAt) return 'completing';
+      return isConfirmable(checkout) ? 'confirmation' : 'approved-elsewhere';
     case 'SUCCESSFUL':
       return 'complete';
     case 'UNSUCCESSFUL': {
@@ -44,4 +66,28 @@ export function checkoutState(checkout: Pick<Checkout, 'order' | 'changes' | 'ap
       return (closing && STATE_BY_EVENT[closing.event]) ?? 'failed';
     }
   }
+}
+
+/** An order with one payment term skips the choice. */
+function stateBeforeApplication({ order, application }: StoredCheckout): FormState {
+  const [only, ...others] = order.allowedPaymentTerms;
+  const chosen = order.status === 'PENDING' ? application?.paymentTerm : undefined;
+  const term = others.length === 0 ? only : chosen;
+  if (term === undefined) return 'choice';
+  return term === 'PAY_NOW' ? 'bank' : 'details';
+}
+
+function stateOfApplication({ order, application }: StoredCheckout): FormState | WaitingState {
+  const { decision, referredAt, paymentTerm } = application ?? {};
+  if (!decision) return referredAt ? 'referred' : 'waiting';
+  if (decision.kind === 'failed') return paymentTerm === 'PAY_NOW' ? 'bank' : 'retry';
+  if (decision.kind === 'declined' && order.allowedPaymentTerms.includes('PAY_NOW')) {
+    return paymentTerm === 'PAY_NOW' ? 'bank' : 'pay-now-offered';
+  }
+  return 'waiting';
+}
+
+/** True if the order is closed and the bank has not returned its payment yet. */
+export function isReturning({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
+  return order.status === 'UNSUCCESSFUL' && !!payment && (isInProgress(payment.status) || payment.status === 'paid');
 }

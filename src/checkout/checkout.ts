@@ -1,3 +1,4 @@
+import Router from '@koa/router';
 import type { Context, Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
@@ -5,6 +6,7 @@ import { isDatabaseUnavailable } from '../db/database-errors';
 import { findCheckoutSecret } from '../db/secrets';
 import type { OrderDependencies } from '../orders/dependencies';
 import { NoLenderError } from '../orders/hosted-checkout';
+import type { SandboxBank } from '../payments/sandbox-bank';
 import { createApplicants } from './applicants';
 import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
@@ -12,6 +14,9 @@ import { CsrfError, createCsrf } from './csrf';
 import { FormBodyError } from './form-body';
 import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
+import type { Profile } from './profile';
+import { sampleDocumentRoutes } from './sample-documents';
+import { sandboxBankRoutes } from './sandbox-bank-routes';
 import { type CheckoutRequestState, sendPage, setSecurityHeaders } from './send-page';
 
 export interface CheckoutOptions {
@@ -23,12 +28,16 @@ export interface CheckoutOptions {
   /** Shown at the top of the pages of orders in sandbox accounts. */
   notice: string | undefined;
   retentionMs: number;
+  profile: Profile;
+  /** Serves the pages of the sandbox bank; undefined if payments are real. */
+  sandboxBank: SandboxBank | undefined;
 }
 
 const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
-export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOptions): Middleware {
+export function createCheckout(options: CheckoutOptions): Middleware {
+  const { deps, limits, notice, retentionMs, profile, sandboxBank } = options;
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
   const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db, deps.keys));
@@ -37,7 +46,12 @@ export function createCheckout({ deps, limits, notice, retentionMs }: CheckoutOp
   const applicants = createApplicants(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
   const { countPayLink } = limits;
-  const router = checkoutRoutes({ deps, csrf, applicants, pathPrefix, countPayLink, notice, retentionMs });
+  const router = new Router();
+  if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
+  router.use(sampleDocumentRoutes(notice).routes());
+  router.use(
+    checkoutRoutes({ deps, csrf, applicants, profile, pathPrefix, countPayLink, notice, retentionMs }).routes(),
+  );
   const routes = router.routes() as unknown as Middleware;
 
   return async (ctx, next) => {

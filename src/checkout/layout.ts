@@ -1,8 +1,19 @@
 import type { Branding } from '../db/branding';
 import { formatPence } from '../domain/money';
 import type { Order } from '../domain/order';
+import { isFinal } from '../domain/status';
+import { brandColours } from './brand-colours';
+import { formatDeadline } from './format';
 import { type Html, html } from './html';
+import type { Profile } from './profile';
+import type { Step } from './steps';
 import { createStylesheet } from './stylesheet';
+
+/** An error in a form's field, or in the whole form if no field is named. */
+export interface FormError {
+  field?: string;
+  message: string;
+}
 
 /** One page of the checkout. */
 export interface Page {
@@ -10,8 +21,10 @@ export interface Page {
   status?: number;
   title: string;
   content: Html;
-  /** The page's step, from 1 to 4. Pages outside the steps have none. */
-  step?: number;
+  /** Pages outside the steps have none. */
+  step?: Step;
+  /** Shown above the content, and in the title. */
+  errors?: readonly FormError[];
   /** An automatic reload or redirect, which needs no script. */
   refresh?: { afterSeconds: number; url: string };
 }
@@ -20,11 +33,10 @@ export interface Page {
 export interface LayoutContext {
   order: Order;
   branding: Branding;
+  profile: Profile;
   /** The path of the order's pages: `/pay/<pay_link_id>`, after the path prefix if there is one. */
   path: string;
 }
-
-const STEPS = 4;
 
 /**
  * @param notice shown at the top of the page if the order belongs to a sandbox account
@@ -35,16 +47,18 @@ export function renderPage(
   context: LayoutContext | undefined,
   notice: string | undefined,
 ): { body: string; styleHash: string } {
-  const stylesheet = createStylesheet(context?.branding.colour ?? null);
-  const title = context ? `${page.title} – ${context.order.sellerName}` : page.title;
+  const colour = context?.branding.colour ?? null;
+  const stylesheet = createStylesheet(colour);
+  const errors = page.errors ?? [];
+  const title = [errors.length > 0 ? `Error: ${page.title}` : page.title, context?.order.sellerName];
   const { text } = html`<!doctype html>
     <html lang="en-GB">
       <head>
         <meta charset="utf-8" />
-        <title>${title}</title>
+        <title>${title.filter(Boolean).join(' – ')}</title>
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="robots" content="noindex" />
-        <link rel="icon" href="data:," />
+        <link rel="icon" href="${favicon(colour)}" />
         ${stylesheet.element}
       </head>
       <body>
@@ -52,8 +66,8 @@ export function renderPage(
         <div class="page">
           <div class="card">
             ${context && header(context)}
-            <main>${page.step !== undefined && steps(page.step)} ${page.content}</main>
-            ${context && page.step !== undefined && footer(context)}
+            <main>${page.step && steps(page.step)} ${errorSummary(errors)} ${page.content}</main>
+            ${context && footer(context, page.step !== undefined)}
           </div>
         </div>
       </body>
@@ -61,32 +75,80 @@ export function renderPage(
   return { body: text, styleHash: stylesheet.hash };
 }
 
+/** A tick on the seller's colour. */
+function favicon(colour: string | null): string {
+  const { brand, onBrand } = brandColours(colour);
+  const svg =
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${brand}"/>` +
+    `<path d="M8 17l5 5 11-12" fill="none" stroke="${onBrand}" stroke-width="4"/></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}
+
 function header({ order, branding, path }: LayoutContext): Html {
-  const { sellerName, amountPence, reference } = order;
+  const { sellerName, amountPence, reference, expiresAt, status } = order;
   return html`<header>
     <div class="seller">${branding.hasLogo && html`<img src="${path}/logo/" alt="" />`}<span>${sellerName}</span></div>
     <div class="order">
       <p class="amount"><span class="visually-hidden">Amount: </span>${formatPence(amountPence)}</p>
       <p class="reference">Order reference ${reference}</p>
+      ${
+        expiresAt !== null &&
+        !isFinal(status) &&
+        html`<p class="deadline">Complete by <time datetime="${expiresAt}">${formatDeadline(expiresAt)}</time></p>`
+      }
     </div>
   </header>`;
 }
 
-function footer({ order, branding }: LayoutContext): Html {
+/** @param isOpen true if the customer can finish the order later */
+function footer({ order, branding, profile }: LayoutContext, isOpen: boolean): Html {
+  const { sellerName, allowedPaymentTerms } = order;
+  const { contactEmail, helpUrl } = branding;
   return html`<footer>
+    ${
+      isOpen &&
+      html`<p>
+        <a href="${wayBack(order, branding)}">Return to ${sellerName}</a>. You can finish this order later with the same
+        link.
+      </p>`
+    }
+    ${
+      (contactEmail !== null || helpUrl !== null) &&
+      html`<p>
+        Questions about your order? ${helpUrl !== null && html`<a href="${helpUrl}">Get help</a>`}
+        ${helpUrl !== null && contactEmail !== null && 'or email'}
+        ${contactEmail !== null && html`<a href="mailto:${contactEmail}">${contactEmail}</a>`}
+      </p>`
+    }
     <p>
-      Want to finish later? <a href="${wayBack(order, branding)}">Go back to ${order.sellerName}</a>. You can use the
-      same link to continue.
+      ${allowedPaymentTerms.includes('PAY_LATER') && html`Pay later is provided by ${profile.lenderName}.`}
+      <span class="links"><a href="${profile.privacyUrl}">Privacy</a> <a href="${profile.termsUrl}">Terms</a></span>
     </p>
   </footer>`;
 }
 
-function steps(current: number): Html {
-  const all = Array.from({ length: STEPS }, (_, index) => index + 1);
-  return html`<div class="steps" aria-hidden="true">
-      ${all.map((step) => html`<span class="${step <= current ? 'done' : ''}"></span>`)}
-    </div>
-    <p class="step">Step ${current} of ${STEPS}</p>`;
+function steps({ number, name, total }: Step): Html {
+  const all = Array.from({ length: total ?? 0 }, (_, index) => index < number);
+  return html`${
+      all.length > 0 &&
+      html`<div class="steps" aria-hidden="true">
+        ${all.map((isDone) => html`<span class="${isDone ? 'done' : ''}"></span>`)}
+      </div>`
+    }
+    <p class="step">Step ${number}${total !== undefined && ` of ${total}`}: ${name}</p>`;
+}
+
+/** Each error links to its field. */
+function errorSummary(errors: readonly FormError[]): Html | false {
+  if (errors.length === 0) return false;
+  return html`<div class="alert" role="alert">
+    <h2>There is a problem</h2>
+    <ul>
+      ${errors.map(({ field, message }) =>
+        field === undefined ? html`<li>${message}</li>` : html`<li><a href="#${field}">${message}</a></li>`,
+      )}
+    </ul>
+  </div>`;
 }
 
 /** Where customers who have not completed the order go back to. The redirect URL is for completed orders only. */

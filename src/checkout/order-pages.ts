@@ -1,34 +1,45 @@
 import type { Context } from 'koa';
-import { offerOf } from '../domain/application';
+import { type Application, offerOf } from '../domain/application';
 import { londonDate } from '../lender/london-date';
 import type { Checkout } from '../orders/hosted-checkout';
 import type { Applicants } from './applicants';
-import { EMPTY_FORM } from './application-form';
+import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
 import { checkoutState, isApplicantState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { type Html, html } from './html';
 import type { Page } from './layout';
+import { type BankOptions, bankPage } from './pages/bank';
 import { choicePage } from './pages/choice';
 import { closedPage } from './pages/closed';
 import { completePage, redirectPage } from './pages/complete';
 import { confirmationPage } from './pages/confirmation';
 import { continuationCode } from './pages/continuation-code';
-import { type DetailsOptions, detailsPage } from './pages/details';
+import { type DetailsOptions, type FormAlert, detailsPage } from './pages/details';
 import { otherBrowserPage } from './pages/other-browser';
+import { giveUpForm, payNowOfferedPage } from './pages/pay-now-offered';
+import { payingPage } from './pages/paying';
 import { waitingPage } from './pages/waiting';
+import { type Profile, bankName } from './profile';
 
 const DAY_MS = 86_400_000;
 
 /** A query string that adds a message to the page: an earlier application is used. */
 export const ALREADY_SUBMITTED = '?message=already-submitted';
 
-const alreadySubmitted = html`<p class="message" role="status">
-  An application for this order was already submitted. We did not use the answers that you just sent.
-</p>`;
+/** A query string that adds a message to the page: another window has chosen to pay now. */
+export const PAYMENT_METHOD_CHANGED = '?message=payment-method-changed';
+
+const MESSAGES: Readonly<Record<string, string>> = {
+  'already-submitted':
+    'An application for this order was already submitted. We did not use the answers that you just sent.',
+  'payment-method-changed':
+    'You changed the payment method to “Pay now” in another window. Your application was not submitted.',
+};
 
 export interface OrderPagesOptions {
   csrf: Csrf;
   applicants: Applicants;
+  profile: Profile;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
   /** How long an application is kept after its order closes. */
@@ -36,7 +47,7 @@ export interface OrderPagesOptions {
 }
 
 /** Builds the pages of an order, with forms for the requesting browser. */
-export function createOrderPages({ csrf, applicants, pathOf, retentionMs }: OrderPagesOptions) {
+export function createOrderPages({ csrf, applicants, profile, pathOf, retentionMs }: OrderPagesOptions) {
   const formContext = async (ctx: Context, { order }: Checkout) => ({
     path: pathOf(order.payLinkId),
     token: await csrf.createToken(ctx, order.payLinkId),
@@ -46,21 +57,56 @@ export function createOrderPages({ csrf, applicants, pathOf, retentionMs }: Orde
 
   async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
     const { order, application } = checkout;
-    return choicePage({ ...(await formContext(ctx, checkout)), order, chosen: application?.paymentTerm, isMissing });
+    const today = londonDate(new Date());
+    return choicePage({
+      ...(await formContext(ctx, checkout)),
+      order,
+      quote: profile.quote(order, today),
+      today,
+      lenderName: profile.lenderName,
+      chosen: application?.paymentTerm,
+      isMissing,
+    });
   }
 
   async function details(
     ctx: Context,
     checkout: Checkout,
-    form: Pick<DetailsOptions, 'values' | 'errors' | 'alert'>,
+    { values, errors, alert }: Partial<Pick<DetailsOptions, 'values' | 'errors' | 'alert'>> = {},
   ): Promise<Page> {
+    const { order, application } = checkout;
+    const context = await formContext(ctx, checkout);
+    const isRetry = checkoutState(checkout) === 'retry';
+    const shown = alert ?? (isRetry && !errors ? notProcessed(profile.lenderName) : undefined);
     return detailsPage({
-      ...(await formContext(ctx, checkout)),
-      paymentTerm: checkout.application?.paymentTerm ?? 'PAY_LATER',
-      isOnlyTerm: checkout.order.allowedPaymentTerms.length === 1,
+      ...context,
+      order,
+      profile,
+      quote: profile.quote(order, londonDate(new Date())),
+      values: values ?? valuesOf(isRetry ? application : undefined),
+      errors: errors ?? {},
+      ...(shown && { alert: shown }),
+      replaces: isRetry && application ? application.id : '',
+      giveUp: isRetry ? giveUpForm(context, order.sellerName) : undefined,
       retentionDays: Math.ceil(retentionMs / DAY_MS),
-      ...form,
     });
+  }
+
+  async function banks(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
+    const { order, application, payment } = checkout;
+    const context = await formContext(ctx, checkout);
+    const decision = application?.submitted ? application.decision : undefined;
+    const options: BankOptions = {
+      ...context,
+      order,
+      profile,
+      lastPayment: applicants.isApplicant(ctx, checkout) ? payment : undefined,
+      canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
+      isMissing,
+      giveUp: decision ? giveUpForm(context, order.sellerName) : undefined,
+    };
+    const isOffered = decision?.kind === 'declined' && !payment;
+    return isOffered ? payNowOfferedPage({ ...options, code: decision.code }) : bankPage(options);
   }
 
   async function confirmation(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {
@@ -68,6 +114,7 @@ export function createOrderPages({ csrf, applicants, pathOf, retentionMs }: Orde
     return confirmationPage({
       ...(await formContext(ctx, checkout)),
       order,
+      profile,
       offer: offerOf(application),
       today: londonDate(new Date()),
       error,
@@ -78,55 +125,99 @@ export function createOrderPages({ csrf, applicants, pathOf, retentionMs }: Orde
   /** @returns undefined if the browser may see the page of the order's state */
   async function otherBrowser(ctx: Context, checkout: Checkout, error?: string): Promise<Page | undefined> {
     const state = checkoutState(checkout);
-    if (!isApplicantState(state) || applicants.isApplicant(ctx, checkout)) return undefined;
+    if (!isApplicantState(state, checkout) || applicants.isApplicant(ctx, checkout)) return undefined;
     return otherBrowserPage({ ...(await formContext(ctx, checkout)), state, checkout, error });
   }
 
-  /** The page of a complete order, which redirects to the seller. */
+  /** The page of a complete order, which continues to the seller. */
   async function complete(checkout: Checkout): Promise<Page> {
-    return redirectPage(checkout, await codeOf(checkout));
+    const path = pathOf(checkout.order.payLinkId);
+    return redirectPage({ checkout, profile, code: await codeOf(checkout) }, path);
   }
 
   /** The page for the order's current state. */
   async function current(ctx: Context, checkout: Checkout): Promise<Page> {
     const page = (await otherBrowser(ctx, checkout)) ?? (await pageOfState(ctx, checkout));
-    const hasMessage = ctx.query.message === 'already-submitted' && checkout.application?.submitted;
-    return hasMessage ? { ...page, content: html`${alreadySubmitted} ${page.content}` } : page;
+    const message = checkout.application ? MESSAGES[String(ctx.query.message)] : undefined;
+    return message === undefined
+      ? page
+      : {
+          ...page,
+          content: html`<p class="message" role="status">${message}</p>
+            ${page.content}`,
+        };
   }
 
   async function pageOfState(ctx: Context, checkout: Checkout): Promise<Page> {
-    const { order, application } = checkout;
+    const { order, application, payment } = checkout;
     const state = checkoutState(checkout);
+    const path = pathOf(order.payLinkId);
+    const isRefreshing = ctx.query.refresh !== 'off';
+    const isPaidNow = state === 'confirming' || (state === 'completing' && application?.paymentTerm === 'PAY_NOW');
     switch (state) {
       case 'choice':
         return choice(ctx, checkout);
       case 'details':
-        if (ctx.query.change !== undefined) return choice(ctx, checkout);
-        return details(ctx, checkout, { values: EMPTY_FORM, errors: {} });
+      case 'retry':
+        return canChoose(ctx, checkout) ? choice(ctx, checkout) : details(ctx, checkout);
+      case 'bank':
+        return canChoose(ctx, checkout) ? choice(ctx, checkout) : banks(ctx, checkout);
+      case 'pay-now-offered':
+        return banks(ctx, checkout);
+      case 'paying':
+        return payingPage({
+          ...(await formContext(ctx, checkout)),
+          order,
+          bank: bankName(profile, payment?.bank ?? ''),
+          update: { path, url: `${path}/return/`, isRefreshing, waitedMs: ageOf(payment?.startedAt) },
+        });
       case 'waiting':
       case 'referred':
+      case 'confirming':
       case 'completing':
         return waitingPage({
-          path: pathOf(order.payLinkId),
+          order,
+          profile,
+          path,
           state,
-          since: application?.agreedAt ?? application?.submitted?.at ?? new Date(),
-          isRefreshing: ctx.query.refresh !== 'off',
+          isPaidNow,
+          since: (isPaidNow ? payment?.startedAt : (application?.agreedAt ?? application?.submitted?.at)) ?? new Date(),
+          isRefreshing,
           now: new Date(),
-          code: await codeOf(checkout),
+          code: isPaidNow ? undefined : await codeOf(checkout),
         });
       case 'confirmation':
         return confirmation(ctx, checkout);
       case 'complete':
-        return completePage(checkout, await codeOf(checkout));
+        return completePage({ checkout, profile, code: await codeOf(checkout) });
       case 'declined':
-        return closedPage(state, checkout, await codeOf(checkout));
+        return closedPage(state, checkout, profile, await codeOf(checkout));
       case 'failed':
       case 'expired':
       case 'cancelled':
       case 'approved-elsewhere':
-        return closedPage(state, checkout);
+        return closedPage(state, checkout, profile);
     }
   }
 
-  return { choice, details, confirmation, otherBrowser, complete, current };
+  return { choice, details, banks, confirmation, otherBrowser, complete, current };
 }
+
+/** True if the customer asks for the payment methods and may still choose one. */
+function canChoose(ctx: Context, { order, application }: Checkout): boolean {
+  const isDeclined = application?.decision?.kind === 'declined';
+  return ctx.query.change !== undefined && order.allowedPaymentTerms.length > 1 && !isDeclined;
+}
+
+function notProcessed(lenderName: string): FormAlert {
+  return {
+    status: 200,
+    text: `${lenderName} could not process your application. This is not a decision about you or your business. Check your details and try again.`,
+  };
+}
+
+function valuesOf(application: Application | undefined): FormValues {
+  return application?.submitted ? toTypedValues(application.submitted.applicant) : EMPTY_FORM;
+}
+
+const ageOf = (since: Date | undefined): number => (since ? Date.now() - since.getTime() : 0);

@@ -1,15 +1,18 @@
 import type { Context } from 'koa';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
+import { checkPayment } from '../orders/customer-payments';
 import { type Checkout, readCheckout } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
+import type { Profile } from './profile';
 import type { CheckoutRequestState } from './send-page';
 
 export interface RequestReaderOptions {
   deps: OrderDependencies;
   csrf: Csrf;
+  profile: Profile;
   /** @throws Problem `rate_limited` if a link is requested too often */
   countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
   /** The path of an order's pages. */
@@ -25,7 +28,7 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, countPayLink, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, csrf, profile, countPayLink, pathOf }: RequestReaderOptions) {
   /** Counts the request against the link's rate limit. */
   async function readPayLinkId(ctx: Context): Promise<string> {
     const { payLinkId = '' } = ctx.params as { payLinkId?: string };
@@ -35,11 +38,14 @@ export function createRequestReader({ deps, csrf, countPayLink, pathOf }: Reques
     return normalized;
   }
 
+  /** Reads the order, after asking the bank about a payment whose result is not known yet. */
   async function loadCheckout(ctx: Context): Promise<Checkout> {
-    const checkout = await readCheckout(deps, await readPayLinkId(ctx));
+    const payLinkId = await readPayLinkId(ctx);
+    const stored = await readCheckout(deps, payLinkId);
+    ctx.state.orderId = stored.order.id;
+    const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, payLinkId) : stored;
     const { order, branding } = checkout;
-    ctx.state.orderId = order.id;
-    (ctx.state as CheckoutRequestState).layout = { order, branding, path: pathOf(order.payLinkId) };
+    (ctx.state as CheckoutRequestState).layout = { order, branding, profile, path: pathOf(order.payLinkId) };
     return checkout;
   }
 

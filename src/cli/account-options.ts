@@ -15,6 +15,8 @@ export interface AccountOptions {
   pricing?: string | false;
   brandColour?: string | false;
   logo?: string | false;
+  contactEmail?: string | false;
+  helpUrl?: string | false;
   maxOrderAmount?: string | false;
   rateLimit?: string | false;
 }
@@ -29,6 +31,8 @@ const OPTIONS = [
   ],
   ['brand-colour <#rrggbb>', 'colour of the checkout page'],
   ['logo <file>', 'logo on the checkout page: PNG, JPEG or WebP, at most 32 KiB'],
+  ['contact-email <address>', 'email address for questions of customers, on the checkout page'],
+  ['help-url <url>', 'help page for customers, on the checkout page'],
   ['max-order-amount <pounds>', "highest amount of one order; the service's own limit also applies"],
   ['rate-limit <number>', "requests per minute for all keys together; replaces the service's limit for each key"],
 ] as const;
@@ -58,6 +62,8 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
       pricing,
       brand_colour: orNull(options.brandColour),
       logo,
+      contact_email: orNull(options.contactEmail),
+      help_url: orNull(options.helpUrl),
       max_order_amount: orNull(options.maxOrderAmount),
       rate_limit: orNull(options.rateLimit),
     },
@@ -74,6 +80,8 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
     pricing: data.pricing,
     brandColour: data.brand_colour,
     logo: data.logo,
+    contactEmail: data.contact_email,
+    helpUrl: data.help_url,
     maxAmountPence: data.max_order_amount,
     rateLimit: data.rate_limit,
   };

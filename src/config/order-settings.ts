@@ -4,6 +4,8 @@ import { DAY, HOUR, MINUTE, SECOND, choice, integer, milliseconds, setting } fro
 
 const MAX_POUNDS = 1e12;
 
+const documentUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional();
+
 export const checkoutSettings = {
   checkoutBaseUrl: setting(
     'CHECKOUT_BASE_URL',
@@ -19,10 +21,22 @@ export const checkoutSettings = {
         '[sandbox accounts](operations.md#live-and-sandbox-accounts); no real lender is connected for live ones. ' +
         'With `none`, your own checkout is at `CHECKOUT_BASE_URL`.',
     ),
+    lenderName: setting(
+      'CHECKOUT_LENDER_NAME',
+      z.string().trim().min(1).max(100).default('Sandbox Lender'),
+      'Name of the lender on the checkout pages.',
+    ),
+    privacyUrl: setting('CHECKOUT_PRIVACY_URL', documentUrl, 'Privacy notice. Default: a sample.'),
+    termsUrl: setting('CHECKOUT_TERMS_URL', documentUrl, 'Terms of use. Default: a sample.'),
+    creditAgreementUrl: setting(
+      'CHECKOUT_CREDIT_AGREEMENT_URL',
+      documentUrl,
+      'Credit agreement that customers who pay later agree to. Default: a sample.',
+    ),
     sandboxReferralMs: setting(
       'SANDBOX_REFERRAL_MS',
       milliseconds(0, DAY).default(20 * SECOND),
-      'Time that the sandbox lender takes for a referred application.',
+      'Time that the sandbox lender takes for a referred application, and the sandbox bank for a slow payment.',
     ),
     applicationRetentionMs: setting(
       'APPLICATION_RETENTION_MS',

@@ -61,6 +61,8 @@ export function accountSchema(httpsOnly: boolean) {
       .regex(/^#[0-9a-f]{6}$/, 'must be a colour such as #1a2b3c')
       .nullish(),
     logo: logo.nullish(),
+    contact_email: z.email('must be an email address').max(254).nullish(),
+    help_url: redirectUrl({ httpsOnly }).nullish(),
     max_order_amount: maxOrderAmount.nullish(),
     rate_limit: z.coerce
       .number()

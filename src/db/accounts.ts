@@ -15,6 +15,9 @@ export interface AccountSettings {
   /** `#rrggbb` */
   brandColour: string | null;
   logo: { type: LogoType; bytes: Buffer } | null;
+  /** How customers reach the seller from the checkout. */
+  contactEmail: string | null;
+  helpUrl: string | null;
   /** Null if only the service's own limit applies. */
   maxAmountPence: number | null;
   /** Requests per minute; null if only the service's own limit applies. */
@@ -38,7 +41,8 @@ interface AccountRow extends Omit<Account, 'logo' | 'maxAmountPence'> {
 }
 
 const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedirectUrl", default_cancel_url as "defaultCancelUrl", shop_url as "shopUrl", pricing,
-  brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize", max_order_amount_pence as "maxAmountPence",
+  brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize",
+  contact_email as "contactEmail", help_url as "helpUrl", max_order_amount_pence as "maxAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 
 function toAccount({ logoType, logoSize, maxAmountPence, ...row }: AccountRow): Account {
@@ -117,6 +121,8 @@ function toColumns({ logo, maxAmountPence, ...settings }: Partial<AccountSetting
     brand_colour: settings.brandColour,
     logo: logo && logo.bytes,
     logo_type: logo && logo.type,
+    contact_email: settings.contactEmail,
+    help_url: settings.helpUrl,
     max_order_amount_pence: maxAmountPence,
     rate_limit: settings.rateLimit,
   };
@@ -132,6 +138,8 @@ function toRecordedChange({ logo, maxAmountPence, ...settings }: Partial<Account
     pricing: settings.pricing && toPricingBody(settings.pricing),
     brand_colour: settings.brandColour,
     logo: logo && logo.type,
+    contact_email: settings.contactEmail,
+    help_url: settings.helpUrl,
     max_order_amount: maxAmountPence && penceToPounds(maxAmountPence),
     rate_limit: settings.rateLimit,
   };

@@ -69,19 +69,28 @@ function toDecision({ decision, decline_code: code, offer }: ApplicationRow): Le
   return decision && { kind: decision };
 }
 
-/** Stores the payment term that the customer chooses. The choice can be changed until the application is submitted. */
+/** SQL, true if the order $1 has a payment that is in progress or paid. */
+const HAS_PAYMENT = `exists (
+  select from payment where order_id = $1 and status in ('pending', 'processing', 'paid'))`;
+
+/**
+ * Stores the payment term that the customer chooses. The choice can be changed until the application is submitted or a
+ * payment is started, and again after the lender has declined or could not decide.
+ */
 export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
   await db.query(
     `insert into application (order_id, payment_term) values ($1, $2)
-     on conflict (order_id) do update set payment_term = excluded.payment_term where application.submitted_at is null`,
+     on conflict (order_id) do update set payment_term = excluded.payment_term
+     where (application.submitted_at is null or application.decision in ('declined', 'failed')) and not ${HAS_PAYMENT}`,
     [orderId, paymentTerm],
   );
 }
 
 /**
- * Submits the application of a PENDING order, once. If the caller does not notify the workflow within `sweepAfterMs`,
- * the sweep does.
+ * Submits the application of a PENDING order, once, and again with a new id if the lender could not process it. If the
+ * caller does not notify the workflow within `sweepAfterMs`, the sweep does.
  * @param paymentTerm what the customer applies for; refused if another term has been chosen in the meantime
+ * @param replaces the id of the application that the lender could not process; '' for the first one
  * @param browserDigest of the browser that the application will belong to
  * @param sweepAfterMs time for the caller to notify the workflow
  * @returns false if there is no application that can be submitted
@@ -93,17 +102,30 @@ export async function submitApplication(
   { businessName, companyNumber, email, monthlyTurnoverPence }: Applicant,
   browserDigest: Buffer,
   sweepAfterMs: number,
+  replaces = '',
 ): Promise<boolean> {
   const { rowCount } = await db.query(
     `with submitted as (
        update application set business_name = $2, company_number = $3, email = $4, monthly_turnover_pence = $5,
-         submitted_at = now(), browser_digest = $8
-       where order_id = $1 and payment_term = $7 and submitted_at is null
+         submitted_at = now(), browser_digest = $8, decision = null, decided_at = null, referred_at = null,
+         id = case when submitted_at is null then id else gen_random_uuid() end
+       where order_id = $1 and payment_term = $7 and not ${HAS_PAYMENT}
+         and case when submitted_at is null then $9 = '' else decision = 'failed' and id::text = $9 end
          and exists (select from orders where id = $1 and status = 'PENDING')
        returning order_id
      )
      ${sweepWithin('submitted', '$6')}`,
-    [orderId, businessName, companyNumber, email, monthlyTurnoverPence, sweepAfterMs, paymentTerm, browserDigest],
+    [
+      orderId,
+      businessName,
+      companyNumber,
+      email,
+      monthlyTurnoverPence,
+      sweepAfterMs,
+      paymentTerm,
+      browserDigest,
+      replaces,
+    ],
   );
   return rowCount === 1;
 }

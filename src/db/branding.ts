@@ -7,14 +7,18 @@ export interface Branding {
   /** `#rrggbb`; null for the service's own colour. */
   colour: string | null;
   hasLogo: boolean;
+  /** How customers reach the seller; null if the account does not say. */
+  contactEmail: string | null;
+  helpUrl: string | null;
 }
 
 export async function findBranding(db: DbClient, sellerId: string): Promise<Branding> {
   const { rows } = await db.query<Branding>(
-    'select shop_url as "shopUrl", brand_colour as colour, logo is not null as "hasLogo" from seller where id = $1',
+    `select shop_url as "shopUrl", brand_colour as colour, logo is not null as "hasLogo", contact_email as "contactEmail",
+       help_url as "helpUrl" from seller where id = $1`,
     [sellerId],
   );
-  return rows[0] ?? { shopUrl: null, colour: null, hasLogo: false };
+  return rows[0] ?? { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
 }
 
 export interface Logo {

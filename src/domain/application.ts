@@ -1,4 +1,4 @@
-import type { PaymentTerm } from './order';
+import type { PaymentTerm, Promotion } from './order';
 
 /** The business that applies. Personal data: it is stored in Postgres only. */
 export interface Applicant {
@@ -20,6 +20,13 @@ export interface Offer {
   instalments: readonly Instalment[];
   /** The part of the instalments that is interest. */
   interestPence: number;
+  /** The promotion that reduces the interest. */
+  promotion?: Pick<Promotion, 'name' | 'interestFreeDays'>;
+}
+
+/** The amount and the interest together. */
+export function totalPence({ instalments }: Offer): number {
+  return instalments.reduce((sum, { amountPence }) => sum + amountPence, 0);
 }
 
 /** The offer of a customer who pays now. */
@@ -33,7 +40,7 @@ export function offerOf(application: Pick<Application, 'decision'> | undefined):
 export const DECLINE_CODES = ['affordability', 'credit_check', 'other'] as const;
 export type DeclineCode = (typeof DECLINE_CODES)[number];
 
-/** The final decision of a lender. */
+/** The decision of a lender. After `failed`, which is no decision about the business, the customer can apply again. */
 export type LenderDecision =
   { kind: 'approved'; offer: Offer } | { kind: 'declined'; code: DeclineCode } | { kind: 'failed' };
 
@@ -55,3 +62,10 @@ export interface Application {
   /** Counts how often the application has moved to another browser. Each time it gets a new code. */
   codeNumber: number;
 }
+
+/** The reasons that sellers see. The lender's reason for a decline is confidential. */
+export const DECISION_REASONS: Record<LenderDecision['kind'], string | null> = {
+  approved: null,
+  declined: 'declined by the lender',
+  failed: 'the lender could not process the application',
+};

@@ -1,6 +1,6 @@
 import type { Instalment, Offer } from '../domain/application';
 import { daysBetween, monthsAfter } from '../domain/calendar';
-import type { Pricing } from '../domain/order';
+import type { Pricing, Promotion } from '../domain/order';
 
 const DAYS_PER_YEAR = 365;
 
@@ -19,7 +19,8 @@ export function monthlyInstalments(
 ): Offer {
   const count = Math.min(maxInstalments, amountPence);
   const equalPart = Math.floor(amountPence / count);
-  const freeDays = interestFreeDays(pricing, today);
+  const promotion = bestPromotion(pricing, today);
+  const freeDays = promotion?.interestFreeDays ?? 0;
   const instalments: Instalment[] = [];
   let outstanding = amountPence;
   let interest = 0;
@@ -36,11 +37,17 @@ export function monthlyInstalments(
   const interestPence = Math.round(interest);
   const last = instalments.at(-1);
   if (last) last.amountPence += interestPence;
-  return { instalments, interestPence };
+  if (!promotion || pricing.representativeInterest === 0) return { instalments, interestPence };
+  const { name, interestFreeDays } = promotion;
+  return { instalments, interestPence, promotion: { name, interestFreeDays } };
 }
 
-/** The interest-free days of the best promotion that has not ended. */
-function interestFreeDays({ promotions }: Pricing, today: string): number {
-  const running = promotions.filter(({ validUntil }) => validUntil >= today);
-  return Math.max(0, ...running.map((promotion) => promotion.interestFreeDays));
+/** The running promotion with the most interest-free days. */
+function bestPromotion({ promotions }: Pricing, today: string): Promotion | undefined {
+  return promotions
+    .filter(({ validUntil }) => validUntil >= today)
+    .reduce<Promotion | undefined>(
+      (best, one) => (best && best.interestFreeDays >= one.interestFreeDays ? best : one),
+      undefined,
+    );
 }

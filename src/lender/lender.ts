@@ -1,13 +1,12 @@
-import type { Applicant, LenderDecision } from '../domain/application';
-import type { PaymentTerm, Pricing } from '../domain/order';
+import type { Applicant, LenderDecision, Offer } from '../domain/application';
+import type { Pricing } from '../domain/order';
 
-/** An application as it is sent to a lender. */
+/** An application to pay later, as it is sent to a lender. */
 export interface LenderApplication {
   /** Stays the same when the lender is asked again. */
   id: string;
   orderId: string;
   amountPence: number;
-  paymentTerm: PaymentTerm;
   pricing: Pricing;
   applicant: Applicant;
   submittedAt: Date;
@@ -20,6 +19,13 @@ export type LenderAnswer = LenderDecision | { kind: 'referred'; askAgainMs: numb
  * time, so it must treat a repeated id as the same application.
  */
 export interface Lender {
+  /** How long a review by a person usually takes, for customers: `about 2 hours`. */
+  reviewTime: string;
+  /**
+   * The repayments that an approved customer is offered, before anyone has applied.
+   * @param today the calendar date in London
+   */
+  quote(order: { amountPence: number; pricing: Pricing }, today: string): Offer;
   /**
    * @param signal aborts when the answer is no longer needed
    * @throws LenderUnavailable if the lender cannot answer now; any other error is retried too

@@ -1,13 +1,11 @@
-import { NO_OFFER, type Offer } from '../domain/application';
 import { monthlyInstalments } from './instalments';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from './lender';
 import { londonDate } from './london-date';
+import { LENDER_TEST_CUSTOMERS, type LenderOutcome } from './test-customers';
 
 const MAX_INSTALMENTS = 3;
 /** The amount that a business can pay later, as a multiple of its monthly turnover. */
 const AFFORDABLE_TURNOVERS = 2;
-/** The part of the email before `@` or `+` selects an outcome. */
-const OUTCOME = /^(referred-declined|referred|declined|failed|outage)(?=[@+])/i;
 
 /**
  * A stateless test lender. The email, the turnover and the application's age decide, as listed in
@@ -15,27 +13,41 @@ const OUTCOME = /^(referred-declined|referred|declined|failed|outage)(?=[@+])/i;
  * @param referralMs the duration of a referral and of an outage
  */
 export function createSandboxLender(referralMs: number, now: () => number = Date.now): Lender {
+  const quote: Lender['quote'] = ({ amountPence, pricing }, today) =>
+    monthlyInstalments(amountPence, MAX_INSTALMENTS, today, pricing);
+
   function decide(application: LenderApplication): LenderAnswer {
-    const { applicant, amountPence, paymentTerm, submittedAt } = application;
-    const outcome = OUTCOME.exec(applicant.email)?.[1]?.toLowerCase();
+    const { applicant, amountPence, submittedAt } = application;
+    const outcome = outcomeOf(applicant.email);
     const ageMs = now() - submittedAt.getTime();
     if (outcome === 'outage' && ageMs < referralMs) throw new LenderUnavailable('the sandbox simulates an outage');
-    if (outcome?.startsWith('referred') && ageMs < referralMs) {
+    if (outcome.startsWith('referred') && ageMs < referralMs) {
       return { kind: 'referred', askAgainMs: Math.max(referralMs - ageMs, 1) };
     }
     if (outcome === 'failed') return { kind: 'failed' };
-    if (outcome?.endsWith('declined')) return { kind: 'declined', code: 'credit_check' };
-    const affordablePence = AFFORDABLE_TURNOVERS * applicant.monthlyTurnoverPence;
-    if (paymentTerm === 'PAY_LATER' && amountPence > affordablePence) {
+    if (outcome.endsWith('declined')) return { kind: 'declined', code: 'credit_check' };
+    if (amountPence > AFFORDABLE_TURNOVERS * applicant.monthlyTurnoverPence) {
       return { kind: 'declined', code: 'affordability' };
     }
-    return { kind: 'approved', offer: createOffer(application, londonDate(new Date(now()))) };
+    return { kind: 'approved', offer: quote(application, londonDate(new Date(now()))) };
   }
-  // A throw in `decide` becomes a rejection.
-  return { decide: (application) => Promise.resolve().then(() => decide(application)) };
+
+  return {
+    reviewTime: describeDuration(referralMs),
+    quote,
+    // A throw in `decide` becomes a rejection.
+    decide: (application) => Promise.resolve().then(() => decide(application)),
+  };
 }
 
-function createOffer({ amountPence, paymentTerm, pricing }: LenderApplication, today: string): Offer {
-  if (paymentTerm === 'PAY_NOW') return NO_OFFER;
-  return monthlyInstalments(amountPence, MAX_INSTALMENTS, today, pricing);
+/** The part of the email before `@` or `+` names the test customer. */
+function outcomeOf(email: string): LenderOutcome {
+  const name = email.split(/[@+]/)[0]?.toLowerCase();
+  return LENDER_TEST_CUSTOMERS.find((customer) => customer.name === name)?.name ?? 'approved';
+}
+
+function describeDuration(ms: number): string {
+  const seconds = Math.max(Math.round(ms / 1000), 1);
+  const [count, unit] = seconds < 120 ? [seconds, 'second'] : [Math.round(seconds / 60), 'minute'];
+  return `about ${count} ${unit}${count === 1 ? '' : 's'}`;
 }

@@ -2,9 +2,11 @@ import { Problem } from '../contracts/problem';
 import { countCodeAttempt, moveApplication } from '../db/application-browser';
 import * as applications from '../db/applications';
 import { type Branding, findBranding } from '../db/branding';
-import { type Applicant, type Application, offerOf } from '../domain/application';
+import { findLastPayment } from '../db/payments';
+import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../domain/application';
 import type { OrderHistory, PaymentTerm } from '../domain/order';
-import type { ProgressEvent } from '../domain/status';
+import type { Payment } from '../domain/payment';
+import type { Actor, ProgressEvent } from '../domain/status';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
@@ -16,6 +18,8 @@ export class NoLenderError extends Error {}
 /** An order as the hosted checkout shows it to its customer. */
 export interface Checkout extends OrderHistory {
   application: Application | undefined;
+  /** The last payment that was started. */
+  payment: Payment | undefined;
   branding: Branding;
 }
 
@@ -26,11 +30,12 @@ export interface Checkout extends OrderHistory {
 export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
   const { order, changes } = await readByPayLink(deps, payLinkId);
   if (!order.sandbox && !deps.hasLiveLender) throw new NoLenderError();
-  const [application, branding] = await Promise.all([
+  const [application, payment, branding] = await Promise.all([
     applications.findApplication(deps.db, order.id),
+    findLastPayment(deps.db, order.id),
     findBranding(deps.db, order.sellerId),
   ]);
-  return { order, changes, application, branding };
+  return { order, changes, application, payment, branding };
 }
 
 /**
@@ -48,32 +53,43 @@ export async function choosePaymentTerm(
 }
 
 /**
- * Saves the application and notifies the order's workflow, which asks the lender. Does nothing if an application was
- * submitted before, if the order is not PENDING, or if the customer has chosen another payment term since.
+ * Saves the application to pay later and notifies the order's workflow, which asks the lender. Does nothing if an
+ * application was submitted before, if the order is not PENDING, or if the customer has chosen another payment term since.
  * @param browserDigest of the browser that the application will belong to
+ * @param replaces the id of the application that the lender could not process; '' for the first one
  */
 export async function submitApplication(
   deps: OrderDependencies,
   { order }: Checkout,
-  paymentTerm: PaymentTerm,
   applicant: Applicant,
   browserDigest: Buffer,
+  replaces: string,
 ): Promise<void> {
   const submitted = await applications.submitApplication(
     deps.db,
     order.id,
-    paymentTerm,
+    'PAY_LATER',
     applicant,
     browserDigest,
     SWEEP_AFTER_MS,
+    replaces,
   );
   if (submitted) deps.dispatcher.applicationSubmitted(order);
 }
 
-/** True if the customer can confirm: our lender approved, and there is an offer to show if the customer pays later. */
+/** True if the customer can agree: our lender approved, and there are repayments to show. */
 export function isConfirmable({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
-  if (order.status !== 'APPROVED' || application?.decision?.kind !== 'approved') return false;
-  return application.paymentTerm === 'PAY_NOW' || offerOf(application).instalments.length > 0;
+  return order.status === 'APPROVED' && offerOf(application).instalments.length > 0;
+}
+
+/**
+ * Ends an order whose customer does not want to pay now after a decline, or to apply again after a failure.
+ * @throws Problem `service_unavailable`
+ */
+export async function giveUp(deps: OrderDependencies, { order, application }: Checkout): Promise<void> {
+  const kind = application?.decision?.kind;
+  if (kind !== 'declined' && kind !== 'failed') return;
+  await report(deps, order.id, kind, { actor: 'customer', reason: DECISION_REASONS[kind] });
 }
 
 /** Moves an application to another browser, if its customer entered the right code. Counts the attempt. */
@@ -109,9 +125,14 @@ export async function confirmOrder(
 }
 
 /** Ignores a refused event: the order has changed since, and the next page shows how. */
-async function report(deps: OrderDependencies, orderId: string, event: ProgressEvent): Promise<void> {
+export async function report(
+  deps: OrderDependencies,
+  orderId: string,
+  event: ProgressEvent,
+  { actor = 'customer', reason = null }: { actor?: Actor; reason?: string | null } = {},
+): Promise<void> {
   try {
-    await reportProgress(deps, orderId, { event, reason: null, actor: 'customer' });
+    await reportProgress(deps, orderId, { event, reason, actor });
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'transition_not_allowed') throw error;
   }

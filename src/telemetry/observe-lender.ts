@@ -6,6 +6,7 @@ export function observeLender(lender: Lender): Lender {
   let isFailing = false;
   trackBreaker('lender', () => Number(isFailing));
   return {
+    ...lender,
     async decide(application, signal) {
       const end = lenderDuration.startTimer();
       try {

@@ -5,8 +5,10 @@ import { type Page as CheckoutPage, renderPage } from '../../src/checkout/layout
 import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
+import { toBankPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
+import { PROFILE } from '../unit/checkout/profile';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
 import { inBrowser, launchChromium } from '../support/chromium';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
@@ -17,6 +19,8 @@ import { useResource } from '../support/use-resource';
 
 /** The folder that `SCREENSHOTS=docs/images npx jest test/e2e/checkout-browser` writes images to. */
 const { SCREENSHOTS } = process.env;
+/** The folder that `SCREENSHOT_FILES=/tmp/shots` writes every page to, in both colour schemes. */
+const { SCREENSHOT_FILES } = process.env;
 const MAX_PAGE_BYTES = 50 * 1024;
 const EVIL = `"><img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>`;
 
@@ -116,6 +120,18 @@ const expectWebhooks = async (id: string, ...statuses: string[]): Promise<void> 
 async function inspect(name: string, on: Page = page): Promise<void> {
   violations.push(...(await findViolations(on)).map((violation) => `${name}: ${violation}`));
   if (SCREENSHOTS) screenshots.push(...(await takeScreenshots(on, name)));
+  if (SCREENSHOT_FILES) await writeFiles(SCREENSHOT_FILES, name, on);
+}
+
+async function writeFiles(folder: string, name: string, on: Page): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await on.emulateMedia({ colorScheme });
+    for (const { size, png } of await takeScreenshots(on, name)) {
+      writeFileSync(path.join(folder, `${name}-${size}-${colorScheme}.png`), png);
+    }
+  }
+  await on.emulateMedia({ colorScheme: 'light' });
 }
 
 async function writeScreenshots(folder: string): Promise<void> {
@@ -135,6 +151,15 @@ async function choose(term: string, on: Page = page): Promise<void> {
   await on.getByLabel(term).check();
   await on.getByRole('button', { name: 'Continue' }).click();
   await expectPage('About your business', on);
+}
+
+/** Chooses a bank, and what a test customer does on the bank's page. */
+async function payAtBank(customer: string, on: Page = page): Promise<void> {
+  await on.getByLabel('Oak Bank').check();
+  await on.getByRole('button', { name: 'Continue to your bank' }).click();
+  await on.getByRole('heading', { name: 'Approve a payment' }).waitFor();
+  await on.locator(`#${customer}`).check();
+  await on.getByRole('button', { name: 'Approve payment' }).click();
 }
 
 async function fill(more: Partial<typeof BUSINESS> = {}, on: Page = page): Promise<void> {
@@ -213,18 +238,80 @@ inBrowser('every step is accessible and works with the keyboard alone', async ()
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
-inBrowser('a customer who can only pay now confirms with one button', async () => {
+inBrowser('a customer who pays now chooses a bank, approves the payment there and returns to the shop', async () => {
+  const withoutScript = await newContext({ javaScriptEnabled: false });
+  const on = await withoutScript.newPage();
+  const { url, id } = await newOrder();
+  await on.goto(url);
+  await on.getByLabel('Pay now').check();
+  await on.getByRole('button', { name: 'Continue' }).click();
+  await expectPage('Choose your bank', on);
+  await payAtBank('approved', on);
+  await expectPage('Your order is complete', on);
+  expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
+  await expectPage('Thanks for your order', on);
+  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+  await withoutScript.close();
+});
+
+inBrowser('every page of paying now is accessible, and a refused or abandoned payment can be repeated', async () => {
   const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
   await page.goto(url);
-  await expectPage('Pay now');
-  await inspect('pay-now');
-  await page.getByRole('button', { name: 'Continue' }).click();
-  await apply();
-  await expectPage('Confirm your payment');
-  await inspect('payment');
-  await page.getByRole('button', { name: 'Pay £1,234.50' }).click();
+  await expectPage('Choose your bank');
+  await inspect('banks');
+  await page.getByRole('button', { name: 'Continue to your bank' }).click();
+  await page.getByRole('alert').waitFor();
+  await inspect('no-bank');
+  await page.getByLabel('Oak Bank').check();
+  await page.getByRole('button', { name: 'Continue to your bank' }).click();
+  await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
+  await inspect('sandbox-bank');
+  await page.goto(url);
+  await expectPage('Approve the payment at Oak Bank');
+  await inspect('paying');
+  await page.getByRole('button', { name: 'Choose another bank' }).click();
+  await page.getByText('The payment at Oak Bank was cancelled.').waitFor();
+  await payAtBank('refused');
+  await page.getByText('Oak Bank refused the payment. No money was taken.').waitFor();
+  await inspect('refused');
+  await payAtBank('abandoned');
+  await expectPage('Approve the payment at Oak Bank');
+  await page.getByText('The payment at Oak Bank was cancelled.').waitFor({ timeout: 20_000 });
+  await payAtBank('slow');
+  await expectPage('Your bank is confirming the payment');
+  await inspect('confirming');
+  await page.getByRole('heading', { name: 'Your order is complete' }).waitFor({ timeout: 20_000 });
+  await page.getByRole('link', { name: 'Stay on this page' }).click();
+  await page.getByText('You can print or save').waitFor();
+  await inspect('paid');
+  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+});
+
+inBrowser('a customer who is declined for Pay later pays now instead', async () => {
+  const { url, id } = await newOrder();
+  await page.goto(url);
+  await choose('Pay later');
+  await apply({ email: 'declined@bloggs.example' });
+  await expectPage('Pay later was not approved');
+  await inspect('pay-now-offered');
+  expect(await statusOfOrder(stack, id)).toBe('PENDING');
+  await payAtBank('approved');
   await expectPage('Thanks for your order');
-  expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
+  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+});
+
+inBrowser('a customer whose application could not be processed corrects it and tries again', async () => {
+  const { url, id } = await newOrder();
+  await page.goto(url);
+  await choose('Pay later');
+  await apply({ email: 'failed@bloggs.example' });
+  await page.getByText('This is not a decision about you').waitFor();
+  await inspect('retry');
+  expect(await page.inputValue('#business_name')).toBe(BUSINESS.business_name);
+  await page.fill('#email', 'jo@bloggs.example');
+  await page.getByRole('button', { name: 'Submit application' }).dblclick();
+  await expectPage('You are approved');
+  await expectWebhooks(id, 'PENDING', 'APPROVED');
 });
 
 inBrowser('the waiting page refreshes until the lender has decided, unless the customer turns that off', async () => {
@@ -232,27 +319,29 @@ inBrowser('the waiting page refreshes until the lender has decided, unless the c
   await page.goto(url);
   await choose('Pay later');
   await apply({ email: 'referred@bloggs.example' });
-  await expectPage('The lender is reviewing your application');
+  await expectPage('Sandbox Lender is reviewing your application');
   const still = await context.newPage();
   await still.goto(`${url}?refresh=off`);
   await inspect('referred', still);
   await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 20_000 });
-  expect(await heading(still)).toBe('The lender is reviewing your application');
+  expect(await heading(still)).toBe('Sandbox Lender is reviewing your application');
   await still.getByRole('link', { name: 'Check now' }).click();
   await expectPage('You are approved', still);
   await expectWebhooks(id, 'PENDING', 'APPROVED');
 });
 
 inBrowser.each([
-  ['declined', 'Your application was not approved'],
-  ['failed', 'Something went wrong'],
+  ['declined', ['PAY_LATER'], 'Your application was not approved'],
+  ['failed', ['PAY_NOW', 'PAY_LATER'], 'Your order could not be completed'],
 ])(
-  'a %s application shows the outcome and leads back to the shop, but not to its redirect URL',
-  async (kind, title) => {
-    const { url, id } = await newOrder();
+  'a %s application that ends the order shows the outcome and leads back to the shop, but not to its redirect URL',
+  async (kind, allowed_payment_terms, title) => {
+    const { url, id } = await newOrder({ allowed_payment_terms });
     await page.goto(url);
-    await choose('Pay later');
+    if (kind === 'failed') await choose('Pay later');
+    else await inspect('only-pay-later');
     await apply({ email: `${kind}@bloggs.example` });
+    if (kind === 'failed') await page.getByRole('button', { name: 'Cancel my application' }).click();
     await expectPage(title);
     await inspect(kind);
     expect(await page.getByRole('link', { name: 'Back to Harbour & Pine' }).getAttribute('href')).toBe(
@@ -260,6 +349,22 @@ inBrowser.each([
     );
     await expectWebhooks(id, 'PENDING', 'UNSUCCESSFUL');
     expect(shop.visits.some(({ orderId }) => orderId === id)).toBe(false);
+  },
+);
+
+inBrowser(
+  'an order that is cancelled while the customer is at the bank takes no money, and the page says so',
+  async () => {
+    const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
+    await page.goto(url);
+    await page.getByLabel('Oak Bank').check();
+    await page.getByRole('button', { name: 'Continue to your bank' }).click();
+    await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
+    expect((await stack.api.cancel(id)).status).toBe(200);
+    await page.getByRole('button', { name: 'Approve payment' }).click();
+    await expectPage('This order was cancelled');
+    await page.getByText(/was returned to your bank account|No payment was taken/).waitFor();
+    await inspect('cancelled-at-bank');
   },
 );
 
@@ -282,19 +387,28 @@ inBrowser('two tabs show the same state and make one payment', async () => {
   const other = await context.newPage();
   await Promise.all([page.goto(url), other.goto(url)]);
   await choose('Pay later');
-  await choose('Pay now', other);
+  await other.getByLabel('Pay now').check();
+  await other.getByRole('button', { name: 'Continue' }).click();
+  await expectPage('Choose your bank', other);
   await apply();
   await page.getByText('You changed the payment method to “Pay now” in another window.').waitFor();
   await inspect('payment-method-changed');
-  await page.getByRole('button', { name: 'Submit application' }).click();
-  await expectPage('Confirm your payment');
-  await apply({ business_name: 'Another Ltd' }, other);
-  await expectPage('Confirm your payment', other);
-  expect(await other.getByRole('status').textContent()).toContain('We did not use the answers');
-  await page.getByRole('button', { name: 'Pay' }).click();
+  for (const tab of [page, other]) {
+    await tab.getByLabel(tab === page ? 'Oak Bank' : 'Harbour Bank').check();
+    await tab.getByRole('button', { name: 'Continue to your bank' }).dblclick();
+    await tab.getByText('Oak Bank').waitFor();
+    await tab.getByRole('heading', { name: 'Approve a payment' }).waitFor();
+  }
+  expect(other.url()).toBe(page.url());
+  await page.getByRole('button', { name: 'Approve payment' }).click();
   await expectPage('Thanks for your order');
-  await other.getByRole('button', { name: 'Pay' }).click();
+  await other.getByRole('button', { name: 'Approve payment' }).click();
   await expectPage('Thanks for your order', other);
+  await page.goBack();
+  await page.goBack();
+  await expectPage('Your order is complete');
+  const { rows } = await stack.db.query('select status from payment where order_id = $1', [id]);
+  expect(rows).toEqual([{ status: 'paid' }]);
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
@@ -399,25 +513,53 @@ inBrowser('an unknown link shows that the order is not found', async () => {
 });
 
 inBrowser('rare pages are accessible', async () => {
-  const { id } = await newOrder();
+  const { id } = await newOrder({ reference: 'A very long reference '.repeat(10).trim() });
   const stored = (await findOrder(stack.db, id))!;
-  const checkout = {
-    ...stored,
-    application: undefined,
-    branding: { shopUrl: null, colour: '#ffd400', hasLogo: false },
+  const branding = {
+    shopUrl: null,
+    colour: '#ffd400',
+    hasLogo: false,
+    contactEmail: 'help@shop.example',
+    helpUrl: 'https://shop.example/help',
   };
-  const waiting = { path: '/pay/x', since: new Date(0), isRefreshing: true, now: new Date(), code: undefined };
+  const order = { ...stored.order, expiresAt: '2026-11-21T22:57:00Z' };
+  const checkout = { ...stored, order, application: undefined, payment: undefined, branding };
+  const path = '/pay/x';
+  const waiting = {
+    order,
+    profile: PROFILE,
+    path,
+    since: new Date(0),
+    isRefreshing: true,
+    now: new Date(),
+    code: undefined,
+  };
+  const payment = { id, orderId: id, bank: 'oak', status: 'refunded' as const, startedAt: new Date(), sandbox: true };
+  const closed = { ...checkout, order: { ...order, status: 'UNSUCCESSFUL' as const } };
   const rare: Record<string, CheckoutPage> = {
     waiting: waitingPage({ ...waiting, state: 'waiting' }),
     completing: waitingPage({ ...waiting, state: 'completing' }),
-    expired: closedPage('expired', checkout),
-    'approved-elsewhere': closedPage('approved-elsewhere', checkout),
-    purged: completePage(checkout),
-    unavailable: errorPage(SERVICE_UNAVAILABLE, '/pay/x'),
+    expired: closedPage('expired', closed, PROFILE),
+    refunded: closedPage('cancelled', { ...closed, payment }, PROFILE),
+    returning: closedPage('cancelled', { ...closed, payment: { ...payment, status: 'processing' } }, PROFILE),
+    'approved-elsewhere': closedPage('approved-elsewhere', checkout, PROFILE),
+    purged: completePage({ checkout, profile: PROFILE, code: undefined }),
+    unavailable: errorPage(SERVICE_UNAVAILABLE, path),
+    'to-bank': toBankPage('Oak Bank', 'https://bank.example/'),
     'too-many-requests': errorPage(TOO_MANY_REQUESTS),
   };
   for (const [name, rarePage] of Object.entries(rare)) {
-    await page.setContent(renderPage(rarePage, { ...checkout, path: '/pay/x' }, 'A notice').body);
+    const { body } = renderPage(rarePage, { ...checkout, profile: PROFILE, path }, 'A notice');
+    expect(body.length).toBeLessThan(MAX_PAGE_BYTES);
+    await page.setContent(body);
+    await inspect(name);
+  }
+});
+
+inBrowser('the sample documents are accessible', async () => {
+  for (const name of ['privacy', 'terms', 'credit-agreement']) {
+    await page.goto(`${stack.api.url}/pay/documents/${name}/`);
+    await page.getByText('This is a sample for tests.').waitFor();
     await inspect(name);
   }
 });

@@ -67,6 +67,29 @@ export function customerAt(orderUrl: string) {
       const response = await customer.send(part, fields);
       return response.status === 303 ? call(new URL(response.headers.get('Location')!, orderUrl).href) : response;
     },
+    /** Chooses to pay now at a bank, and returns the address of the bank's page. */
+    async startPayment(bank = 'oak'): Promise<string> {
+      await customer.look();
+      await customer.submit('choice', { payment_term: 'PAY_NOW' });
+      await customer.submit('payment', { bank });
+      return customer.bankPage();
+    },
+    /** The address of the bank's page of the payment in progress. */
+    async bankPage(): Promise<string> {
+      return /<a class="button" href="([^"]*)"/.exec((await customer.look('bank/')).text)?.[1] ?? '';
+    },
+    /** Does on the bank's page what a test customer does, and returns to the checkout. */
+    async decideAtBank(bankPage: string, name: string, decision = 'approve'): Promise<CustomerPage> {
+      await customer.leaveAtBank(bankPage, name, decision);
+      await customer.look('return/');
+      return customer.look();
+    },
+    /** As `decideAtBank`, but the browser never returns. */
+    async leaveAtBank(bankPage: string, name: string, decision = 'approve'): Promise<CustomerPage> {
+      await call(bankPage);
+      const body = new URLSearchParams({ ...hidden, customer: name, decision });
+      return call(bankPage, { method: 'POST', body });
+    },
     /** Goes through the first two steps. */
     async apply(fields: Partial<typeof BUSINESS> = {}, term = 'PAY_LATER'): Promise<CustomerPage> {
       await customer.look();

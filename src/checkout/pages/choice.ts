@@ -1,70 +1,60 @@
+import type { Offer } from '../../domain/application';
+import { formatPence } from '../../domain/money';
 import type { Order, PaymentTerm } from '../../domain/order';
-import { PAYMENT_TERM_LABELS, describeInterest } from '../format';
-import { type Html, html } from '../html';
+import { PAYMENT_TERM_LABELS, describeCost, describePayments } from '../format';
+import { html } from '../html';
 import type { Page } from '../layout';
-import { errorSummary, form, type FormContext } from './form';
+import { CHOICE_STEP } from '../steps';
+import { costBox } from './cost-box';
+import { type FormContext, type RadioOption, form, radioGroup } from './form';
 
 const QUESTION = 'How would you like to pay?';
 const MISSING = 'Select how you would like to pay';
 
 export interface ChoiceOptions extends FormContext {
   order: Order;
+  /** The repayments of Pay later. */
+  quote: Offer;
+  /** The calendar date that the repayments count from. */
+  today: string;
+  lenderName: string;
   chosen: PaymentTerm | undefined;
   /** True if the form was sent without a choice. */
   isMissing: boolean;
 }
 
-/** Step 1: the payment method and its cost. */
+/** The payment method, with its price. */
 export function choicePage(options: ChoiceOptions): Page {
-  const { order, isMissing } = options;
-  const [only, ...others] = order.allowedPaymentTerms;
-  const isSingle = others.length === 0 && only !== undefined;
-  const title = isSingle ? PAYMENT_TERM_LABELS[only] : QUESTION;
-  const fields = isSingle ? singleTerm(order, only) : radioButtons(options);
+  const { order, quote, lenderName, chosen, isMissing } = options;
+  const [first] = order.allowedPaymentTerms;
+  const error = isMissing ? MISSING : undefined;
   return {
     status: isMissing ? 422 : 200,
-    title: isMissing ? `Error: ${title}` : title,
-    step: 1,
-    content: html`${isMissing && errorSummary([{ field: 'PAY_LATER', message: MISSING }])}
-    ${form(options, 'choice', html`${fields}<button>Continue</button>`)}`,
+    title: QUESTION,
+    step: CHOICE_STEP,
+    ...(isMissing && first && { errors: [{ field: first, message: MISSING }] }),
+    content: form(
+      options,
+      'choice',
+      html`${radioGroup(
+          'payment_term',
+          html`<h1>${QUESTION}</h1>`,
+          order.allowedPaymentTerms.map((term) => option(options, term)),
+          { chosen, error },
+        )}
+        ${costBox(order, quote, `Cost of Pay later with ${lenderName}`)}
+        <p class="note">Subject to approval. You see your repayments and agree to them before you owe anything.</p>
+        <button>Continue</button>`,
+    ),
   };
 }
 
-function singleTerm(order: Order, term: PaymentTerm): Html {
-  return html`<h1>${PAYMENT_TERM_LABELS[term]}</h1>
-    ${describe(order, term).map((sentence) => html`<p>${sentence}</p>`)}
-    <input type="hidden" name="payment_term" value="${term}" />`;
-}
-
-function radioButtons({ order, chosen, isMissing }: ChoiceOptions): Html {
-  return html`<fieldset>
-    <legend><h1>${QUESTION}</h1></legend>
-    ${isMissing && html`<p class="error" id="missing">${MISSING}</p>`}
-    ${order.allowedPaymentTerms.map(
-      (term) =>
-        html`<label class="option">
-          <input
-            type="radio"
-            name="payment_term"
-            id="${term}"
-            value="${term}"
-            required
-            ${chosen === term && html`checked`}
-            ${isMissing && html`aria-describedby="missing"`}
-          />
-          <span>
-            <strong>${PAYMENT_TERM_LABELS[term]}</strong>
-            ${describe(order, term).map((sentence) => html`<span>${sentence}</span>`)}
-          </span>
-        </label>`,
-    )}
-  </fieldset>`;
-}
-
-function describe({ pricing }: Order, term: PaymentTerm): string[] {
-  if (term === 'PAY_NOW') return ['Pay the full amount now, with no interest.'];
-  return [
-    'Pay in monthly instalments. You can review them before you agree.',
-    ...describeInterest(pricing, new Date()),
-  ];
+function option({ order, quote, today }: ChoiceOptions, term: PaymentTerm): RadioOption {
+  const label = PAYMENT_TERM_LABELS[term];
+  if (term === 'PAY_NOW') {
+    const price = `Pay ${formatPence(order.amountPence)} now`;
+    return { value: term, label, lines: [html`<b>${price}</b>`, 'From your bank account, approved at your bank.'] };
+  }
+  const price = html`<b>${describePayments(quote)}</b>`;
+  return { value: term, label, lines: [price, describeCost(order.pricing, quote, today)] };
 }

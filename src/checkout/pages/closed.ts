@@ -1,53 +1,53 @@
-import type { DeclineCode } from '../../domain/application';
+import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../../orders/hosted-checkout';
-import type { ClosedState } from '../checkout-state';
+import { type ClosedState, isReturning } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';
-
-const DECLINE_REASONS: Record<DeclineCode, string> = {
-  affordability: 'Based on the turnover that you entered, the lender cannot offer Pay later for this amount.',
-  credit_check: 'The lender checked the details that you entered and could not approve your business this time.',
-  other: 'The lender could not approve this order.',
-};
-const NOTHING_PAID = 'No payment was made, and you owe nothing for this order.';
+import type { Profile } from '../profile';
+import { declineReason } from './pay-now-offered';
 
 interface Message {
   title: string;
   sentences: string[];
 }
 
-const MESSAGES: Record<ClosedState, (checkout: Checkout, closing: OrderChange | undefined) => Message> = {
-  declined: ({ order, application }) => {
+const MESSAGES: Record<
+  ClosedState,
+  (checkout: Checkout, closing: OrderChange | undefined, profile: Profile) => Message
+> = {
+  declined: ({ order, application }, _, { lenderName }) => {
     const { decision } = application ?? {};
-    const reason = DECLINE_REASONS[decision?.kind === 'declined' ? decision.code : 'other'];
     return {
       title: 'Your application was not approved',
-      sentences: [reason, `${NOTHING_PAID} ${order.sellerName} may offer you another payment method.`],
+      sentences: [
+        declineReason(decision?.kind === 'declined' ? decision.code : 'other', lenderName),
+        `${order.sellerName} may offer you another payment method.`,
+      ],
     };
   },
   failed: ({ order }) => ({
-    title: 'Something went wrong',
+    title: 'Your order could not be completed',
     sentences: [
-      'The lender could not process your application. This is not a decision about you or your business.',
-      `${NOTHING_PAID} Ask ${order.sellerName} for a new order or for another payment method.`,
+      'Your application could not be processed. This is not a decision about you or your business.',
+      `If you still want to buy, ask ${order.sellerName} for a new order or for another payment method.`,
     ],
   }),
   expired: ({ order }, closing) => ({
     title: 'This order has expired',
     sentences: [
-      `It expired on ${formatDateTime(closing?.at ?? order.createdAt)}. ${NOTHING_PAID}`,
-      `If you still want to buy, ask ${order.sellerName} for a new order.`,
+      `It could be completed until ${formatDateTime(closing?.at ?? order.createdAt)}.`,
+      `If you still want to buy, go back to ${order.sellerName} and order again.`,
     ],
   }),
   cancelled: ({ order }, closing) => {
-    const what = closing?.actor === 'seller' ? `${order.sellerName} cancelled it` : 'It was cancelled';
+    const isSeller = closing?.actor === 'seller';
     return {
       title: 'This order was cancelled',
       sentences: [
-        `${what} on ${formatDateTime(closing?.at ?? order.createdAt)}. ${NOTHING_PAID}`,
-        `If you did not expect this, contact ${order.sellerName}.`,
+        `${isSeller ? `${order.sellerName} cancelled it` : 'It was cancelled'} on ${formatDateTime(closing?.at ?? order.createdAt)}.`,
+        `If you still want to buy, go back to ${order.sellerName} and order again. If you did not expect this, ask ${order.sellerName}.`,
       ],
     };
   },
@@ -58,16 +58,31 @@ const MESSAGES: Record<ClosedState, (checkout: Checkout, closing: OrderChange | 
 };
 
 /** @param code how the customer reads the page in another browser */
-export function closedPage(state: ClosedState, checkout: Checkout, code?: Html): Page {
+export function closedPage(state: ClosedState, checkout: Checkout, profile: Profile, code?: Html): Page {
   const { order, changes, branding } = checkout;
   const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
-  const { title, sentences } = MESSAGES[state](checkout, closing);
+  const { title, sentences } = MESSAGES[state](checkout, closing, profile);
+  const [why, ...next] = sentences;
+  const isOpen = state === 'approved-elsewhere';
   return {
     title,
-    content: html`<p class="icon" aria-hidden="true">${state === 'approved-elsewhere' ? '✓' : '–'}</p>
+    content: html`<p class="icon" aria-hidden="true">${isOpen ? '✓' : '–'}</p>
       <h1>${title}</h1>
-      ${sentences.map((sentence) => html`<p>${sentence}</p>`)}
+      <p>${why}</p>
+      ${!isOpen && html`<p>${money(checkout)}</p>`} ${next.map((sentence) => html`<p>${sentence}</p>`)}
       <a class="button" href="${wayBack(order, branding)}">Back to ${order.sellerName}</a>
       ${code}`,
   };
+}
+
+/** Where the customer's money is. Everyone with the link may read it, so it does not name the bank. */
+function money(checkout: Checkout): string {
+  const amount = formatPence(checkout.order.amountPence);
+  if (isReturning(checkout)) {
+    return `If you approved a payment of ${amount} at your bank, it is returned to your account. You owe nothing for this order.`;
+  }
+  if (checkout.payment?.status === 'refunded') {
+    return `Your payment of ${amount} was returned to your bank account. You owe nothing for this order.`;
+  }
+  return 'No payment was taken, and you owe nothing for this order.';
 }

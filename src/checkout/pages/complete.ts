@@ -5,43 +5,74 @@ import type { Checkout } from '../../orders/hosted-checkout';
 import { PAYMENT_TERM_LABELS, formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
+import { type Profile, bankName } from '../profile';
 import { repaymentSchedule } from './repayment-schedule';
 
-/** @param code how the customer reads the page in another browser */
-export function completePage({ order, changes, application }: Checkout, code?: Html): Page {
+/** How long the page of a new order is visible before it continues to the shop. */
+const REDIRECT_SECONDS = 4;
+
+export interface CompleteOptions {
+  checkout: Checkout;
+  profile: Profile;
+  /** How the customer reads the page in another browser. */
+  code: Html | undefined;
+  /** Shown instead of the code and the note about printing. */
+  ending?: Html;
+}
+
+/** The receipt. */
+export function completePage({ checkout, profile, code, ending }: CompleteOptions): Page {
+  const { order, changes, application, payment } = checkout;
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   const { paymentTerm, agreedAt } = application ?? {};
+  const isPayLater = paymentTerm === 'PAY_LATER';
   const offer = offerOf(application);
+  const title = 'Your order is complete';
   return {
-    title: 'Your order is complete',
+    title,
     content: html`<p class="icon success" aria-hidden="true">✓</p>
-      <h1>Your order is complete</h1>
-      <p>Thank you. Your order of ${formatPence(order.amountPence)} from ${order.sellerName} is complete.</p>
+      <h1>${title}</h1>
+      <p>
+        Thank you. ${order.sellerName} has your order of ${formatPence(order.amountPence)}.
+        ${!isPayLater && payment?.status === 'paid' && `${bankName(profile, payment.bank)} paid it from your account.`}
+      </p>
       <dl>
+        <dt>Order reference</dt>
+        <dd>${order.reference}</dd>
         <dt>Completed</dt>
         <dd>${formatDateTime(completedAt)}</dd>
         ${
           paymentTerm &&
           html`<dt>Payment method</dt>
-            <dd>${PAYMENT_TERM_LABELS[paymentTerm]}</dd>`
+            <dd>${PAYMENT_TERM_LABELS[paymentTerm]}${isPayLater && `, ${profile.lenderName}`}</dd>`
         }
-        <dt>Order ID</dt>
-        <dd>${order.id}</dd>
       </dl>
       ${
+        isPayLater &&
         offer.instalments.length > 0 &&
-        html`<h2>Your instalments</h2>
+        html`<h2>Your repayments</h2>
           ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
-      <p class="note no-print">You can print or save this page for your records. It stays available at this link.</p>
-      ${code}`,
+      ${
+        ending ??
+        html`<p class="note no-print">
+            You can print or save this page for your records. It stays available at this link.
+          </p>
+          ${code}`
+      }`,
   };
 }
 
-/** Redirects the customer to the seller right after the order is completed. */
-export function redirectPage(checkout: Checkout, code?: Html): Page {
-  const url = checkout.order.redirectUrl;
+/** The page right after the order is completed. It continues to the shop after a moment. */
+export function redirectPage(options: CompleteOptions, path: string): Page {
+  const { order } = options.checkout;
+  const ending = html`<p class="note">
+    You return to ${order.sellerName} in a few seconds. <a href="${path}/">Stay on this page</a>
+  </p>`;
   // Not an HTTP redirect of the form: `form-action` also applies to the redirects of the seller's site that follow.
-  return { ...completePage(checkout, code), refresh: { afterSeconds: 0, url } };
+  return {
+    ...completePage({ ...options, ending }),
+    refresh: { afterSeconds: REDIRECT_SECONDS, url: order.redirectUrl },
+  };
 }

@@ -1,13 +1,15 @@
 import type { Offer } from '../../domain/application';
-import { formatPence } from '../../domain/money';
 import type { Order } from '../../domain/order';
-import { describeInterest } from '../format';
+import { formatTotal } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import { errorSummary, form, type FormContext } from './form';
-import { repaymentSchedule, totalPence } from './repayment-schedule';
+import type { Profile } from '../profile';
+import { stepOf } from '../steps';
+import { costBox } from './cost-box';
+import { type FormContext, form } from './form';
+import { repaymentSchedule } from './repayment-schedule';
 
-export const NOT_AGREED = 'Tick the box to agree to the instalments';
+export const NOT_AGREED = 'Tick the box to agree to the repayments';
 export const DATES_CHANGED =
   'The due dates have changed because a new day has started. Check the new dates and agree again';
 
@@ -16,6 +18,7 @@ export const AGREED_ON = 'agreed_on';
 
 export interface ConfirmationOptions extends FormContext {
   order: Order;
+  profile: Profile;
   offer: Offer;
   /** The calendar date that the instalments count from. */
   today: string;
@@ -24,26 +27,24 @@ export interface ConfirmationOptions extends FormContext {
   code: Html | undefined;
 }
 
-/** Step 4: the customer agrees to the offer, which completes the order. */
+/** The customer agrees to the repayments, which completes the order. */
 export function confirmationPage(options: ConfirmationOptions): Page {
-  return options.offer.instalments.length > 0 ? payLater(options) : payNow(options);
-}
-
-function payLater(options: ConfirmationOptions): Page {
-  const { order, offer, today, error } = options;
+  const { order, profile, offer, today, error } = options;
+  const { lenderName, creditAgreementUrl } = profile;
   const title = 'You are approved';
-  const total = formatPence(totalPence(offer));
+  const total = formatTotal(offer);
+  const [one, ...others] = offer.instalments;
+  const payments = one && others.length > 0 ? `${offer.instalments.length} payments` : '1 payment';
   return {
     status: error === undefined ? 200 : 422,
-    title: error === undefined ? title : `Error: ${title}`,
-    step: 4,
+    title,
+    step: stepOf(order, 'PAY_LATER', 'Your agreement'),
+    ...(error !== undefined && { errors: [{ field: 'agree', message: error }] }),
     content: html`<h1>${title}</h1>
-      <p>
-        If you complete the order, the lender pays ${order.sellerName}. You repay ${total} to the lender in these
-        instalments:
-      </p>
-      ${error !== undefined && errorSummary([{ field: 'agree', message: error }])} ${repaymentSchedule(offer, today)}
-      ${order.pricing.representativeInterest > 0 && interestTerms(order)}
+      <p>${lenderName} pays ${order.sellerName} when you complete the order. You repay ${lenderName}.</p>
+      ${costBox(order, offer, 'What you agree to')}
+      <h2>When you repay</h2>
+      ${repaymentSchedule(offer, today)}
       ${form(
         options,
         'confirmation',
@@ -57,29 +58,15 @@ function payLater(options: ConfirmationOptions): Page {
               required
               ${error !== undefined && html`aria-invalid="true" aria-describedby="not-agreed" autofocus`}
             />
-            <span>I agree, on behalf of my business, to repay ${total} in these instalments.</span>
+            <span>I agree, on behalf of my business, to repay ${total} to ${lenderName} in ${payments}.</span>
           </label>
           ${error !== undefined && html`<p class="error" id="not-agreed">${error}</p>`}
+          <p class="note">
+            Read the <a href="${creditAgreementUrl}">credit agreement</a> before you agree. You can see your repayments
+            at this link afterwards.
+          </p>
           <button>Agree and complete order</button>`,
       )}
-      <p class="note">You can see these instalments at this link after you complete the order.</p>
       ${options.code}`,
   };
-}
-
-function payNow(options: ConfirmationOptions): Page {
-  const { order } = options;
-  const amount = formatPence(order.amountPence);
-  const title = 'Confirm your payment';
-  return {
-    title,
-    step: 4,
-    content: html`<h1>${title}</h1>
-      <p>You pay ${amount} to ${order.sellerName} now. There is no interest and nothing to repay later.</p>
-      ${form(options, 'confirmation', html`<button>Pay ${amount}</button>`)} ${options.code}`,
-  };
-}
-
-function interestTerms({ pricing }: Order): Html[] {
-  return describeInterest(pricing, new Date()).map((sentence) => html`<p class="note">${sentence}</p>`);
 }

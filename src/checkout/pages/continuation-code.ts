@@ -5,8 +5,8 @@ export function continuationCode(code: string, sellerName: string): Html {
   return html`<section class="message no-print">
     <h2>Your code: <span class="code">${code}</span></h2>
     <p>
-      Write this code down. You need it to open your application on another device, or if you lose access to this
-      browser. It works once. Do not give it to anyone, including ${sellerName}.
+      Keep this code to open this page on another device, or if you lose access to this browser. It works once. Do not
+      give it to anyone, including ${sellerName}.
     </p>
   </section>`;
 }

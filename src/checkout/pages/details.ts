@@ -1,9 +1,13 @@
-import type { PaymentTerm } from '../../domain/order';
+import type { Offer } from '../../domain/application';
+import type { Order } from '../../domain/order';
 import type { FormErrors, FormValues } from '../application-form';
-import { PAYMENT_TERM_LABELS } from '../format';
+import { describePayments } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import { errorSummary, form, type FormContext } from './form';
+import type { Profile } from '../profile';
+import { stepOf } from '../steps';
+import { costBox } from './cost-box';
+import { type FormContext, form } from './form';
 
 interface Field {
   name: string;
@@ -43,63 +47,70 @@ const FIELDS: Record<keyof FormValues, Field> = {
 
 const TITLE = 'About your business';
 
-/** A message above the form, if the application could not be submitted. */
+export interface DetailsOptions extends FormContext {
+  order: Order;
+  profile: Profile;
+  /** The repayments that an approved customer is offered. */
+  quote: Offer;
+  values: FormValues;
+  errors: FormErrors;
+  /** Why the application could not be submitted or processed. */
+  alert?: FormAlert;
+  /** The id of the application that the lender could not process; '' for the first one. */
+  replaces: string;
+  /** How the customer ends the order; undefined if leaving the page is enough. */
+  giveUp: Html | undefined;
+  retentionDays: number;
+}
+
+/** An error of the whole form. */
 export interface FormAlert {
   status: number;
   text: string;
 }
 
-/** @param paymentTerm the one chosen in another window after this form was rendered */
-export function paymentTermChanged(paymentTerm: PaymentTerm): FormAlert {
-  const label = PAYMENT_TERM_LABELS[paymentTerm];
-  return {
-    status: 409,
-    text: `You changed the payment method to “${label}” in another window. Your application was not submitted. Check the payment method and submit again.`,
-  };
-}
+/** The form field with the id of the application that the new one replaces. */
+export const REPLACES = 'replaces';
 
-export interface DetailsOptions extends FormContext {
-  paymentTerm: PaymentTerm;
-  isOnlyTerm: boolean;
-  values: FormValues;
-  errors: FormErrors;
-  alert?: FormAlert;
-  retentionDays: number;
-}
-
-/** Step 2: the business that applies. */
+/** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { paymentTerm, isOnlyTerm, values, errors, alert, path, retentionDays } = options;
+  const { order, profile, quote, values, errors, alert, path, replaces, giveUp, retentionDays } = options;
+  const { lenderName, privacyUrl } = profile;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
-  const summary = keys.flatMap((key) => {
+  const fieldErrors = keys.flatMap((key) => {
     const message = errors[key];
     return message === undefined ? [] : [{ field: FIELDS[key].name, message }];
   });
   const fields = keys.map((key) =>
-    input(FIELDS[key], values[key], errors[key], summary[0]?.field === FIELDS[key].name),
+    input(FIELDS[key], values[key], errors[key], fieldErrors[0]?.field === FIELDS[key].name),
   );
   return {
-    status: alert?.status ?? (summary.length > 0 ? 422 : 200),
-    title: summary.length > 0 || alert ? `Error: ${TITLE}` : TITLE,
-    step: 2,
+    status: alert?.status ?? (fieldErrors.length > 0 ? 422 : 200),
+    title: TITLE,
+    step: stepOf(order, 'PAY_LATER', 'Your business'),
+    errors: [...(alert ? [{ message: alert.text }] : []), ...fieldErrors],
     content: html`<h1>${TITLE}</h1>
       <p>
-        Payment method: ${PAYMENT_TERM_LABELS[paymentTerm]}
-        ${!isOnlyTerm && html`<a href="${path}/?change">Change<span class="visually-hidden"> payment method</span></a>`}
+        Payment method: Pay later, ${describePayments(quote)}.
+        ${
+          order.allowedPaymentTerms.length > 1 &&
+          html`<a href="${path}/?change">Change<span class="visually-hidden"> payment method</span></a>`
+        }
       </p>
-      ${alert && html`<div class="alert" role="alert"><p>${alert.text}</p></div>`} ${errorSummary(summary)}
       ${form(
         options,
         'application',
-        html`<input type="hidden" name="payment_term" value="${paymentTerm}" /> ${fields}<button>
+        html`<input type="hidden" name="${REPLACES}" value="${replaces}" /> ${fields}
+          ${order.allowedPaymentTerms.length === 1 && costBox(order, quote, `Cost of Pay later with ${lenderName}`)}<button>
             Submit application
           </button>`,
       )}
       <p class="note">
-        The lender uses these details to make its decision. We use them for this purpose only, do not share them with
-        the seller, and delete them ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your order is
-        complete or can no longer be completed.
-      </p>`,
+        ${lenderName} uses these details to make its decision. They are used for nothing else, are not shown to
+        ${order.sellerName}, and are deleted ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your order
+        ends. <a href="${privacyUrl}">How your data is used</a>
+      </p>
+      ${giveUp}`,
   };
 }
 

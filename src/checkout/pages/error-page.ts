@@ -10,7 +10,7 @@ export interface ErrorPage {
 export const ORDER_NOT_FOUND: ErrorPage = {
   status: 404,
   title: 'Order not found',
-  text: 'Check that the link is complete, or go back to the shop that sent you here and start again.',
+  text: 'The link may be cut off. Open it again from the shop, or order again there.',
 };
 export const PAGE_NOT_FOUND: ErrorPage = { ...ORDER_NOT_FOUND, title: 'Page not found' };
 export const METHOD_NOT_ALLOWED: ErrorPage = {
@@ -21,22 +21,22 @@ export const METHOD_NOT_ALLOWED: ErrorPage = {
 export const SESSION_EXPIRED: ErrorPage = {
   status: 403,
   title: 'Your session has expired',
-  text: 'Nothing has changed. Reload your order to continue. If this happens again, allow cookies from this site.',
+  text: 'Reload to continue. If this happens again, allow cookies from this site.',
 };
 export const FORM_TOO_LARGE: ErrorPage = {
   status: 413,
   title: 'We could not process this form',
-  text: 'Your answers are too long. Nothing has changed. Shorten your answers and try again.',
+  text: 'Your answers are too long. Go back, shorten them and try again.',
 };
 export const FORM_UNREADABLE: ErrorPage = {
   status: 400,
   title: 'We could not process this form',
-  text: 'Nothing has changed. Go back to the previous page and try again.',
+  text: 'Go back to the previous page and try again. Nothing was sent.',
 };
 export const TOO_MANY_REQUESTS: ErrorPage = {
   status: 429,
   title: 'Too many requests',
-  text: 'Too many requests were made in a short time. Nothing has changed. Try again in a minute.',
+  text: 'This link was opened too often in a short time. Try again in a minute. Nothing is lost.',
 };
 export const SERVICE_UNAVAILABLE: ErrorPage = {
   status: 503,
@@ -47,6 +47,11 @@ export const NO_LENDER: ErrorPage = {
   status: 503,
   title: 'This shop cannot take payments here yet',
   text: 'No lender is connected to this checkout. You have not been charged. Contact the shop that sent you here.',
+};
+export const BANK_UNAVAILABLE: ErrorPage = {
+  status: 503,
+  title: 'The bank is not responding',
+  text: 'No money was taken. Try again in a minute, or choose another bank.',
 };
 export const INTERNAL_ERROR: ErrorPage = {
   status: 500,
@@ -61,6 +66,6 @@ export function errorPage({ status, title, text }: ErrorPage, path?: string): Pa
     title,
     content: html`<h1>${title}</h1>
       <p>${text}</p>
-      ${path !== undefined && html`<a class="button" href="${path}/">Reload your order</a>`}`,
+      ${path !== undefined && html`<a class="button" href="${path}/">Reload</a>`}`,
   };
 }

@@ -16,13 +16,43 @@ export function form({ path, token }: FormContext, action: string, content: Html
   </form>`;
 }
 
-/** The list of errors above a form; each one links to its field. */
-export function errorSummary(errors: readonly { field: string; message: string }[]): Html | false {
-  if (errors.length === 0) return false;
-  return html`<div class="alert" role="alert">
-    <h2>There is a problem</h2>
-    <ul>
-      ${errors.map(({ field, message }) => html`<li><a href="#${field}">${message}</a></li>`)}
-    </ul>
-  </div>`;
+export interface RadioOption {
+  value: string;
+  label: string;
+  /** Lines below the label. */
+  lines: readonly (string | Html)[];
+}
+
+/**
+ * A group of radio buttons. Each one has its value as its id.
+ * @param error shown above the options
+ */
+export function radioGroup(
+  name: string,
+  legend: Html,
+  options: readonly RadioOption[],
+  { chosen, error }: { chosen?: string | undefined; error?: string | undefined } = {},
+): Html {
+  return html`<fieldset>
+    <legend>${legend}</legend>
+    ${error !== undefined && html`<p class="error" id="${name}-error">${error}</p>`}
+    ${options.map(
+      ({ value, label, lines }) =>
+        html`<label class="option">
+          <input
+            type="radio"
+            name="${name}"
+            id="${value}"
+            value="${value}"
+            required
+            ${chosen === value && html`checked`}
+            ${error !== undefined && html`aria-describedby="${name}-error"`}
+          />
+          <span>
+            <strong>${label}</strong>
+            ${lines.map((line) => html`<span>${line}</span>`)}
+          </span>
+        </label>`,
+    )}
+  </fieldset>`;
 }

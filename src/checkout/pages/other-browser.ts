@@ -1,8 +1,8 @@
 import type { Checkout } from '../../orders/hosted-checkout';
 import type { ApplicantState } from '../checkout-state';
-import { html } from '../html';
+import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';
-import { errorSummary, form, type FormContext } from './form';
+import { type FormContext, form } from './form';
 
 /** The form field with the code. */
 export const CODE = 'code';
@@ -10,21 +10,38 @@ export const CODE_INCOMPLETE = 'Enter the code as it was shown to you. It has 8 
 export const CODE_WRONG = 'This code is not correct. Check that it is the last code that you were shown for this order';
 export const TOO_MANY_CODES = 'Too many codes were entered for this order. Try again in 10 minutes';
 
+const NOT_APPROVED = {
+  title: 'The application for this order was not approved',
+  text: 'The person who applied can see the reason and can still pay now.',
+};
+const PAYING = {
+  title: 'A payment for this order is in progress',
+  text: 'It was started in another browser, and is completed there or at the bank. If it is not approved, the bank cancels it within 15 minutes, and you can then pay here.',
+};
+
 const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
   waiting: { title: 'The lender is deciding', text: 'An application for this order was submitted.' },
   referred: {
     title: 'The lender is reviewing the application',
     text: 'An application for this order was submitted. The lender needs more time to decide.',
   },
+  retry: {
+    title: 'The application for this order could not be processed',
+    text: 'The person who applied can try again.',
+  },
+  'pay-now-offered': NOT_APPROVED,
+  bank: NOT_APPROVED,
+  paying: PAYING,
+  confirming: PAYING,
   confirmation: {
     title: 'The application for this order is approved',
-    text: 'The order is not complete yet. Only the person who applied can review the payment and complete the order.',
+    text: 'The order is not complete yet. Only the person who applied can review the repayments and complete the order.',
   },
-  completing: { title: 'This order is being completed', text: 'The person who applied confirmed the order.' },
-  complete: { title: 'This order is complete', text: 'The person who applied can see the details of the payment.' },
+  completing: { title: 'This order is being completed', text: 'You do not need to do anything. Do not pay again.' },
+  complete: { title: 'This order is complete', text: 'The person who paid can see the details of the payment.' },
   declined: {
     title: 'The application for this order was not approved',
-    text: 'The person who applied can see the reason. No payment was made, and nothing is owed for this order.',
+    text: 'The person who applied can see the reason. No payment was taken, and nothing is owed for this order.',
   },
 };
 
@@ -40,41 +57,48 @@ export function otherBrowserPage(options: OtherBrowserOptions): Page {
   const { order, branding } = checkout;
   const { title, text } = TEXTS[state];
   const back = state === 'complete' ? order.redirectUrl : wayBack(order, branding);
+  // No code is shown while the customer is at the bank.
+  const isPaying = state === 'paying' || state === 'confirming';
   return {
     status: error === undefined ? 200 : error === TOO_MANY_CODES ? 429 : 422,
-    title: error === undefined ? title : `Error: ${title}`,
+    title,
+    ...(error !== undefined && { errors: [{ field: CODE, message: error }] }),
     content: html`<h1>${title}</h1>
-      ${error !== undefined && errorSummary([{ field: CODE, message: error }])}
       <p>${text}</p>
-      <h2>If you applied</h2>
-      <p>
-        Open this link in the browser that you applied with, on the same device. To continue here instead, enter the
-        code that you were shown after you applied.
-      </p>
-      ${form(
-        options,
-        'continue',
-        html`<div class="field">
-            <label for="${CODE}">Code</label>
-            <p class="hint" id="code-hint">8 characters, for example 4F7K-9QXM</p>
-            ${error !== undefined && html`<p class="error" id="code-error">${error}</p>`}
-            <input
-              id="${CODE}"
-              name="${CODE}"
-              type="text"
-              autocomplete="off"
-              autocapitalize="characters"
-              spellcheck="false"
-              required
-              aria-describedby="code-hint${error !== undefined && ' code-error'}"
-              ${error !== undefined && html`aria-invalid="true" autofocus`}
-            />
-          </div>
-          <button>Continue</button>`,
-      )}
+      ${isPaying ? html`<a class="button" href="${options.path}/">Check again</a>` : codeForm(options)}
       <p class="note">
-        If you have neither that browser nor the code, contact ${order.sellerName}.
-        <a href="${back}">Go back to ${order.sellerName}</a>.
+        ${!isPaying && `If you have neither that browser nor the code, contact ${order.sellerName}.`}
+        <a href="${back}">Return to ${order.sellerName}</a>
       </p>`,
   };
+}
+
+function codeForm(options: OtherBrowserOptions): Html {
+  const { error } = options;
+  return html`<h2>If this is your order</h2>
+    <p>
+      Open this link in the browser that you used before, on the same device. To continue here instead, enter the code
+      that you were shown there.
+    </p>
+    ${form(
+      options,
+      'continue',
+      html`<div class="field">
+          <label for="${CODE}">Code</label>
+          <p class="hint" id="code-hint">8 characters, for example 4F7K-9QXM</p>
+          ${error !== undefined && html`<p class="error" id="code-error">${error}</p>`}
+          <input
+            id="${CODE}"
+            name="${CODE}"
+            type="text"
+            autocomplete="off"
+            autocapitalize="characters"
+            spellcheck="false"
+            required
+            aria-describedby="code-hint${error !== undefined && ' code-error'}"
+            ${error !== undefined && html`aria-invalid="true" autofocus`}
+          />
+        </div>
+        <button>Continue</button>`,
+    )}`;
 }

@@ -1,4 +1,4 @@
-import type { Offer } from '../../domain/application';
+import { type Offer, totalPence } from '../../domain/application';
 import { monthsAfter } from '../../domain/calendar';
 import { formatPence } from '../../domain/money';
 import { formatDate } from '../format';
@@ -9,10 +9,10 @@ import { type Html, html } from '../html';
  * @param agreedOn the calendar date of the agreement
  */
 export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
-  const { instalments, interestPence } = offer;
+  const { instalments } = offer;
   return html`<table>
-    <caption>
-      ${interestPence === 0 ? 'No interest' : `Includes ${formatPence(interestPence)} interest`}
+    <caption class="visually-hidden">
+      Repayments
     </caption>
     <thead>
       <tr>
@@ -36,8 +36,4 @@ export function repaymentSchedule(offer: Offer, agreedOn: string): Html {
       </tr>
     </tfoot>
   </table>`;
-}
-
-export function totalPence({ instalments }: Offer): number {
-  return instalments.reduce((sum, { amountPence }) => sum + amountPence, 0);
 }

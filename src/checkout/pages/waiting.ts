@@ -1,7 +1,10 @@
+import type { Order } from '../../domain/order';
 import type { WaitingState } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
+import type { Profile } from '../profile';
+import { stepOf } from '../steps';
 
 const REFRESH_SECONDS = 5;
 const SLOW_REFRESH_SECONDS = 30;
@@ -10,66 +13,118 @@ const LONG_WAIT_MS = 30_000;
 /** From then on the page reloads less often, because few customers still watch it. */
 const VERY_LONG_WAIT_MS = 90_000;
 
+export interface AutoUpdate {
+  path: string;
+  /** Where an update leads. */
+  url: string;
+  /** False if the customer turned automatic updates off (WCAG 2.2, 2.2.1). */
+  isRefreshing: boolean;
+  waitedMs: number;
+}
+
+/** A page that reloads by itself, and the note that says so. */
+export function autoUpdate({ path, url, isRefreshing, waitedMs }: AutoUpdate): { refresh: Partial<Page>; note: Html } {
+  const afterSeconds = waitedMs > VERY_LONG_WAIT_MS ? SLOW_REFRESH_SECONDS : REFRESH_SECONDS;
+  return isRefreshing
+    ? {
+        refresh: { refresh: { afterSeconds, url } },
+        note: html`<p class="note no-print">
+          This page updates automatically every ${afterSeconds} seconds.
+          <a href="${path}/?refresh=off">Turn off automatic updates</a>
+        </p>`,
+      }
+    : {
+        refresh: {},
+        note: html`<p class="note">
+          <a href="${path}/?refresh=off">Check now</a> or <a href="${path}/">turn on automatic updates</a>
+        </p>`,
+      };
+}
+
 export interface WaitingOptions {
+  order: Order;
+  profile: Profile;
   path: string;
   state: WaitingState;
-  /** When the customer sent the application or the agreement. */
+  /** True if the customer pays now. */
+  isPaidNow?: boolean;
+  /** When the customer sent the application, the payment or the agreement. */
   since: Date;
-  /** False if the customer turned automatic updates off (WCAG 2.2, 2.2.1). */
   isRefreshing: boolean;
   now: Date;
   /** How the customer continues in another browser. */
   code: Html | undefined;
 }
 
-const TEXTS: Record<WaitingState, { title: string; soon: string; late: string; sent: string }> = {
-  waiting: {
-    title: 'Waiting for the lender',
-    soon: 'The decision usually takes a few seconds.',
-    late: 'This is taking longer than usual. The lender has not responded yet. We will keep trying.',
-    sent: 'application',
+interface Texts {
+  title: string;
+  soon: string;
+  late: string;
+  /** The start of the sentence that ends with the time. */
+  saved: string;
+  step?: Page['step'];
+}
+
+const DO_NOTHING =
+  'This is taking longer than usual. You do not need to do anything else. Do not pay in any other way.';
+
+const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
+  waiting: ({ order, profile: { lenderName } }) => ({
+    title: 'Waiting for the decision',
+    soon: `${lenderName} usually decides within a few seconds.`,
+    late: `This is taking longer than usual. ${lenderName} has not responded yet. We keep trying.`,
+    saved: 'We saved your application on',
+    step: stepOf(order, 'PAY_LATER', 'Decision'),
+  }),
+  referred: ({ order, profile: { lenderName, reviewTime } }) => {
+    const text = `${lenderName} needs more time to decide. A review usually takes ${reviewTime}.`;
+    return {
+      title: `${lenderName} is reviewing your application`,
+      soon: text,
+      late: text,
+      saved: 'We saved your application on',
+      step: stepOf(order, 'PAY_LATER', 'Decision'),
+    };
   },
-  referred: {
-    title: 'The lender is reviewing your application',
-    soon: 'The lender needs more time to decide.',
-    late: 'The lender needs more time to decide.',
-    sent: 'application',
-  },
-  completing: {
+  confirming: ({ order }) => ({
+    title: 'Your bank is confirming the payment',
+    soon: 'This usually takes a few seconds.',
+    late: DO_NOTHING,
+    saved: 'You started the payment on',
+    step: stepOf(order, 'PAY_NOW', 'Your payment'),
+  }),
+  completing: ({ isPaidNow }) => ({
     title: 'We are completing your order',
     soon: 'This usually takes a few seconds.',
-    late: 'This is taking longer than usual. You do not need to do anything else. Do not pay in any other way.',
-    sent: 'agreement',
-  },
+    late: DO_NOTHING,
+    saved: isPaidNow ? 'You started the payment on' : 'We saved your agreement on',
+  }),
 };
 
-/** Step 3, and the wait after step 4 while the order is completed. */
-export function waitingPage({ path, state, since, isRefreshing, now, code }: WaitingOptions): Page {
-  const { title, soon, late, sent } = TEXTS[state];
+/** The customer waits for the lender, the bank or the service. */
+export function waitingPage(options: WaitingOptions): Page {
+  const { path, state, since, isRefreshing, now, code } = options;
+  const { title, soon, late, saved, step } = TEXTS[state](options);
   const waitedMs = now.getTime() - since.getTime();
-  const afterSeconds = waitedMs > VERY_LONG_WAIT_MS ? SLOW_REFRESH_SECONDS : REFRESH_SECONDS;
   // A completed order continues to the seller.
-  const url = state === 'completing' ? `${path}/return/` : `${path}/`;
+  const canComplete = state === 'completing' || state === 'confirming';
+  const { refresh, note } = autoUpdate({
+    path,
+    url: canComplete ? `${path}/return/` : `${path}/`,
+    isRefreshing,
+    waitedMs,
+  });
   return {
     title,
-    // An order that is being completed is past the steps and cannot be finished later.
-    ...(state !== 'completing' && { step: 3 }),
-    ...(isRefreshing && { refresh: { afterSeconds, url } }),
+    ...(step && { step }),
+    ...refresh,
     content: html`<p class="icon busy"></p>
       <h1>${title}</h1>
       <p>${waitedMs > LONG_WAIT_MS ? late : soon}</p>
       <p>
-        We saved your ${sent} on ${formatDateTime(since)}. You can close this page and return to it with the same link.
+        ${saved} ${formatDateTime(since)}. This link keeps your place: you can close this page and open the link again
+        at any time.
       </p>
-      ${
-        isRefreshing
-          ? html`<p class="note no-print">
-              This page updates automatically every ${afterSeconds} seconds.
-              <a href="${path}/?refresh=off">Turn off automatic updates</a>
-            </p>`
-          : html`<a class="button" href="${path}/?refresh=off">Check now</a>
-              <p class="note"><a href="${path}/">Turn on automatic updates</a></p>`
-      }
-      ${code}`,
+      ${note} ${code}`,
   };
 }

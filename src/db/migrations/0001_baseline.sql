@@ -15,6 +15,8 @@ create table seller (
   brand_colour text check (brand_colour ~ '^#[0-9a-f]{6}$'),
   logo bytea check (octet_length(logo) <= 102400),
   logo_type text check (logo_type in ('image/png', 'image/jpeg', 'image/webp')),
+  contact_email text,
+  help_url text,
   -- Null if only the service's own limit applies.
   max_order_amount_pence bigint check (max_order_amount_pence > 0),
   -- Requests per minute; null if the service's own limit applies.
@@ -384,6 +386,39 @@ create table application (
 );
 -- For the deletion: an application is older than the end of its order.
 create index application_by_age on application (created_at) where purged_at is null;
+
+-- The payments that customers of the hosted checkout make at their bank. An order has at most one at a time that is not
+-- over, so that it is never paid twice.
+create table payment (
+  id uuid primary key default gen_random_uuid(),
+  order_id uuid not null references orders,
+  bank text not null,
+  status text not null default 'pending'
+    check (status in ('pending', 'processing', 'paid', 'refused', 'cancelled', 'refunded')),
+  started_at timestamptz not null default now(),
+  -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it.
+  settled_at timestamptz,
+  check (status not in ('refused', 'cancelled', 'refunded') or settled_at is not null)
+);
+create unique index payment_current on payment (order_id) where status in ('pending', 'processing', 'paid');
+create index payment_by_order on payment (order_id, started_at desc);
+create index payment_unsettled on payment (order_id) where settled_at is null;
+
+-- The books of the sandbox bank. A payment that is cancelled before the bank knows it has no amount.
+create table sandbox_payment (
+  id uuid primary key,
+  bank text,
+  amount_pence bigint,
+  payee text,
+  reference text,
+  return_url text,
+  started_at timestamptz not null default now(),
+  -- The test customer who decided, and when.
+  customer text,
+  decided_at timestamptz,
+  cancelled_at timestamptz,
+  refunded_at timestamptz
+);
 
 -- The secret with which all API processes sign the checkout's forms, encrypted like webhook secrets. Created on first use.
 create table checkout_secret (

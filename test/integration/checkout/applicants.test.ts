@@ -11,10 +11,10 @@ import { timelineOf } from '../../support/orders';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks';
-const EXPLANATION = 'Open this link in the browser that you applied with';
+const EXPLANATION = 'Open this link in the browser that you used before';
 /** Application data that only the applicant may see: amounts, reasons, answers and the payment method. */
 const PRIVATE =
-  /£411\.50|Total to repay|turnover|checked the details|Bloggs|01234567|Pay later|form_token" value="[^"]+" \/>\s*<input type="hidden" name="agreed_on"/;
+  /£411\.50|Total to repay|turnover|checked the details|Bloggs|01234567|form_token" value="[^"]+" \/>\s*<input type="hidden" name="agreed_on"/;
 
 const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '4000' } });
 
@@ -50,8 +50,9 @@ test('another browser with the link cannot agree to the repayments, and sees nei
 });
 
 test.each([
-  ['referred@b.example', 'The lender is reviewing the application', 'The lender is reviewing your application'],
-  ['declined@b.example', 'The application for this order was not approved', 'Your application was not approved'],
+  ['referred@b.example', 'The lender is reviewing the application', 'Sandbox Lender is reviewing your application'],
+  ['declined@b.example', 'The application for this order was not approved', 'Pay later was not approved'],
+  ['failed@b.example', 'The application for this order could not be processed', 'About your business'],
   ['jo@b.example', 'This order is complete', 'Your order is complete'],
 ])('of the application of %s, another browser sees the status only', async (email, heading, ownHeading) => {
   const { url, customer } = await newOrder();
@@ -185,16 +186,16 @@ test('the way back of the other browser is the redirect URL only if the order is
   const { id, url, customer } = await newOrder();
   await customer.apply();
   const other = customerAt(url);
-  expect((await other.look()).text).toContain('<a href="https://shop.example/">Go back to Test Shop Ltd</a>');
+  expect((await other.look()).text).toContain('<a href="https://shop.example/">Return to Test Shop Ltd</a>');
   await customer.submit('confirmation', { agree: 'yes' });
-  expect((await other.look()).text).toContain(`<a href="${REDIRECT}?orderId=${id}">Go back to Test Shop Ltd</a>`);
+  expect((await other.look()).text).toContain(`<a href="${REDIRECT}?orderId=${id}">Return to Test Shop Ltd</a>`);
   expect(buttonTarget(await customer.look())).toBe(`${REDIRECT}?orderId=${id}`);
 });
 
 test('the seller learns the outcome but no reason and no code through the API', async () => {
   const { id, customer } = await newOrder();
-  const page = await customer.apply({ email: 'declined@b.example' });
-  const code = codeOn(page)!;
+  await customer.apply({ email: 'declined@b.example' });
+  const code = codeOn(await customer.submit('give-up', {}))!;
   await until(async () => (await statusOfOrder(stack, id)) === 'UNSUCCESSFUL', 'it is declined');
   const answers = JSON.stringify([(await stack.api.get(id)).body, await timelineOf(stack, id)]);
   expect(answers).toContain('declined by the lender');

@@ -18,7 +18,7 @@ describe('while Temporal is unavailable', () => {
     for (const { body } of orders) await until(() => isRunning(stack.client, body.data.id), 'the workflow runs');
     const [fresh, begun] = orders.map(({ body }) => customerAt(body.data.order_url)) as [Customer, Customer];
     await begun.look();
-    expect((await begun.submit('choice', { payment_term: 'PAY_NOW' })).heading).toBe('About your business');
+    expect((await begun.submit('choice', { payment_term: 'PAY_LATER' })).heading).toBe('About your business');
     proxy.blackHole();
     expect((await fresh.look()).heading).toBe('How would you like to pay?');
     const refused = await fresh.submit('choice', { payment_term: 'PAY_NOW' });
@@ -26,14 +26,14 @@ describe('while Temporal is unavailable', () => {
     expect(refused.text).toContain('Nothing is lost');
     expect(refused.text).toContain('Test Shop Ltd');
     expect((await fresh.look()).text).toMatch(/value="PAY_NOW"\s+required\s+checked/);
-    expect((await begun.submit('application', BUSINESS)).heading).toBe('Waiting for the lender');
+    expect((await begun.submit('application', BUSINESS)).heading).toBe('Waiting for the decision');
     proxy.restore();
-    await until(async () => (await begun.look()).heading === 'Confirm your payment', 'the lender has decided', 40_000);
+    await until(async () => (await begun.look()).heading === 'You are approved', 'the lender has decided', 40_000);
     const details = await until(async () => {
       const page = await fresh.submit('choice', { payment_term: 'PAY_NOW' });
       return page.status === 200 ? page : undefined;
     }, 'the workflow is reached again');
-    expect(details.heading).toBe('About your business');
+    expect(details.heading).toBe('Choose your bank');
     await stack.stop();
   }, 90_000);
 
@@ -50,7 +50,7 @@ describe('while Temporal is unavailable', () => {
     expect((await customer.submit('confirmation', {})).heading).toBe('We are completing your order');
     proxy.restore();
     await until(async () => (await customer.look()).heading === 'Your order is complete', 'it is completed', 40_000);
-    expect((await customer.look('return/')).headers.get('Refresh')).toBe(`0;url=${REDIRECT}&orderId=${id}`);
+    expect((await customer.look('return/')).headers.get('Refresh')).toBe(`4;url=${REDIRECT}&orderId=${id}`);
     expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'completed', actor: 'customer' });
     await stack.stop();
   }, 90_000);

@@ -21,7 +21,12 @@ test('an approved customer pays later and is redirected to the seller, whose GET
   const { id, url, customer } = await newOrder();
   const choice = await customer.look();
   expect([choice.status, choice.heading]).toEqual([200, 'How would you like to pay?']);
-  for (const text of ['Test Shop Ltd', '£1,234.50', 'Pay now', 'Pay later', 'No interest. You repay']) {
+  for (const text of [
+    'Test Shop Ltd',
+    'Pay £1,234.50 now',
+    '3 monthly payments of £411.50',
+    '0% interest, first due',
+  ]) {
     expect(choice.text).toContain(text);
   }
   const details = await customer.submit('choice', { payment_term: 'PAY_LATER' });
@@ -37,7 +42,7 @@ test('an approved customer pays later and is redirected to the seller, whose GET
   const agreed = await customer.send('confirmation', { agree: 'yes' });
   expect([agreed.status, agreed.headers.get('Location')]).toEqual([303, `${new URL(url).pathname}return/`]);
   const redirect = await customer.look('return/');
-  expect(redirect.headers.get('Refresh')).toBe(`0;url=${REDIRECT}&orderId=${id}`);
+  expect(redirect.headers.get('Refresh')).toBe(`4;url=${REDIRECT}&orderId=${id}`);
   expect(await statusOf(id)).toBe('SUCCESSFUL');
   const complete = await customer.look();
   expect([complete.heading, complete.headers.get('Refresh'), buttonTarget(complete)]).toEqual([
@@ -53,39 +58,32 @@ test('an approved customer pays later and is redirected to the seller, whose GET
   ]);
 });
 
-test('a customer who pays now sees no instalments and no checkbox', async () => {
-  const { id, customer } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
-  const page = await customer.apply({}, 'PAY_NOW');
-  expect(page.heading).toBe('Confirm your payment');
-  expect(page.text).not.toContain('<table');
-  await customer.submit('confirmation', {});
-  expect(await statusOf(id)).toBe('SUCCESSFUL');
+test('a customer who can only pay later starts with the application', async () => {
+  const { id, customer } = await newOrder({ allowed_payment_terms: ['PAY_LATER'] });
+  const page = await customer.look();
+  expect([page.heading, page.text.includes('Total to repay')]).toEqual(['About your business', true]);
+  expect(await statusOf(id)).toBe('CREATED');
+  expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
+  expect(await changesOf(id)).toEqual(['created by seller', 'signup_started by customer', 'approved by checkout']);
 });
 
 const DECLINED = 'Your application was not approved';
 test.each([
-  ['declined@b.example', {}, DECLINED, /checked the details/, 'declined', 'declined by the lender'],
-  ['jo@b.example', { monthly_turnover: '100' }, DECLINED, /turnover/, 'declined', 'declined by the lender'],
-  [
-    'failed@b.example',
-    {},
-    'Something went wrong',
-    /not a decision about you/,
-    'failed',
-    'the lender could not process the application',
-  ],
+  ['declined@b.example', {}, /checked the details/],
+  ['jo@b.example', { monthly_turnover: '100' }, /turnover/],
 ])(
-  'the customer %s with %j reads why the order closed, and the seller learns only the outcome',
-  async (email, fields, heading, text, event, reason) => {
-    const { id, customer } = await newOrder();
-    const page = await customer.apply({ email, ...fields });
-    expect(page.heading).toBe(heading);
+  'the customer %s with %j, who cannot pay now, reads why the order closed, and the seller learns only the outcome',
+  async (email, fields, text) => {
+    const { id, customer } = await newOrder({ allowed_payment_terms: ['PAY_LATER'] });
+    await customer.look();
+    const page = await customer.submit('application', { ...BUSINESS, email, ...fields });
+    expect(page.heading).toBe(DECLINED);
     expect(page.text).toMatch(text);
     expect(page.text).toContain('you owe nothing');
     expect(buttonTarget(page)).toBe('https://shop.example/');
-    expect(await changesOf(id)).toEqual(['created by seller', 'signup_started by customer', `${event} by checkout`]);
+    expect(await changesOf(id)).toEqual(['created by seller', 'signup_started by customer', 'declined by checkout']);
     await until(() => webhooksOf(id).length === 2, 'two webhooks came');
-    expect(webhooksOf(id)[1]).toEqual([2, 'UNSUCCESSFUL', 'checkout', reason]);
+    expect(webhooksOf(id)[1]).toEqual([2, 'UNSUCCESSFUL', 'checkout', 'declined by the lender']);
     expect((await customer.send('confirmation', { agree: 'yes' })).status).toBe(303);
     expect((await customer.look('return/')).status).toBe(303);
     expect(await statusOf(id)).toBe('UNSUCCESSFUL');
@@ -93,12 +91,53 @@ test.each([
 );
 
 test.each([
+  ['declined@b.example', 'Pay later was not approved', 'declined', 'declined by the lender', DECLINED],
+  [
+    'failed@b.example',
+    'About your business',
+    'failed',
+    'the lender could not process the application',
+    'Your order could not be completed',
+  ],
+])(
+  'the order of the customer %s stays open until the customer gives up',
+  async (email, open, event, reason, closed) => {
+    const { id, url, customer } = await newOrder();
+    expect((await customer.apply({ email })).heading).toBe(open);
+    expect(await statusOf(id)).toBe('PENDING');
+    const other = customerAt(url);
+    await other.look();
+    await other.submit('give-up', {});
+    expect(await statusOf(id)).toBe('PENDING');
+    await customer.look();
+    expect((await customer.submit('give-up', {})).heading).toBe(closed);
+    expect(await changesOf(id)).toEqual(['created by seller', 'signup_started by customer', `${event} by customer`]);
+    await until(() => webhooksOf(id).length === 2, 'two webhooks came');
+    expect(webhooksOf(id)[1]).toEqual([2, 'UNSUCCESSFUL', 'customer', reason]);
+  },
+);
+
+test('an application that the lender could not process is replaced by a new one, once', async () => {
+  const { id, customer } = await newOrder();
+  const failed = await customer.apply({ email: 'failed@b.example' });
+  expect(failed.text).toContain('This is not a decision about you or your business.');
+  expect(failed.text).toContain('value="Bloggs &amp; Daughters Ltd"');
+  const ids = () => stack.db.query<{ id: string }>('select id from application where order_id = $1', [id]);
+  const before = (await ids()).rows[0]!.id;
+  const again = { ...BUSINESS, email: 'jo@b.example' };
+  const sent = await Promise.all([customer.send('application', again), customer.send('application', again)]);
+  expect(sent.map(({ status }) => status)).toEqual([303, 303]);
+  expect((await customer.look()).heading).toBe('You are approved');
+  expect((await ids()).rows).toEqual([{ id: expect.not.stringMatching(before) }]);
+});
+
+test.each([
   ['referred@b.example', 'You are approved'],
-  ['referred-declined@b.example', DECLINED],
+  ['referred-declined@b.example', 'Pay later was not approved'],
 ])('the customer %s waits on a page that refreshes unless they turn that off', async (email, heading) => {
   const { customer } = await newOrder();
   const page = await customer.apply({ email });
-  expect(page.heading).toBe('The lender is reviewing your application');
+  expect(page.heading).toBe('Sandbox Lender is reviewing your application');
   expect(page.headers.get('Refresh')).toMatch(/^5;url=\/pay\/[^/]+\/$/);
   const still = await customer.look('?refresh=off');
   expect([still.heading, still.headers.get('Refresh')]).toEqual([page.heading, null]);
@@ -113,7 +152,7 @@ test('an outage of the lender delays the decision', async () => {
   const submitted = customer.submit('application', { ...BUSINESS, email: 'outage@b.example' });
   const waiting = await until(async () => {
     const page = await customer.look();
-    return page.heading === 'Waiting for the lender' ? page : undefined;
+    return page.heading === 'Waiting for the decision' ? page : undefined;
   }, 'the page waits for the lender');
   expect(waiting.headers.get('Refresh')).toMatch(/^5;/);
   await submitted;

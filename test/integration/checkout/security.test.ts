@@ -280,8 +280,8 @@ test('logs contain the order id, but no pay link, no customer data and no code',
   const api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
   const { id, order_url: url } = (await api.create()).body.data;
   const link = new URL(url).pathname.split('/')[2]!;
-  const declined = await customerAt(url).apply({ email: 'declined@secret.example', business_name: 'Secret Ltd' });
-  const code = /class="code">([^<]+)/.exec(declined.text)![1]!.toLowerCase();
+  const referred = await customerAt(url).apply({ email: 'referred@secret.example', business_name: 'Secret Ltd' });
+  const code = /class="code">([^<]+)/.exec(referred.text)![1]!.toLowerCase();
   const other = customerAt(url);
   await other.look();
   await other.submit('continue', { code });

@@ -16,7 +16,7 @@ test('the customer must choose a payment method and can change it until the appl
     expect([page.status, page.heading]).toEqual([422, 'How would you like to pay?']);
   }
   expect(await statusOfOrder(stack, id)).toBe('CREATED');
-  expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).text).toContain('Payment method: Pay now');
+  expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).heading).toBe('Choose your bank');
   expect((await customer.look('?change')).text).toMatch(/value="PAY_NOW"\s+required\s+checked/);
   expect((await customer.submit('choice', { payment_term: 'PAY_LATER' })).text).toContain('Payment method: Pay later');
   expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
@@ -28,8 +28,9 @@ test('the customer must choose a payment method and can change it until the appl
 
 test('a payment method that the order does not allow is refused', async () => {
   const { id, customer } = await newCustomer(stack, { allowed_payment_terms: ['PAY_LATER'] });
-  expect((await customer.look()).heading).toBe('Pay later');
+  expect((await customer.look()).heading).toBe('About your business');
   expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).status).toBe(422);
+  expect((await customer.submit('payment', { bank: 'oak' })).heading).toBe('About your business');
   expect(await statusOfOrder(stack, id)).toBe('CREATED');
 });
 
@@ -37,7 +38,7 @@ test('the first application of two tabs is used, and the second tab says so', as
   const { id, customer } = await newCustomer(stack);
   await customer.apply({ email: 'referred@b.example' });
   const second = await customer.submit('application', { ...BUSINESS, business_name: 'Another Ltd' });
-  expect(second.heading).toBe('The lender is reviewing your application');
+  expect(second.heading).toBe('Sandbox Lender is reviewing your application');
   expect(second.text).toContain('We did not use the answers that you just sent.');
   const { rows } = await stack.db.query('select business_name from application where order_id = $1', [id]);
   expect(rows[0].business_name).toBe(BUSINESS.business_name);
@@ -47,16 +48,15 @@ test('an application is not submitted if another window has changed the payment 
   const { id, url, customer } = await newCustomer(stack);
   const otherWindow = customerAt(url);
   await otherWindow.look();
-  await otherWindow.submit('choice', { payment_term: 'PAY_NOW' });
+  await otherWindow.submit('choice', { payment_term: 'PAY_LATER' });
   await customer.look();
-  await customer.submit('choice', { payment_term: 'PAY_LATER' });
-  const refused = await otherWindow.submit('application', { ...BUSINESS, monthly_turnover: '100' });
-  expect([refused.status, refused.heading]).toEqual([409, 'About your business']);
-  expect(refused.text).toContain('You changed the payment method to “Pay later” in another window.');
-  expect(refused.text).toContain('value="Bloggs &amp; Daughters Ltd"');
+  await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  const refused = await otherWindow.submit('application', BUSINESS);
+  expect(refused.heading).toBe('Choose your bank');
+  expect(refused.text).toContain('You changed the payment method to “Pay now” in another window.');
   expect(await statusOfOrder(stack, id)).toBe('PENDING');
-  // The form of the refusal names the new payment method.
-  expect((await otherWindow.submit('application', BUSINESS)).heading).toBe('You are approved');
+  const { rows } = await stack.db.query('select submitted_at from application where order_id = $1', [id]);
+  expect(rows).toEqual([{ submitted_at: null }]);
 });
 
 test('a customer can agree only to the due dates that the page showed', async () => {
@@ -91,7 +91,7 @@ test('the due dates of an offer that is accepted months later count from the day
 
 test('a reload of the response to a form redirects to the current page', async () => {
   const { url, customer } = await newCustomer(stack);
-  for (const part of ['choice/', 'application/', 'confirmation/', 'return/']) {
+  for (const part of ['choice/', 'application/', 'confirmation/', 'payment/', 'payment/cancel/', 'bank/', 'return/']) {
     const page = await customer.look(part);
     expect([page.status, page.headers.get('Location')]).toEqual([303, new URL(url).pathname]);
   }

@@ -4,6 +4,7 @@ import { DefaultLogger } from '@temporalio/worker';
 import { type Lenders, createActivities } from '../../../activities/index';
 import { findApplication, recordDecision } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
+import { NO_OFFER } from '../../../src/domain/application';
 import type { Lender } from '../../../src/lender/lender';
 import { apiOf } from '../../support/api';
 import { BUSINESS, applied, customerAt, startCheckout } from '../../support/checkout';
@@ -17,6 +18,9 @@ import { useResource } from '../../support/use-resource';
 const { EventType } = temporal.api.enums.v1;
 const stack = useResource(startCheckout, (started) => started.stop());
 const receiver = useReceiver();
+
+/** A decline ends these orders, because their customers cannot pay now instead. */
+const ONLY_PAY_LATER = { allowed_payment_terms: ['PAY_LATER'] };
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const statusOfRow = async (id: string) => (await findOrder(stack.db, id))!.order.status;
@@ -59,7 +63,7 @@ test('the workflow asks again about a referred application and shows when', asyn
 
 test('a workflow that is resumed after a terminate asks the lender again', async () => {
   for (const email of ['outage@bloggs.example', 'referred-declined@bloggs.example']) {
-    const id = await applied(stack, email);
+    const id = await applied(stack, email, { data: ONLY_PAY_LATER });
     await until(async () => (await details(id))?.includes('lender'), 'the workflow waits for the lender');
     await workflow(id).terminate('an operator pressed the button');
     await untilStatus(id, email.startsWith('outage') ? 'APPROVED' : 'UNSUCCESSFUL');
@@ -67,7 +71,7 @@ test('a workflow that is resumed after a terminate asks the lender again', async
 });
 
 test('a decision that was recorded before the workflow was terminated is applied', async () => {
-  const id = await applied(stack, 'outage@bloggs.example');
+  const id = await applied(stack, 'outage@bloggs.example', { data: ONLY_PAY_LATER });
   await untilLenderIsAsked(id);
   await workflow(id).terminate();
   await recordDecision(stack.db, (await findApplication(stack.db, id))!.id, { kind: 'declined', code: 'other' });
@@ -105,7 +109,7 @@ test('an application that is submitted while no worker runs is decided later', a
   const { order_url: url } = (await stack.api.get(id)).body.data;
   await stack.stopWorker();
   const page = await customerAt(url).apply();
-  expect(page.heading).toBe('Waiting for the lender');
+  expect(page.heading).toBe('Waiting for the decision');
   await stack.startWorker();
   await untilStatus(id, 'APPROVED');
 });
@@ -138,6 +142,7 @@ function askLender(id: string, lenders: Lenders) {
     db: stack.db,
     keys: undefined as never,
     lenders,
+    payments: { sandbox: undefined, live: undefined },
     sender: undefined as never,
     schedule: undefined as never,
     attemptsPerSeller: 1,
@@ -155,7 +160,7 @@ async function appliedLive(): Promise<string> {
   const api = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
   return applied({ ...stack, api }, 'jo@bloggs.example', { notify: false });
 }
-const answering = (decide: Lender['decide']): Lender => ({ decide });
+const answering = (decide: Lender['decide']): Lender => ({ decide, reviewTime: '', quote: () => NO_OFFER });
 const unreachable = answering(() => Promise.reject(new Error('this lender must not be asked')));
 
 test('a sandbox account never reaches the real lender, and a live account never reaches the sandbox', async () => {
@@ -173,9 +178,5 @@ test("an error of the lender's adapter fails the activity without its message an
   const ask = (decide: Lender['decide']) => askLender(id, { sandbox: unreachable, live: answering(decide) });
   const failed = ask((application) => Promise.reject(new TypeError(`no such person: ${application.applicant.email}`)));
   await expect(failed).rejects.toMatchObject({ message: "the lender's adapter failed: TypeError", cause: undefined });
-  expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toEqual({
-    kind: 'decided',
-    event: 'failed',
-    reason: 'the lender could not process the application',
-  });
+  expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toEqual({ kind: 'nothing' });
 });

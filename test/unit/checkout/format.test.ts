@@ -1,21 +1,48 @@
-import { describeInterest, formatDate, formatDateTime } from '../../../src/checkout/format';
+import {
+  describeCost,
+  describePayments,
+  describePromotion,
+  formatDate,
+  formatDateTime,
+  formatDeadline,
+} from '../../../src/checkout/format';
+import { monthlyInstalments } from '../../../src/lender/instalments';
 
 test('dates and times are British and use London time', () => {
   expect(formatDate('2027-01-31')).toBe('31 January 2027');
   expect(formatDateTime('2027-07-01T22:30:00Z')).toBe('1 July 2027 at 23:30');
 });
 
-test('the description of interest lists the promotions that have not ended', () => {
-  const promotions = [
-    { name: 'Spring offer', interestFreeDays: 30, validUntil: '2027-03-31' },
-    { name: 'Old offer', interestFreeDays: 60, validUntil: '2027-01-14' },
-  ];
-  const now = new Date('2027-01-15T12:00:00Z');
-  expect(describeInterest({ representativeInterest: 12.9, promotions }, now)).toEqual([
-    'Representative interest: 12.9% a year.',
-    'Spring offer: no interest for the first 30 days, if you are approved by 31 March 2027.',
-  ]);
-  expect(describeInterest({ representativeInterest: 0, promotions }, now)).toEqual([
-    'No interest. You repay only the order amount.',
-  ]);
+test('a deadline is in London time, without the year', () => {
+  expect(formatDeadline('2026-11-21T22:57:00Z')).toBe('21 November, 22:57');
+  expect(formatDeadline('2027-07-01T22:57:00Z')).toBe('1 July, 23:57');
+});
+
+const offer = (pence: number, representativeInterest = 0, count = 3, interestFreeDays = 0) =>
+  monthlyInstalments(pence, count, '2026-11-21', {
+    representativeInterest,
+    promotions: interestFreeDays === 0 ? [] : [{ name: 'Spring offer', interestFreeDays, validUntil: '2099-01-31' }],
+  });
+
+test('repayments are one line, whichever of them differs', () => {
+  expect(describePayments(offer(123_450))).toBe('3 monthly payments of £411.50');
+  expect(describePayments(offer(10_000))).toBe('3 monthly payments: £33.34, then 2 of £33.33');
+  expect(describePayments(offer(123_450, 12.9))).toBe('3 monthly payments: 2 of £411.50, then £438.11');
+  expect(describePayments(offer(10_000, 12.9))).toBe('3 monthly payments, from £33.33 to £35.49');
+  expect(describePayments(offer(1))).toBe('1 monthly payment of £0.01');
+});
+
+test('the cost is one line: interest and the first due date', () => {
+  const pricing = (representativeInterest: number) => ({ representativeInterest, promotions: [] });
+  expect(describeCost(pricing(0), offer(123_450), '2026-11-21')).toBe('0% interest, first due 21 December');
+  expect(describeCost(pricing(12.9), offer(123_450, 12.9), '2026-11-21')).toBe(
+    '£26.61 interest (12.9% a year), first due 21 December',
+  );
+});
+
+test('only a promotion that reduces the interest is described', () => {
+  expect(describePromotion(offer(123_450, 12.9, 3, 30))).toBe('Spring offer: no interest for the first 30 days');
+  expect(describePromotion(offer(123_450, 12.9, 3, 1))).toBe('Spring offer: no interest for the first day');
+  expect(describePromotion(offer(123_450, 0, 3, 30))).toBeUndefined();
+  expect(describePromotion(offer(123_450, 12.9))).toBeUndefined();
 });

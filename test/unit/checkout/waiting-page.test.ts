@@ -1,11 +1,15 @@
 import type { WaitingState } from '../../../src/checkout/checkout-state';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
+import { ORDER } from '../domain/histories';
+import { PROFILE } from './profile';
 
 test('the waiting page changes its text after 30 seconds and refreshes less often after 90 seconds', () => {
   const after = (seconds: number, state: WaitingState = 'waiting') => {
     const now = new Date('2027-01-15T12:00:00Z');
     const since = new Date(now.getTime() - seconds * 1000);
     const { refresh, content } = waitingPage({
+      order: ORDER,
+      profile: PROFILE,
       path: '/pay/x',
       state,
       since,
@@ -13,12 +17,31 @@ test('the waiting page changes its text after 30 seconds and refreshes less ofte
       now,
       code: undefined,
     });
-    return [refresh?.afterSeconds, /usually takes|longer than usual/.exec(content.text)?.[0]];
+    return [refresh?.afterSeconds, /usually|longer than usual/.exec(content.text)?.[0]];
   };
   expect([after(1), after(31), after(91)]).toEqual([
-    [5, 'usually takes'],
+    [5, 'usually'],
     [5, 'longer than usual'],
     [30, 'longer than usual'],
   ]);
   expect(after(31, 'completing')).toEqual([5, 'longer than usual']);
+});
+
+test('the page of a review says how long it usually takes, however long the customer waits', () => {
+  const since = new Date('2027-01-15T12:00:00Z');
+  for (const seconds of [1, 3600]) {
+    const now = new Date(since.getTime() + seconds * 1000);
+    const { content } = waitingPage({
+      order: ORDER,
+      profile: PROFILE,
+      path: '/pay/x',
+      state: 'referred',
+      since,
+      isRefreshing: true,
+      now,
+      code: undefined,
+    });
+    expect(content.text).toContain('A review usually takes about 20 seconds.');
+    expect(content.text).toContain('This link keeps your place');
+  }
 });

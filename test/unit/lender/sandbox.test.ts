@@ -4,15 +4,11 @@ import { createSandboxLender } from '../../../src/lender/sandbox';
 const SUBMITTED = Date.parse('2027-01-15T12:00:00Z');
 const REFERRAL_MS = 10_000;
 
-function decide(
-  email: string,
-  { turnoverPence = 1_000_000, term = 'PAY_LATER', afterMs = 0, amountPence = 150_000 } = {},
-) {
+function decide(email: string, { turnoverPence = 1_000_000, afterMs = 0, amountPence = 150_000 } = {}) {
   const application: LenderApplication = {
     id: 'a',
     orderId: 'o',
     amountPence,
-    paymentTerm: term as LenderApplication['paymentTerm'],
     pricing: { representativeInterest: 0, promotions: [] },
     applicant: { businessName: 'B', companyNumber: '01234567', email, monthlyTurnoverPence: turnoverPence },
     submittedAt: new Date(SUBMITTED),
@@ -44,13 +40,22 @@ test('an outage ends after the duration of a referral', async () => {
   expect(await decide('outage@b.example', { afterMs: REFERRAL_MS })).toMatchObject({ kind: 'approved' });
 });
 
-test('an amount above two monthly turnovers is declined for paying later and approved for paying now', async () => {
+test('an amount above two monthly turnovers is declined', async () => {
   expect(await decide('jo@b.example', { turnoverPence: 75_000 })).toMatchObject({ kind: 'approved' });
   expect(await decide('jo@b.example', { turnoverPence: 74_999 })).toEqual({ kind: 'declined', code: 'affordability' });
-  expect(await decide('jo@b.example', { turnoverPence: 0, term: 'PAY_NOW' })).toEqual({
-    kind: 'approved',
-    offer: { instalments: [], interestPence: 0 },
-  });
+});
+
+test('the quote is the offer of an approved application, and the review time is the duration of a referral', async () => {
+  const lender = createSandboxLender(REFERRAL_MS, () => SUBMITTED);
+  const pricing = { representativeInterest: 0, promotions: [] };
+  const { offer } = (await decide('jo@b.example')) as { offer: unknown };
+  expect(lender.quote({ amountPence: 150_000, pricing }, '2027-01-15')).toEqual(offer);
+  expect([1000, 20_000, 120_000, 3_600_000].map((ms) => createSandboxLender(ms).reviewTime)).toEqual([
+    'about 1 second',
+    'about 20 seconds',
+    'about 2 minutes',
+    'about 60 minutes',
+  ]);
 });
 
 test('an approval for paying later has three monthly instalments', async () => {

@@ -1,0 +1,26 @@
+import { type Offer, totalPence } from '../../domain/application';
+import { formatPence } from '../../domain/money';
+import type { Order } from '../../domain/order';
+import { annualPercentageRate } from '../../lender/annual-rate';
+import { describePromotion, formatTotal } from '../format';
+import { type Html, html } from '../html';
+
+/** What paying later costs: amount, interest, APR, the applied promotion and the total. */
+export function costBox({ amountPence, pricing }: Order, offer: Offer, heading: string): Html {
+  const promotion = describePromotion(offer);
+  const rate = pricing.representativeInterest;
+  return html`<section class="cost">
+    <h2>${heading}</h2>
+    ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}
+    <dl>
+      <dt>Amount</dt>
+      <dd>${formatPence(amountPence)}</dd>
+      <dt>Interest${rate > 0 && ` at ${rate}% a year`}</dt>
+      <dd>${formatPence(totalPence(offer) - amountPence)}</dd>
+      <dt><abbr title="annual percentage rate">APR</abbr></dt>
+      <dd>${annualPercentageRate(amountPence, offer.instalments)}%</dd>
+      <dt class="total">Total to repay</dt>
+      <dd class="total">${formatTotal(offer)}</dd>
+    </dl>
+  </section>`;
+}

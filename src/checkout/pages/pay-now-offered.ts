@@ -1,0 +1,46 @@
+import type { DeclineCode } from '../../domain/application';
+import { formatPence } from '../../domain/money';
+import { type Html, html } from '../html';
+import type { Page } from '../layout';
+import { stepOf } from '../steps';
+import { type BankOptions, bankForm, withError } from './bank';
+import { type FormContext, form } from './form';
+
+export function declineReason(code: DeclineCode, lenderName: string): string {
+  switch (code) {
+    case 'affordability':
+      return `Based on the turnover that you entered, ${lenderName} cannot offer Pay later for this amount.`;
+    case 'credit_check':
+      return `${lenderName} checked the details that you entered and could not approve your business this time.`;
+    case 'other':
+      return `${lenderName} could not approve this order.`;
+  }
+}
+
+export interface PayNowOfferedOptions extends BankOptions {
+  code: DeclineCode;
+}
+
+/** The lender has declined, and the customer can pay now instead. */
+export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
+  const { order, profile, code, giveUp } = options;
+  const title = 'Pay later was not approved';
+  return {
+    ...withError(options),
+    title,
+    step: stepOf(order, 'PAY_NOW', 'Your bank'),
+    content: html`<h1>${title}</h1>
+      <p>${declineReason(code, profile.lenderName)} You owe nothing.</p>
+      <h2>Pay now instead</h2>
+      <p>You can still buy: pay ${formatPence(order.amountPence)} from your bank account. There is no credit check.</p>
+      ${bankForm(options)} ${giveUp}`,
+  };
+}
+
+/** Ends an order that the customer could still complete. */
+export function giveUpForm(context: FormContext, sellerName: string): Html {
+  return html`<hr />
+    <h2>Do not want to continue?</h2>
+    <p>Cancel your application. ${sellerName} is told that you are not going to pay for this order.</p>
+    ${form(context, 'give-up', html`<button class="secondary">Cancel my application</button>`)}`;
+}

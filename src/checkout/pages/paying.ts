@@ -1,0 +1,47 @@
+import { formatPence } from '../../domain/money';
+import type { Order } from '../../domain/order';
+import { type Html, html } from '../html';
+import type { Page } from '../layout';
+import { stepOf } from '../steps';
+import { type FormContext, form } from './form';
+import { type AutoUpdate, autoUpdate } from './waiting';
+
+export interface PayingOptions extends FormContext {
+  order: Order;
+  bank: string;
+  update: AutoUpdate;
+}
+
+/** The customer has to approve the payment at the bank. */
+export function payingPage(options: PayingOptions): Page {
+  const { order, bank, path, update } = options;
+  const title = `Approve the payment at ${bank}`;
+  const { refresh, note } = autoUpdate(update);
+  return {
+    title,
+    step: stepOf(order, 'PAY_NOW', 'Your payment'),
+    ...refresh,
+    content: html`<h1>${title}</h1>
+      <p>
+        ${bank} asks you to approve a payment of ${formatPence(order.amountPence)} to ${order.sellerName}. No money is
+        taken until you do.
+      </p>
+      <a class="button" href="${path}/bank/">Continue to ${bank}</a>
+      ${form(options, 'payment/cancel', html`<button class="secondary">Choose another bank</button>`)}
+      <p class="note">
+        Have you approved it already? You can close this page: your order is completed as soon as ${bank} confirms the
+        payment.
+      </p>
+      ${note}`,
+  };
+}
+
+/** Takes the customer to the bank's page. A link, because browsers may not follow a form to another host here. */
+export function toBankPage(bank: string, url: string): Page {
+  const title = `Taking you to ${bank}`;
+  const content: Html = html`<p class="icon busy"></p>
+    <h1>${title}</h1>
+    <p>You approve the payment there, and come back here afterwards.</p>
+    <a class="button" href="${url}">Continue to ${bank}</a>`;
+  return { title, refresh: { afterSeconds: 0, url }, content };
+}

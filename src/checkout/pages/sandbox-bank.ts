@@ -1,0 +1,71 @@
+import type { SandboxPayment } from '../../db/sandbox-payments';
+import { formatPence } from '../../domain/money';
+import type { PaymentStatus } from '../../domain/payment';
+import { BANK_TEST_CUSTOMERS } from '../../lender/test-customers';
+import { type Html, html } from '../html';
+import type { Page } from '../layout';
+import { TOKEN_FIELD } from '../csrf';
+import { type FormContext, radioGroup } from './form';
+
+/** The form fields. */
+export const CUSTOMER = 'customer';
+export const DECISION = 'decision';
+const MISSING = 'Select a test customer';
+
+export interface SandboxBankOptions extends FormContext {
+  payment: SandboxPayment;
+  status: PaymentStatus;
+  bankName: string;
+  isMissing: boolean;
+}
+
+/** The page of the sandbox bank: a test customer approves or cancels a payment. */
+export function sandboxBankPage(options: SandboxBankOptions): Page {
+  const { payment, status, bankName, isMissing } = options;
+  const isOpen = status === 'pending' && payment.customer === null;
+  const title = isOpen ? 'Approve a payment' : RESULTS[status];
+  return {
+    title: `${title} – ${bankName}`,
+    status: isMissing ? 422 : 200,
+    ...(isMissing && { errors: [{ field: BANK_TEST_CUSTOMERS[0]?.name ?? CUSTOMER, message: MISSING }] }),
+    content: html`<p class="bank">${bankName}</p>
+      <h1>${title}</h1>
+      <dl>
+        <dt>To</dt>
+        <dd>${payment.payee}</dd>
+        <dt>Amount</dt>
+        <dd>${formatPence(payment.amountPence)}</dd>
+        <dt>Reference</dt>
+        <dd>${payment.reference}</dd>
+      </dl>
+      ${isOpen ? decisionForm(options) : html`<a class="button" href="${payment.returnUrl}">Back to your order</a>`}`,
+  };
+}
+
+const RESULTS: Record<PaymentStatus, string> = {
+  pending: 'You left without approving this payment',
+  processing: 'Your payment is being processed',
+  paid: 'You approved this payment',
+  refused: 'This payment was refused',
+  cancelled: 'This payment was cancelled. No money was taken',
+  refunded: 'This payment was returned to your account',
+};
+
+function decisionForm(options: SandboxBankOptions): Html {
+  const { isMissing } = options;
+  return html`<form method="post" action="${options.path}/" novalidate>
+    <input type="hidden" name="${TOKEN_FIELD}" value="${options.token}" />
+    ${radioGroup(
+      CUSTOMER,
+      html`<h2>Which test customer approves?</h2>`,
+      BANK_TEST_CUSTOMERS.map(({ name, outcome }) => ({
+        value: name,
+        label: name,
+        lines: [outcome.replaceAll('`', '')],
+      })),
+      { chosen: isMissing ? undefined : 'approved', error: isMissing ? MISSING : undefined },
+    )}
+    <button name="${DECISION}" value="approve">Approve payment</button>
+    <button name="${DECISION}" value="cancel" class="secondary">Cancel</button>
+  </form>`;
+}

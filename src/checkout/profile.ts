@@ -1,0 +1,16 @@
+import type { Lender } from '../lender/lender';
+import type { Bank } from '../payments/payment-provider';
+
+/** What the pages say about the lender, the banks and the service's documents. */
+export interface Profile extends Pick<Lender, 'quote' | 'reviewTime'> {
+  lenderName: string;
+  banks: readonly Bank[];
+  privacyUrl: string;
+  termsUrl: string;
+  creditAgreementUrl: string;
+}
+
+/** The name of a bank that customers can choose or have chosen. */
+export function bankName({ banks }: Profile, id: string): string {
+  return banks.find((bank) => bank.id === id)?.name ?? 'your bank';
+}

@@ -1,0 +1,56 @@
+import Router from '@koa/router';
+import { html } from './html';
+import type { Page } from './layout';
+import { sendPage } from './send-page';
+
+/** The path of the sample documents, which the pages link to if no others are configured. */
+export const SAMPLE_DOCUMENTS = '/pay/documents';
+
+/** Samples, for a sandbox only: what each document has to say. */
+const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly string[] }>> = {
+  privacy: {
+    title: 'Privacy notice',
+    points: [
+      'Who is responsible for your data, and how to reach them.',
+      'Your business name, company number, email address and turnover are used to decide on your application.',
+      'They are not shown to the shop, and are deleted a set time after your order ends.',
+      'One cookie tells your browser apart from others with the same link. It is not used for anything else.',
+      'Your rights: to see, correct and delete your data, and to complain to the Information Commissioner’s Office.',
+    ],
+  },
+  terms: {
+    title: 'Terms of use',
+    points: [
+      'You apply on behalf of a business, and are allowed to.',
+      'An order is complete when this checkout says so, not before.',
+      'A payment for an order that is cancelled or expires is returned to your account.',
+      'The shop delivers what you order. Its own terms apply to that.',
+    ],
+  },
+  'credit-agreement': {
+    title: 'Credit agreement',
+    points: [
+      'The lender, your business, and the amount of credit.',
+      'The interest rate, the APR and the total to repay, as shown before you agree.',
+      'Each repayment and the day on which it is due.',
+      'What happens if you repay late, and that you can repay early at any time.',
+      'How to withdraw, and how to complain.',
+    ],
+  },
+};
+
+export function sampleDocumentRoutes(notice: string | undefined): Router {
+  const router = new Router({ prefix: SAMPLE_DOCUMENTS, sensitive: true });
+  for (const [name, { title, points }] of Object.entries(DOCUMENTS)) {
+    const page: Page = {
+      title,
+      content: html`<h1>${title}</h1>
+        <p class="message">This is a sample for tests. It binds nobody. The real document says:</p>
+        <ul>
+          ${points.map((point) => html`<li>${point}</li>`)}
+        </ul>`,
+    };
+    router.get(`/${name}`, (ctx) => sendPage(ctx, page, notice));
+  }
+  return router;
+}

@@ -1,0 +1,57 @@
+import Router from '@koa/router';
+import type { Context } from 'koa';
+import type { SandboxPayment } from '../db/sandbox-payments';
+import { isUuid } from '../domain/uuid';
+import { BANK_TEST_CUSTOMERS } from '../lender/test-customers';
+import { notFound } from '../orders/not-found';
+import { CANCELLED_AT_BANK, type SandboxBank } from '../payments/sandbox-bank';
+import { type Csrf, TOKEN_FIELD } from './csrf';
+import { readFormFields } from './form-body';
+import { CUSTOMER, DECISION, sandboxBankPage } from './pages/sandbox-bank';
+import { sendPage } from './send-page';
+
+const NOTICE = 'Sandbox bank: no real bank, and no money moves.';
+
+/** The pages of the sandbox bank, under `/pay/sandbox-bank/<payment id>/`. They belong to the bank, not to an order. */
+export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: string): Router {
+  const router = new Router({ prefix: '/pay/sandbox-bank/:paymentId', sensitive: true });
+
+  async function findPayment(ctx: Context): Promise<SandboxPayment> {
+    const { paymentId = '' } = ctx.params as { paymentId?: string };
+    const payment = isUuid(paymentId) ? await bank.find(paymentId.toLowerCase()) : undefined;
+    // A payment that was cancelled before it was started has no page.
+    if (!payment?.returnUrl) throw notFound();
+    return payment;
+  }
+
+  async function show(ctx: Context, payment: SandboxPayment, isMissing: boolean): Promise<void> {
+    const page = sandboxBankPage({
+      path: `${pathPrefix}/pay/sandbox-bank/${payment.id}`,
+      token: await csrf.createToken(ctx, payment.id),
+      payment,
+      status: await bank.statusOf(payment.id),
+      bankName: bank.banks.find(({ id }) => id === payment.bank)?.name ?? 'Sandbox bank',
+      isMissing,
+    });
+    sendPage(ctx, page, NOTICE);
+  }
+
+  router.get('/', async (ctx) => show(ctx, await findPayment(ctx), false));
+
+  router.post('/', async (ctx) => {
+    const payment = await findPayment(ctx);
+    const fields = await readFormFields(ctx);
+    await csrf.verify(ctx, payment.id, fields[TOKEN_FIELD] ?? '');
+    const customer = BANK_TEST_CUSTOMERS.find(({ name }) => name === fields[CUSTOMER])?.name;
+    if (fields[DECISION] === 'cancel') await bank.decide(payment.id, CANCELLED_AT_BANK);
+    else if (customer) await bank.decide(payment.id, customer);
+    else {
+      await show(ctx, payment, true);
+      return;
+    }
+    ctx.status = 303;
+    ctx.redirect(payment.returnUrl);
+  });
+
+  return router;
+}

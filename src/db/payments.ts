@@ -1,0 +1,105 @@
+import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
+import { sweepWithin } from './order-work';
+import { type Db, type DbClient, inTransaction } from './pool';
+
+const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
+  (select sandbox from orders where id = p.order_id) as sandbox`;
+
+/** Finds the last payment that was started for an order. */
+export async function findLastPayment(db: DbClient, orderId: string): Promise<Payment | undefined> {
+  const { rows } = await db.query<Payment>(
+    `select ${COLUMNS} from payment p where order_id = $1 order by started_at desc limit 1`,
+    [orderId],
+  );
+  return rows[0];
+}
+
+/**
+ * Starts a payment of a PENDING order, unless one is in progress or paid, or the customer waits for the lender.
+ * @param browserDigest of the browser that the payment will belong to
+ * @param ownDigests of the requesting browser: an application that was submitted must belong to it
+ * @param sweepAfterMs time for the caller to notify the workflow
+ * @returns false if nothing was started
+ */
+export async function startPayment(
+  db: Db,
+  orderId: string,
+  bank: string,
+  { browserDigest, ownDigests }: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
+  sweepAfterMs: number,
+): Promise<boolean> {
+  return inTransaction(db, async (client) => {
+    // The lock on the application's row serialises payments and applications of an order.
+    const { rowCount: possible } = await client.query(
+      `select from application where order_id = $1
+         and (submitted_at is null or (decision in ('declined', 'failed') and browser_digest = any($2)))
+       for update`,
+      [orderId, ownDigests],
+    );
+    if (!possible) return false;
+    // A separate statement: one that waits for the lock would not see what was committed meanwhile.
+    const { rowCount } = await client.query(
+      `with started as (
+         insert into payment (order_id, bank)
+         select id, $2 from orders o where id = $1 and status = 'PENDING'
+           and exists (select from application where order_id = $1
+             and (submitted_at is null or decision in ('declined', 'failed')))
+         on conflict (order_id) where status in ('pending', 'processing', 'paid') do nothing
+         returning order_id
+       ), owned as (
+         update application set payment_term = 'PAY_NOW', browser_digest = $3
+         where order_id in (select order_id from started) returning order_id
+       )
+       ${sweepWithin('owned', '$4')}`,
+      [orderId, bank, browserDigest, sweepAfterMs],
+    );
+    return rowCount === 1;
+  });
+}
+
+/**
+ * Records what the payment provider reports. A payment that is over stays as it is. A paid order is completed by the sweep
+ * if the caller does not complete it within `sweepAfterMs`; recording it again renews that.
+ */
+export async function recordPaymentStatus(
+  db: DbClient,
+  paymentId: string,
+  status: PaymentStatus,
+  sweepAfterMs: number,
+): Promise<void> {
+  const isOver = !isInProgress(status) && status !== 'paid';
+  await db.query(
+    `with recorded as (
+       update payment set status = $2, settled_at = case when $3 then now() end
+       where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
+       returning order_id
+     ), agreed as (
+       update application a set agreed_at = coalesce(a.agreed_at, now()), payment_term = 'PAY_NOW'
+       from orders o where $2 = 'paid' and a.order_id in (select order_id from recorded)
+         and o.id = a.order_id and o.status in ('PENDING', 'APPROVED')
+       returning a.order_id
+     )
+     ${sweepWithin('agreed', '$4')}`,
+    [paymentId, status, isOver, sweepAfterMs],
+  );
+}
+
+/** Settles paid payments of SUCCESSFUL orders: their money belongs to the seller. */
+export async function settlePaid(db: DbClient): Promise<void> {
+  await db.query(
+    `update payment p set settled_at = now() from orders o
+     where p.settled_at is null and p.status = 'paid' and o.id = p.order_id and o.status = 'SUCCESSFUL'`,
+  );
+}
+
+/** Finds at most `limit` payments that must be cancelled or refunded, because their orders are closed. */
+export async function findPaymentsToReturn(db: DbClient, limit: number): Promise<Payment[]> {
+  const { rows } = await db.query<Payment>(
+    `select ${COLUMNS} from payment p join orders o on o.id = p.order_id
+     where p.settled_at is null
+       and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))
+     order by p.started_at limit $1`,
+    [limit],
+  );
+  return rows;
+}

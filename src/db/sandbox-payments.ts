@@ -1,0 +1,70 @@
+import type { DbClient } from './pool';
+
+/** A payment in the books of the sandbox bank. */
+export interface SandboxPayment {
+  id: string;
+  bank: string;
+  amountPence: number;
+  payee: string;
+  reference: string;
+  returnUrl: string;
+  /** Since it was started, in ms. */
+  ageMs: number;
+  /** The test customer who decided. */
+  customer: string | null;
+  /** Since the customer decided, in ms. */
+  decidedMs: number;
+  isCancelled: boolean;
+  isRefunded: boolean;
+}
+
+/** Keeps the books of the sandbox bank in Postgres, which all processes share. */
+export function createSandboxBooks(db: DbClient) {
+  return {
+    /** Does nothing if the payment is known. */
+    async insert(payment: Pick<SandboxPayment, 'id' | 'bank' | 'amountPence' | 'payee' | 'reference' | 'returnUrl'>) {
+      await db.query(
+        `insert into sandbox_payment (id, bank, amount_pence, payee, reference, return_url)
+         values ($1, $2, $3, $4, $5, $6) on conflict (id) do nothing`,
+        [payment.id, payment.bank, payment.amountPence, payment.payee, payment.reference, payment.returnUrl],
+      );
+    },
+
+    async find(id: string): Promise<SandboxPayment | undefined> {
+      const { rows } = await db.query<Omit<SandboxPayment, 'amountPence'> & { amountPence: string }>(
+        `select id, bank, amount_pence as "amountPence", payee, reference, return_url as "returnUrl", customer,
+           extract(epoch from now() - started_at)::float * 1000 as "ageMs",
+           coalesce(extract(epoch from now() - decided_at)::float * 1000, 0) as "decidedMs",
+           cancelled_at is not null as "isCancelled", refunded_at is not null as "isRefunded"
+         from sandbox_payment where id = $1`,
+        [id],
+      );
+      return rows[0] && { ...rows[0], amountPence: Number(rows[0].amountPence) };
+    },
+
+    /** Records a customer's decision, once, unless the payment was cancelled. */
+    async decide(id: string, customer: string): Promise<void> {
+      await db.query(
+        `update sandbox_payment set customer = $2, decided_at = now()
+         where id = $1 and customer is null and cancelled_at is null`,
+        [id, customer],
+      );
+    },
+
+    /** Cancels a payment that no customer has decided on, or only `undecided` ones. An unknown one can no longer start. */
+    async cancel(id: string, undecided: readonly string[]): Promise<void> {
+      await db.query(
+        `insert into sandbox_payment as p (id, cancelled_at) values ($1, now())
+         on conflict (id) do update set cancelled_at = coalesce(p.cancelled_at, now())
+         where p.customer is null or p.customer = any($2)`,
+        [id, undecided],
+      );
+    },
+
+    async refund(id: string): Promise<void> {
+      await db.query('update sandbox_payment set refunded_at = coalesce(refunded_at, now()) where id = $1', [id]);
+    },
+  };
+}
+
+export type SandboxBooks = ReturnType<typeof createSandboxBooks>;

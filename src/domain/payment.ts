@@ -1,0 +1,23 @@
+/**
+ * `pending`: the customer has not approved it at the bank. `processing`: approved, and the bank has not confirmed it.
+ * `refused`: the bank did not pay. `cancelled`: nobody approved it. `refunded`: it was paid and returned.
+ */
+export type PaymentStatus = 'pending' | 'processing' | 'paid' | 'refused' | 'cancelled' | 'refunded';
+
+/** A payment of an order at the customer's bank. */
+export interface Payment {
+  /** The id that the payment provider knows the payment by. */
+  id: string;
+  orderId: string;
+  /** The bank that the customer chose, as the payment provider names it. */
+  bank: string;
+  status: PaymentStatus;
+  startedAt: Date;
+  /** True if the order is one of a sandbox account. */
+  sandbox: boolean;
+}
+
+/** True while the payment may still become paid. */
+export function isInProgress(status: PaymentStatus): boolean {
+  return status === 'pending' || status === 'processing';
+}

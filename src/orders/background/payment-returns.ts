@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { findPaymentsToReturn, settlePaid } from '../../db/payments';
+import type { Db } from '../../db/pool';
+import { type Payment, isInProgress } from '../../domain/payment';
+import type { Payments } from '../../payments/payment-provider';
+import { returnPayment } from '../customer-payments';
+
+const BATCH = 50;
+
+export interface PaymentReturnOptions {
+  db: Db;
+  payments: Payments;
+  log: Logger;
+  intervalMs: number;
+}
+
+/**
+ * Cancels or refunds the payments of orders that were cancelled, expired or closed in another way while the customer was
+ * at the bank. Several workers may do this at the same time.
+ * @returns a function that stops it and resolves once it has stopped
+ */
+export function startPaymentReturns({ db, payments, log, intervalMs }: PaymentReturnOptions): () => Promise<void> {
+  const stopping = new AbortController();
+
+  async function giveBack(payment: Payment): Promise<void> {
+    try {
+      const status = await returnPayment({ db, payments }, payment);
+      if (isInProgress(status)) return;
+      log.info({ order_id: payment.orderId, payment_id: payment.id, status }, 'payment of a closed order ended');
+    } catch (error) {
+      log.warn({ order_id: payment.orderId, err: error }, 'a payment could not be returned, retrying later');
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        await settlePaid(db);
+        await Promise.all((await findPaymentsToReturn(db, BATCH)).map(giveBack));
+      } catch (error) {
+        log.warn({ err: error }, 'payments of closed orders could not be read, retrying later');
+      }
+      await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  }
+
+  const running = run();
+  return async () => {
+    stopping.abort();
+    await running;
+  };
+}

@@ -1,0 +1,104 @@
+import { Problem } from '../contracts/problem';
+import * as rows from '../db/payments';
+import type { Db } from '../db/pool';
+import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
+import { isFinal } from '../domain/status';
+import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../payments/payment-provider';
+import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
+import type { OrderDependencies } from './dependencies';
+import { type Checkout, report } from './hosted-checkout';
+
+/**
+ * Starts a payment at a bank, once: does nothing if a payment is in progress or paid. From then on the order's workflow
+ * checks it until the bank has decided, whatever the customer's browser does.
+ * @param browser its digest will own the payment; an application that was submitted must belong to one of `ownDigests`
+ */
+export async function startPayment(
+  deps: OrderDependencies,
+  { order }: Checkout,
+  bank: string,
+  browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
+): Promise<void> {
+  if (await rows.startPayment(deps.db, order.id, bank, browser, SWEEP_AFTER_MS)) {
+    deps.dispatcher.applicationSubmitted(order);
+  }
+}
+
+/**
+ * Returns the address of the bank's page for a payment, and starts the payment at the bank if it has not been started.
+ * @param returnUrl where the bank sends the customer afterwards
+ * @throws PaymentProviderUnavailable
+ */
+export async function bankPageOf(
+  { payments }: OrderDependencies,
+  { id, bank }: Payment,
+  { order }: Checkout,
+  returnUrl: string,
+): Promise<string> {
+  const { amountPence, reference, sellerName: payee } = order;
+  return providerOf(payments, order.sandbox).start({ id, bank, amountPence, payee, reference, returnUrl });
+}
+
+/** Cancels a payment that the customer has not approved, so that another one can be started. */
+export async function cancelPayment({ db, payments }: OrderDependencies, { payment }: Checkout): Promise<void> {
+  if (payment?.status !== 'pending') return;
+  const status = await providerOf(payments, payment.sandbox).cancel(payment.id);
+  await rows.recordPaymentStatus(db, payment.id, status, SWEEP_AFTER_MS);
+}
+
+/**
+ * Asks the payment provider about an order's payment, if its result is not known: completes a paid order, and returns the
+ * money of a closed one. If the provider or the workflow is unavailable, the workflow and the worker do it later.
+ * @returns true if the checkout has to be read again
+ */
+export async function checkPayment(deps: OrderDependencies, { order, payment }: Checkout): Promise<boolean> {
+  if (!payment || !mayChange(order.status, payment)) return false;
+  try {
+    if (isFinal(order.status)) {
+      await returnPayment(deps, payment);
+      return true;
+    }
+    const status = isInProgress(payment.status)
+      ? await providerOf(deps.payments, payment.sandbox).statusOf(payment.id)
+      : 'paid';
+    await rows.recordPaymentStatus(deps.db, payment.id, status, SWEEP_AFTER_MS);
+    if (status === 'paid') {
+      await report(deps, order.id, 'approved', { actor: 'checkout' });
+      await report(deps, order.id, 'completed');
+    }
+    return true;
+  } catch (error) {
+    const isExpected = error instanceof Problem && error.code === 'service_unavailable';
+    if (!isExpected && !(error instanceof PaymentProviderUnavailable)) throw error;
+    deps.log.warn({ order_id: order.id, err: error }, 'a payment could not be checked, retrying later');
+    return true;
+  }
+}
+
+function mayChange(status: Checkout['order']['status'], payment: Payment): boolean {
+  return isInProgress(payment.status) || (payment.status === 'paid' && status !== 'SUCCESSFUL');
+}
+
+/**
+ * Cancels the payment of an order that is closed, or refunds it if it is paid already. A payment that the bank is still
+ * processing stays as it is; a later call refunds it.
+ * @returns the status afterwards
+ * @throws PaymentProviderUnavailable
+ */
+export async function returnPayment(
+  { db, payments }: { db: Db; payments: Payments },
+  { id, sandbox }: Payment,
+): Promise<PaymentStatus> {
+  const provider = providerOf(payments, sandbox);
+  const found = await provider.cancel(id);
+  if (found === 'paid') await provider.refund(id);
+  const status = found === 'paid' ? 'refunded' : found;
+  await rows.recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
+  return status;
+}
+
+function providerOf({ sandbox, live }: Payments, isSandbox: boolean): PaymentProvider {
+  const provider = isSandbox ? sandbox : live;
+  if (!provider) throw new PaymentProviderUnavailable('no payment provider is configured');
+  return provider;
+}

@@ -1,0 +1,69 @@
+import type { SandboxBooks, SandboxPayment } from '../db/sandbox-payments';
+import type { PaymentStatus } from '../domain/payment';
+import type { BankOutcome } from '../lender/test-customers';
+import type { Bank, PaymentProvider } from './payment-provider';
+
+const BANKS: readonly Bank[] = [
+  { id: 'oak', name: 'Oak Bank' },
+  { id: 'harbour', name: 'Harbour Bank' },
+  { id: 'northern', name: 'Northern Mutual' },
+];
+
+/** Payments that nobody approves are cancelled after this time. */
+const APPROVAL_MS = 15 * 60_000;
+
+/** A customer who presses Cancel on the bank's page. */
+export const CANCELLED_AT_BANK = 'cancelled';
+/** Decisions that leave the payment unapproved. */
+const UNDECIDED: readonly string[] = ['abandoned'] satisfies BankOutcome[];
+
+/** The payment provider for tests: three banks, and a page at each that asks which test customer approves. */
+export interface SandboxBank extends PaymentProvider {
+  find(id: string): Promise<SandboxPayment | undefined>;
+  /** Records what a test customer does on the bank's page. The first decision counts. */
+  decide(id: string, customer: BankOutcome | typeof CANCELLED_AT_BANK): Promise<void>;
+}
+
+/**
+ * @param pageUrl the address of the bank's pages; a payment's id is added
+ * @param delayMs until a slow payment is confirmed and an abandoned one is cancelled
+ */
+export function createSandboxBank(books: SandboxBooks, pageUrl: string, delayMs: number): SandboxBank {
+  async function statusOf(id: string): Promise<PaymentStatus> {
+    const payment = await books.find(id);
+    if (payment && isTimedOut(payment, delayMs)) return cancel(id);
+    return payment ? statusNow(payment, delayMs) : 'pending';
+  }
+
+  async function cancel(id: string): Promise<PaymentStatus> {
+    await books.cancel(id, UNDECIDED);
+    const payment = await books.find(id);
+    return payment ? statusNow(payment, delayMs) : 'cancelled';
+  }
+
+  return {
+    banks: BANKS,
+    async start(payment) {
+      await books.insert(payment);
+      return `${pageUrl}/${payment.id}/`;
+    },
+    statusOf,
+    cancel,
+    refund: (id) => books.refund(id),
+    find: (id) => books.find(id),
+    decide: (id, customer) => books.decide(id, customer),
+  };
+}
+
+function isTimedOut({ isCancelled, customer, ageMs, decidedMs }: SandboxPayment, delayMs: number): boolean {
+  if (isCancelled) return false;
+  return customer === null ? ageMs > APPROVAL_MS : customer === 'abandoned' && decidedMs >= delayMs;
+}
+
+function statusNow({ isCancelled, isRefunded, customer, decidedMs }: SandboxPayment, delayMs: number): PaymentStatus {
+  if (isRefunded) return 'refunded';
+  if (isCancelled || customer === CANCELLED_AT_BANK) return 'cancelled';
+  if (customer === null || UNDECIDED.includes(customer)) return 'pending';
+  if (customer.startsWith('slow') && decidedMs < delayMs) return 'processing';
+  return customer.endsWith('refused') ? 'refused' : 'paid';
+}

@@ -1,0 +1,22 @@
+import type { Lenders } from '../activities';
+import type { Config } from './config';
+import type { DbClient } from './db/pool';
+import { createSandboxBooks } from './db/sandbox-payments';
+import { createSandboxLender } from './lender/sandbox';
+import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
+import { observeLender } from './telemetry/observe-lender';
+
+/** The adapter of a real lender becomes `live`: see docs/hosted-checkout.md. */
+export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lenders {
+  return {
+    sandbox: lender === 'sandbox' ? observeLender(createSandboxLender(sandboxReferralMs)) : undefined,
+    live: undefined,
+  };
+}
+
+/** @returns undefined if there is no hosted checkout */
+export function sandboxBankOf({ checkoutBaseUrl, hostedCheckout }: Config, db: DbClient): SandboxBank | undefined {
+  const { lender, sandboxReferralMs } = hostedCheckout;
+  if (lender !== 'sandbox') return undefined;
+  return createSandboxBank(createSandboxBooks(db), `${checkoutBaseUrl}/pay/sandbox-bank`, sandboxReferralMs);
+}

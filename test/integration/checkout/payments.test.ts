@@ -1,0 +1,176 @@
+import { findLastPayment } from '../../../src/db/payments';
+import { createSandboxBooks } from '../../../src/db/sandbox-payments';
+import { type Customer, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import { timelineOf } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { until } from '../../support/until';
+
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '2000', SWEEP_INTERVAL_MS: '300' } });
+const receiver = useReceiver();
+
+const newOrder = () => newCustomer(stack, { webhook_url: receiver.url });
+const statusOf = (id: string) => statusOfOrder(stack, id);
+const untilStatus = (id: string, status: string) =>
+  until(async () => (await statusOf(id)) === status, `the order is ${status}`, 40_000);
+const eventsOf = async (id: string) => (await timelineOf(stack, id)).map(({ event }) => event);
+const paymentsOf = async (id: string) =>
+  (
+    await stack.db.query<{ status: string }>('select status from payment where order_id = $1 order by started_at', [id])
+  ).rows.map(({ status }) => status);
+const paymentOf = async (id: string) => (await findLastPayment(stack.db, id))!;
+/** What the bank has done with the last payment of an order. */
+const atBank = async (id: string) => createSandboxBooks(stack.db).find((await paymentOf(id)).id);
+const expireAtBank = async (id: string) =>
+  stack.db.query("update sandbox_payment set started_at = now() - interval '16 minutes' where id = $1", [
+    (await paymentOf(id)).id,
+  ]);
+
+test('a payment that the bank confirms completes the order, with one webhook for each change', async () => {
+  const { id, customer } = await newOrder();
+  const page = await customer.decideAtBank(await customer.startPayment(), 'approved');
+  expect([page.heading, page.text.includes('Oak Bank paid it')]).toEqual(['Your order is complete', true]);
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
+  await until(() => receiver.deliveries.filter(({ body }) => body.data.order.id === id).length === 3, 'webhooks came');
+  expect(await paymentsOf(id)).toEqual(['paid']);
+});
+
+test('a confirmed payment completes the order even if the browser never returns', async () => {
+  const { id, customer } = await newOrder();
+  const bankPage = await customer.startPayment();
+  await customer.leaveAtBank(bankPage, 'slow');
+  await untilStatus(id, 'SUCCESSFUL');
+  expect(await paymentsOf(id)).toEqual(['paid']);
+  expect((await customer.look()).heading).toBe('Your order is complete');
+});
+
+test('a confirmed payment completes the order after its workflow was terminated', async () => {
+  const { id, customer } = await newOrder();
+  const bankPage = await customer.startPayment();
+  await stack.client.workflow.getHandle(`order-${id}`).terminate('an operator pressed the button');
+  await customer.leaveAtBank(bankPage, 'approved');
+  await untilStatus(id, 'SUCCESSFUL');
+});
+
+test.each([
+  ['refused', 'approve', 'refused', 'Oak Bank refused the payment.'],
+  ['slow-refused', 'approve', 'refused', 'Oak Bank refused the payment.'],
+  ['abandoned', 'approve', 'cancelled', 'The payment at Oak Bank was cancelled.'],
+  ['approved', 'cancel', 'cancelled', 'The payment at Oak Bank was cancelled.'],
+])('the customer %s who presses %s can pay again: the payment is %s', async (name, decision, status, text) => {
+  const { id, customer } = await newOrder();
+  await customer.decideAtBank(await customer.startPayment(), name, decision);
+  const page = await until(async () => {
+    const shown = await customer.look();
+    return shown.heading === 'Choose your bank' ? shown : undefined;
+  }, 'the customer can choose a bank again');
+  expect(page.text).toContain(`${text} No money was taken.`);
+  expect(await statusOf(id)).toBe('PENDING');
+  const again = await customer.decideAtBank(await customer.startPayment('harbour'), 'approved');
+  expect(again.heading).toBe('Your order is complete');
+  expect(await paymentsOf(id)).toEqual([status, 'paid']);
+});
+
+test('a payment that nobody approves is cancelled by the bank after 15 minutes', async () => {
+  const { id, customer } = await newOrder();
+  const bankPage = await customer.startPayment();
+  await expireAtBank(id);
+  await until(async () => (await paymentsOf(id))[0] === 'cancelled', 'the workflow records it');
+  await customer.leaveAtBank(bankPage, 'approved');
+  expect(await atBank(id)).toMatchObject({ customer: null, isCancelled: true });
+  expect(await statusOf(id)).toBe('PENDING');
+});
+
+test('double clicks, two tabs and two browsers start one payment, which is paid once', async () => {
+  const { id, url, customer } = await newOrder();
+  const other = customerAt(url);
+  for (const browser of [customer, other]) {
+    await browser.look();
+    await browser.submit('choice', { payment_term: 'PAY_NOW' });
+  }
+  const pay = (browser: Customer, bank: string) => browser.send('payment', { bank });
+  const sent = await Promise.all([
+    pay(customer, 'oak'),
+    pay(customer, 'oak'),
+    pay(other, 'harbour'),
+    pay(other, 'oak'),
+  ]);
+  expect(sent.map(({ status }) => status)).toEqual([303, 303, 303, 303]);
+  expect(await paymentsOf(id)).toEqual(['pending']);
+  const headings = [(await customer.look()).heading, (await other.look()).heading];
+  expect(headings.sort()).toEqual([
+    'A payment for this order is in progress',
+    expect.stringMatching(/^Approve the payment at (Oak|Harbour) Bank$/),
+  ]);
+  const owner = (await customer.look()).heading.startsWith('Approve') ? customer : other;
+  const bankPage = await owner.bankPage();
+  expect(await (owner === customer ? other : customer).bankPage()).not.toBe(bankPage);
+  await Promise.all([owner.leaveAtBank(bankPage, 'approved'), owner.leaveAtBank(bankPage, 'approved')]);
+  await Promise.all([customer.look(), other.look(), customer.look('return/'), other.look('return/')]);
+  await untilStatus(id, 'SUCCESSFUL');
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
+  for (const browser of [customer, other]) await browser.submit('payment', { bank: 'oak' });
+  expect(await paymentsOf(id)).toEqual(['paid']);
+});
+
+test('a payment in progress blocks an application, and an application in progress blocks a payment', async () => {
+  const paying = await newOrder();
+  await paying.customer.startPayment();
+  expect((await paying.customer.submit('choice', { payment_term: 'PAY_LATER' })).heading).toMatch(
+    /^Approve the payment/,
+  );
+  expect((await paying.customer.apply()).heading).toMatch(/^Approve the payment/);
+  const applying = await newOrder();
+  await applying.customer.apply({ email: 'referred@b.example' });
+  await applying.customer.submit('payment', { bank: 'oak' });
+  expect(await paymentsOf(applying.id)).toEqual([]);
+});
+
+test.each(['before', 'after'])(
+  'no money is kept if the seller cancels %s the customer approves at the bank, and the page says so',
+  async (moment) => {
+    const { id, customer } = await newOrder();
+    const bankPage = await customer.startPayment();
+    await stack.stopWorker();
+    if (moment === 'after') await customer.leaveAtBank(bankPage, 'approved');
+    await stack.startWorker();
+    expect((await stack.api.cancel(id)).status).toBe(200);
+    // The worker returns the money without the browser.
+    const expected = moment === 'after' ? 'refunded' : 'cancelled';
+    await until(async () => (await paymentsOf(id))[0] === expected, `the payment is ${expected}`, 20_000);
+    await customer.leaveAtBank(bankPage, 'approved');
+    expect(await atBank(id)).toMatchObject(
+      moment === 'after' ? { customer: 'approved', isRefunded: true } : { customer: null, isCancelled: true },
+    );
+    const page = await customer.look();
+    expect(page.heading).toBe('This order was cancelled');
+    expect(page.text).toContain(
+      moment === 'after' ? 'Your payment of £1,234.50 was returned to your bank account.' : 'No payment was taken',
+    );
+    expect(await statusOf(id)).toBe('UNSUCCESSFUL');
+  },
+);
+
+test('a payment that the bank is still confirming when the order is cancelled is refunded as soon as it is paid', async () => {
+  const { id, customer } = await newOrder();
+  expect((await customer.decideAtBank(await customer.startPayment(), 'slow')).heading).toBe(
+    'Your bank is confirming the payment',
+  );
+  await stack.api.cancel(id);
+  expect((await customer.look()).text).toContain('it is returned to your account');
+  await until(async () => (await paymentsOf(id))[0] === 'refunded', 'it is refunded', 20_000);
+});
+
+test('a customer who is declined for Pay later pays now, and another browser learns neither reason nor bank', async () => {
+  const { id, url, customer } = await newOrder();
+  expect((await customer.apply({ email: 'declined@b.example' })).heading).toBe('Pay later was not approved');
+  const other = customerAt(url);
+  await other.look();
+  await other.submit('payment', { bank: 'oak' });
+  expect(await paymentsOf(id)).toEqual([]);
+  await customer.look();
+  await customer.submit('payment', { bank: 'oak' });
+  const page = await customer.decideAtBank(await customer.bankPage(), 'approved');
+  expect(page.heading).toBe('Your order is complete');
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'completed']);
+  expect((await other.look()).text).not.toMatch(/checked the details|Oak Bank/);
+});

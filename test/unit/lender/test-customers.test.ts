@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { BANK_TEST_CUSTOMERS, LENDER_TEST_CUSTOMERS } from '../../../src/lender/test-customers';
+
+const PAGE = readFileSync(path.join(__dirname, '../../../docs/hosted-checkout.md'), 'utf8');
+
+test('docs/hosted-checkout.md lists every test customer with its outcome', () => {
+  for (const { name, outcome } of [...LENDER_TEST_CUSTOMERS, ...BANK_TEST_CUSTOMERS]) {
+    expect(PAGE).toContain(`| \`${name}\` | ${outcome} |\n`);
+  }
+});
