@@ -146,7 +146,7 @@ async function main(): Promise<number> {
     await run('docker compose run --rm cli reconcile');
 
     const numbers: Numbers = {
-      standIns: values['stand-ins'],
+      standIns: (await run(`docker image inspect --format '{{.Config.Labels}}' ${base}`)).includes('stand-in'),
       ...{ imageMb, baseMb, buildSeconds, startSeconds, upgradeSeconds, load, healing, restartSeconds },
     };
     printNumbers(numbers);
