@@ -62,7 +62,7 @@ export async function readFacts(
      from orders o where seller_id = any($1)`,
     values: [sellerIds],
   });
-  const facts = new Map(rows.map((row) => [row.id, { ...row, runs: [], received: [] } as OrderFacts]));
+  const facts = new Map<string, OrderFacts>(rows.map((row) => [row.id, { ...row, runs: [], received: [] }]));
   for (const received of receiver.read(logStart)) facts.get(received.order)?.received.push(received);
   for (const sellerId of sellerIds) {
     for await (const { workflowId, runId, status } of client.workflow.list({ query: `SellerId = '${sellerId}'` })) {

@@ -29,16 +29,17 @@ export async function openLink(target: () => string): Promise<Link> {
   /** Forwards in one direction. Backpressure is left out: what passes here is small. */
   function forward(from: Socket, to: Socket): void {
     let forwarded = 0;
-    let last = Promise.resolve();
-    const inOrder = (step: () => Promise<unknown>): void => void (last = last.then(step).then(() => undefined));
+    let last: Promise<unknown> = Promise.resolve();
+    const inOrder = (step: () => Promise<unknown>): void => {
+      last = last.then(step).then(() => undefined);
+    };
     const write = (chunk: Buffer): void => {
       if (!to.destroyed) to.write(chunk);
     };
     from.on('data', (chunk: Buffer) => {
       const due = performance.now() + LATENCY_MS;
       if (fault === 'latency') inOrder(() => delay(due - performance.now()));
-      if (fault === 'sliced') return inOrder(() => writeSliced(to, chunk));
-      inOrder(() => Promise.resolve(write(chunk)));
+      inOrder(async () => (fault === 'sliced' ? writeSliced(to, chunk) : write(chunk)));
       forwarded += chunk.length;
       if (fault === 'cut' && forwarded > CUT_AFTER_BYTES) from.destroy();
     });

@@ -64,7 +64,7 @@ export function startLoad({ apiUrls, checkoutKey, shops, ledger, random, rate, r
       const queue = [...open];
       const work = async (): Promise<void> => {
         for (let record = queue.pop(); record; record = queue.pop()) {
-          const shop = shops.find(({ id }) => id === record!.sellerId)!;
+          const shop = shops.find(({ id }) => id === record.sellerId)!;
           await shopper.cancel(shop, record);
         }
       };

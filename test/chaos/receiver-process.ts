@@ -35,12 +35,12 @@ function respond(request: IncomingMessage, response: ServerResponse, call: strin
     drip: () => drip(response, response.writeHead(500), 'oh no'),
     reset: () => void request.socket.resetAndDestroy(),
   };
-  if (mode !== 'healthy') return fails[mode]();
   const character = request.url?.split('/')[1];
-  if (character === 'slow') return void setTimeout(() => answer(200), 400);
-  if (character === 'flaky' && count % 3 === 0) return answer(500);
-  if (character === 'busy' && count % 5 === 0) return answer(429, { 'retry-after': '1' });
-  answer(200);
+  if (mode !== 'healthy') fails[mode]();
+  else if (character === 'slow') setTimeout(() => answer(200), 400);
+  else if (character === 'flaky' && count % 3 === 0) answer(500);
+  else if (character === 'busy' && count % 5 === 0) answer(429, { 'retry-after': '1' });
+  else answer(200);
 }
 
 function handle(request: IncomingMessage, response: ServerResponse): void {

@@ -123,12 +123,13 @@ async function untilRecovered(successes: readonly number[], baseline: number, he
 async function untilQuiet({ db, client }: ChaosStack, sellerIds: readonly string[]): Promise<void> {
   const deadline = performance.now() + QUIET_WITHIN_MS;
   const query = `ExecutionStatus = 'Running' and SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
-  while (performance.now() < deadline) {
+  const isQuiet = async (): Promise<boolean> => {
     const { rows } = await db.query<{ left: boolean }>(
       `select exists (select from order_work w join orders o on o.id = w.order_id where o.seller_id = any($1)) as left`,
       [sellerIds],
     );
-    if (!rows[0]?.left && (await client.workflow.count(query)).count === 0) return;
-    await delay(POLL_MS);
-  }
+    return !rows[0]?.left && (await client.workflow.count(query)).count === 0;
+  };
+  // A connection of before the fault may be broken.
+  while (performance.now() < deadline && !(await isQuiet().catch(() => false))) await delay(POLL_MS);
 }

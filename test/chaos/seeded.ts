@@ -11,7 +11,7 @@ export interface Seeded {
 
 /** @param name separates the random numbers of different purposes, such as the cells */
 export function seeded(seed: number, name = ''): Seeded {
-  const next = mulberry32([...name].reduce((sum, letter) => Math.imul(sum, 31) + letter.charCodeAt(0), seed));
+  const next = mulberry32(Buffer.from(name).reduce((sum, byte) => Math.imul(sum, 31) + byte, seed));
   const between = (min: number, max: number): number => min + Math.floor(next() * (max - min + 1));
   return {
     next,

@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
 import { type Cell, type Scene, faultMs } from '../cell';
 import { restart } from '../part';
 import type { ServicePart } from '../service-part';
+
+/** How long the index takes to build. */
+const BUILD_S = 6;
 
 const services = ({ stack }: Scene): ServicePart[] => [...stack.apis, ...stack.workers];
 
@@ -46,20 +50,21 @@ export const DEPLOYMENT_CELLS: Cell[] = [
   {
     name: 'a slow migration: a column and an index that takes seconds to build',
     group: 'deployment',
-    async strike({ stack: { db } }) {
-      const client = await db.connect();
+    async strike({ stack: { db, postgres } }) {
+      const { rows } = await db.query<{ count: number }>('select count(*)::integer from order_timeline');
+      const client = new pg.Client({ connectionString: postgres.url() });
+      await client.connect();
       try {
-        await client.query('set statement_timeout = 0');
+        await client.query("set lock_timeout = '2s'");
         await client.query('alter table orders add column chaos text');
-        // About 5 s of building for the orders of a run.
-        await client.query(`create or replace function chaos_slow(uuid) returns integer immutable language plpgsql as
-          'begin perform pg_sleep(0.01); return 1; end'`);
+        await client.query(`create function chaos_slow(uuid) returns integer immutable language plpgsql as
+          'begin perform pg_sleep(${BUILD_S / Math.max(rows[0]!.count, 1)}); return 1; end'`);
         await client.query('create index concurrently chaos_slow on order_timeline (chaos_slow(order_id))');
         await client.query('drop index concurrently chaos_slow');
+        await client.query('drop function chaos_slow');
         await client.query('alter table orders drop column chaos');
-        await client.query('set statement_timeout = 5000');
       } finally {
-        client.release(true);
+        await client.end();
       }
     },
   },

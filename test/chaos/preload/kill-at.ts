@@ -78,7 +78,7 @@ wrap(pg.Client.prototype, 'query', 'write', (client, [config]) => {
     client[TRANSACTION] = undefined;
     return sql === 'commit' ? all : undefined;
   } else if (client[TRANSACTION] === undefined) return sql;
-  else client[TRANSACTION] += sql;
+  else client[TRANSACTION] = `${client[TRANSACTION]}${sql}`;
   return undefined;
 });
 wrap(GrpcClient.prototype, 'makeUnaryRequest', 'call', (_client, [method]) => String(method));

@@ -7,7 +7,7 @@ const RealDate = Date;
 const now = (): number => RealDate.now() + shiftMs;
 
 globalThis.Date = new Proxy(RealDate, {
-  construct: (target, args: [], newTarget) =>
+  construct: (target, args: unknown[], newTarget) =>
     Reflect.construct(target, args.length > 0 ? args : [now()], newTarget) as Date,
   apply: () => new RealDate(now()).toString(),
   get: (target, name, receiver) => (name === 'now' ? now : (Reflect.get(target, name, receiver) as unknown)),

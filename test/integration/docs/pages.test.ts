@@ -34,6 +34,7 @@ const NOT_RUN = [
   'contributing.md',
   'hosted-checkout.md',
   'operations.md',
+  'reliability.md',
   'security.md',
 ];
 /** What the commands need of this repository. */
