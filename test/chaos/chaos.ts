@@ -64,12 +64,12 @@ function plan(): Planned[] {
 function report(
   stack: ChaosStack,
   cell: AnyCell,
-  { seed, orders, calls, recoveryMs, durationMs, quietMs, broken, facts }: RunResult,
+  { seed, orders, calls, baseline = 0, recoveryMs, durationMs, quietMs, broken, facts }: RunResult,
 ): void {
   const seconds = (ms: number | null | undefined): string => (ms == null ? '–' : (ms / 1000).toFixed(1));
   console.log(
     `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${cell.name}, seed ${seed}: ${orders} orders, ${calls} calls, ` +
-      `throughput back after ${seconds(recoveryMs)} s, quiet after ${seconds(quietMs)} s, ${seconds(durationMs)} s in all`,
+      `${baseline.toFixed(0)} calls/s before, throughput back after ${seconds(recoveryMs)} s, quiet after ${seconds(quietMs)} s, ${seconds(durationMs)} s in all`,
   );
   if (broken.length === 0) return;
   console.log(explain(broken, facts, stack));

@@ -4,8 +4,8 @@ import type { ChaosStack } from './stack';
 
 const MAX_FAULTS = 30;
 const MAX_EXPLAINED = 3;
-const MAX_LINES = 12;
-const MAX_LINE = 600;
+const MAX_LINES = 6;
+const MAX_LINE = 300;
 
 /** What a failed run prints: the broken invariants, and the timelines and logs of the first orders that break one. */
 export function explain(

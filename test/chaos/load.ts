@@ -6,8 +6,8 @@ import { type Shop, Shopper } from './shopper';
 
 /** An answer arrives within this time after the load has ended, or the call counts as stuck. */
 const STUCK_AFTER_MS = 60_000;
-/** The customers who are in a shop at the same time, at most. */
-const MAX_RUNNING = 250;
+/** The customers who are in a shop at the same time, at most: a slow machine gets a smaller load, not a backlog. */
+const MAX_RUNNING = 60;
 
 export interface Load {
   /** Starts no further journeys, and waits for the end of those that run. */

@@ -17,6 +17,8 @@ export interface RecordedRun {
   at: string;
   commit: string;
   orders: number;
+  /** Successful calls per second before the fault. */
+  callsPerS?: number;
   /** Null if throughput was not back in time, undefined if it is not measured. */
   recoveryMs?: number | null;
   durationMs: number;
@@ -31,12 +33,13 @@ export function readResults(): RecordedRun[] {
 
 /** Adds a run to the results. It replaces an earlier run of the same cell and seed. */
 export function recordRun({ name, group }: { name: string; group: string }, result: RunResult): void {
-  const { seed, orders, recoveryMs, durationMs, broken } = result;
+  const { seed, orders, baseline, recoveryMs, durationMs, broken } = result;
   const run: RecordedRun = {
     ...{ cell: name, group, seed },
     at: new Date().toISOString().slice(0, 16) + 'Z',
     commit: commit(),
     orders,
+    ...(baseline !== undefined && { callsPerS: Math.round(baseline) }),
     ...(recoveryMs !== undefined && { recoveryMs: recoveryMs && Math.round(recoveryMs) }),
     durationMs: Math.round(durationMs),
     broken: broken.length,

@@ -29,6 +29,8 @@ export interface RunResult {
   /** Acknowledged orders. */
   orders: number;
   calls: number;
+  /** Successful calls per second before the fault. */
+  baseline?: number;
   /** From healing until throughput was back; null if it was not within 30 s. Undefined if the cell does not measure it. */
   recoveryMs?: number | null;
   /** From the end of the load until nothing was left to do. */
@@ -82,7 +84,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
   const broken = brokenInvariants(ledger, facts, cell.allowed?.(scene));
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {
-    ...{ seed, quietMs, facts, broken },
+    ...{ seed, baseline, quietMs, facts, broken },
     orders: acknowledged(ledger).length,
     calls: ledger.successes.length,
     recoveryMs: back ?? null,
