@@ -30,6 +30,8 @@ export const SETTINGS = {
   WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '100',
   WEBHOOK_TIMEOUT_MS: '3000',
   WEBHOOK_CONCURRENCY_PER_SELLER: '25',
+  WEBHOOK_BREAKER_MIN_WAIT_MS: '500',
+  WEBHOOK_BREAKER_MAX_WAIT_MS: '2000',
 };
 
 export const LINKS = ['API to Temporal', 'worker to Temporal', 'API to Postgres', 'worker to Postgres'] as const;

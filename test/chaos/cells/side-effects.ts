@@ -23,14 +23,19 @@ interface SideEffect extends Pick<KillPoint, 'effect' | 'match'> {
 const SIDE_EFFECTS: SideEffect[] = [
   { of: 'API', effect: 'write', match: 'insert into orders', name: 'it stores a new order' },
   { of: 'API', effect: 'call', match: 'StartWorkflowExecution', name: 'it starts a workflow' },
-  { of: 'API', effect: 'write', match: 'update order_work set started', name: 'it records the start of a workflow' },
+  {
+    of: 'API',
+    effect: 'write',
+    match: 'update order_work (w )?set started',
+    name: 'it records the start of a workflow',
+  },
   { of: 'API', effect: 'call', match: 'UpdateWorkflowExecution', name: 'it sends a change to a workflow' },
   { of: 'API', effect: 'write', match: 'set resend_requested_at', name: 'it stores the request of a resend', most: 2 },
   { of: 'API', effect: 'call', match: 'SignalWorkflowExecution', name: 'it passes on a resend', most: 2 },
-  { of: 'worker', effect: 'write', match: 'insert into order_timeline', name: 'it saves a change' },
+  { of: 'worker', effect: 'write', match: 'insert into order_timeline|save_change', name: 'it saves a change' },
   { of: 'worker', effect: 'write', match: 'delivery_lease_until =', name: 'it takes a delivery lease' },
   { of: 'worker', effect: AFTER_SEND, match: 'webhook', name: 'it sends a webhook' },
-  { of: 'worker', effect: 'write', match: 'insert into webhook_attempt', name: 'it records an attempt' },
+  { of: 'worker', effect: 'write', match: 'insert into webhook_attempt|record_attempt', name: 'it records an attempt' },
   {
     of: 'worker',
     effect: 'write',

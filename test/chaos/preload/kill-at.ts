@@ -10,7 +10,7 @@ import { Client as HttpClient } from 'undici';
 export interface KillPoint {
   /** A committed write to Postgres, a call to Temporal, or a webhook. */
   effect: 'write' | 'call' | 'send';
-  /** A part of the SQL of the write's transaction, or of the call's method. */
+  /** A regular expression: for the SQL of the write's transaction, or the call's method. */
   match: string;
   when: 'before' | 'after';
   /** Which one, from 1, counted from the moment at which `armedBy` exists. */
@@ -20,11 +20,12 @@ export interface KillPoint {
 }
 
 const point = JSON.parse(process.env.CHAOS_KILL_AT ?? 'null') as KillPoint;
+const pattern = new RegExp(point.match);
 let count = 0;
 
 /** True for the side effect that the process is killed at. */
 function isHit(effect: KillPoint['effect'], text: string): boolean {
-  if (effect !== point.effect || !text.includes(point.match) || !existsSync(point.armedBy)) return false;
+  if (effect !== point.effect || !pattern.test(text) || !existsSync(point.armedBy)) return false;
   count += 1;
   return count === point.nth;
 }
