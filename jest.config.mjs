@@ -1,5 +1,5 @@
 /**
- * The tiers of `npm test` (unit, integration, e2e) and the tests that have their own commands (chaos, timing). Jest runs
+ * The tiers of `npm test` (unit, integration, e2e) and the tests that have their own commands (model, timing). Jest runs
  * a setup file once per run, so all projects that need Postgres and Temporal share one of each.
  */
 const STACK = {
@@ -28,5 +28,5 @@ export default {
   maxWorkers: 2,
   // Jest ignores this setting in a project.
   testTimeout: 30_000,
-  projects: [project('unit'), ...['integration', 'e2e', 'chaos', 'timing'].map((name) => project(name, STACK))],
+  projects: [project('unit'), ...['integration', 'e2e', 'model', 'timing'].map((name) => project(name, STACK))],
 };

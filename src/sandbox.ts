@@ -4,12 +4,11 @@ import type { DbClient } from './db/pool';
 import { createSandboxBooks } from './db/sandbox-payments';
 import { createSandboxLender } from './lender/sandbox';
 import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
-import { observeLender } from './telemetry/observe-lender';
 
 /** The adapter of a real lender becomes `live`: see docs/hosted-checkout.md. */
 export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lenders {
   return {
-    sandbox: lender === 'sandbox' ? observeLender(createSandboxLender(sandboxReferralMs)) : undefined,
+    sandbox: lender === 'sandbox' ? createSandboxLender(sandboxReferralMs) : undefined,
     live: undefined,
   };
 }

@@ -23,6 +23,7 @@ import { startSweep } from './orders/background/sweep';
 import { lendersOf, sandboxBankOf } from './sandbox';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
+import { observeLender } from './telemetry/observe-lender';
 import { startMetrics } from './telemetry/start-metrics';
 import { tracing } from './telemetry/tracing';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
@@ -126,6 +127,7 @@ function createWorkers(
   log: Logger,
 ): Promise<Worker[]> {
   const traces = tracing();
+  const lenders = lendersOf(config);
   const options = {
     ...target,
     ...traces?.workerOptions,
@@ -138,7 +140,10 @@ function createWorkers(
       attemptsPerSeller: config.webhookConcurrency.perSeller,
       breaker: config.webhookBreaker,
       log,
-      lenders: lendersOf(config),
+      lenders: {
+        sandbox: lenders.sandbox && observeLender(lenders.sandbox),
+        live: lenders.live && observeLender(lenders.live),
+      },
       payments: { sandbox: sandboxBankOf(config, db), live: undefined },
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,

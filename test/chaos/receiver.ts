@@ -1,65 +1,95 @@
-import { text as readText } from 'node:stream/consumers';
-import { startTestServer } from '../support/http-server';
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { Part } from './part';
 
-/** One request as the receiver saw it. Times are in ms of `performance.now()`. */
-export interface Call {
+/** How the receiver fails. */
+export const RECEIVER_FAULTS = ['late', '500', '429', '410', 'redirect', 'endless', 'drip', 'reset'] as const;
+export type Mode = 'healthy' | (typeof RECEIVER_FAULTS)[number];
+
+/** A line of the receiver's log: a request, its response, and the end of its connection. Times are unix ms. */
+export type Logged =
+  | { call: string; order: string; sequence: number; id: string; digest: string; path: string; at: number }
+  | { call: string; status: number; at: number }
+  | { call: string; closedAt: number };
+
+/** One request as the receiver logged it. */
+export interface Received {
   order: string;
   sequence: number;
   /** The header `webhook-id`. */
   id: string;
-  text: string;
-  startedAt: number;
-  /** When the receiver responded or the connection broke. Infinity until then. */
-  endedAt: number;
+  digest: string;
+  path: string;
+  at: number;
+  /** Undefined if the receiver did not respond. */
+  status?: number;
+  /** Undefined if the receiver was killed first. */
+  closedAt?: number;
 }
 
-/** The `nth` call, from 1, for one webhook of an order. */
-export type CallKey = Pick<Call, 'order' | 'sequence'> & { nth: number };
-
-export interface HoldingReceiver {
-  url: string;
-  calls: Call[];
-  /** Holds the response to a call. Once the call arrives, resolves with a function that sends the response. */
-  hold(key: CallKey): Promise<() => void>;
-  stop(): Promise<void>;
+export interface ReceiverPart extends Part {
+  port: number;
+  tlsPort: number;
+  setMode: (mode: Mode) => void;
+  /** The size of the log: where the next run's part begins. */
+  logSize: () => number;
+  read: (from: number) => Received[];
 }
 
-/** Starts a webhook endpoint that responds after `answerMs`, or for calls on hold when told to. */
-export async function startHoldingReceiver(
-  answerMs: number,
-  statusFor: (key: CallKey) => number,
-): Promise<HoldingReceiver> {
-  const calls: Call[] = [];
-  const holds = new Map<string, (answer: () => void) => void>();
-  const server = await startTestServer((request, response) => {
-    const startedAt = performance.now();
-    const onText = (text: string): void => {
-      const { order, sequence } = JSON.parse(text).data;
-      const id = String(request.headers['webhook-id']);
-      const call: Call = { order: order.id, sequence, id, text, startedAt, endedAt: Infinity };
-      calls.push(call);
-      const nth = calls.filter((other) => other.order === call.order && other.sequence === sequence).length;
-      const key = { order: call.order, sequence, nth };
-      const end = (): number => (call.endedAt = Math.min(call.endedAt, performance.now()));
-      response.on('close', end);
-      const answer = (): void => {
-        end();
-        response.writeHead(statusFor(key)).end();
-      };
-      const held = holds.get(name(key));
-      if (held) held(answer);
-      else setTimeout(answer, answerMs);
-    };
-    void readText(request).then(onText, () => response.destroy());
-  });
+export function createReceiver(logFile: string, port: number, tlsPort: number): ReceiverPart {
+  let child: ChildProcess | undefined;
+  let mode: Mode = 'healthy';
+  const isRunning = (): boolean => child !== undefined && child.exitCode === null && child.signalCode === null;
+  const logSize = (): number => statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
   return {
-    url: `${server.url}/hooks`,
-    calls,
-    hold: (key) => new Promise((resolve) => holds.set(name(key), resolve)),
-    stop: () => server.close(),
+    name: 'receiver',
+    port,
+    tlsPort,
+    isRunning,
+    pids: () => (isRunning() ? [child!.pid!] : []),
+    async start() {
+      child = fork(path.join(__dirname, 'receiver-process.js'), [logFile, String(port), String(tlsPort)], {
+        // Otherwise an interrupt in the terminal would end it before the run's last webhooks.
+        detached: true,
+      });
+      await once(child, 'message');
+      child.send(mode);
+    },
+    async end(signal) {
+      if (!isRunning()) return;
+      const exited = once(child!, 'exit');
+      child!.kill(signal);
+      await exited;
+    },
+    setMode(next) {
+      mode = next;
+      if (isRunning()) child!.send(next);
+    },
+    logSize,
+    read: (from) => parseLog(readFrom(logFile, from)),
   };
 }
 
-function name({ order, sequence, nth }: CallKey): string {
-  return `${order} ${sequence} ${nth}`;
+function readFrom(file: string, from: number): string {
+  const size = (statSync(file, { throwIfNoEntry: false })?.size ?? 0) - from;
+  if (size <= 0) return '';
+  const buffer = Buffer.alloc(size);
+  const fd = openSync(file, 'r');
+  readSync(fd, buffer, 0, size, from);
+  closeSync(fd);
+  return buffer.toString();
+}
+
+function parseLog(text: string): Received[] {
+  const calls = new Map<string, Received>();
+  for (const line of text.split('\n').filter((one) => one.endsWith('}'))) {
+    const logged = JSON.parse(line) as Logged;
+    const { call, ...fields } = logged;
+    if ('order' in logged) calls.set(call, fields as Received);
+    else if ('status' in logged) Object.assign(calls.get(call) ?? {}, { status: logged.status });
+    else Object.assign(calls.get(call) ?? {}, { closedAt: logged.closedAt });
+  }
+  return [...calls.values()];
 }

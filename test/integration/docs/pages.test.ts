@@ -41,6 +41,7 @@ const NOT_RUN = [
   'performance.md',
   'scale.md',
   'rate-limits.md',
+  'reliability.md',
   'security.md',
   'versioning.md',
   'updates.md',

@@ -1,9 +1,10 @@
+import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openOrder, statusOf } from '../support/orders';
-import { type ServiceProcess, startProcess } from '../support/processes';
-import { type Proxy, startProxy } from '../support/proxy';
-import { type Stack, startStack } from '../support/stack';
-import { until } from '../support/until';
+import { openOrder, statusOf } from '../../support/orders';
+import { type ServiceProcess, startProcess } from '../../support/processes';
+import { type Proxy, startProxy } from '../../support/proxy';
+import { type Stack, startStack } from '../../support/stack';
+import { until } from '../../support/until';
 import type { Plan } from './plan';
 import { type CallKey, type HoldingReceiver, startHoldingReceiver } from './receiver';
 
@@ -95,12 +96,12 @@ export async function createScene(plan: Plan): Promise<Scene> {
     },
     async kill() {
       await delay(plan.killAfterMs);
-      expect(workers[0]!.exitCode()).toBeNull();
+      assert.equal(workers[0]!.exitCode(), null);
       killedAt = performance.now();
       await workers[0]!.signal('SIGKILL');
       proxy.stop();
       // If the workflow had completed, the kill would have come too late.
-      expect(await statusOf(stack.client, victim)).toBe('RUNNING');
+      assert.equal(await statusOf(stack.client, victim), 'RUNNING');
     },
     async recover() {
       workers.push(await startWorker(stack, process.env.TEST_TEMPORAL_ADDRESS!));

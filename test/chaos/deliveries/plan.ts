@@ -1,5 +1,6 @@
-import { STANDARD_SCHEDULE } from '../../src/domain/retry-schedule';
-import { type Moment, STEPS } from './moments';
+import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
+import { seeded } from '../seeded';
+import type { Moment } from './moments';
 
 /** Events of orders with one, two and three webhooks. The last event closes the order and completes its workflow. */
 const EVENT_SEQUENCES = [['failed'], ['signup_started', 'declined'], ['signup_started', 'approved', 'completed']];
@@ -23,12 +24,8 @@ export interface Plan {
   bystanders: number;
 }
 
-/** Consecutive seeds cycle through the steps, and through the moments of each step. */
-export function planOf(seed: number): Plan {
-  const moments = STEPS[seed % STEPS.length]!;
-  const moment = moments[Math.floor(seed / STEPS.length) % moments.length]!;
-  const random = mulberry32(seed);
-  const between = (min: number, max: number): number => min + Math.floor(random() * (max - min + 1));
+export function planOf(moment: Moment, seed: number): Plan {
+  const { between } = seeded(seed, moment.name);
   const yields = moment.needs === 'a successor';
   const isLoad = moment.needs === 'a load';
   const later = yields || isLoad ? 1 : 0;
@@ -45,16 +42,5 @@ export function planOf(seed: number): Plan {
     answerMs: between(0, 200),
     killAfterMs: between(0, 1000),
     bystanders: isLoad ? 5 : between(1, 2),
-  };
-}
-
-/** Mulberry32: a seeded generator of numbers in [0, 1). */
-function mulberry32(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }

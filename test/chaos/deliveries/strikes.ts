@@ -1,8 +1,8 @@
 import { temporal } from '@temporalio/proto';
-import { type Db, inTransaction } from '../../src/db/pool';
-import { statementsWaiting } from '../support/database';
-import { openOrder } from '../support/orders';
-import { until } from '../support/until';
+import { type Db, inTransaction } from '../../../src/db/pool';
+import { statementsWaiting } from '../../support/database';
+import { openOrder } from '../../support/orders';
+import { until } from '../../support/until';
 import type { Scene } from './scene';
 
 const SCHEDULED = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_SCHEDULED;

@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Agent, type Dispatcher, request } from 'undici';
+import { BASE } from '../support/api';
+import type { Ledger } from './ledger';
+
+const TIMEOUT_MS = 7000;
+const RETRY_MS = 250;
+/** The caller repeats a call with one of these: 0 is a broken or refused connection, or a timeout. */
+const REPEATABLE = [0, 408, 502, 503, 504];
+
+export interface Reply {
+  status: number;
+  body: any;
+  etag: string | undefined;
+  startedAt: number;
+  endedAt: number;
+}
+
+export interface Request {
+  method: Dispatcher.HttpMethod;
+  path: string;
+  key: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export interface Caller {
+  /**
+   * Repeats a call at either API process, like a shop behind a load balancer, until it gets one of the `expected`
+   * statuses. Any other answer is a complaint. Undefined after a complaint.
+   */
+  call: (request: Request, expected: readonly number[]) => Promise<Reply | undefined>;
+  /** Ends the repeats at this moment, in ms of `performance.now()`. */
+  giveUpAt: (deadline: number) => void;
+  close: () => Promise<void>;
+}
+
+/** @param repeatable further statuses that are repeated */
+export function createCaller(apiUrls: readonly string[], ledger: Ledger, repeatable: readonly number[]): Caller {
+  const dispatcher = new Agent({
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+    connect: { timeout: 2000 },
+  });
+  let next = 0;
+  let deadline = Infinity;
+
+  async function once({ method, path, key, body, headers }: Request): Promise<Reply> {
+    const startedAt = performance.now();
+    const url = `${apiUrls[next++ % apiUrls.length]}${BASE}${path}`;
+    const done = (status: number, text = '', etag?: string | string[]): Reply => ({
+      status,
+      body: text.startsWith('{') ? JSON.parse(text) : undefined,
+      etag: etag?.toString(),
+      startedAt,
+      endedAt: performance.now(),
+    });
+    try {
+      const response = await request(url, {
+        dispatcher,
+        method,
+        headers: {
+          authorization: `Bearer ${key}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+      return done(response.statusCode, await response.body.text(), response.headers.etag);
+    } catch {
+      return done(0);
+    }
+  }
+
+  return {
+    async call(wanted, expected) {
+      const startedAt = performance.now();
+      for (;;) {
+        const reply = await once(wanted);
+        if (expected.includes(reply.status)) {
+          ledger.successes.push(reply.endedAt);
+          // An earlier try may have done it: what it changed may show from then on.
+          return { ...reply, startedAt };
+        }
+        const name = `${wanted.method} ${wanted.path}`;
+        if (![...REPEATABLE, ...repeatable].includes(reply.status)) {
+          ledger.complaints.push(`${name} was answered ${reply.status} ${JSON.stringify(reply.body)}`);
+          return undefined;
+        }
+        if (performance.now() > deadline) {
+          ledger.complaints.push(`${name} never succeeded; the last answer was ${reply.status}`);
+          return undefined;
+        }
+        await delay(RETRY_MS);
+      }
+    },
+    giveUpAt: (moment) => (deadline = moment),
+    close: () => dispatcher.destroy(),
+  };
+}

@@ -1,0 +1,52 @@
+import type { Allowances } from './invariants';
+import type { Ledger } from './ledger';
+import type { Seeded } from './seeded';
+import type { Shop } from './shopper';
+import type { ChaosStack } from './stack';
+
+export const GROUPS = [
+  'process',
+  'database',
+  'network',
+  'receiver',
+  'deployment',
+  'side effects',
+  'restores, clocks and operators',
+  'webhook delivery',
+] as const;
+
+/** A run of a cell: its stack, its random numbers, and what its callers know so far. */
+export interface Scene {
+  stack: ChaosStack;
+  random: Seeded;
+  ledger: Ledger;
+  shops: readonly Shop[];
+  /** An earlier version's folder, for cells that run two versions. */
+  oldRoot: string | undefined;
+  /** A value that a later step of the same run needs. */
+  memory: Map<string, unknown>;
+}
+
+/** One way in which something fails under load. */
+export interface Cell {
+  name: string;
+  group: (typeof GROUPS)[number];
+  /** True if a run takes more than a minute. */
+  slow?: boolean;
+  /** Why the cell cannot run here. */
+  skip?: (here: Pick<ChaosStack, 'disk'> & Pick<Scene, 'oldRoot'>) => string | undefined;
+  /** True if orders can be missing for a while: callers repeat calls that get a 404. */
+  restores?: boolean;
+  /** Before the load. */
+  prepare?: (scene: Scene) => Promise<void>;
+  /** Breaks something under load, and heals it. */
+  strike: (scene: Scene) => Promise<void>;
+  /** After the load and after all open orders are cancelled. */
+  repair?: (scene: Scene) => Promise<void>;
+  /** The webhook URLs of some of the shops, instead of the healthy receiver. */
+  webhookUrls?: (stack: ChaosStack) => readonly string[];
+  allowed?: (scene: Scene) => Allowances;
+}
+
+/** How long a fault lasts, in ms. */
+export const faultMs = (random: Seeded): number => random.between(2500, 5000);

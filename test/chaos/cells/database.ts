@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync, statfsSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { type Cell, type Scene, faultMs } from '../cell';
+import { inTransaction } from '../../../src/db/pool';
+import { stopImmediately } from '../store-parts';
+
+/** Leaves only the connections of superusers, and with this name, to the harness. */
+const HARNESS = 'chaos';
+
+async function connect({ stack }: Scene): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: stack.postgres.url(), application_name: HARNESS });
+  client.on('error', () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Makes a third of the transactions that write to these tables fail at their commit, in Postgres itself. */
+function failingCommits(sqlState: string, name: string): Cell {
+  const tables = ['orders', 'order_timeline', 'webhook_event', 'webhook_attempt'];
+  return {
+    name: `a third of the commits fail with ${sqlState} (${name})`,
+    group: 'database',
+    async strike({ stack: { db }, random }) {
+      await db.query(`create or replace function chaos_fail() returns trigger language plpgsql as $$ begin
+        if random() < 0.33 then raise exception 'chaos' using errcode = '${sqlState}'; end if; return null; end $$`);
+      for (const table of tables) {
+        await db.query(`create constraint trigger chaos_fail after insert or update on ${table}
+          deferrable initially deferred for each row execute function chaos_fail()`);
+      }
+      await delay(faultMs(random));
+      for (const table of tables) await db.query(`drop trigger chaos_fail on ${table}`);
+    },
+  };
+}
+
+export const DATABASE_CELLS: Cell[] = [
+  {
+    name: 'an immediate stop of Postgres',
+    group: 'database',
+    async strike({ stack: { postgres }, random }) {
+      await stopImmediately(postgres);
+      await delay(random.between(0, 3000));
+      await postgres.start();
+    },
+  },
+  {
+    name: 'all backends terminated, again and again',
+    group: 'database',
+    async strike(scene) {
+      const client = await connect(scene);
+      const until = performance.now() + faultMs(scene.random);
+      while (performance.now() < until) {
+        await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+          where application_name = 'order-service' and backend_type = 'client backend'`);
+        await delay(200);
+      }
+      await client.end();
+    },
+  },
+  {
+    name: 'all connections taken',
+    group: 'database',
+    async strike(scene) {
+      const taken: pg.Client[] = [];
+      const until = performance.now() + faultMs(scene.random);
+      const { stack } = scene;
+      // Frees the service's own connections first, so that it has to ask for new ones.
+      await stack.db.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        where application_name = 'order-service' and pid <> pg_backend_pid()`);
+      while (performance.now() < until) {
+        const more = await connect(scene).catch(() => undefined);
+        if (more) taken.push(more);
+        else await delay(100);
+      }
+      await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
+    },
+  },
+  {
+    name: 'a full disk under Postgres',
+    group: 'database',
+    skip: ({ disk }) => (disk === undefined ? 'needs the right to mount a file system' : undefined),
+    async strike({ stack: { disk, postgres }, random }) {
+      const filler = path.join(disk!, 'filler');
+      const { bavail, bsize } = statfsSync(disk!);
+      execFileSync('fallocate', ['--length', String(bavail * bsize), filler]);
+      await delay(faultMs(random));
+      rmSync(filler);
+      await delay(500);
+      if (!postgres.isRunning()) await postgres.start();
+    },
+  },
+  {
+    name: 'a lock held on the orders table',
+    group: 'database',
+    async strike({ stack: { db }, random }) {
+      await inTransaction(db, async (client) => {
+        await client.query('set local idle_in_transaction_session_timeout = 0');
+        await client.query('lock table orders in share row exclusive mode');
+        await delay(faultMs(random));
+      });
+    },
+  },
+  failingCommits('40001', 'serialization failure'),
+  failingCommits('40P01', 'deadlock'),
+];

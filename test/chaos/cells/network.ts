@@ -1,0 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cell, faultMs } from '../cell';
+import { LINK_FAULTS } from '../link';
+import { LINKS } from '../stack';
+
+export const NETWORK_CELLS: Cell[] = [...LINKS, 'worker to receiver' as const].flatMap((link) =>
+  LINK_FAULTS.map((fault): Cell => ({
+    name: `${fault}, ${link}`,
+    group: 'network',
+    async strike({ stack, random }) {
+      stack.links[link].fail(fault);
+      try {
+        await delay(faultMs(random));
+      } finally {
+        stack.links[link].heal();
+      }
+    },
+    ...(link === 'worker to receiver' && { allowed: () => ({ overlaps: true }) }),
+  })),
+);

@@ -1,0 +1,64 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Cell, type Scene, faultMs } from '../cell';
+import { RECEIVER_FAULTS } from '../receiver';
+import type { ServicePart } from '../service-part';
+import type { ChaosStack } from '../stack';
+
+const NAMES: Record<(typeof RECEIVER_FAULTS)[number], string> = {
+  late: 'responds 200 after the deadline',
+  '500': 'responds 500',
+  '429': 'responds 429 with Retry-After',
+  '410': 'responds 410',
+  redirect: 'redirects inwards',
+  endless: 'sends an endless body',
+  drip: 'sends 1 byte per second',
+  reset: 'resets the connection after the request',
+};
+
+const passing = RECEIVER_FAULTS.map((mode): Cell => ({
+  name: `the receiver ${NAMES[mode]}`,
+  group: 'receiver',
+  async strike({ stack, random }) {
+    stack.receiver.setMode(mode);
+    try {
+      await delay(faultMs(random));
+    } finally {
+      stack.receiver.setMode('healthy');
+    }
+  },
+  allowed: () => ({
+    overlaps: mode === 'late' || mode === 'drip',
+    // A 410 disables the order's endpoint.
+    ...(mode === '410' && { undelivered: () => ['disabled'] }),
+  }),
+}));
+
+/** Some shops' URLs never work, with a short schedule: their webhooks end exhausted, and all others arrive. */
+function lasting(name: string, urlOf: (stack: ChaosStack) => string): Cell {
+  return {
+    name,
+    group: 'receiver',
+    prepare: ({ stack }: Scene) => relaunch(stack.workers, { WEBHOOK_RETRY_DELAYS: '0,0.5,0.5,1,1' }),
+    webhookUrls: (stack) => [urlOf(stack)],
+    strike: ({ random }) => delay(faultMs(random)),
+    allowed: ({ stack }) => ({ undelivered: (url) => (url === urlOf(stack) ? ['exhausted'] : []) }),
+  };
+}
+
+/** Restarts processes with further settings. `restore` of the stack takes them back. */
+export async function relaunch(parts: readonly ServicePart[], env: Record<string, string>): Promise<void> {
+  for (const part of parts) part.relaunchWith({ env });
+  await Promise.all(
+    parts.map(async (part) => {
+      await part.end('SIGTERM');
+      await part.start();
+    }),
+  );
+}
+
+export const RECEIVER_CELLS: Cell[] = [
+  ...passing,
+  lasting('a receiver has a bad certificate', ({ receiver }) => `https://localhost:${receiver.tlsPort}/steady`),
+  lasting('a receiver has an unknown host', () => 'http://receiver.invalid/hooks'),
+  lasting('a receiver refuses connections', () => 'http://127.0.0.1:9/hooks'),
+];

@@ -1,0 +1,132 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { prepareTemporal } from '../../tools/local-stack/temporal-server';
+import { type AnyCell, CELLS } from './cells';
+import { explain } from './explain';
+import { readResults, recordRun, writePage } from './results';
+import { type RunResult, runCell, runDelivery } from './run';
+import { SHORT } from './short';
+import { type ChaosStack, startChaosStack } from './stack';
+
+/**
+ * `npm run chaos -- --seeds N`: breaks the service under load, a cell with a seed at a time, and checks every invariant
+ * for every order. Skips what test/chaos/results.jsonl holds already, and writes the table of docs/reliability.md.
+ * `--cell NAME` (a part of a name is enough) and `--seed S` select what runs and repeat it. `--minutes M` ends after a
+ * run that ends later. `--short` runs the worst cells once and records nothing.
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1' },
+    cell: { type: 'string', multiple: true },
+    seed: { type: 'string' },
+    minutes: { type: 'string' },
+    rate: { type: 'string', default: '12' },
+    'old-root': { type: 'string' },
+    fast: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    short: { type: 'boolean', default: false },
+    report: { type: 'string' },
+  },
+});
+/** Data grow with each run, and with them the time of every query. */
+const RUNS_PER_STACK = 20;
+
+const oldRoot = values['old-root'] === undefined ? undefined : path.resolve(values['old-root']);
+const deadline = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
+
+interface Planned {
+  cell: AnyCell;
+  seed: number;
+}
+
+function plan(): Planned[] {
+  const names = values.short ? SHORT : values.cell;
+  const cells = CELLS.filter(
+    (cell) =>
+      (!names || names.some((one) => cell.name.includes(one))) && !(values.fast && 'strike' in cell && cell.slow),
+  );
+  if (names && cells.length === 0) throw new Error(`no cell is named ${names.join(', ')}: see --list`);
+  const seeds =
+    values.seed === undefined
+      ? Array.from({ length: Number(values.seeds) }, (_, index) => index + 1)
+      : [Number(values.seed)];
+  const done = new Set(
+    readResults()
+      .filter(({ broken }) => broken === 0)
+      .map(({ cell, seed }) => `${cell} ${seed}`),
+  );
+  const isDone = (cell: AnyCell, seed: number): boolean =>
+    !values.short && values.seed === undefined && done.has(`${cell.name} ${seed}`);
+  return seeds.flatMap((seed) => cells.filter((cell) => !isDone(cell, seed)).map((cell) => ({ cell, seed })));
+}
+
+function report(
+  stack: ChaosStack,
+  cell: AnyCell,
+  { seed, orders, calls, baseline = 0, recoveryMs, durationMs, quietMs, broken, facts }: RunResult,
+): void {
+  const seconds = (ms: number | null | undefined): string => (ms == null ? '–' : (ms / 1000).toFixed(1));
+  console.log(
+    `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${cell.name}, seed ${seed}: ${orders} orders, ${calls} calls, ` +
+      `${baseline.toFixed(0)} calls/s before, throughput back after ${seconds(recoveryMs)} s, quiet after ${seconds(quietMs)} s, ${seconds(durationMs)} s in all`,
+  );
+  if (broken.length === 0) return;
+  console.log(explain(broken, facts, stack));
+  console.log(`  again: npm run chaos -- --cell '${cell.name}' --seed ${seed}`);
+}
+
+async function run(): Promise<number> {
+  const planned = plan();
+  if (values.list) {
+    for (const { name, group } of CELLS) console.log(`${group}: ${name}`);
+    return 0;
+  }
+  await prepareTemporal(console.log, false);
+  let stack: ChaosStack | undefined;
+  let runs = 0;
+  let failed = 0;
+  let passed = 0;
+  const end = (): void => void (stack?.stop() ?? Promise.resolve()).finally(() => process.exit(130));
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, end);
+  try {
+    for (const { cell, seed } of planned) {
+      if (Date.now() > deadline) break;
+      stack ??= await startChaosStack();
+      const reason = 'strike' in cell ? cell.skip?.({ disk: stack.disk, oldRoot }) : undefined;
+      if (reason !== undefined) {
+        console.log(`skip   ${cell.name}: ${reason}`);
+        continue;
+      }
+      const options = { seed, rate: Number(values.rate), oldRoot };
+      const result = await ('strike' in cell ? runCell(stack, cell, options) : runDelivery(cell, seed));
+      report(stack, cell, result);
+      if (!values.short) recordRun(cell, result);
+      if (result.broken.length === 0) passed += 1;
+      else failed += 1;
+      runs += 1;
+      // What a failed run has left behind would disturb the next one.
+      if (result.broken.length > 0 || runs % RUNS_PER_STACK === 0) {
+        await stack.stop();
+        stack = undefined;
+      } else await stack.restore();
+    }
+  } finally {
+    await stack?.stop();
+  }
+  if (!values.short) writePage();
+  if (values.report !== undefined) {
+    const counts = { numPassedTests: passed, numFailedTests: failed, success: failed === 0 };
+    writeFileSync(values.report, JSON.stringify(counts));
+  }
+  console.log(`${passed} runs without a broken invariant, ${failed} with`);
+  return failed === 0 ? 0 : 1;
+}
+
+void run().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

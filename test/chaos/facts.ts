@@ -1,0 +1,99 @@
+import type { ChaosStack } from './stack';
+import type { Received } from './receiver';
+
+export interface Change {
+  version: number;
+  event: string;
+  from: string | null;
+  to: string;
+}
+
+export interface EventFacts {
+  id: string;
+  sequence: number;
+  state: string;
+  body: string;
+  /** Recorded attempts: number, step and status. */
+  attempts: { attempt: number; step: number | null; status: number | null }[];
+}
+
+export interface RunFacts {
+  runId: string;
+  status: string;
+  /** What a completed run returned. */
+  result?: { version: number; status: string; cancelledAt: string | null };
+}
+
+/** What Postgres, Temporal and the receiver hold about an order once everything is quiet. */
+export interface OrderFacts {
+  id: string;
+  sellerId: string;
+  reference: string;
+  amountPence: number;
+  version: number;
+  status: string;
+  cancelledAt: string | null;
+  hasWork: boolean;
+  changes: Change[];
+  events: EventFacts[];
+  /** In the order of their start. */
+  runs: RunFacts[];
+  /** In the order of arrival. */
+  received: Received[];
+}
+
+/** Reads all orders of these sellers. Each is in Postgres, in Temporal, or in both. */
+export async function readFacts(
+  { db, client, receiver }: ChaosStack,
+  sellerIds: readonly string[],
+  logStart: number,
+): Promise<Map<string, OrderFacts>> {
+  const { rows } = await db.query<Omit<OrderFacts, 'runs' | 'received'>>({
+    text: `select o.id, seller_id as "sellerId", reference, amount_pence::float as "amountPence", version, status,
+       to_char(cancelled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "cancelledAt",
+       exists (select from order_work w where w.order_id = o.id) as "hasWork",
+       (select coalesce(json_agg(json_build_object('version', version, 'event', event, 'from', from_status,
+          'to', to_status) order by version), '[]')
+        from order_timeline t where t.order_id = o.id and version is not null) as changes,
+       (select coalesce(json_agg(json_build_object('id', id, 'sequence', sequence, 'state', state, 'body', body,
+          'attempts', (select coalesce(json_agg(json_build_object('attempt', attempt, 'step', step, 'status', status)
+            order by attempt), '[]') from webhook_attempt a where a.event_id = e.id)) order by sequence), '[]')
+        from webhook_event e where e.order_id = o.id) as events
+     from orders o where seller_id = any($1)`,
+    values: [sellerIds],
+  });
+  const facts = new Map<string, OrderFacts>(rows.map((row) => [row.id, { ...row, runs: [], received: [] }]));
+  for (const received of receiver.read(logStart)) facts.get(received.order)?.received.push(received);
+  for (const sellerId of sellerIds) {
+    for await (const { workflowId, runId, status } of client.workflow.list({ query: `SellerId = '${sellerId}'` })) {
+      facts.get(workflowId.slice('order-'.length))?.runs.unshift({ runId, status: status.name });
+    }
+  }
+  await readResults(client, [...facts.values()]);
+  return facts;
+}
+
+async function readResults(client: ChaosStack['client'], orders: OrderFacts[]): Promise<void> {
+  const queue = orders.filter(({ runs }) => runs.at(-1)?.status === 'COMPLETED');
+  const work = async (): Promise<void> => {
+    for (let order = queue.pop(); order; order = queue.pop()) {
+      const last = order.runs.at(-1)!;
+      const handle = client.workflow.getHandle(`order-${order.id}`, last.runId, { followRuns: false });
+      last.result = await handle.result();
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, work));
+}
+
+/** The ids of orders that have a workflow and no row. */
+export async function orphans(stack: ChaosStack, sellerIds: readonly string[]): Promise<string[]> {
+  const ids = new Set<string>();
+  for (const sellerId of sellerIds) {
+    for await (const { workflowId } of stack.client.workflow.list({ query: `SellerId = '${sellerId}'` })) {
+      ids.add(workflowId.slice('order-'.length));
+    }
+  }
+  const { rows } = await stack.db.query<{ id: string }>('select id from orders where id = any($1)', [[...ids]]);
+  for (const { id } of rows) ids.delete(id);
+  return [...ids];
+}

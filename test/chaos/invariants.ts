@@ -1,0 +1,136 @@
+import { acknowledged, type Ledger, type OrderRecord } from './ledger';
+import type { OrderFacts } from './facts';
+import { webhookFaults } from './webhook-invariants';
+
+/** An invariant of docs/architecture.md that does not hold. */
+export interface Broken {
+  orderId: string;
+  /** What is wrong. */
+  fault: string;
+}
+
+/** What a cell allows that is broken otherwise. */
+export interface Allowances {
+  /** Final states of a webhook event besides `delivered`, for orders whose webhook URL matches. */
+  undelivered?: (webhookUrl: string) => readonly string[];
+  /** True if the receiver or its network is slow: the calls of an order overlap as it sees them. */
+  overlaps?: boolean;
+  /** True if operators change orders too. */
+  operators?: boolean;
+  /** Ids of orders whose loss was reported: they were created after a backup that was restored. */
+  reportedLost?: ReadonlySet<string>;
+  /** True if changes that were acknowledged after a backup may be undone by its restoration. */
+  restored?: boolean;
+}
+
+/** The transition table of docs/architecture.md, written again: the harness does not trust the service's own. */
+const LEGAL: Record<string, Record<string, string>> = {
+  CREATED: { signup_started: 'PENDING', failed: 'UNSUCCESSFUL', expired: 'UNSUCCESSFUL', cancel: 'UNSUCCESSFUL' },
+  PENDING: {
+    ...{ approved: 'APPROVED', declined: 'UNSUCCESSFUL', failed: 'UNSUCCESSFUL' },
+    ...{ expired: 'UNSUCCESSFUL', cancel: 'UNSUCCESSFUL' },
+  },
+  APPROVED: {
+    ...{ completed: 'SUCCESSFUL', failed: 'UNSUCCESSFUL', expired: 'UNSUCCESSFUL', cancel: 'UNSUCCESSFUL' },
+  },
+  UNSUCCESSFUL: { cancel: 'UNSUCCESSFUL' },
+  SUCCESSFUL: {},
+};
+const RANK: Record<string, number> = { CREATED: 0, PENDING: 1, APPROVED: 2, SUCCESSFUL: 3, UNSUCCESSFUL: 3 };
+
+/** Compares what callers were told with what the stores and the receiver hold. Every order is checked. */
+export function brokenInvariants(
+  ledger: Ledger,
+  facts: ReadonlyMap<string, OrderFacts>,
+  allowed: Allowances = {},
+): Broken[] {
+  const known = acknowledged(ledger);
+  const ids = new Set(known.map(({ id }) => id));
+  const broken: Broken[] = ledger.complaints.map((fault) => ({ orderId: '', fault }));
+  for (const id of facts.keys()) if (!ids.has(id)) broken.push({ orderId: id, fault: 'an order that nobody created' });
+  for (const { id, record } of known) {
+    const order = facts.get(id);
+    const faults = order
+      ? [
+          ...identityFaults(record, order),
+          ...historyFaults(order),
+          ...answerFaults(record, order, allowed),
+          ...workflowFaults(order),
+          ...webhookFaults(record, order, allowed),
+        ]
+      : allowed.reportedLost?.has(id)
+        ? []
+        : ['an acknowledged order is lost: it has no row'];
+    broken.push(...faults.map((fault) => ({ orderId: id, fault })));
+  }
+  return broken;
+}
+
+function identityFaults(record: OrderRecord, { reference, amountPence, sellerId }: OrderFacts): string[] {
+  const isSame =
+    reference === record.reference && amountPence === Math.round(record.amount * 100) && sellerId === record.sellerId;
+  return [
+    ...(record.ids.size > 1 ? [`an acknowledged order is doubled: ${[...record.ids].join(', ')}`] : []),
+    ...(isSame ? [] : ['the order has another reference, amount or seller than its create']),
+  ];
+}
+
+/** Versions without a gap, legal transitions only, and a row that shows the last one. */
+function historyFaults({ changes, version, status, cancelledAt }: OrderFacts): string[] {
+  const faults: string[] = [];
+  let at: string | undefined;
+  changes.forEach((change, index) => {
+    const legal = index === 0 ? change.event === 'created' : LEGAL[at ?? '']?.[change.event] === change.to;
+    const continues = change.version === index + 1 && change.from === (at ?? null);
+    if (!legal || !continues)
+      faults.push(`illegal change ${change.version}: ${change.event} from ${at} to ${change.to}`);
+    at = change.to;
+  });
+  if (at !== status || changes.length !== version) faults.push('the row does not show the last change');
+  if ((cancelledAt !== null) !== changes.some(({ event }) => event === 'cancel')) {
+    faults.push('cancelled_at contradicts the timeline');
+  }
+  return faults;
+}
+
+/** Acknowledged changes are there, refused ones are not, and no answer goes back to an earlier state. */
+function answerFaults(
+  { answers }: OrderRecord,
+  { changes, status }: OrderFacts,
+  { operators = false, restored = false }: Allowances,
+): string[] {
+  const faults: string[] = [];
+  const events = changes.map(({ event }) => event);
+  const wins = answers.filter(({ kind, status: code }) => code === 200 && (kind === 'cancel' || kind === 'completed'));
+  if (new Set(wins.map(({ kind }) => kind)).size > 1) faults.push('cancel and complete both succeeded');
+  for (const { kind, status: code } of answers) {
+    if (kind === 'create' || kind === 'read' || kind === 'resend') continue;
+    if (code === 200 && !events.includes(kind)) faults.push(`${kind} was acknowledged and is not in the timeline`);
+    if (code === 409 && events.includes(kind) && !operators) faults.push(`${kind} was refused and is in the timeline`);
+    if (code === 409 && LEGAL[status]?.[kind] !== undefined) faults.push(`${kind} was refused without a reason`);
+  }
+  if (restored) return faults;
+  const inOrder = answers.filter(({ order }) => order).toSorted((a, b) => a.endedAt - b.endedAt);
+  for (const later of inOrder) {
+    const earlier = inOrder.filter(({ endedAt }) => endedAt < later.startedAt);
+    const seen = Math.max(0, ...earlier.map(({ order }) => RANK[order!.status] ?? 0));
+    if ((RANK[later.order!.status] ?? 0) < seen) faults.push(`${later.kind} answered ${later.order!.status} too late`);
+  }
+  return faults;
+}
+
+/** One workflow, closed, with the state of the row, and nothing left to do. */
+function workflowFaults({ runs, hasWork, version, status, cancelledAt }: OrderFacts): string[] {
+  const last = runs.at(-1);
+  if (!last) return ['the order has no workflow'];
+  const open = runs.filter((run) => run.status === 'RUNNING').length;
+  const { result } = last;
+  const agrees = result?.version === version && result.status === status && result.cancelledAt === cancelledAt;
+  return [
+    ...(open > 0 ? [`stuck: ${open} of its runs are open`] : []),
+    ...(hasWork ? ['stuck: work is left for the sweep'] : []),
+    ...(open > 0 || agrees
+      ? []
+      : [`the workflow (${last.status}, ${JSON.stringify(result)}) differs from the row (${version}, ${status})`]),
+  ];
+}

@@ -1,0 +1,43 @@
+import type { ProgressEvent } from '../../src/domain/status';
+
+export type CallKind = 'create' | 'read' | 'cancel' | ProgressEvent | 'resend';
+
+/** One answered call about an order. Times are in ms of `performance.now()`. */
+export interface Answer {
+  kind: CallKind;
+  status: number;
+  startedAt: number;
+  endedAt: number;
+  /** The order's status and `cancelled_at` in the answer, if it has them. */
+  order?: { status: string; cancelled_at?: string | null };
+  /** The version, if the answer has an ETag. */
+  version?: number;
+}
+
+/** Everything that callers know about an order. */
+export interface OrderRecord {
+  sellerId: string;
+  reference: string;
+  amount: number;
+  webhookUrl: string | null;
+  /** All ids that a 201 or a 409 for its reference named. More than one means that the order was doubled. */
+  ids: Set<string>;
+  answers: Answer[];
+  resent: boolean;
+}
+
+/** What callers were told during a run. The invariants compare it with what the stores and the receiver hold. */
+export interface Ledger {
+  orders: OrderRecord[];
+  /** Answers that the contract does not allow, and calls that never succeeded. */
+  complaints: string[];
+  /** When calls succeeded, in ms of `performance.now()`. */
+  successes: number[];
+}
+
+export const createLedger = (): Ledger => ({ orders: [], complaints: [], successes: [] });
+
+/** The orders that were acknowledged: their callers know an id. */
+export function acknowledged({ orders }: Ledger): { id: string; record: OrderRecord }[] {
+  return orders.flatMap((record) => [...record.ids].slice(0, 1).map((id) => ({ id, record })));
+}

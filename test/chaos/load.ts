@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Caller, createCaller } from './caller';
+import type { Ledger } from './ledger';
+import type { Seeded } from './seeded';
+import { type Shop, Shopper } from './shopper';
+
+/** An answer arrives within this time after the load has ended, or the call counts as stuck. */
+const STUCK_AFTER_MS = 60_000;
+/** The customers who are in a shop at the same time, at most: a slow machine gets a smaller load, not a backlog. */
+const MAX_RUNNING = 60;
+
+export interface Load {
+  /** Starts no further journeys, and waits for the end of those that run. */
+  finish: () => Promise<void>;
+  /** Cancels every order that is still open. */
+  cancelOpen: () => Promise<void>;
+  close: () => Promise<void>;
+}
+
+export interface LoadOptions {
+  apiUrls: readonly string[];
+  checkoutKey: string;
+  shops: readonly Shop[];
+  ledger: Ledger;
+  random: Seeded;
+  /** New orders per second. */
+  rate: number;
+  /** Statuses that callers repeat too. */
+  repeatable: readonly number[];
+}
+
+/** Starts customers' journeys at a fixed rate: creates, reads, lists, progress, cancels and resends of several sellers. */
+export function startLoad({ apiUrls, checkoutKey, shops, ledger, random, rate, repeatable }: LoadOptions): Load {
+  const caller: Caller = createCaller(apiUrls, ledger, repeatable);
+  const shopper = new Shopper(caller, ledger, checkoutKey);
+  const running = new Set<Promise<void>>();
+  let isOpen = true;
+
+  const begin = async (): Promise<void> => {
+    const startedAt = performance.now();
+    for (let count = 0; isOpen; count++) {
+      await delay(startedAt + (count * 1000) / rate - performance.now());
+      if (running.size >= MAX_RUNNING) continue;
+      const journey = travel(shopper, random.pick(shops), random).finally(() => running.delete(journey));
+      running.add(journey);
+    }
+  };
+  const beginning = begin();
+  const settle = async (): Promise<void> => {
+    caller.giveUpAt(performance.now() + STUCK_AFTER_MS);
+    await Promise.all(running);
+  };
+  return {
+    async finish() {
+      isOpen = false;
+      await beginning;
+      await settle();
+    },
+    async cancelOpen() {
+      const open = ledger.orders.filter(
+        ({ ids, answers }) => ids.size > 0 && !answers.some(({ order }) => order && isFinal(order.status)),
+      );
+      caller.giveUpAt(performance.now() + STUCK_AFTER_MS);
+      const queue = [...open];
+      const work = async (): Promise<void> => {
+        for (let record = queue.pop(); record; record = queue.pop()) {
+          const shop = shops.find(({ id }) => id === record.sellerId)!;
+          await shopper.cancel(shop, record);
+        }
+      };
+      await Promise.all(Array.from({ length: 16 }, work));
+    },
+    close: () => caller.close(),
+  };
+}
+
+const isFinal = (status: string): boolean => status === 'SUCCESSFUL' || status === 'UNSUCCESSFUL';
+
+/** One customer's way through an order. Everything random is drawn first, so that it depends on the seed alone. */
+async function travel(shopper: Shopper, shop: Shop, random: Seeded): Promise<void> {
+  const kind = random.next();
+  const amount = random.between(100, 1_000_000) / 100;
+  const copies = random.chance(0.1) ? 2 : 1;
+  const withKey = copies > 1 || random.chance(0.8);
+  const [reads, lists, resends, repeats] = [0.5, 0.1, 0.2, 0.1].map((share) => random.chance(share));
+  const waits = Array.from({ length: 4 }, () => random.between(50, 600));
+  const pause = (): Promise<unknown> => delay(waits.pop() ?? 100);
+
+  const order = await shopper.create(shop, amount, copies, withKey);
+  if (!order) return;
+  if (lists) await shopper.list(shop);
+  await pause();
+  if (reads) await shopper.read(shop, order);
+  // A third is left open.
+  if (kind < 0.33) return;
+  if (kind < 0.5) return shopper.cancel(shop, order);
+  if (kind < 0.55) return shopper.progress(order, 'failed');
+  await shopper.progress(order, 'signup_started');
+  if (repeats) await shopper.progress(order, 'signup_started');
+  await pause();
+  if (kind < 0.65) return shopper.progress(order, 'declined');
+  await shopper.progress(order, 'approved');
+  if (reads) await shopper.read(shop, order);
+  await pause();
+  if (kind < 0.7) return;
+  // A customer completes while the shop cancels.
+  const cancels = kind < 0.8;
+  await Promise.all([shopper.progress(order, 'completed'), cancels && shopper.cancel(shop, order)]);
+  if (reads) await shopper.read(shop, order);
+  if (resends) await shopper.resend(shop);
+}

@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createSeller } from '../support/stack';
+import type { Cell, Scene } from './cell';
+import type { DeliveryCell } from './cells';
+import { killDuringDelivery } from './deliveries/deliver';
+import { planOf } from './deliveries/plan';
+import { type Broken, brokenInvariants } from './invariants';
+import { type OrderFacts, readFacts } from './facts';
+import { acknowledged, createLedger } from './ledger';
+import { startLoad } from './load';
+import { rateBetween, recoveryMs } from './recovery';
+import { seeded } from './seeded';
+import type { Shop } from './shopper';
+import type { ChaosStack } from './stack';
+
+const CHARACTERS = ['steady', 'slow', 'flaky', 'busy'];
+/** The load before the fault: the first part warms up, the second is the measure of the throughput. */
+const WARM_UP_MS = 1500;
+const BASELINE_MS = 3000;
+/** The load after healing lasts until the throughput is back: at least and at most. */
+const AFTER_MIN_MS = 4000;
+const AFTER_MAX_MS = 30_000;
+/** A killed worker's attempt is repeated after 40 s, and another lease may be in its way. */
+const QUIET_WITHIN_MS = 150_000;
+const POLL_MS = 300;
+
+export interface RunResult {
+  seed: number;
+  /** Acknowledged orders. */
+  orders: number;
+  calls: number;
+  /** Successful calls per second before the fault. */
+  baseline?: number;
+  /** From healing until throughput was back; null if it was not within 30 s. Undefined if the cell does not measure it. */
+  recoveryMs?: number | null;
+  /** From the end of the load until nothing was left to do. */
+  quietMs?: number;
+  durationMs: number;
+  broken: Broken[];
+  /** For the report of a failure. */
+  facts: ReadonlyMap<string, OrderFacts>;
+}
+
+export interface RunOptions {
+  seed: number;
+  /** New orders per second. */
+  rate: number;
+  oldRoot: string | undefined;
+}
+
+/** Runs a cell once: load, fault, healing, quiet, then every invariant for every order. */
+export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRoot }: RunOptions): Promise<RunResult> {
+  const startedAt = performance.now();
+  const random = seeded(seed, cell.name);
+  const ledger = createLedger();
+  const shops = await openShops(stack, cell);
+  const memory = new Map<string, unknown>([['startedAt', Date.now()]]);
+  const scene: Scene = { stack, random, ledger, shops, oldRoot, memory };
+  const logStart = stack.receiver.logSize();
+  await cell.prepare?.(scene);
+
+  const load = startLoad({
+    ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, rate },
+    random: seeded(seed, 'load'),
+    repeatable: cell.restores ? [404] : [],
+  });
+  await delay(WARM_UP_MS);
+  const from = performance.now();
+  await delay(BASELINE_MS + random.between(0, 1500));
+  const baseline = rateBetween(ledger.successes, from, performance.now());
+  await cell.strike(scene).catch((error: unknown) => ledger.complaints.push(`the fault: ${String(error)}`));
+  const healedAt = performance.now();
+  const back = await untilRecovered(ledger.successes, baseline, healedAt);
+  await load.finish();
+  await load.cancelOpen();
+  await load.close();
+  await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
+  const quietFrom = performance.now();
+  const sellerIds = shops.map(({ id }) => id);
+  await untilQuiet(stack, sellerIds);
+  const quietMs = performance.now() - quietFrom;
+
+  const facts = await readFacts(stack, sellerIds, logStart);
+  const broken = brokenInvariants(ledger, facts, cell.allowed?.(scene));
+  if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
+  return {
+    ...{ seed, baseline, quietMs, facts, broken },
+    orders: acknowledged(ledger).length,
+    calls: ledger.successes.length,
+    recoveryMs: back ?? null,
+    durationMs: performance.now() - startedAt,
+  };
+}
+
+/** Runs a cell with a service of its own: the moments of a delivery. */
+export async function runDelivery({ moment }: DeliveryCell, seed: number): Promise<RunResult> {
+  const startedAt = performance.now();
+  const broken: Broken[] = [];
+  const done = await killDuringDelivery(planOf(moment, seed)).catch((error: unknown) => {
+    broken.push({ orderId: '', fault: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+    return { orders: 0, recoveredMs: 0 };
+  });
+  const { orders, recoveredMs: quietMs } = done;
+  return { seed, orders, calls: 0, quietMs, durationMs: performance.now() - startedAt, broken, facts: new Map() };
+}
+
+/** A seller for each character of receiver, one without webhooks, and one for each URL of the cell. */
+async function openShops(stack: ChaosStack, cell: Cell): Promise<Shop[]> {
+  const healthy = CHARACTERS.map((character) => `http://${stack.links['worker to receiver'].address}/${character}`);
+  const urls = [...healthy, ...(cell.webhookUrls?.(stack) ?? []), null];
+  return Promise.all(urls.map(async (webhookUrl) => ({ ...(await createSeller(stack.db)), webhookUrl })));
+}
+
+async function untilRecovered(successes: readonly number[], baseline: number, healedAt: number) {
+  for (;;) {
+    await delay(POLL_MS);
+    const now = performance.now();
+    const back = recoveryMs(successes, { baseline, healedAt, now });
+    if (back !== undefined && now > healedAt + AFTER_MIN_MS) return back;
+    if (now > healedAt + AFTER_MAX_MS) return undefined;
+  }
+}
+
+/** Waits until no order has anything left to do and no workflow of the sellers is open. The invariants report the rest. */
+async function untilQuiet({ db, client }: ChaosStack, sellerIds: readonly string[]): Promise<void> {
+  const deadline = performance.now() + QUIET_WITHIN_MS;
+  const query = `ExecutionStatus = 'Running' and SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
+  const isQuiet = async (): Promise<boolean> => {
+    const { rows } = await db.query<{ left: boolean }>(
+      `select exists (select from order_work w join orders o on o.id = w.order_id where o.seller_id = any($1)) as left`,
+      [sellerIds],
+    );
+    return !rows[0]?.left && (await client.workflow.count(query)).count === 0;
+  };
+  // A connection of before the fault may be broken.
+  while (performance.now() < deadline && !(await isQuiet().catch(() => false))) await delay(POLL_MS);
+}

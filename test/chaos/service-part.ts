@@ -1,0 +1,54 @@
+import path from 'node:path';
+import { type ServiceProcess, startProcess } from '../support/processes';
+import type { Part } from './part';
+
+/** How one process of the service is started. */
+export interface Launch {
+  env: Record<string, string>;
+  /** A file of test/chaos/preload/, loaded before the service. The service itself has no code for faults. */
+  preload?: 'kill-at' | 'shift-clock';
+  /** Another version's folder with its `dist/`. */
+  root?: string;
+}
+
+export interface ServicePart extends Part {
+  /** Changes how the process is started from now on: in addition to its usual settings. */
+  relaunchWith: (launch: Partial<Launch>) => void;
+  isRelaunched: () => boolean;
+  /** The end of its log. */
+  log: () => string[];
+}
+
+const LOG_LINES = 2000;
+
+export function createServicePart(name: string, entry: 'server' | 'worker', env: Record<string, string>): ServicePart {
+  let running: ServiceProcess | undefined;
+  let launch: Partial<Launch> = {};
+  const isRunning = (): boolean => running?.isRunning() ?? false;
+  return {
+    name,
+    isRunning,
+    pids: () => (isRunning() ? [running!.pid] : []),
+    async start() {
+      const { preload, root } = launch;
+      running = await startProcess(
+        entry,
+        { ...env, ...launch.env },
+        {
+          nodeOptions: preload ? ['--require', path.join(__dirname, 'preload', `${preload}.js`)] : [],
+          ...(root !== undefined && { root }),
+        },
+      );
+    },
+    async end(signal) {
+      if (isRunning()) await running!.signal(signal);
+    },
+    relaunchWith: (next) => (launch = next),
+    isRelaunched: () => Object.keys(launch).length > 0,
+    log() {
+      const lines = running?.lines ?? [];
+      if (lines.length > LOG_LINES) lines.splice(0, lines.length - LOG_LINES);
+      return lines;
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { randomUUID } from 'node:crypto';
+import type { ProgressEvent } from '../../src/domain/status';
+import type { TestSeller } from '../support/stack';
+import type { Caller, Reply } from './caller';
+import type { CallKind, Ledger, OrderRecord } from './ledger';
+
+/** A seller with its webhook endpoint. */
+export interface Shop extends TestSeller {
+  webhookUrl: string | null;
+}
+
+/** Makes the calls of shops and checkouts about orders, and records every answer. */
+export class Shopper {
+  constructor(
+    private readonly caller: Caller,
+    private readonly ledger: Ledger,
+    private readonly checkoutKey: string,
+  ) {}
+
+  /** @param copies identical creates at the same time, with the same Idempotency-Key */
+  async create(shop: Shop, amount: number, copies: number, withKey: boolean): Promise<OrderRecord | undefined> {
+    const reference = `ref-${randomUUID()}`;
+    const record: OrderRecord = {
+      ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
+      ...{ ids: new Set(), answers: [], resent: false },
+    };
+    this.ledger.orders.push(record);
+    const data = { amount, reference, ...(shop.webhookUrl !== null && { webhook_url: shop.webhookUrl }) };
+    const request = {
+      method: 'POST' as const,
+      path: `/seller/${shop.id}/order/`,
+      key: shop.key,
+      body: { data },
+      headers: withKey ? { 'idempotency-key': reference } : {},
+    };
+    // Without a key, the repeat of a lost call gets a 409 that names the order.
+    const expected = withKey ? [201] : [201, 409];
+    const replies = await Promise.all(Array.from({ length: copies }, () => this.caller.call(request, expected)));
+    for (const reply of replies) {
+      if (!reply) continue;
+      const id = reply.status === 201 ? reply.body.data.id : existingId(reply);
+      record.ids.add(id);
+      this.note(record, 'create', reply);
+    }
+    return record.ids.size > 0 ? record : undefined;
+  }
+
+  async read(shop: Shop, record: OrderRecord): Promise<void> {
+    const request = { method: 'GET' as const, path: `/order/${idOf(record)}/`, key: shop.key };
+    this.note(record, 'read', await this.caller.call(request, [200]));
+  }
+
+  async cancel(shop: Shop, record: OrderRecord): Promise<void> {
+    const request = { method: 'DELETE' as const, path: `/order/${idOf(record)}/`, key: shop.key };
+    this.note(record, 'cancel', await this.caller.call(request, [200, 409]));
+  }
+
+  async progress(record: OrderRecord, event: ProgressEvent): Promise<void> {
+    const path = `/order/${idOf(record)}/progress/`;
+    const request = { method: 'POST' as const, path, key: this.checkoutKey, body: { data: { event } } };
+    this.note(record, event, await this.caller.call(request, [200, 409]));
+  }
+
+  async list(shop: Shop): Promise<void> {
+    const path = `/seller/${shop.id}/order/?limit=20`;
+    const reply = await this.caller.call({ method: 'GET', path, key: shop.key }, [200]);
+    const ids: string[] = (reply?.body.data ?? []).map(({ id }: { id: string }) => id);
+    if (new Set(ids).size < ids.length) this.ledger.complaints.push(`a list of seller ${shop.id} has an order twice`);
+  }
+
+  /** Resends one of the seller's latest webhooks. */
+  async resend(shop: Shop): Promise<void> {
+    const path = `/seller/${shop.id}/webhook_event/?limit=5`;
+    const events = (await this.caller.call({ method: 'GET', path, key: shop.key }, [200]))?.body.data ?? [];
+    const event = events.at(-1);
+    if (!event) return;
+    const request = { method: 'POST' as const, path: `/webhook_event/${event.id}/resend/`, key: shop.key };
+    const reply = await this.caller.call(request, [202]);
+    const record = this.ledger.orders.find(({ ids }) => ids.has(event.order_id));
+    if (!record || !reply) return;
+    record.resent = true;
+    this.note(record, 'resend', reply);
+  }
+
+  private note(record: OrderRecord, kind: CallKind, reply: Reply | undefined): void {
+    if (!reply) return;
+    const { status, startedAt, endedAt, etag } = reply;
+    const order = reply.body?.data;
+    record.answers.push({
+      ...{ kind, status, startedAt, endedAt },
+      ...(status < 300 && kind !== 'resend' && { order }),
+      ...(etag !== undefined && { version: Number(etag.slice(1, -1)) }),
+    });
+  }
+}
+
+const idOf = ({ ids }: OrderRecord): string => [...ids][0]!;
+
+/** The order that a 409 for a duplicate reference names. */
+function existingId({ body }: Reply): string {
+  const text = JSON.stringify(body);
+  return /"order_id":"([0-9a-f-]{36})"/.exec(text)?.[1] ?? text;
+}

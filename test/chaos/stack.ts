@@ -1,0 +1,176 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import pg from 'pg';
+import { migrate } from '../../src/db/migrate';
+import { type Db, createPool } from '../../src/db/pool';
+import { createCheckoutKey } from '../../src/db/sellers';
+import { createTemporalClient } from '../../src/temporal/connection';
+import { ensureNamespace } from '../../src/temporal/set-up';
+import { freePort } from '../../tools/local-stack/ports';
+import { QUICK } from '../support/stack';
+import { type Link, openLink } from './link';
+import type { Part } from './part';
+import { type ReceiverPart, createReceiver } from './receiver';
+import { type ServicePart, createServicePart } from './service-part';
+import { type PostgresPart, type TemporalPart, createPostgresPart, createTemporalPart } from './store-parts';
+
+const NAMESPACE = 'chaos';
+/** Of the file system that a cell fills. */
+const DISK_MB = 3000;
+
+/** Retries every second for two minutes, so that no fault exhausts a webhook. */
+export const SETTINGS = {
+  ...QUICK,
+  SWEEP_CHECK_AFTER_MS: '5000',
+  UPDATE_TIMEOUT_MS: '5000',
+  WEBHOOK_RETRY_DELAYS: ['0', '0.5', ...Array<string>(120).fill('1')].join(','),
+  WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '100',
+  WEBHOOK_TIMEOUT_MS: '3000',
+  WEBHOOK_CONCURRENCY_PER_SELLER: '25',
+  WEBHOOK_BREAKER_MIN_WAIT_MS: '500',
+  WEBHOOK_BREAKER_MAX_WAIT_MS: '2000',
+};
+
+export const LINKS = ['API to Temporal', 'worker to Temporal', 'API to Postgres', 'worker to Postgres'] as const;
+export type LinkName = (typeof LINKS)[number] | 'worker to receiver';
+
+export interface ChaosStack {
+  apis: [ServicePart, ServicePart];
+  workers: [ServicePart, ServicePart];
+  postgres: PostgresPart;
+  temporal: TemporalPart;
+  receiver: ReceiverPart;
+  links: Record<LinkName, Link>;
+  /** The base URL of each API process. */
+  apiUrls: string[];
+  checkoutKey: string;
+  /** Connections of the harness, which bypass the links. */
+  db: Db;
+  client: Client;
+  /** Settings for other processes, such as the CLI, without links. */
+  env: () => Record<string, string>;
+  /** The mounted file system that Postgres uses; undefined if this process may not mount one. */
+  disk: string | undefined;
+  /** Heals the links, starts what does not run, and restarts the processes with changed settings. */
+  restore: () => Promise<void>;
+  stop: () => Promise<void>;
+}
+
+/** Starts two API and two worker processes, Temporal, Postgres and a receiver, with a link between each two of them. */
+export async function startChaosStack(): Promise<ChaosStack> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'order-service-chaos-'));
+  const disk = mountDisk(path.join(folder, 'disk'));
+  const ports = await Promise.all(Array.from({ length: 8 }, freePort));
+  const postgres = createPostgresPart(disk ?? folder, ports[0]!);
+  const temporal = createTemporalPart(folder, ports[1]!);
+  const receiver = createReceiver(path.join(folder, 'receiver.log'), ports[2]!, ports[3]!);
+  await Promise.all([postgres.start(), temporal.start(), receiver.start()]);
+  await migrate(postgres.url());
+  await createTemplate(postgres.url());
+  // For the cells that start a service of their own.
+  process.env.TEST_TEMPORAL_ADDRESS = temporal.address();
+  const db = createPool(postgres.url(), 8, () => undefined);
+  const client = createTemporalClient({
+    connectionOptions: { address: temporal.address() },
+    namespace: NAMESPACE,
+  });
+  await ensureNamespace(client);
+  const links = {
+    'API to Temporal': await openLink(temporal.address),
+    'worker to Temporal': await openLink(temporal.address),
+    'API to Postgres': await openLink(() => new URL(postgres.url()).host),
+    'worker to Postgres': await openLink(() => new URL(postgres.url()).host),
+    'worker to receiver': await openLink(() => `127.0.0.1:${receiver.port}`),
+  };
+  const envOf = (from: 'API' | 'worker'): Record<string, string> => ({
+    ...SETTINGS,
+    DATABASE_URL: through(links[`${from} to Postgres`], postgres.url()),
+    TEMPORAL_ADDRESS: links[`${from} to Temporal`].address,
+    TEMPORAL_NAMESPACE: NAMESPACE,
+  });
+  const service = (from: 'API' | 'worker', number: number, port: number): ServicePart =>
+    createServicePart(`${from} ${number}`, from === 'API' ? 'server' : 'worker', {
+      ...envOf(from),
+      [from === 'API' ? 'PORT' : 'WORKER_HEALTH_PORT']: String(port),
+    });
+  const apis: ChaosStack['apis'] = [service('API', 1, ports[4]!), service('API', 2, ports[5]!)];
+  const workers: ChaosStack['workers'] = [service('worker', 1, ports[6]!), service('worker', 2, ports[7]!)];
+  const services = [...apis, ...workers];
+  await Promise.all(services.map((part) => part.start()));
+  return {
+    apis,
+    workers,
+    postgres,
+    temporal,
+    receiver,
+    links,
+    apiUrls: [ports[4], ports[5]].map((port) => `http://127.0.0.1:${port}`),
+    checkoutKey: await createCheckoutKey(db),
+    db,
+    client,
+    env: () => ({
+      ...SETTINGS,
+      DATABASE_URL: postgres.url(),
+      TEMPORAL_ADDRESS: temporal.address(),
+      TEMPORAL_NAMESPACE: NAMESPACE,
+    }),
+    disk,
+    async restore() {
+      for (const link of Object.values(links)) link.heal();
+      receiver.setMode('healthy');
+      await startAll([postgres, temporal, receiver]);
+      const changed = services.filter((part) => part.isRelaunched());
+      for (const part of changed) part.relaunchWith({});
+      await Promise.all(changed.map((part) => part.end('SIGTERM')));
+      await startAll(services);
+    },
+    async stop() {
+      await Promise.all(services.map((part) => part.end('SIGKILL')));
+      for (const link of Object.values(links)) link.close();
+      await receiver.end('SIGKILL');
+      await client.connection.close();
+      await db.end();
+      await Promise.all([temporal.end('SIGKILL'), postgres.end('SIGKILL')]);
+      if (disk !== undefined) execFileSync('umount', ['--lazy', disk]);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Starts the parts that do not run. */
+export async function startAll(parts: readonly Part[]): Promise<void> {
+  await Promise.all(parts.filter((part) => !part.isRunning()).map((part) => part.start()));
+}
+
+function through(link: Link, url: string): string {
+  const changed = new URL(url);
+  changed.host = link.address;
+  return changed.href;
+}
+
+/** Mounts a file system of limited size in memory. */
+function mountDisk(folder: string): string | undefined {
+  mkdirSync(folder);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m,mode=0755`, 'tmpfs', folder], { stdio: 'ignore' });
+    return folder;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A copy of the empty database, for the databases that tests create. */
+async function createTemplate(url: string): Promise<void> {
+  const template = new URL(url);
+  const admin = new URL(url);
+  admin.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: admin.href });
+  await client.connect();
+  await client.query(`create database order_template template ${template.pathname.slice(1)}`);
+  await client.end();
+  template.pathname = '/order_template';
+  process.env.TEST_DATABASE_URL = template.href;
+}

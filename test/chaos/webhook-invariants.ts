@@ -1,0 +1,84 @@
+import type { EventFacts, OrderFacts } from './facts';
+import type { Allowances } from './invariants';
+import type { OrderRecord } from './ledger';
+import type { Received } from './receiver';
+
+const isDelivered = ({ status }: Received): boolean => status !== undefined && status >= 200 && status < 300;
+
+/** Every event delivered at least once, in order, one at a time, with one id and one content, without a gap. */
+export function webhookFaults(record: OrderRecord, order: OrderFacts, allowed: Allowances): string[] {
+  const { changes, events, received } = order;
+  const steps = changes.filter(({ from, to }) => from !== null && from !== to);
+  // The URL of an order that was rebuilt after a restore is lost.
+  const isExpected = record.webhookUrl !== null && !allowed.reportedLost?.has(order.id);
+  if (!isExpected) return received.length > 0 && !allowed.restored ? ['a webhook without a URL'] : [];
+  return [
+    ...(events.map(({ sequence }) => sequence).join() === steps.map((_, index) => index + 1).join()
+      ? []
+      : [`the webhooks' sequences have a gap or a repeat: ${events.map(({ sequence }) => sequence).join(', ')}`]),
+    ...events.flatMap((event, index) => contentFaults(event, steps[index]?.to, received)),
+    ...events.flatMap((event) => stateFaults(event, record, received, allowed)),
+    ...contradictions(received),
+    ...(record.resent || allowed.restored ? [] : orderFaults(received)),
+    ...(record.resent || allowed.overlaps ? [] : overlaps(received)),
+  ];
+}
+
+function contentFaults({ sequence, body, id }: EventFacts, status: string | undefined, received: Received[]): string[] {
+  const told = JSON.parse(body) as { data: { sequence: number; order: { status: string } } };
+  return [
+    ...(told.data.sequence === sequence && told.data.order.status === status
+      ? []
+      : [`webhook ${sequence} says ${told.data.order.status}, and the change made ${status}`]),
+    ...(received.every((call) => call.sequence !== sequence || call.id === id)
+      ? []
+      : [`webhook ${sequence} came with several ids`]),
+  ];
+}
+
+function stateFaults(
+  { id, sequence, state, attempts }: EventFacts,
+  { webhookUrl }: OrderRecord,
+  received: Received[],
+  { undelivered, restored }: Allowances,
+): string[] {
+  const others = undelivered?.(webhookUrl!) ?? [];
+  const calls = received.filter((call) => call.id === id);
+  const numbers = attempts.map(({ attempt }) => attempt);
+  const steps = attempts.flatMap(({ step }) => step ?? []);
+  return [
+    ...(state === 'delivered' || others.includes(state) ? [] : [`webhook ${sequence} is ${state}`]),
+    ...(state !== 'delivered' || calls.some(isDelivered) || restored
+      ? []
+      : [`webhook ${sequence} is delivered, and the receiver did not accept it`]),
+    ...(numbers.every((number, index) => number === index + 1) ? [] : [`attempts of webhook ${sequence} have a gap`]),
+    ...(new Set(steps).size === steps.length ? [] : [`webhook ${sequence} made a step of its schedule twice`]),
+  ];
+}
+
+/** Two webhooks with different content never share an id. */
+function contradictions(received: Received[]): string[] {
+  const digests = new Map<string, string>();
+  return received.flatMap(({ id, digest, sequence }) => {
+    const first = digests.get(id) ?? digest;
+    digests.set(id, first);
+    return first === digest ? [] : [`two webhooks ${sequence} with different content share the id ${id}`];
+  });
+}
+
+/** A webhook is sent after the one before it was accepted. */
+function orderFaults(received: Received[]): string[] {
+  return received
+    .slice(1)
+    .flatMap(({ sequence }, index) =>
+      sequence < received[index]!.sequence ? [`webhook ${sequence} was sent after ${received[index]!.sequence}`] : [],
+    );
+}
+
+/** The calls of an order are made one at a time. The receiver logs whole milliseconds. */
+function overlaps(received: Received[]): string[] {
+  return received.slice(1).flatMap((call, index) => {
+    const { sequence, closedAt = 0 } = received[index]!;
+    return call.at < closedAt - 1 ? [`the calls of webhooks ${sequence} and ${call.sequence} overlap`] : [];
+  });
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import {
+  type OrderHistory,
+  created,
+  decide,
+  firstDifference,
+  isStatusChange,
+  sequenceOf,
+  stateAfter,
+} from '../../../src/domain/order';
+import { ACTORS, type OrderEvent } from '../../../src/domain/status';
+import { OrderModel, eventSequences } from '../../support/order-model';
+import { ORDER, atMinute } from './histories';
+
+const SEQUENCES = 10_000;
+const EVENTS: OrderEvent[] = ['signup_started', 'approved', 'declined', 'completed', 'failed', 'expired', 'cancel'];
+/** Some clocks step back. */
+const MINUTES = Array.from({ length: 19 }, (_, index) => atMinute(index - 9));
+
+const detail = fc.record({ actor: fc.constantFrom(...ACTORS), now: fc.constantFrom(...MINUTES) });
+
+/** Applies the events to the domain and to the model, and compares them. @returns the last status */
+function run(
+  events: readonly OrderEvent[],
+  details: readonly { actor: (typeof ACTORS)[number]; now: string }[],
+): string {
+  const model = new OrderModel();
+  let history: OrderHistory = created(ORDER, 'seller');
+  events.forEach((event, index) => {
+    const { actor, now } = details[index % details.length]!;
+    const before = history;
+    const decision = decide(history, { event, actor, reason: null }, now);
+    assert.equal(decision.kind, model.apply(event), `${event} after ${model.events.join(', ')}`);
+    if (decision.kind !== 'change') return;
+    history = decision.next;
+    assert.equal(firstDifference(before.changes, history.changes), undefined, 'the past changed');
+    assert.ok(history.changes.at(-1)!.at >= before.changes.at(-1)!.at, 'time stepped back');
+  });
+  const { order, changes } = history;
+  const sent = changes.filter(isStatusChange);
+  assert.equal(order.status, model.status);
+  assert.equal(order.version, model.events.length + 1);
+  assert.equal(order.cancelledAt !== null, model.cancelled);
+  assert.equal(changes.map(({ event }) => event).join(), ['created', ...model.events].join());
+  // Every change of the status has a webhook, numbered without a gap.
+  assert.equal(sent.map(({ to }) => to).join(), model.statuses.join());
+  assert.equal(
+    sent.map((change) => sequenceOf(changes, change)).join(),
+    model.statuses.map((_, index) => index + 1).join(),
+  );
+  const { version, status, cancelledAt, expiresAt } = order;
+  assert.deepEqual(stateAfter(history, changes.at(-1)!), { version, status, cancelledAt, expiresAt });
+  return status;
+}
+
+test('an order agrees with a ten-line model after each of 10,000 random sequences of events', () => {
+  const reached = new Set<string>();
+  fc.assert(
+    fc.property(eventSequences(EVENTS, 12), fc.array(detail, { minLength: 1, maxLength: 12 }), (events, details) => {
+      reached.add(run(events, details));
+    }),
+    { numRuns: SEQUENCES },
+  );
+  expect(reached.size).toBe(5);
+});
