@@ -45,10 +45,9 @@ export const configSchema = settings
       when: () => true,
     },
   )
-  .refine(({ encryptPayloads, encryptionKeys }) => !encryptPayloads || encryptionKeys?.length !== 0, {
+  .refine(({ encryptPayloads, encryptionKeys }) => !encryptPayloads || encryptionKeys.length > 0, {
     path: ['encryptPayloads'],
     error: 'needs ENCRYPTION_KEYS',
-    when: () => true,
   })
   .transform(({ addressPolicy: { allowPrivate }, ...config }) => ({
     ...config,
