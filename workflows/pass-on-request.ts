@@ -17,13 +17,16 @@ export const interceptors = (): WorkflowInterceptors => ({
   ],
   outbound: [
     {
-      scheduleActivity(input, next) {
-        const request = storage.getStore();
-        return next(request ? { ...input, headers: { ...input.headers, [REQUEST_CONTEXT_HEADER]: request } } : input);
-      },
+      scheduleActivity: (input, next) => next(withRequest(input)),
+      scheduleLocalActivity: (input, next) => next(withRequest(input)),
     },
   ],
 });
+
+function withRequest<T extends { headers: Headers }>(input: T): T {
+  const request = storage.getStore();
+  return request ? { ...input, headers: { ...input.headers, [REQUEST_CONTEXT_HEADER]: request } } : input;
+}
 
 function within<T>({ [REQUEST_CONTEXT_HEADER]: request }: Headers, handle: () => T): T {
   return request ? storage.run(request, handle) : handle();

@@ -20,7 +20,7 @@ jest.setTimeout(120_000);
 
 // The processes end before the stack drops its database.
 afterAll(() => killProcesses());
-const stack = useStack({ worker: false });
+const stack = useStack({ worker: false, sandbox: true });
 const collector = useTraceCollector();
 const receiver = useReceiver();
 let server: ServiceProcess;
@@ -269,7 +269,7 @@ describe('metrics', () => {
     const { rows } = await stack.db.query('select status, count(*)::integer from orders group by status');
     const waiting = await openOrder(traced());
     await stack.db.query(
-      `update order_work set started = false, created_at = now() - interval '1 hour' where order_id = $1`,
+      `update order_work set started = false, waiting_since = now() - interval '1 hour' where order_id = $1`,
       [waiting],
     );
     await stack.db.query(
