@@ -77,6 +77,10 @@ const INVALID: Record<string, string> = {
   SHUTDOWN_GRACE_MS: '-1',
   DATABASE_URL: 'mysql://orders:hunter2@db.example/orders',
   DATABASE_POOL_SIZE: '0',
+  ENCRYPTION_KEYS: 'k1:short',
+  ENCRYPT_PAYLOADS: 'yes',
+  CODEC_SERVER_PORT: '-1',
+  CODEC_SERVER_ORIGIN: 'temporal.example',
   TRUSTED_PROXIES: '127.0.0.1',
   MAX_BODY_BYTES: '64kb',
   MAX_HEADER_BYTES: '100',
@@ -261,7 +265,7 @@ describe('loaders for a part of the settings', () => {
       logLevel: 'info',
       databaseUrl: REQUIRED.DATABASE_URL,
     });
-    expect(loadWorkflowConfig(env)).toEqual({ updateTimeoutMs: 500, startTimeoutMs: 10_000 });
+    expect(loadWorkflowConfig(env)).toEqual({ updateTimeoutMs: 500, startTimeoutMs: 10_000, encryptPayloads: false });
     expect(loadCheckoutBaseUrl(env)).toBe(whole.checkoutBaseUrl);
   });
 

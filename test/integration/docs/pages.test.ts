@@ -89,7 +89,7 @@ test('every page is tested, or listed as a page without commands', () => {
 });
 
 describe.each(PAGES)('%s', (page, section) => {
-  const blocks = codeBlocks(page, section).filter(({ code }) => !OWN_TERMINAL.includes(code));
+  const blocks = shownBlocks(page, section);
   const commands = blocks.flatMap(({ language, code }, index) => (language === 'sh' ? [{ code, index }] : []));
   let outputs: string[];
   beforeAll(async () => {
@@ -104,7 +104,7 @@ describe.each(PAGES)('%s', (page, section) => {
 });
 
 test('the commands of the quickstart can be run again, with a new order each time', async () => {
-  const commands = codeBlocks('docs/quickstart.md').flatMap(({ language, code }) => (language === 'sh' ? [code] : []));
+  const commands = shownBlocks('docs/quickstart.md').flatMap(({ language, code }) => (language === 'sh' ? [code] : []));
   const script = `printf '\\f'\n${commands.join('\n')}`;
   const runs = [await runShell(script), await runShell(script)];
   const ids = runs.map(([output]) => /"id":"([^"]*)/.exec(output!)?.[1]);
@@ -115,6 +115,13 @@ test('the commands of the quickstart can be run again, with a new order each tim
 test('no page leaves a file in the working directory, which is a clone, outside .data', () => {
   expect(readdirSync(folder).sort()).toEqual(['.data', ...LINKED]);
 });
+
+/** The blocks of a page without the commands for another terminal and what those print. */
+function shownBlocks(page: string, section?: string): CodeBlock[] {
+  return codeBlocks(page, section).filter(
+    ({ code }, index, all) => ![code, all[index - 1]?.code ?? ''].some((one) => OWN_TERMINAL.includes(one)),
+  );
+}
 
 /** Runs a script in one shell, which stops at the first failure, and splits its output at each form feed. */
 async function runShell(script: string): Promise<string[]> {

@@ -35,7 +35,7 @@ test('the document has exactly the operations that the service routes', () => {
       methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(path)}`),
     )
     // The documentation page and its files are not part of the API.
-    .filter((route) => !route.startsWith('GET /docs'))
+    .filter((route) => route !== 'GET /' && !route.startsWith('GET /docs'))
     .map((route) => route.replace(/:\w+/g, '{}'));
   const documented = operations.map(
     ({ method, path }) => `${method} ${path.replace(/\{\w+\}/g, '{}').replace(/\/$/, '')}`,
@@ -185,7 +185,8 @@ test('every webhook that the service sends matches the document', async () => {
     const place = ['webhooks', body.type as string, 'post'];
     expect(misfits([...place, 'requestBody', 'content', 'application/json', 'schema'], body)).toEqual([]);
     const { parameters } = document.webhooks![body.type as string]!.post as any;
-    for (const [index, { name }] of parameters.entries()) {
+    for (const [index, { name, required }] of parameters.entries()) {
+      if (!required && headers[name.toLowerCase()] === undefined) continue;
       const schema = [...place, 'parameters', String(index), 'schema'];
       expect([name, misfits(schema, headers[name.toLowerCase()])]).toEqual([name, []]);
     }

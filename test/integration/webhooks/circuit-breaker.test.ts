@@ -42,7 +42,10 @@ const createWorker = () =>
     schedule: STANDARD_SCHEDULE,
     attemptsPerSeller: 10,
     breaker: { failures: 3, minWaitMs: 400, maxWaitMs: 400 },
-    log: pino({ level: 'info', timestamp: false, base: null }, { write: (line: string) => void lines.push(line) }),
+    log: pino(
+      { level: 'info', timestamp: false, base: null },
+      { write: (line: string) => void (line.includes('endpoint') && lines.push(line)) },
+    ),
   });
 
 type Worker = ReturnType<typeof createWorker>;

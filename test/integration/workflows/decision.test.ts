@@ -165,12 +165,12 @@ const unreachable = answering(() => Promise.reject(new Error('this lender must n
 
 test('a sandbox account never reaches the real lender, and a live account never reaches the sandbox', async () => {
   const sandboxOrder = await applied(stack, 'jo@bloggs.example', { notify: false });
-  const declining = answering(() => Promise.resolve({ kind: 'failed' }));
-  const failed = expect.objectContaining({ kind: 'decided', event: 'failed' });
-  expect(await askLender(sandboxOrder, { sandbox: declining, live: unreachable })).toEqual(failed);
+  const approving = answering(() => Promise.resolve({ kind: 'approved', offer: NO_OFFER }));
+  const approved = expect.objectContaining({ kind: 'decided', event: 'approved' });
+  expect(await askLender(sandboxOrder, { sandbox: approving, live: unreachable })).toEqual(approved);
   const liveOrder = await appliedLive();
-  await expect(askLender(liveOrder, { sandbox: declining, live: undefined })).rejects.toThrow('no real lender');
-  expect(await askLender(liveOrder, { sandbox: unreachable, live: declining })).toEqual(failed);
+  await expect(askLender(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow('no real lender');
+  expect(await askLender(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
 });
 
 test("an error of the lender's adapter fails the activity without its message and cause", async () => {
