@@ -205,7 +205,7 @@ describe('metrics', () => {
       ),
     );
     expect(logged('a webhook is exhausted: it is not sent again').filter(ofOrder)).toMatchObject([
-      { ...fields, ...request, level: 'error' },
+      { ...fields, ...request, level: 'warn' },
     ]);
   });
 

@@ -112,6 +112,15 @@ test('after three attempts without an answer, in two workers, the deliveries of 
   ]);
 });
 
+test('an old delivery no longer waits, so that it ends even if the endpoint never answers again', async () => {
+  const workers = [createWorker()];
+  const [old] = await open(workers, 1);
+  await database.db.query(`update webhook_event set created_at = now() - interval '5 days' where id = $1`, [old!.id]);
+  await send(workers[0]!, old!);
+  expect(sent).toHaveLength(4);
+  expect(await stateOf(old!)).toMatchObject({ state: 'pending', attempts: 1 });
+});
+
 test('one delivery probes the endpoint when it is due, however many try in two workers at once', async () => {
   const workers = [createWorker(), createWorker()];
   const waiting = await open(workers, 8);
