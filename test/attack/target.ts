@@ -53,7 +53,7 @@ export async function startTarget(root: string, attackers: number): Promise<Runn
   const db = createPool(databaseUrl, 2, () => undefined);
   const sellers = await Promise.all(
     Array.from({ length: attackers + OTHERS }, async () => {
-      const { id } = await createSeller(db);
+      const { id } = await createSeller(db, undefined, { sandbox: true });
       const keys = await Promise.all(Array.from({ length: KEYS_PER_SELLER }, () => createSellerKey(db, id)));
       return { id, keys };
     }),

@@ -18,7 +18,10 @@ import { until } from '../../support/until';
 import { useResource } from '../../support/use-resource';
 
 const KEY = `k1:${randomBytes(32).toString('base64')}`;
-const stack = useStack({ env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', CHECKOUT_LENDER: 'sandbox' } });
+const stack = useStack({
+  sandbox: true,
+  env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', CHECKOUT_LENDER: 'sandbox' },
+});
 const plain = useStack();
 const receiver = useReceiver();
 const codecServer = useResource(
