@@ -11,6 +11,7 @@ import { reasonOf } from './cli-error';
 const READ_ONLY = new Set([
   ...['seller show', 'seller list', 'seller history', 'key list', 'checkout-key list'],
   ...['order show', 'order list', 'order timeline', 'webhooks list', 'status', 'audit'],
+  ...['encryption new-key', 'encryption show'],
 ]);
 
 /** The record of one command in the audit log. */

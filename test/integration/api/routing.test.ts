@@ -12,7 +12,6 @@ beforeAll(async () => {
 
 describe('an unknown path', () => {
   test.each([
-    '/',
     '/favicon.ico',
     '/health',
     '/health/',

@@ -129,5 +129,5 @@ test.each([
   [{ ENCRYPTION_KEYS: 'k1:short' }, 'ENCRYPTION_KEYS must be id:key pairs'],
   [{ ENCRYPT_PAYLOADS: 'true' }, 'ENCRYPT_PAYLOADS needs ENCRYPTION_KEYS'],
 ])('the settings %j are refused', (env, message) => {
-  expect(() => loadConfig({ DATABASE_URL: stack.databaseUrl, ...env })).toThrow(message);
+  expect(() => loadConfig({ ...stack.env, ENCRYPTION_KEYS: '', ...env })).toThrow(message);
 });

@@ -102,8 +102,9 @@ test('if the lease takes more than five seconds, it is given back, and nothing i
   const { id } = await webhook();
   const slow: Db = Object.create(database.db, {
     query: {
-      value: async (sql: string, values: unknown[]) => {
-        const result = await database.db.query(sql, values);
+      value: async (query: string | { text: string }, values: unknown[]) => {
+        const result = await database.db.query(query as string, values);
+        const sql = typeof query === 'string' ? query : query.text;
         if (sql.includes('set delivery_lease_until = now()')) await delay(5100);
         return result;
       },
@@ -157,7 +158,8 @@ test('why a name is not used is in the log only', async () => {
   const { rows } = await database.db.query('select * from webhook_attempt');
   expect(rows).toMatchObject([{ error: 'dns', error_detail: REFUSED.errorDetail }]);
   expect(JSON.stringify(rows)).not.toContain('10.0.0.1');
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+  const notSent = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'webhook not sent');
+  expect(notSent).toMatchObject([
     { webhook_id: id, seller_id: sellerId, reason: 'leads to 10.0.0.1', msg: 'webhook not sent' },
     { webhook_id: 'evt_test', host: 'inside.example', reason: 'leads to 10.0.0.1' },
   ]);
