@@ -105,7 +105,7 @@ test('if the lease takes more than five seconds, it is given back, and nothing i
       value: async (query: string | { text: string }, values: unknown[]) => {
         const result = await database.db.query(query as string, values);
         const sql = typeof query === 'string' ? query : query.text;
-        if (sql.includes('set delivery_lease_until = now()')) await delay(5100);
+        if (sql.includes('update order_work w set delivery_lease_until')) await delay(5100);
         return result;
       },
     },
