@@ -20,11 +20,11 @@ beforeAll(async () => {
   api = apiOf(server.url, seller, 'ck_unknown');
 });
 
-/** The log lines of the request that `make` sends. */
+/** The log lines of the request that `make` sends, without those about changes of orders. */
 async function logged(make: (headers: Record<string, string>) => Promise<unknown>) {
   const requestId = randomUUID();
   await make({ 'X-Request-Id': requestId });
-  return lines.filter((line) => line.request_id === requestId);
+  return lines.filter(({ request_id, event }) => request_id === requestId && event === undefined);
 }
 
 test('a request writes one line with its method, path, status, order and seller', async () => {

@@ -24,7 +24,6 @@ test('status finds every part of a healthy service, and exits with 0', async () 
     temporal: 'ok',
     'search attributes': 'ok',
     'workers orders': 'ok',
-    'workers order-webhooks': 'ok',
     'workers order-decisions': 'ok',
     api: 'ok',
     breakers: 'unknown',
@@ -43,7 +42,7 @@ test('status names each part that needs a person, and exits with 1', async () =>
   const closed = await closedPort();
   const id = await openOrder(stack);
   await stack.db.query(
-    `update order_work set started = false, created_at = now() - interval '1 hour', sweep_at = now() + interval '1 hour'
+    `update order_work set started = false, waiting_since = now() - interval '1 hour', sweep_at = now() + interval '1 hour'
      where order_id = $1`,
     [id],
   );
