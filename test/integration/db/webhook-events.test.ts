@@ -62,6 +62,8 @@ test('a resend is urgent unless the seller has requested twenty', async () => {
   const sellerId = orders[0]!.order.sellerId;
   await database.db.query('update webhook_event set seller_id = $2 where id = any($1)', [events, sellerId]);
   for (const id of events) await requestResends(database.db, [id], 60_000);
-  const { rowCount } = await database.db.query('select from webhook_event where resend_urgent');
+  const { rowCount } = await database.db.query('select from webhook_event where resend_urgent and seller_id = $1', [
+    sellerId,
+  ]);
   expect(rowCount).toBe(20);
 });

@@ -43,7 +43,7 @@ function fill(text: string, known: Record<string, unknown>, env: Record<string, 
   });
 }
 
-const stack = useStack();
+const stack = useStack({ sandbox: true });
 const receiver = useReceiver();
 
 test('all requests of docs/orders.http succeed in order', async () => {

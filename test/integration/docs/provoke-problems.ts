@@ -81,7 +81,7 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     }
   },
   async overloaded({ api, db }) {
-    const { id } = (await api.create()).body.data;
+    const id = await openOrder({ api, db });
     const setWork = (values: string) => db.query(`update order_work set ${values} where order_id = $1`, [id]);
     await setWork("started = false, waiting_since = now() - interval '2 hours', sweep_at = now() + interval '1 day'");
     try {
