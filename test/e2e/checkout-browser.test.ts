@@ -19,7 +19,7 @@ import { createSeller } from '../support/stack';
 import { until } from '../support/until';
 import { useResource } from '../support/use-resource';
 
-/** The folder that `SCREENSHOTS=docs/images npx jest test/e2e/checkout-browser` writes images to. */
+/** The folder that `SCREENSHOTS=docs/images npx jest --maxConcurrency 1 test/e2e/checkout-browser` writes images to. */
 const { SCREENSHOTS } = process.env;
 /** The folder that `SCREENSHOT_FILES=/tmp/shots` writes every page to, in both colour schemes. */
 const { SCREENSHOT_FILES } = process.env;
@@ -493,7 +493,7 @@ visit('double clicks, reloads and the back button complete the order once', asyn
 });
 
 visit('HTML and scripts in form fields, the reference and the seller do not run', async ({ page }) => {
-  const seller = await createSeller(stack.db, shop.url, { sandbox: true });
+  const seller = await createSeller(stack.db, new URL('/thanks', shop.url).href, { sandbox: true });
   await stack.db.query('update seller set name = $2 where id = $1', [seller.id, `Shop ${EVIL}`]);
   const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
   const { url } = await newCustomer({ ...stack, api }, { reference: `ref ${EVIL}` });
