@@ -424,10 +424,11 @@ visit('two tabs show the same state and make one payment', async ({ context, pag
   await expectPage(other, 'Thanks for your order');
   await page.goBack();
   await expectPage(page, 'Your order is complete');
-  await page.goBack();
-  await page.getByRole('heading', { name: 'You approved this payment' }).waitFor();
-  await page.getByRole('link', { name: 'Back to your order' }).click();
-  await expectPage(page, 'Your order is complete');
+  await other.goBack();
+  await other.goBack();
+  await other.getByRole('heading', { name: 'You approved this payment' }).waitFor();
+  await other.getByRole('link', { name: 'Back to your order' }).click();
+  await expectPage(other, 'Your order is complete');
   const { rows } = await stack.db.query('select status from payment where order_id = $1', [id]);
   expect(rows).toEqual([{ status: 'paid' }]);
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
