@@ -9,9 +9,9 @@ import { type Payment, type PaymentStatus, isInProgress } from '../src/domain/pa
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
 
-/** The part of the lender's response that enters history. It has no data about the customer. */
+/** The part of the lender's response that enters history. It has no data about the customer. `isPaid`: the bank confirmed. */
 export type LenderResponse =
-  | { kind: 'decided'; event: LenderDecision['kind']; reason: string | null }
+  | { kind: 'decided'; event: LenderDecision['kind']; reason: string | null; isPaid?: true }
   | { kind: 'referred'; askAgainMs: number }
   | { kind: 'nothing' };
 
@@ -20,7 +20,7 @@ const TIMEOUT_MS = 25_000;
 
 /** A payment is checked again after a quarter of its age, within these limits. */
 const PAYMENT_CHECK_MS = { min: 1000, max: 60_000 };
-/** The time until the sweep completes a paid order. The status becomes APPROVED before. */
+/** The time until the sweep completes a paid order, if its workflow has not. */
 const COMPLETE_AFTER_MS = 3000;
 
 /** Who decides on the applications of the hosted checkout, by the kind of account. */
@@ -38,12 +38,12 @@ export interface LenderActivityOptions {
 }
 
 export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {
-  /** A paid payment is an approval. The sweep completes the order, if the customer's browser has not done so by then. */
+  /** A paid payment is an approval, after which the workflow completes the order, whether the browser returns or not. */
   async function askBank({ id, status, startedAt, sandbox }: Payment): Promise<LenderResponse> {
     const provider = sandbox ? payments.sandbox : payments.live;
     const latest = isInProgress(status) ? await statusOf(provider, id) : status;
     await recordPaymentStatus(db, id, latest, COMPLETE_AFTER_MS);
-    if (latest === 'paid') return decided({ kind: 'approved' });
+    if (latest === 'paid') return { ...decided({ kind: 'approved' }), isPaid: true };
     if (!isInProgress(latest)) return { kind: 'nothing' };
     const { min, max } = PAYMENT_CHECK_MS;
     return { kind: 'referred', askAgainMs: Math.min(Math.max((Date.now() - startedAt.getTime()) / 4, min), max) };
@@ -89,7 +89,7 @@ function response(decision: LenderDecision, allowedPaymentTerms: readonly Paymen
   return canContinue ? { kind: 'nothing' } : decided(decision);
 }
 
-function decided({ kind }: Pick<LenderDecision, 'kind'>): LenderResponse {
+function decided({ kind }: Pick<LenderDecision, 'kind'>): Extract<LenderResponse, { kind: 'decided' }> {
   return { kind: 'decided', event: kind, reason: DECISION_REASONS[kind] };
 }
 

@@ -5,7 +5,10 @@ import { toUncheckedRequest } from './change-requests';
 import { LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';
 
-/** Asks the lender for its decision on an order's application until there is one, however long the lender is unavailable. */
+/**
+ * Asks the lender for its decision on an order's application, or the bank for the result of its payment, until there is one,
+ * however long they are unavailable. A paid order is completed.
+ */
 export class DecisionPoller {
   private isRequested = false;
   private progress: string | undefined;
@@ -45,8 +48,10 @@ export class DecisionPoller {
         await condition(isDone, response.askAgainMs, { summary: 'until the lender is asked again' });
       } else if (response?.kind === 'decided') {
         setProgress(undefined);
-        const { event, reason } = response;
+        const { event, reason, isPaid } = response;
         await order.signal(toUncheckedRequest({ event, reason }, 'checkout'));
+        // The customer agreed at the bank. A cancel that came first stands.
+        if (isPaid && !isDone()) await order.signal(toUncheckedRequest({}, 'customer', 'completed'));
       }
     }
   }

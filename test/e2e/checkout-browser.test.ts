@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type Page as CheckoutPage, renderPage } from '../../src/checkout/layout';
 import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage } from '../../src/checkout/pages/complete';
@@ -9,15 +9,17 @@ import { toBankPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { PROFILE } from '../unit/checkout/profile';
+import { apiOf } from '../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
-import { inBrowser, launchChromium } from '../support/chromium';
+import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
 import { useReceiver } from '../support/receiver';
 import { startShop } from '../support/shop';
+import { createSeller } from '../support/stack';
 import { until } from '../support/until';
 import { useResource } from '../support/use-resource';
 
-/** The folder that `SCREENSHOTS=docs/images npx jest test/e2e/checkout-browser` writes images to. */
+/** The folder that `SCREENSHOTS=docs/images npx jest --maxConcurrency 1 test/e2e/checkout-browser` writes images to. */
 const { SCREENSHOTS } = process.env;
 /** The folder that `SCREENSHOT_FILES=/tmp/shots` writes every page to, in both colour schemes. */
 const { SCREENSHOT_FILES } = process.env;
@@ -37,8 +39,6 @@ const shop = useResource(
   (shop) => shop.stop(),
 );
 let browser: Browser;
-let context: BrowserContext;
-let page: Page;
 /** Requests to other hosts, breaches of the Content-Security-Policy, pages that are too large, findings of axe-core. */
 const violations: string[] = [];
 const screenshots: Screenshot[] = [];
@@ -62,14 +62,23 @@ beforeAll(async () => {
     await drawLogo(),
   ]);
 });
-beforeEach(async () => {
-  context = await newContext();
-  page = await context.newPage();
-});
-afterEach(async () => {
-  await context.close();
-  expect(violations.splice(0)).toEqual([]);
-});
+
+interface Visit {
+  page: Page;
+  context: BrowserContext;
+}
+
+/** A test in a browser context of its own. The tests run at the same time, because most of them wait most of the time. */
+const visit = (title: string, run: (visit: Visit) => Promise<void>, options: BrowserContextOptions = {}): void =>
+  inBrowserConcurrently(title, async () => {
+    const context = await newContext(options);
+    try {
+      await run({ context, page: await context.newPage() });
+    } finally {
+      await context.close();
+    }
+  });
+
 async function drawLogo(): Promise<Buffer> {
   const blank = await browser.newPage({ viewport: { width: 40, height: 40 } });
   await blank.setContent(
@@ -80,7 +89,7 @@ async function drawLogo(): Promise<Buffer> {
   return png;
 }
 
-async function newContext(options: { javaScriptEnabled?: boolean } = {}): Promise<BrowserContext> {
+async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const opened = await browser.newContext({ locale: 'en-GB', viewport: { width: 390, height: 844 }, ...options });
   opened.on('request', (request) => {
     const { protocol, origin } = new URL(request.url());
@@ -105,8 +114,8 @@ async function newOrder(data: Record<string, unknown> = {}): Promise<{ id: strin
   const reference = `HP-2027-${String(Math.random()).slice(2, 8)}`;
   return newCustomer(stack, { reference, webhook_url: receiver.url, redirect_url: shop.url, ...data });
 }
-const heading = (on: Page = page) => on.locator('h1').textContent();
-const expectPage = async (title: string, on: Page = page) => {
+const heading = (on: Page) => on.locator('h1').textContent();
+const expectPage = async (on: Page, title: string) => {
   await on.locator('h1', { hasText: title }).waitFor();
   expect((await on.title()).startsWith(title) || title === 'Thanks for your order').toBe(true);
 };
@@ -117,7 +126,7 @@ const expectWebhooks = async (id: string, ...statuses: string[]): Promise<void> 
   expect(webhooksOf(id)).toEqual(statuses);
 };
 
-async function inspect(name: string, on: Page = page): Promise<void> {
+async function inspect(on: Page, name: string): Promise<void> {
   violations.push(...(await findViolations(on)).map((violation) => `${name}: ${violation}`));
   if (SCREENSHOTS) screenshots.push(...(await takeScreenshots(on, name)));
   if (SCREENSHOT_FILES) await writeFiles(SCREENSHOT_FILES, name, on);
@@ -147,14 +156,14 @@ async function writeScreenshots(folder: string): Promise<void> {
   }
 }
 
-async function choose(term: string, on: Page = page): Promise<void> {
+async function choose(on: Page, term: string): Promise<void> {
   await on.getByLabel(term).check();
   await on.getByRole('button', { name: 'Continue' }).click();
-  await expectPage('About your business', on);
+  await expectPage(on, 'About your business');
 }
 
 /** Chooses a bank, and what a test customer does on the bank's page. */
-async function payAtBank(customer: string, on: Page = page): Promise<void> {
+async function payAtBank(on: Page, customer: string): Promise<void> {
   await on.getByLabel('Oak Bank').check();
   await on.getByRole('button', { name: 'Continue to your bank' }).click();
   await on.getByRole('heading', { name: 'Approve a payment' }).waitFor();
@@ -162,55 +171,53 @@ async function payAtBank(customer: string, on: Page = page): Promise<void> {
   await on.getByRole('button', { name: 'Approve payment' }).click();
 }
 
-async function fill(more: Partial<typeof BUSINESS> = {}, on: Page = page): Promise<void> {
+async function fill(on: Page, more: Partial<typeof BUSINESS> = {}): Promise<void> {
   for (const [name, value] of Object.entries({ ...BUSINESS, ...more })) await on.fill(`[name=${name}]`, value);
 }
 
-async function apply(more: Partial<typeof BUSINESS> = {}, on: Page = page): Promise<void> {
-  await fill(more, on);
+async function apply(on: Page, more: Partial<typeof BUSINESS> = {}): Promise<void> {
+  await fill(on, more);
   await on.getByRole('button', { name: 'Submit application' }).click();
 }
 
-inBrowser(
+visit(
   'an approved customer gets from the link to the shop without JavaScript, and the shop reads SUCCESSFUL by then',
-  async () => {
-    const withoutScript = await newContext({ javaScriptEnabled: false });
-    const on = await withoutScript.newPage();
+  async ({ page }) => {
     const { id, url } = await newOrder();
-    await on.goto(url);
-    await choose('Pay later', on);
-    await apply({}, on);
-    await expectPage('You are approved', on);
-    await on.getByRole('checkbox').check();
-    await on.getByRole('button', { name: 'Agree and complete order' }).click();
-    await expectPage('Thanks for your order', on);
-    expect(new URL(on.url()).pathname).toBe('/thanks');
+    await page.goto(url);
+    await choose(page, 'Pay later');
+    await apply(page);
+    await expectPage(page, 'You are approved');
+    await page.getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Agree and complete order' }).click();
+    await expectPage(page, 'Thanks for your order');
+    expect(new URL(page.url()).pathname).toBe('/thanks');
     expect(shop.visits.filter(({ orderId }) => orderId === id)).toEqual([{ orderId: id, status: 'SUCCESSFUL' }]);
     await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-    await withoutScript.close();
   },
+  { javaScriptEnabled: false },
 );
 
-inBrowser('every step is accessible and works with the keyboard alone', async () => {
+visit('every step is accessible and works with the keyboard alone', async ({ page }) => {
   const { url, id } = await newOrder();
   await page.goto(url);
-  await expectPage('How would you like to pay?');
+  await expectPage(page, 'How would you like to pay?');
   expect(await page.evaluate("document.querySelector('header img').naturalWidth")).toBe(40);
-  await inspect('choice');
+  await inspect(page, 'choice');
   await page.keyboard.press('Tab');
   await page.keyboard.press('ArrowDown');
   expect(await page.getByLabel('Pay later').isChecked()).toBe(true);
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
-  await expectPage('About your business');
-  await inspect('details');
+  await expectPage(page, 'About your business');
+  await inspect(page, 'details');
   await page.locator('#business_name').focus();
   await page.keyboard.type('Bloggs & Daughters Ltd');
   await page.keyboard.press('Enter');
-  await expectPage('About your business').catch(() => undefined);
+  await expectPage(page, 'About your business').catch(() => undefined);
   expect(await page.title()).toBe('Error: About your business – Harbour & Pine');
   expect(await page.evaluate('document.activeElement.id')).toBe('company_number');
-  await inspect('errors');
+  await inspect(page, 'errors');
   await page.reload();
   expect(await page.inputValue('#business_name')).toBe('Bloggs & Daughters Ltd');
   for (const value of [BUSINESS.company_number, BUSINESS.email, BUSINESS.monthly_turnover]) {
@@ -218,19 +225,22 @@ inBrowser('every step is accessible and works with the keyboard alone', async ()
     await page.keyboard.press('Tab');
   }
   await page.keyboard.press('Enter');
-  await expectPage('You are approved');
-  await inspect('schedule');
+  await expectPage(page, 'You are approved');
+  await inspect(page, 'schedule');
   await page.getByRole('button').click();
   await page.locator('#not-agreed').waitFor();
-  await inspect('not-agreed');
+  await inspect(page, 'not-agreed');
   await page.keyboard.press('Space');
   expect(await page.getByRole('checkbox').isChecked()).toBe(true);
-  await page.keyboard.press('Tab');
+  for (const next of ['credit agreement', 'Agree and complete order']) {
+    await page.keyboard.press('Tab');
+    expect(await page.locator(':focus').textContent()).toBe(next);
+  }
   await page.keyboard.press('Enter');
-  await expectPage('Thanks for your order');
+  await expectPage(page, 'Thanks for your order');
   await page.goto(url);
-  await expectPage('Your order is complete');
-  await inspect('complete');
+  await expectPage(page, 'Your order is complete');
+  await inspect(page, 'complete');
   await page.emulateMedia({ media: 'print' });
   expect(await page.getByRole('link', { name: 'Back to' }).isVisible()).toBe(false);
   expect(await page.getByRole('table').isVisible()).toBe(true);
@@ -238,123 +248,131 @@ inBrowser('every step is accessible and works with the keyboard alone', async ()
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
-inBrowser('a customer who pays now chooses a bank, approves the payment there and returns to the shop', async () => {
-  const withoutScript = await newContext({ javaScriptEnabled: false });
-  const on = await withoutScript.newPage();
-  const { url, id } = await newOrder();
-  await on.goto(url);
-  await on.getByLabel('Pay now').check();
-  await on.getByRole('button', { name: 'Continue' }).click();
-  await expectPage('Choose your bank', on);
-  await payAtBank('approved', on);
-  await expectPage('Your order is complete', on);
-  expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
-  await expectPage('Thanks for your order', on);
-  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-  await withoutScript.close();
-});
-
-inBrowser('every page of paying now is accessible, and a refused or abandoned payment can be repeated', async () => {
-  const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
-  await page.goto(url);
-  await expectPage('Choose your bank');
-  await inspect('banks');
-  await page.getByRole('button', { name: 'Continue to your bank' }).click();
-  await page.getByRole('alert').waitFor();
-  await inspect('no-bank');
-  await page.getByLabel('Oak Bank').check();
-  await page.getByRole('button', { name: 'Continue to your bank' }).click();
-  await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
-  await inspect('sandbox-bank');
-  await page.goto(url);
-  await expectPage('Approve the payment at Oak Bank');
-  await inspect('paying');
-  await page.getByRole('button', { name: 'Choose another bank' }).click();
-  await page.getByText('The payment at Oak Bank was cancelled.').waitFor();
-  await payAtBank('refused');
-  await page.getByText('Oak Bank refused the payment. No money was taken.').waitFor();
-  await inspect('refused');
-  await payAtBank('abandoned');
-  await expectPage('Approve the payment at Oak Bank');
-  await page.getByText('The payment at Oak Bank was cancelled.').waitFor({ timeout: 20_000 });
-  await payAtBank('slow');
-  await expectPage('Your bank is confirming the payment');
-  await inspect('confirming');
-  await page.getByRole('heading', { name: 'Your order is complete' }).waitFor({ timeout: 20_000 });
-  await page.getByRole('link', { name: 'Stay on this page' }).click();
-  await page.getByText('You can print or save').waitFor();
-  await inspect('paid');
-  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-});
-
-inBrowser('a customer who is declined for Pay later pays now instead', async () => {
-  const { url, id } = await newOrder();
-  await page.goto(url);
-  await choose('Pay later');
-  await apply({ email: 'declined@bloggs.example' });
-  await expectPage('Pay later was not approved');
-  await inspect('pay-now-offered');
-  expect(await statusOfOrder(stack, id)).toBe('PENDING');
-  await payAtBank('approved');
-  await expectPage('Thanks for your order');
-  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-});
-
-inBrowser('a customer whose application could not be processed corrects it and tries again', async () => {
-  const { url, id } = await newOrder();
-  await page.goto(url);
-  await choose('Pay later');
-  await apply({ email: 'failed@bloggs.example' });
-  await page.getByText('This is not a decision about you').waitFor();
-  await inspect('retry');
-  expect(await page.inputValue('#business_name')).toBe(BUSINESS.business_name);
-  await page.fill('#email', 'jo@bloggs.example');
-  await page.getByRole('button', { name: 'Submit application' }).dblclick();
-  await expectPage('You are approved');
-  await expectWebhooks(id, 'PENDING', 'APPROVED');
-});
-
-inBrowser('the waiting page refreshes until the lender has decided, unless the customer turns that off', async () => {
-  const { url, id } = await newOrder();
-  await page.goto(url);
-  await choose('Pay later');
-  await apply({ email: 'referred@bloggs.example' });
-  await expectPage('Sandbox Lender is reviewing your application');
-  const still = await context.newPage();
-  await still.goto(`${url}?refresh=off`);
-  await inspect('referred', still);
-  await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 20_000 });
-  expect(await heading(still)).toBe('Sandbox Lender is reviewing your application');
-  await still.getByRole('link', { name: 'Check now' }).click();
-  await expectPage('You are approved', still);
-  await expectWebhooks(id, 'PENDING', 'APPROVED');
-});
-
-inBrowser.each([
-  ['declined', ['PAY_LATER'], 'Your application was not approved'],
-  ['failed', ['PAY_NOW', 'PAY_LATER'], 'Your order could not be completed'],
-])(
-  'a %s application that ends the order shows the outcome and leads back to the shop, but not to its redirect URL',
-  async (kind, allowed_payment_terms, title) => {
-    const { url, id } = await newOrder({ allowed_payment_terms });
+visit(
+  'a customer who pays now chooses a bank, approves the payment there and returns to the shop',
+  async ({ page }) => {
+    const { url, id } = await newOrder();
     await page.goto(url);
-    if (kind === 'failed') await choose('Pay later');
-    else await inspect('only-pay-later');
-    await apply({ email: `${kind}@bloggs.example` });
-    if (kind === 'failed') await page.getByRole('button', { name: 'Cancel my application' }).click();
-    await expectPage(title);
-    await inspect(kind);
-    expect(await page.getByRole('link', { name: 'Back to Harbour & Pine' }).getAttribute('href')).toBe(
-      `${new URL(shop.url).origin}/`,
-    );
-    await expectWebhooks(id, 'PENDING', 'UNSUCCESSFUL');
-    expect(shop.visits.some(({ orderId }) => orderId === id)).toBe(false);
+    await page.getByLabel('Pay now').check();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await expectPage(page, 'Choose your bank');
+    await payAtBank(page, 'approved');
+    await expectPage(page, 'Your order is complete');
+    expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
+    await expectPage(page, 'Thanks for your order');
+    await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+  },
+  { javaScriptEnabled: false },
+);
+
+visit(
+  'every page of paying now is accessible, and a refused or abandoned payment can be repeated',
+  async ({ page }) => {
+    const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
+    await page.goto(url);
+    await expectPage(page, 'Choose your bank');
+    await inspect(page, 'banks');
+    await page.getByRole('button', { name: 'Continue to your bank' }).click();
+    await page.getByRole('alert').waitFor();
+    await inspect(page, 'no-bank');
+    await page.getByLabel('Oak Bank').check();
+    await page.getByRole('button', { name: 'Continue to your bank' }).click();
+    await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
+    await inspect(page, 'sandbox-bank');
+    await page.goto(`${url}?refresh=off`);
+    await expectPage(page, 'Approve the payment at Oak Bank');
+    await inspect(page, 'paying');
+    await page.getByRole('button', { name: 'Choose another bank' }).click();
+    await page.getByText('The payment at Oak Bank was cancelled.').waitFor();
+    await payAtBank(page, 'refused');
+    await page.getByText('Oak Bank refused the payment. No money was taken.').waitFor();
+    await inspect(page, 'refused');
+    await payAtBank(page, 'abandoned');
+    await expectPage(page, 'Approve the payment at Oak Bank');
+    await page.getByText('The payment at Oak Bank was cancelled.').waitFor({ timeout: 20_000 });
+    await payAtBank(page, 'slow');
+    await expectPage(page, 'Your bank is confirming the payment');
+    await page.getByRole('heading', { name: 'Your order is complete' }).waitFor({ timeout: 20_000 });
+    await page.getByRole('link', { name: 'Stay on this page' }).click();
+    await page.getByText('You can print or save').waitFor();
+    await inspect(page, 'paid');
+    await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
   },
 );
 
-inBrowser(
+visit('a customer who is declined for Pay later pays now instead', async ({ page }) => {
+  const { url, id } = await newOrder();
+  await page.goto(url);
+  await choose(page, 'Pay later');
+  await apply(page, { email: 'declined@bloggs.example' });
+  await expectPage(page, 'Pay later was not approved');
+  await inspect(page, 'pay-now-offered');
+  expect(await statusOfOrder(stack, id)).toBe('PENDING');
+  await payAtBank(page, 'approved');
+  await expectPage(page, 'Thanks for your order');
+  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
+});
+
+visit('a customer whose application could not be processed corrects it and tries again', async ({ page }) => {
+  const { url, id } = await newOrder();
+  await page.goto(url);
+  await choose(page, 'Pay later');
+  await apply(page, { email: 'failed@bloggs.example' });
+  await page.getByText('This is not a decision about you').waitFor();
+  await inspect(page, 'retry');
+  expect(await page.inputValue('#business_name')).toBe(BUSINESS.business_name);
+  await page.fill('#email', 'jo@bloggs.example');
+  await page.getByRole('button', { name: 'Submit application' }).dblclick();
+  await expectPage(page, 'You are approved');
+  await expectWebhooks(id, 'PENDING', 'APPROVED');
+});
+
+visit(
+  'the waiting page refreshes until the lender has decided, unless the customer turns that off',
+  async ({ context, page }) => {
+    const { url, id } = await newOrder();
+    await page.goto(url);
+    await choose(page, 'Pay later');
+    await apply(page, { email: 'referred@bloggs.example' });
+    await expectPage(page, 'Sandbox Lender is reviewing your application');
+    const still = await context.newPage();
+    await still.goto(`${url}?refresh=off`);
+    await inspect(still, 'referred');
+    await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 20_000 });
+    expect(await heading(still)).toBe('Sandbox Lender is reviewing your application');
+    await still.getByRole('link', { name: 'Check now' }).click();
+    await expectPage(still, 'You are approved');
+    await expectWebhooks(id, 'PENDING', 'APPROVED');
+  },
+);
+
+for (const [kind, allowed_payment_terms, title] of [
+  ['declined', ['PAY_LATER'], 'Your application was not approved'],
+  ['failed', ['PAY_NOW', 'PAY_LATER'], 'Your order could not be completed'],
+] as const) {
+  visit(
+    `a ${kind} application that ends the order shows the outcome and leads back to the shop, but not to its redirect URL`,
+    async ({ page }) => {
+      const { url, id } = await newOrder({ allowed_payment_terms });
+      await page.goto(url);
+      if (kind === 'failed') await choose(page, 'Pay later');
+      else await inspect(page, 'only-pay-later');
+      await apply(page, { email: `${kind}@bloggs.example` });
+      if (kind === 'failed') await page.getByRole('button', { name: 'Cancel my application' }).click();
+      await expectPage(page, title);
+      await inspect(page, kind);
+      expect(await page.getByRole('link', { name: 'Back to Harbour & Pine' }).getAttribute('href')).toBe(
+        `${new URL(shop.url).origin}/`,
+      );
+      await expectWebhooks(id, 'PENDING', 'UNSUCCESSFUL');
+      expect(shop.visits.some(({ orderId }) => orderId === id)).toBe(false);
+    },
+  );
+}
+
+visit(
   'an order that is cancelled while the customer is at the bank takes no money, and the page says so',
-  async () => {
+  async ({ page }) => {
     const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
     await page.goto(url);
     await page.getByLabel('Oak Bank').check();
@@ -362,37 +380,37 @@ inBrowser(
     await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
     expect((await stack.api.cancel(id)).status).toBe(200);
     await page.getByRole('button', { name: 'Approve payment' }).click();
-    await expectPage('This order was cancelled');
+    await expectPage(page, 'This order was cancelled');
     await page.getByText(/was returned to your bank account|No payment was taken/).waitFor();
-    await inspect('cancelled-at-bank');
+    await inspect(page, 'cancelled-at-bank');
   },
 );
 
-inBrowser('after the seller cancels, the next step and the back button show the cancellation', async () => {
+visit('after the seller cancels, the next step and the back button show the cancellation', async ({ page }) => {
   const { url, id } = await newOrder();
   await page.goto(url);
-  await choose('Pay later');
-  await fill();
+  await choose(page, 'Pay later');
+  await fill(page);
   expect((await stack.api.cancel(id)).status).toBe(200);
   await page.getByRole('button', { name: 'Submit application' }).click();
-  await expectPage('This order was cancelled');
-  await inspect('cancelled');
+  await expectPage(page, 'This order was cancelled');
+  await inspect(page, 'cancelled');
   await page.goBack();
-  await expectPage('This order was cancelled');
+  await expectPage(page, 'This order was cancelled');
   await expectWebhooks(id, 'PENDING', 'UNSUCCESSFUL');
 });
 
-inBrowser('two tabs show the same state and make one payment', async () => {
+visit('two tabs show the same state and make one payment', async ({ context, page }) => {
   const { url, id } = await newOrder();
   const other = await context.newPage();
   await Promise.all([page.goto(url), other.goto(url)]);
-  await choose('Pay later');
+  await choose(page, 'Pay later');
   await other.getByLabel('Pay now').check();
   await other.getByRole('button', { name: 'Continue' }).click();
-  await expectPage('Choose your bank', other);
-  await apply();
+  await expectPage(other, 'Choose your bank');
+  await apply(page);
   await page.getByText('You changed the payment method to “Pay now” in another window.').waitFor();
-  await inspect('payment-method-changed');
+  await inspect(page, 'payment-method-changed');
   for (const tab of [page, other]) {
     await tab.getByLabel(tab === page ? 'Oak Bank' : 'Harbour Bank').check();
     await tab.getByRole('button', { name: 'Continue to your bank' }).dblclick();
@@ -401,95 +419,99 @@ inBrowser('two tabs show the same state and make one payment', async () => {
   }
   expect(other.url()).toBe(page.url());
   await page.getByRole('button', { name: 'Approve payment' }).click();
-  await expectPage('Thanks for your order');
+  await expectPage(page, 'Thanks for your order');
   await other.getByRole('button', { name: 'Approve payment' }).click();
-  await expectPage('Thanks for your order', other);
+  await expectPage(other, 'Thanks for your order');
   await page.goBack();
-  await page.goBack();
-  await expectPage('Your order is complete');
+  await expectPage(page, 'Your order is complete');
+  await other.goBack();
+  await other.goBack();
+  await other.getByRole('heading', { name: 'You approved this payment' }).waitFor();
+  await other.getByRole('link', { name: 'Back to your order' }).click();
+  await expectPage(other, 'Your order is complete');
   const { rows } = await stack.db.query('select status from payment where order_id = $1', [id]);
   expect(rows).toEqual([{ status: 'paid' }]);
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
-inBrowser(
+visit(
   'a second browser cannot agree for the first one, and continues with the code that the first one shows',
-  async () => {
+  async ({ page }) => {
     const { url, id } = await newOrder();
     await page.goto(url);
-    await choose('Pay later');
-    await apply();
-    await expectPage('You are approved');
+    await choose(page, 'Pay later');
+    await apply(page);
+    await expectPage(page, 'You are approved');
     const code = (await page.locator('.code').textContent())!;
     const otherBrowser = await newContext();
     const other = await otherBrowser.newPage();
     await other.goto(url);
-    await expectPage('The application for this order is approved', other);
+    await expectPage(other, 'The application for this order is approved');
     expect(await other.getByRole('checkbox').count()).toBe(0);
-    await inspect('other-browser', other);
+    await inspect(other, 'other-browser');
     await other.getByLabel('Code').fill('0000-0000');
     await other.getByRole('button', { name: 'Continue' }).click();
     await other.getByRole('alert').waitFor();
-    await inspect('wrong-code', other);
+    await inspect(other, 'wrong-code');
     await other.getByLabel('Code').fill(code);
     await other.getByRole('button', { name: 'Continue' }).dblclick();
-    await expectPage('You are approved', other);
+    await expectPage(other, 'You are approved');
     await page.getByRole('checkbox').check();
     await page.getByRole('button', { name: 'Agree' }).click();
-    await expectPage('The application for this order is approved');
+    await expectPage(page, 'The application for this order is approved');
     expect(await statusOfOrder(stack, id)).toBe('APPROVED');
     await other.getByRole('checkbox').check();
     await other.getByRole('button', { name: 'Agree' }).click();
-    await expectPage('Thanks for your order', other);
+    await expectPage(other, 'Thanks for your order');
     await page.reload();
-    await expectPage('This order is complete');
-    await inspect('other-browser-complete');
+    await expectPage(page, 'This order is complete');
+    await inspect(page, 'other-browser-complete');
     await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
     await otherBrowser.close();
   },
 );
 
-inBrowser('double clicks, reloads and the back button complete the order once', async () => {
+visit('double clicks, reloads and the back button complete the order once', async ({ page }) => {
   const { url, id } = await newOrder();
   await page.goto(url);
   await page.getByLabel('Pay later').check();
   await page.getByRole('button', { name: 'Continue' }).dblclick();
-  await expectPage('About your business');
-  await fill();
+  await expectPage(page, 'About your business');
+  await fill(page);
   await page.getByRole('button', { name: 'Submit application' }).dblclick();
-  await expectPage('You are approved');
+  await expectPage(page, 'You are approved');
   await page.reload();
-  await expectPage('You are approved');
+  await expectPage(page, 'You are approved');
   expect(await page.getByRole('status').count()).toBe(0);
   await page.goBack();
   await page.getByRole('heading', { name: 'You are approved' }).waitFor();
   await page.getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Agree' }).dblclick();
-  await expectPage('Thanks for your order');
+  await expectPage(page, 'Thanks for your order');
   await page.goBack();
-  await expectPage('Your order is complete');
+  await expectPage(page, 'Your order is complete');
   await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
-inBrowser('HTML and scripts in form fields, the reference and the seller do not run', async () => {
-  const rename = (name: string) => stack.db.query('update seller set name = $2 where id = $1', [stack.seller.id, name]);
-  await rename(`Shop ${EVIL}`);
-  const { url } = await newOrder({ reference: `ref ${EVIL}` });
-  await rename('Harbour & Pine');
+visit('HTML and scripts in form fields, the reference and the seller do not run', async ({ page }) => {
+  const seller = await createSeller(stack.db, new URL('/thanks', shop.url).href, { sandbox: true });
+  await stack.db.query('update seller set name = $2 where id = $1', [seller.id, `Shop ${EVIL}`]);
+  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const { url } = await newCustomer({ ...stack, api }, { reference: `ref ${EVIL}` });
   await page.goto(url);
-  await choose('Pay later');
-  await apply({ business_name: EVIL, company_number: EVIL, email: EVIL, monthly_turnover: EVIL });
+  await choose(page, 'Pay later');
+  await apply(page, { business_name: EVIL, company_number: EVIL, email: EVIL, monthly_turnover: EVIL });
   expect(await page.inputValue('#company_number')).toBe(EVIL);
   expect(await page.title()).not.toBe('hacked');
   expect(await page.locator('main img, script').count()).toBe(0);
-  await apply({ business_name: EVIL });
-  await expectPage('You are approved');
+  await apply(page, { business_name: EVIL });
+  await expectPage(page, 'You are approved');
   await page.getByRole('checkbox').check();
   await page.getByRole('button', { name: 'Agree' }).click();
-  await expectPage('Thanks for your order');
+  await expectPage(page, 'Thanks for your order');
 });
 
-inBrowser('a form from another site is refused, and the page cannot be framed', async () => {
+visit('a form from another site is refused, and the page cannot be framed', async ({ context, page }) => {
   const { url, id } = await newOrder();
   await page.goto(url);
   const token = await page.locator('[name=form_token]').getAttribute('value');
@@ -498,21 +520,21 @@ inBrowser('a form from another site is refused, and the page cannot be framed', 
   await attacker.setContent(`<iframe src="${url}"></iframe><form method="post" action="${url}choice/">
     <input name="form_token" value="${token}"><input name="payment_term" value="PAY_LATER"><button>Win</button></form>`);
   await attacker.getByRole('button').click();
-  await expectPage('Your session has expired', attacker);
-  await inspect('session-expired', attacker);
+  await expectPage(attacker, 'Your session has expired');
+  await inspect(attacker, 'session-expired');
   expect(await statusOfOrder(stack, id)).toBe('CREATED');
   // The browser reports the refused frame, as expected here.
   expect(violations.filter((violation) => /frame-ancestors/.test(violation)).length).toBeGreaterThan(0);
   violations.splice(0, violations.length, ...violations.filter((violation) => !/frame-ancestors/.test(violation)));
 });
 
-inBrowser('an unknown link shows that the order is not found', async () => {
+visit('an unknown link shows that the order is not found', async ({ page }) => {
   await page.goto(`${stack.api.url}/pay/00000000-0000-4000-8000-000000000000/`);
-  await expectPage('Order not found');
-  await inspect('not-found');
+  await expectPage(page, 'Order not found');
+  await inspect(page, 'not-found');
 });
 
-inBrowser('rare pages are accessible', async () => {
+visit('rare pages are accessible', async ({ page }) => {
   const { id } = await newOrder({ reference: 'A very long reference '.repeat(10).trim() });
   const stored = (await findOrder(stack.db, id))!;
   const branding = {
@@ -538,6 +560,7 @@ inBrowser('rare pages are accessible', async () => {
   const closed = { ...checkout, order: { ...order, status: 'UNSUCCESSFUL' as const } };
   const rare: Record<string, CheckoutPage> = {
     waiting: waitingPage({ ...waiting, state: 'waiting' }),
+    confirming: waitingPage({ ...waiting, state: 'confirming', isPaidNow: true }),
     completing: waitingPage({ ...waiting, state: 'completing' }),
     expired: closedPage('expired', closed, PROFILE),
     refunded: closedPage('cancelled', { ...closed, payment }, PROFILE),
@@ -552,14 +575,18 @@ inBrowser('rare pages are accessible', async () => {
     const { body } = renderPage(rarePage, { ...checkout, profile: PROFILE, path }, 'A notice');
     expect(body.length).toBeLessThan(MAX_PAGE_BYTES);
     await page.setContent(body);
-    await inspect(name);
+    await inspect(page, name);
   }
 });
 
-inBrowser('the sample documents are accessible', async () => {
+visit('the sample documents are accessible', async ({ page }) => {
   for (const name of ['privacy', 'terms', 'credit-agreement']) {
     await page.goto(`${stack.api.url}/pay/documents/${name}/`);
     await page.getByText('This is a sample for tests.').waitFor();
-    await inspect(name);
+    await inspect(page, name);
   }
+});
+
+inBrowser('none of these pages asked another host, broke its policy, was too large or was not accessible', () => {
+  expect(violations).toEqual([]);
 });

@@ -13,6 +13,9 @@ const CHROMIUM = (process.env.PATH ?? '')
 /** A test that is skipped on machines without a browser. CI has one: see .ci/run. */
 export const inBrowser = CHROMIUM !== undefined || process.env.CI ? test : test.skip;
 
+/** As `inBrowser`, for tests that run at the same time. */
+export const inBrowserConcurrently = inBrowser === test ? test.concurrent : test.skip;
+
 export function launchChromium(): Promise<Browser> {
   return chromium.launch({ executablePath: CHROMIUM!, args: ['--no-sandbox'] });
 }

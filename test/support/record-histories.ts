@@ -5,7 +5,7 @@ import { PACKAGE_ROOT } from '../../tools/package-root';
 import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import { findApplication } from '../../src/db/applications';
 import { BASE } from './api';
-import { applied, startCheckout } from './checkout';
+import { applied, newCustomer, startCheckout } from './checkout';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
 import { startTestServer } from './http-server';
@@ -125,6 +125,12 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     const id = await applied(stack, 'referred@bloggs.example', { data: { webhook_url: webhookUrl } });
     await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
     await stack.api.progress(id, 'completed');
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'paid-at-the-bank'(stack, webhookUrl) {
+    const { id, customer } = await newCustomer(stack, { webhook_url: webhookUrl });
+    await customer.leaveAtBank(await customer.startPayment(), 'slow');
     await workflow(stack, id).result();
     return id;
   },
