@@ -25,6 +25,8 @@ const DISK_MB = 3000;
 /** Retries every second for two minutes, so that no fault exhausts a webhook. */
 export const SETTINGS = {
   ...QUICK,
+  // As in production, workflows wait for a first call.
+  WORKFLOW_START_DELAY_MS: '3000',
   SWEEP_CHECK_AFTER_MS: '5000',
   UPDATE_TIMEOUT_MS: '5000',
   WEBHOOK_RETRY_DELAYS: ['0', '0.5', ...Array<string>(120).fill('1')].join(','),
