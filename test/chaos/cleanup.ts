@@ -16,6 +16,8 @@ export function createCleanup(): Cleanup {
   const steps: (() => unknown)[] = [];
   let running: Promise<void> | undefined;
   async function undo(): Promise<void> {
+    // The children of the stack are not waited for otherwise: the process would end before they have.
+    const waiting = setInterval(() => undefined, 1000);
     for (let step = steps.pop(); step; step = steps.pop()) {
       try {
         await step();
@@ -23,6 +25,7 @@ export function createCleanup(): Cleanup {
         console.error('cleaning up:', error);
       }
     }
+    clearInterval(waiting);
   }
   return {
     add(step) {
