@@ -1,8 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import { killProcesses } from '../support/processes';
 import { prepareTemporal } from '../../tools/local-stack/temporal-server';
 import { type AnyCell, CELLS } from './cells';
+import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import { readResults, recordRun, writePage } from './results';
 import { type RunResult, runCell, runDelivery } from './run';
@@ -13,7 +15,7 @@ import { type ChaosStack, startChaosStack } from './stack';
  * `npm run chaos -- --seeds N`: breaks the service under load, a cell with a seed at a time, and checks every invariant
  * for every order. Skips what test/chaos/results.jsonl holds already, and writes the table of docs/reliability.md.
  * `--cell NAME` (a part of a name is enough) and `--seed S` select what runs and repeat it. `--minutes M` ends after a
- * run that ends later. `--short` runs the worst cells once and records nothing.
+ * run that ends later. `--short` runs the worst cells once, and records them only with `--record`.
  */
 const { values } = parseArgs({
   options: {
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     fast: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
     short: { type: 'boolean', default: false },
+    record: { type: 'boolean', default: false },
     report: { type: 'string' },
   },
 });
@@ -33,7 +36,12 @@ const { values } = parseArgs({
 const RUNS_PER_STACK = 20;
 
 const oldRoot = values['old-root'] === undefined ? undefined : path.resolve(values['old-root']);
+const isRecorded = values.record || !values.short;
 const deadline = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
+
+/** Of the stack that runs. */
+let cleanup = createCleanup();
+let isInterrupted = false;
 
 interface Planned {
   cell: AnyCell;
@@ -87,12 +95,12 @@ async function run(): Promise<number> {
   let runs = 0;
   let failed = 0;
   let passed = 0;
-  const end = (): void => void (stack?.stop() ?? Promise.resolve()).finally(() => process.exit(130));
-  for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, end);
+  // Repeated signals are ignored: npm passes on one that its process group has got too.
+  for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void interrupt());
   try {
     for (const { cell, seed } of planned) {
       if (Date.now() > deadline) break;
-      stack ??= await startChaosStack();
+      stack ??= await startChaosStack(cleanup);
       const reason = 'strike' in cell ? cell.skip?.({ disk: stack.disk, oldRoot }) : undefined;
       if (reason !== undefined) {
         console.log(`skip   ${cell.name}: ${reason}`);
@@ -101,20 +109,21 @@ async function run(): Promise<number> {
       const options = { seed, rate: Number(values.rate), oldRoot };
       const result = await ('strike' in cell ? runCell(stack, cell, options) : runDelivery(cell, seed));
       report(stack, cell, result);
-      if (!values.short) recordRun(cell, result);
+      if (isRecorded) recordRun(cell, result);
       if (result.broken.length === 0) passed += 1;
       else failed += 1;
       runs += 1;
       // What a failed run has left behind would disturb the next one.
       if (result.broken.length > 0 || runs % RUNS_PER_STACK === 0) {
-        await stack.stop();
+        await cleanup.run();
         stack = undefined;
+        cleanup = createCleanup();
       } else await stack.restore();
     }
   } finally {
-    await stack?.stop();
+    await cleanup.run();
   }
-  if (!values.short) writePage();
+  if (isRecorded) writePage();
   if (values.report !== undefined) {
     const counts = { numPassedTests: passed, numFailedTests: failed, success: failed === 0 };
     writeFileSync(values.report, JSON.stringify(counts));
@@ -123,10 +132,18 @@ async function run(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-void run().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+async function interrupt(): Promise<void> {
+  isInterrupted = true;
+  await cleanup.run();
+  // A cell of the webhook delivery has a service of its own.
+  await killProcesses();
+  process.exit(130);
+}
+
+/** After an interrupt, the cleanup ends the process. */
+const exit = (code: number): void => void (isInterrupted || process.exit(code));
+
+void run().then(exit, (error: unknown) => {
+  if (!isInterrupted) console.error(error);
+  exit(1);
+});

@@ -32,6 +32,11 @@ export async function restart(part: Part, how: 'SIGKILL' | 'SIGTERM', downMs = 0
   await part.start();
 }
 
+/** Lets a frozen part go on. */
+export function resume(part: Part): void {
+  for (const pid of part.pids()) signal(pid, 'SIGCONT');
+}
+
 /** The process and its children. */
 export function processTree(pid: number): number[] {
   try {

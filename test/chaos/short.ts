@@ -1,4 +1,4 @@
-/** The 12 cells that hit most of the design, for CI: each breaks another mechanism of recovery. */
+/** The 12 cells that hit most of the design: each breaks another mechanism of recovery. */
 export const SHORT = [
   'SIGKILL an API before it starts a workflow',
   'SIGKILL an API after it sends a change to a workflow',

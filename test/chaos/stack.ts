@@ -11,6 +11,7 @@ import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/set-up';
 import { freePort } from '../../tools/local-stack/ports';
 import { QUICK } from '../support/stack';
+import { type Cleanup, endWith } from './cleanup';
 import { type Link, openLink } from './link';
 import type { Part } from './part';
 import { type ReceiverPart, createReceiver } from './receiver';
@@ -24,6 +25,8 @@ const DISK_MB = 3000;
 /** Retries every second for two minutes, so that no fault exhausts a webhook. */
 export const SETTINGS = {
   ...QUICK,
+  // As in production, workflows wait for a first call.
+  WORKFLOW_START_DELAY_MS: '3000',
   SWEEP_CHECK_AFTER_MS: '5000',
   UPDATE_TIMEOUT_MS: '5000',
   WEBHOOK_RETRY_DELAYS: ['0', '0.5', ...Array<string>(120).fill('1')].join(','),
@@ -56,27 +59,33 @@ export interface ChaosStack {
   disk: string | undefined;
   /** Heals the links, starts what does not run, and restarts the processes with changed settings. */
   restore: () => Promise<void>;
-  stop: () => Promise<void>;
 }
 
-/** Starts two API and two worker processes, Temporal, Postgres and a receiver, with a link between each two of them. */
-export async function startChaosStack(): Promise<ChaosStack> {
+/**
+ * Starts two API and two worker processes, Temporal, Postgres and a receiver, with a link between each two of them.
+ * @param cleanup ends all of it, also while it is being started
+ */
+export async function startChaosStack(cleanup: Cleanup): Promise<ChaosStack> {
   const folder = mkdtempSync(path.join(tmpdir(), 'order-service-chaos-'));
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true }));
   const disk = mountDisk(path.join(folder, 'disk'));
+  if (disk !== undefined) cleanup.add(() => execFileSync('umount', ['--lazy', disk]));
   const ports = await Promise.all(Array.from({ length: 8 }, freePort));
-  const postgres = createPostgresPart(disk ?? folder, ports[0]!);
-  const temporal = createTemporalPart(folder, ports[1]!);
-  const receiver = createReceiver(path.join(folder, 'receiver.log'), ports[2]!, ports[3]!);
+  const postgres = endWith(cleanup, createPostgresPart(disk ?? folder, ports[0]!));
+  const temporal = endWith(cleanup, createTemporalPart(folder, ports[1]!));
+  const receiver = endWith(cleanup, createReceiver(path.join(folder, 'receiver.log'), ports[2]!, ports[3]!));
   await Promise.all([postgres.start(), temporal.start(), receiver.start()]);
   await migrate(postgres.url());
   await createTemplate(postgres.url());
   // For the cells that start a service of their own.
   process.env.TEST_TEMPORAL_ADDRESS = temporal.address();
   const db = createPool(postgres.url(), 8, () => undefined);
+  cleanup.add(() => db.end());
   const client = createTemporalClient({
     connectionOptions: { address: temporal.address() },
     namespace: NAMESPACE,
   });
+  cleanup.add(() => client.connection.close());
   await ensureNamespace(client);
   const links = {
     'API to Temporal': await openLink(temporal.address),
@@ -85,6 +94,7 @@ export async function startChaosStack(): Promise<ChaosStack> {
     'worker to Postgres': await openLink(() => new URL(postgres.url()).host),
     'worker to receiver': await openLink(() => `127.0.0.1:${receiver.port}`),
   };
+  cleanup.add(() => Object.values(links).forEach((link) => link.close()));
   const envOf = (from: 'API' | 'worker'): Record<string, string> => ({
     ...SETTINGS,
     DATABASE_URL: through(links[`${from} to Postgres`], postgres.url()),
@@ -92,10 +102,13 @@ export async function startChaosStack(): Promise<ChaosStack> {
     TEMPORAL_NAMESPACE: NAMESPACE,
   });
   const service = (from: 'API' | 'worker', number: number, port: number): ServicePart =>
-    createServicePart(`${from} ${number}`, from === 'API' ? 'server' : 'worker', {
-      ...envOf(from),
-      [from === 'API' ? 'PORT' : 'WORKER_HEALTH_PORT']: String(port),
-    });
+    endWith(
+      cleanup,
+      createServicePart(`${from} ${number}`, from === 'API' ? 'server' : 'worker', {
+        ...envOf(from),
+        [from === 'API' ? 'PORT' : 'WORKER_HEALTH_PORT']: String(port),
+      }),
+    );
   const apis: ChaosStack['apis'] = [service('API', 1, ports[4]!), service('API', 2, ports[5]!)];
   const workers: ChaosStack['workers'] = [service('worker', 1, ports[6]!), service('worker', 2, ports[7]!)];
   const services = [...apis, ...workers];
@@ -126,16 +139,6 @@ export async function startChaosStack(): Promise<ChaosStack> {
       for (const part of changed) part.relaunchWith({});
       await Promise.all(changed.map((part) => part.end('SIGTERM')));
       await startAll(services);
-    },
-    async stop() {
-      await Promise.all(services.map((part) => part.end('SIGKILL')));
-      for (const link of Object.values(links)) link.close();
-      await receiver.end('SIGKILL');
-      await client.connection.close();
-      await db.end();
-      await Promise.all([temporal.end('SIGKILL'), postgres.end('SIGKILL')]);
-      if (disk !== undefined) execFileSync('umount', ['--lazy', disk]);
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

@@ -38,7 +38,13 @@ function lasting(name: string, urlOf: (stack: ChaosStack) => string): Cell {
   return {
     name,
     group: 'receiver',
-    prepare: ({ stack }: Scene) => relaunch(stack.workers, { WEBHOOK_RETRY_DELAYS: '0,0.5,0.5,1,1' }),
+    prepare: ({ stack }: Scene) =>
+      relaunch(stack.workers, {
+        WEBHOOK_RETRY_DELAYS: '0,0.5,0.5,1,1',
+        // The URLs of a shop share a breaker, and every attempt at a silent endpoint is a probe.
+        WEBHOOK_BREAKER_MIN_WAIT_MS: '50',
+        WEBHOOK_BREAKER_MAX_WAIT_MS: '50',
+      }),
     webhookUrls: (stack) => [urlOf(stack)],
     strike: ({ random }) => delay(faultMs(random)),
     allowed: ({ stack }) => ({ undelivered: (url) => (url === urlOf(stack) ? ['exhausted'] : []) }),
