@@ -24,6 +24,7 @@ import {
   reportProgressUpdate,
   resendWebhooksSignal,
   saveAgainSignal,
+  webhookStateKey,
 } from './messages';
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
@@ -32,6 +33,7 @@ import { OrderEntity } from './order-entity';
 export async function orderWorkflow(input: OrderWorkflowInput): Promise<WorkflowOrder> {
   const deliveries = new DeliveryQueue();
   const decisions = new DecisionPoller();
+  const replaced = 'history' in input ? undefined : input.previous?.reason;
   const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, publishState);
 
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
@@ -87,9 +89,12 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   /** Shows operators what has been saved and what is in progress. */
   function publishState(): void {
     const { status } = order.loaded.order;
-    setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe()));
-    if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== status) {
-      upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
+    setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), replaced));
+    const shown = workflowInfo().typedSearchAttributes;
+    if (shown.get(orderStatusKey) !== status) upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
+    const { trouble = null } = deliveries;
+    if ((shown.get(webhookStateKey) ?? null) !== trouble) {
+      upsertSearchAttributes([{ key: webhookStateKey, value: trouble }]);
     }
   }
 }
