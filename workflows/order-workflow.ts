@@ -24,7 +24,6 @@ import {
   reportProgressUpdate,
   resendWebhooksSignal,
   saveAgainSignal,
-  webhookStateKey,
 } from './messages';
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
@@ -90,11 +89,8 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   function publishState(): void {
     const { status } = order.loaded.order;
     setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), replaced));
-    const shown = workflowInfo().typedSearchAttributes;
-    if (shown.get(orderStatusKey) !== status) upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
-    const { trouble = null } = deliveries;
-    if ((shown.get(webhookStateKey) ?? null) !== trouble) {
-      upsertSearchAttributes([{ key: webhookStateKey, value: trouble }]);
+    if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== status) {
+      upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
     }
   }
 }
