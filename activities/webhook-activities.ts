@@ -2,11 +2,16 @@ import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookTestInput, WebhookState } from '../src/domain/webhook';
 import { exhaustWebhook } from '../src/db/webhook-attempts';
-import { type EventState, findWebhookEvent } from '../src/db/webhook-events';
+import { findWebhookEvent } from '../src/db/webhook-events';
 import { whileSuccessorWaits } from '../src/domain/retry-schedule';
 import { reportEnded } from '../src/telemetry/report';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
-import { type DeliveryOptions, type ScheduledAttempt, createDelivery } from '../src/webhooks/deliver';
+import {
+  type DeliveryOptions,
+  type DeliveryState,
+  type ScheduledAttempt,
+  createDelivery,
+} from '../src/webhooks/deliver';
 import { DeliveryBusy, DeliveryWaits } from '../src/webhooks/delivery-delayed';
 import type { QueuedWebhook } from './order-activities';
 
@@ -16,22 +21,28 @@ import type { QueuedWebhook } from './order-activities';
  */
 export type WebhookResult =
   | { state: 'waiting'; waitMs: number; reason: string }
-  | { state: Exclude<WebhookState, 'pending'> | 'missing' }
-  | ({ state: 'pending' } & Pick<QueuedWebhook, 'attempts' | 'waitMs' | 'waitWithSuccessorMs' | 'yieldsToNext'>);
+  | { state: Exclude<WebhookState, 'pending'> | 'missing'; lastError?: string }
+  | ({ state: 'pending'; lastError?: string } & Pick<
+      QueuedWebhook,
+      'attempts' | 'waitMs' | 'waitWithSuccessorMs' | 'yieldsToNext'
+    >);
 
 /** Attempts at webhooks. Each is safe to repeat. */
 export function createWebhookActivities(options: DeliveryOptions) {
   const { db, schedule, log } = options;
   const delivery = createDelivery(options);
 
-  function toResult(event: EventState | undefined): WebhookResult {
+  function toResult(event: DeliveryState | undefined): WebhookResult {
     if (!event) return { state: 'missing' };
-    const { state, attempts, waitMs } = event;
-    return state === 'pending' ? { state, attempts, waitMs, ...whileSuccessorWaits(schedule, event) } : { state };
+    const { state, attempts, waitMs, lastError } = event;
+    const result = { state, ...(lastError !== undefined && { lastError }) };
+    return result.state === 'pending'
+      ? { ...result, state: 'pending', attempts, waitMs, ...whileSuccessorWaits(schedule, event) }
+      : { ...result, state: result.state };
   }
 
   /** A short wait is a retry of the activity, which adds nothing to the history. A long one is the workflow's. */
-  async function deliver(delivering: Promise<EventState | undefined>): Promise<WebhookResult> {
+  async function deliver(delivering: Promise<DeliveryState | undefined>): Promise<WebhookResult> {
     try {
       return toResult(await delivering);
     } catch (error) {

@@ -39,7 +39,9 @@ export class DecisionPoller {
       await condition(() => this.isRequested || isDone());
       if (isDone()) return;
       this.isRequested = false;
-      setProgress('waiting for the lender');
+      setProgress(
+        `waiting for the lender since ${new Date().toISOString()}; if it is unavailable, "Pending Activities" has its last error`,
+      );
       const response = await cancelWhen(isDone, () => askLender(id));
       if (response?.kind === 'referred') {
         this.isRequested = true;

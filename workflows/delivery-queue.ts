@@ -3,7 +3,9 @@ import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult 
 import { toCodeSpan } from '../src/domain/markdown';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
-interface Pending extends Resend, Schedule {}
+interface Pending extends Resend, Schedule {
+  lastError?: string;
+}
 
 interface Schedule {
   attempts: number;
@@ -20,6 +22,8 @@ export class DeliveryQueue {
   private resending: Resend | undefined;
   /** All webhooks of an order have one endpoint: if one of them waits for it, all do. */
   private wait: { until: number; reason: string } | undefined;
+  /** The sequences of the webhooks that were given up, and why. */
+  private readonly exhausted = new Map<number, string | undefined>();
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
   add(pending: readonly QueuedWebhook[]): void {
@@ -42,8 +46,17 @@ export class DeliveryQueue {
     return this.pending.length === 0 && this.resends.length === 0;
   }
 
-  /** Describes to operators which webhook is sent next, and when. */
+  /** Describes to operators which webhook is sent next, and when, why the last attempt failed, and what it delays. */
   describe(): string | undefined {
+    const givenUp = [...this.exhausted].map(([sequence, error]) => `webhook ${sequence} was given up${because(error)}`);
+    const behind = this.pending.slice(1).map(({ sequence }) => sequence);
+    const waits = behind.length === 1 ? 'waits' : 'wait';
+    const delayed = behind.length > 0 ? `webhook ${behind.join(', ')} ${waits} behind it` : undefined;
+    const parts = [this.describeNext(), delayed, ...givenUp].filter((part) => part !== undefined);
+    return parts.length > 0 ? parts.join('; ') : undefined;
+  }
+
+  private describeNext(): string | undefined {
     if (this.wait) return this.describeWait(this.wait);
     const resend = this.resending ?? this.resends[0];
     if (resend) return `webhook ${resend.sequence} is being resent`;
@@ -52,7 +65,7 @@ export class DeliveryQueue {
     const dueAt = this.dueAt(head);
     return dueAt === null
       ? `webhook ${head.sequence} is being sent`
-      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${new Date(dueAt).toISOString()}`;
+      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${new Date(dueAt).toISOString()}${because(head.lastError)}`;
   }
 
   /**
@@ -81,6 +94,7 @@ export class DeliveryQueue {
       return true;
     if (this.headYields()) {
       await exhaust(head);
+      this.exhausted.set(head.sequence, head.lastError);
       this.remove(head);
       return true;
     }
@@ -124,14 +138,16 @@ export class DeliveryQueue {
     return this.pending.length > 1 ? head.dueWithSuccessorAt : head.dueAt;
   }
 
-  private applyResult({ id }: Resend, result: WebhookResult): void {
+  private applyResult({ id, sequence }: Resend, result: WebhookResult): void {
     if (result.state === 'waiting') {
       this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
       return;
     }
+    if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);
+    else this.exhausted.delete(sequence);
     const event = this.pending.find((queued) => queued.id === id);
     if (!event) return;
-    if (result.state === 'pending') Object.assign(event, toSchedule(result));
+    if (result.state === 'pending') Object.assign(event, { lastError: result.lastError }, toSchedule(result));
     else this.remove(event);
   }
 
@@ -143,6 +159,8 @@ export class DeliveryQueue {
     return this.pending.length > 1 && this.pending[0]?.yieldsToNext === true;
   }
 }
+
+const because = (error: string | undefined): string => (error === undefined ? '' : `, last error ${error}`);
 
 /** Postgres and the workers have other clocks, so the times that they know arrive as durations. */
 function toSchedule({

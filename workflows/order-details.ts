@@ -15,8 +15,14 @@ const NEXT: Record<OrderStatus, string> = {
  * The workflow's current details in the Temporal UI, in markdown.
  * @param delivery the webhook that is sent next; undefined if there is none
  * @param decision how far the lender's decision is; undefined if none is requested
+ * @param replaced why this run replaced another one; null or undefined if it did not
  */
-export function orderDetails({ order, changes }: WorkflowHistory, delivery?: string, decision?: string): string {
+export function orderDetails(
+  { order, changes }: WorkflowHistory,
+  delivery?: string,
+  decision?: string,
+  replaced?: string | null,
+): string {
   const lines = [
     `- ${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
     `- Next: ${NEXT[order.status]}${decision === undefined ? '' : ` (${decision})`}`,
@@ -24,6 +30,7 @@ export function orderDetails({ order, changes }: WorkflowHistory, delivery?: str
   if (order.cancelledAt !== null) lines.push(`- Cancelled at ${order.cancelledAt}`);
   if (order.expiresAt !== null && !isFinal(order.status)) lines.push(`- Expires at ${order.expiresAt}`);
   lines.push(`- Webhooks: ${delivery ?? 'none pending'}`);
+  if (replaced != null) lines.push(`- This run replaced another one: ${toCodeSpan(replaced)}`);
   const last = changes.at(-1);
   if (last) {
     const why = last.reason === null ? '' : ` (${toCodeSpan(last.reason)})`;

@@ -32,6 +32,7 @@ import { OrderEntity } from './order-entity';
 export async function orderWorkflow(input: OrderWorkflowInput): Promise<WorkflowOrder> {
   const deliveries = new DeliveryQueue();
   const decisions = new DecisionPoller();
+  const replaced = 'history' in input ? undefined : input.previous?.reason;
   const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, publishState);
 
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
@@ -87,7 +88,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   /** Shows operators what has been saved and what is in progress. */
   function publishState(): void {
     const { status } = order.loaded.order;
-    setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe()));
+    setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), replaced));
     if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== status) {
       upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
     }

@@ -1,18 +1,16 @@
 import { type Command, Option } from 'commander';
-import { loadCheckoutBaseUrl, loadWorkflowConfig } from '../config';
+import { loadCheckoutBaseUrl } from '../config';
 import { toOrderBody } from '../contracts/order-mapper';
 import { listOrders } from '../db/list-orders';
-import { type StoredOrder, findOrder } from '../db/find-orders';
+import type { StoredOrder } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
-import { cancelForOperator } from '../orders/change-order';
-import { withRequest } from '../telemetry/current-request';
-import { createOrderWorkflows } from '../temporal/order-workflows';
 import { workflowId } from '../temporal/workflow-options';
-import { integer, printable, time, uuid } from './arguments';
-import { CliError } from './cli-error';
+import { integer, time, uuid } from './arguments';
+import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
 import { type Row, print, toMode } from './output';
+import { requireOrder } from './require-order';
 import type { Services } from './services';
 
 interface ListOptions {
@@ -30,7 +28,7 @@ export function addOrderCommands(program: Command, services: Services): void {
   addShow(order, services);
   addList(order, services);
   addTimeline(order, services);
-  addCancel(order, services);
+  addOrderCancel(order, services);
 }
 
 function addShow(order: Command, services: Services): void {
@@ -86,35 +84,6 @@ function addTimeline(order: Command, services: Services): void {
       await requireOrder(services, id);
       await printTimeline(command, services.db(), id);
     });
-}
-
-function addCancel(order: Command, services: Services): void {
-  order
-    .command('cancel')
-    .description('cancel an order that is not SUCCESSFUL, through its workflow; the seller receives a webhook')
-    .argument('<order-id>', 'id of the order', uuid)
-    .option('--reason <text>', "reason for the order's timeline and the seller's webhook", printable(500))
-    .action(async (id: string, { reason }: { reason?: string }, command: Command) => {
-      const stored = await requireOrder(services, id);
-      const workflows = createOrderWorkflows(await services.temporal(), loadWorkflowConfig(services.env));
-      const { actionId } = services.audit;
-      const { order: cancelled } = await withRequest(actionId === undefined ? undefined : { requestId: actionId }, () =>
-        cancelForOperator({ workflows }, stored, reason ?? null),
-      );
-      const isRepeat = cancelled.version === stored.order.version;
-      await print(
-        command,
-        { id, status: cancelled.status, cancelled_at: cancelled.cancelledAt },
-        isRepeat && reason !== undefined ? 'The order was already cancelled: the reason was not recorded.' : undefined,
-      );
-    });
-}
-
-/** @throws CliError if the order does not exist */
-async function requireOrder({ db }: Services, id: string): Promise<StoredOrder> {
-  const stored = await findOrder(db(), id);
-  if (!stored) throw new CliError(`order ${id} does not exist`);
-  return stored;
 }
 
 function toRow({ order, attachments, started }: StoredOrder, checkoutBaseUrl: string): Row {

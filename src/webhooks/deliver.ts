@@ -52,6 +52,9 @@ export interface ScheduledAttempt {
   hasSuccessor: boolean;
 }
 
+/** An event's state after a call, and why its attempt failed: a short code, without text from the receiver. */
+export type DeliveryState = EventState & { lastError?: string };
+
 /** Each method makes at most one attempt. It is safe to call again after a run whose result was lost. */
 export interface Delivery {
   /**
@@ -59,13 +62,13 @@ export interface Delivery {
    * @returns the event's state afterwards; undefined if there is no such event
    * @throws DeliveryBusy, DeliveryWaits
    */
-  send(attempt: ScheduledAttempt): Promise<EventState | undefined>;
+  send(attempt: ScheduledAttempt): Promise<DeliveryState | undefined>;
   /**
    * Makes one attempt outside the schedule, whatever the event's state, if a resend is requested.
    * @returns the event's state afterwards; undefined if there is no such event
    * @throws DeliveryBusy, DeliveryWaits
    */
-  resend(eventId: string): Promise<EventState | undefined>;
+  resend(eventId: string): Promise<DeliveryState | undefined>;
   /**
    * Sends a test webhook. The attempt is not recorded.
    * @returns undefined if there is no such seller
@@ -99,7 +102,7 @@ export function createDelivery({
   }
 
   /** @param step null for a resend */
-  async function deliver(event: WebhookEvent, step: ScheduledAttempt | null): Promise<EventState> {
+  async function deliver(event: WebhookEvent, step: ScheduledAttempt | null): Promise<DeliveryState> {
     const isUrgent = step === null && event.resendUrgent;
     await endpoints.waitForTurn(event, isUrgent);
     try {
@@ -115,7 +118,7 @@ export function createDelivery({
   }
 
   /** @param step null for a resend, which does not change the schedule */
-  async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<EventState> {
+  async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<DeliveryState> {
     // Read before the lease, of which nothing but the attempt takes time.
     const secrets = await liveWebhookSecrets(db, keys, event.sellerId);
     const deadlineMs = monotonicMs() + LEASE_MS;
@@ -143,7 +146,8 @@ export function createDelivery({
     // Last: a failure of this must not repeat the attempt.
     await endpoints.record(event, { ...result, at: lease.at }, isProbe);
     reportAttempt(log, event, step && step.attempt, { outcome, ...result }, after);
-    return after;
+    const lastError = result.status === null ? result.error : `HTTP ${result.status}`;
+    return outcome === 'delivered' || lastError === null ? after : { ...after, lastError };
   }
 
   async function takeLease(eventId: string, step: ScheduledAttempt | null): Promise<DeliveryLease> {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { apiOf } from '../../support/api';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { openOrder, timelineOf } from '../../support/orders';
 import { createSeller, useStack } from '../../support/stack';
@@ -147,6 +148,75 @@ describe('text from outside with control and direction characters', () => {
     const { stderr } = await cli('order', 'show', `${HOSTILE}x`);
     expect(stderr).not.toMatch(UNSAFE);
     expect(stderr).toContain('\\u202egnp');
+  });
+});
+
+describe('order cancel with a filter', () => {
+  let sellerId: string;
+  let ids: string[];
+  const cancel = (...options: string[]) =>
+    json('order', 'cancel', '--seller', sellerId, '--operator', 'night shift', ...options);
+  beforeAll(async () => {
+    const other = await createSeller(stack.db);
+    sellerId = other.id;
+    const api = apiOf(stack.api.url, other, stack.api.checkoutKey);
+    ids = [];
+    for (const events of [[], [], ['signup_started'], ['signup_started', 'approved', 'completed']]) {
+      ids.push(await openOrder({ api, db: stack.db }, { amount: 12.5 }, events));
+    }
+  });
+
+  test('and --dry-run counts open orders only, and cancels none', async () => {
+    expect(await cancel('--dry-run')).toEqual({ would_cancel: 3, amount: 37.5 });
+    expect(await cancel('--dry-run', '--status', 'PENDING')).toEqual({ would_cancel: 1, amount: 12.5 });
+    expect(await cancel('--dry-run', '--until', '2026-01-01')).toEqual({ would_cancel: 0, amount: 0 });
+    expect(await json('audit', '--by', 'night shift')).toEqual([]);
+  });
+
+  test('needs a reason, a filter, and an account that exists', async () => {
+    expectError(await cli('order', 'cancel', '--seller', sellerId), 2, /a cancel by a filter needs a --reason/);
+    expectError(
+      await cli('order', 'cancel', '--reason', 'all'),
+      2,
+      /select one order by its id, or orders by a filter/,
+    );
+    expectError(await cli('order', 'cancel', ids[0]!, '--seller', sellerId), 2, /select one order by its id/);
+    expectError(await cli('order', 'cancel', ids[0]!, '--dry-run'), 2, /--dry-run is for a filter/);
+    expectError(
+      await cli('order', 'cancel', '--status', 'SUCCESSFUL', '--reason', 'x'),
+      2,
+      /Allowed choices are CREATED/,
+    );
+    expectError(await cli('order', 'cancel', '--seller', randomUUID(), '--reason', 'x'), 1, /does not exist/);
+  });
+
+  test('reports the orders that fail, exits with 1, and can be repeated', async () => {
+    await stack.stopWorker();
+    const env = { ...stack.env, UPDATE_TIMEOUT_MS: '500' };
+    const args = ['order', 'cancel', '--seller', sellerId, '--status', 'PENDING', '--reason', 'shop closed'];
+    const run = await runCli([...args, '--operator', 'day shift'], env);
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(/^error: 1 orders are not cancelled: repeat/) });
+    expect(run.stdout).toMatch(new RegExp(`^${ids[2]} failed: The outcome is unknown`));
+    expect(run.stdout).toMatch(/^failed: +1$/m);
+    await stack.startWorker();
+    const [{ outcome }] = await json('audit', '--by', 'day shift');
+    expect(outcome).toBe('failed');
+  });
+
+  test('cancels the open orders, whose timelines have the reason, and is in the audit log', async () => {
+    await until(async () => (await cancel('--reason', 'shop closed')).failed === 0, 'no cancel fails');
+    expect(await cancel('--dry-run')).toEqual({ would_cancel: 0, amount: 0 });
+    const statuses = await json('order', 'list', '--seller', sellerId);
+    expect(statuses.map(({ status }: { status: string }) => status)).toEqual([
+      'SUCCESSFUL',
+      ...['UNSUCCESSFUL', 'UNSUCCESSFUL', 'UNSUCCESSFUL'],
+    ]);
+    for (const id of ids.slice(0, 3)) {
+      expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ actor: 'operator', reason: 'shop closed' });
+    }
+    const [{ command, arguments: recorded, outcome }] = await json('audit', '--by', 'night shift');
+    expect([command, outcome]).toEqual(['order cancel', 'succeeded']);
+    expect(recorded.options).toMatchObject({ seller: sellerId, reason: 'shop closed' });
   });
 });
 

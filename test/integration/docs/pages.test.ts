@@ -25,7 +25,7 @@ const PAGES: [page: string, section?: string][] = [
 /** Pages with a test of their own; `npm run generated-clients` is the last one's. */
 const TESTED_ELSEWHERE = [
   ...['webhooks.md', 'client.md', 'errors.md', 'generated-clients.md'],
-  ...['quickstart-express.md', 'quickstart-php.md', 'quickstart-python.md'],
+  ...['quickstart-express.md', 'quickstart-php.md', 'quickstart-python.md', 'runbook.md'],
 ];
 /** Pages without commands that a test can run. */
 const NOT_RUN = [

@@ -1,0 +1,99 @@
+import { type Command, Option } from 'commander';
+import { loadWorkflowConfig } from '../config';
+import type { OrderFilter } from '../db/list-orders';
+import { penceToPounds } from '../domain/money';
+import type { OrderStatus } from '../domain/status';
+import { cancelForOperator } from '../orders/change-order';
+import { withRequest } from '../telemetry/current-request';
+import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflows';
+import { printable, time, uuid } from './arguments';
+import { type NotCancelled, OPEN_STATUSES, cancelSelection, selectOpenOrders } from './cancel-selection';
+import { CliError, UsageError } from './cli-error';
+import { print, wantsJson, write } from './output';
+import { requireAccount } from './require-account';
+import { requireOrder } from './require-order';
+import type { Services } from './services';
+
+interface CancelOptions {
+  reason?: string;
+  seller?: string;
+  status?: OrderStatus;
+  since?: Date;
+  until?: Date;
+  dryRun?: true;
+}
+
+export function addOrderCancel(order: Command, services: Services): void {
+  order
+    .command('cancel')
+    .description(
+      'cancel an order that is not SUCCESSFUL, or open orders selected by a filter, ten per second, through their ' +
+        'workflows; the sellers receive webhooks',
+    )
+    .argument('[order-id]', 'id of the order', uuid)
+    .option('--seller <seller-id>', 'open orders of this seller', uuid)
+    .addOption(new Option('--status <status>', 'orders in this status; default: every open one').choices(OPEN_STATUSES))
+    .option('--since <time>', 'orders created at or after this time', time)
+    .option('--until <time>', 'orders created before this time', time)
+    .option('--reason <text>', "reason for the order's timeline and the seller's webhook", printable(500))
+    .option('--dry-run', 'only count the orders that the filter selects')
+    .action(async (id: string | undefined, options: CancelOptions, command: Command) => {
+      const { reason, dryRun = false, seller, since, until, status } = options;
+      const hasFilter = [seller, since, until, status].some((option) => option !== undefined);
+      if ((id !== undefined) === hasFilter) throw new UsageError('select one order by its id, or orders by a filter');
+      if (id !== undefined) {
+        if (dryRun) throw new UsageError('--dry-run is for a filter');
+        await cancelOne(services, id, reason, command);
+        return;
+      }
+      if (seller !== undefined) await requireAccount(services.db(), seller);
+      const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
+      const filter = { sellerId: seller, status, ...range };
+      if (dryRun) return countSelection(services, filter, command);
+      if (reason === undefined) throw new UsageError('a cancel by a filter needs a --reason');
+      await cancelAll(services, filter, reason, command);
+    });
+}
+
+async function cancelOne(services: Services, id: string, reason: string | undefined, command: Command): Promise<void> {
+  const stored = await requireOrder(services, id);
+  const { order: cancelled } = await asAction(services, (workflows) =>
+    cancelForOperator({ workflows }, stored, reason ?? null),
+  );
+  const isRepeat = cancelled.version === stored.order.version;
+  await print(
+    command,
+    { id, status: cancelled.status, cancelled_at: cancelled.cancelledAt },
+    isRepeat && reason !== undefined ? 'The order was already cancelled: the reason was not recorded.' : undefined,
+  );
+}
+
+async function countSelection({ db }: Services, filter: OrderFilter, command: Command): Promise<void> {
+  let [count, pence] = [0, 0];
+  for await (const { amountPence } of selectOpenOrders(db(), filter)) {
+    count += 1;
+    pence += amountPence;
+  }
+  await print(command, { would_cancel: count, amount: penceToPounds(pence) });
+}
+
+async function cancelAll(services: Services, filter: OrderFilter, reason: string, command: Command): Promise<void> {
+  const notCancelled: NotCancelled[] = [];
+  const report = async (order: NotCancelled) => {
+    notCancelled.push(order);
+    if (!wantsJson(command)) await write(`${order.id} ${order.outcome}: ${order.reason}\n`);
+  };
+  const counts = await asAction(services, (workflows) =>
+    cancelSelection({ db: services.db(), workflows }, filter, reason, report),
+  );
+  await print(command, wantsJson(command) ? { ...counts, not_cancelled: notCancelled } : counts);
+  // The audit log records it.
+  if (counts.failed > 0) throw new CliError(`${counts.failed} orders are not cancelled: repeat the command`);
+}
+
+/** Runs changes whose request id is that of the command in the audit log. */
+async function asAction<T>(services: Services, run: (workflows: OrderWorkflows) => Promise<T>): Promise<T> {
+  const workflows = createOrderWorkflows(await services.temporal(), loadWorkflowConfig(services.env));
+  const { actionId } = services.audit;
+  return withRequest(actionId === undefined ? undefined : { requestId: actionId }, () => run(workflows));
+}

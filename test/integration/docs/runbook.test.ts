@@ -1,0 +1,104 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { openOrder } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+import { codeBlocks } from './markdown';
+
+jest.setTimeout(180_000);
+
+const PAGE = 'docs/runbook.md';
+const stack = useStack({
+  env: { WEBHOOK_RETRY_DELAYS: '0,0.1', CHECKOUT_BASE_URL: 'http://127.0.0.1:3000', SWEEP_INTERVAL_MS: '1000' },
+});
+const receiver = useReceiver();
+const blocks = codeBlocks(PAGE);
+/** One command a line. */
+const commands = blocks.flatMap(({ language, code }) => (language === 'sh' ? code.trimEnd().split('\n') : []));
+const statements = blocks.flatMap(({ language, code }) => (language === 'sql' ? code.trimEnd().split('\n') : []));
+
+/** What a command prints, where the page names it. The first match counts. */
+const EXPECTED: [command: RegExp, output: RegExp][] = [
+  [/ order list --reference/, /INV-1 +12.5 +(PENDING|UNSUCCESSFUL)/],
+  [/ order timeline/, /webhook 1, attempt 2 +system +http_status/],
+  [/ reconcile/, /\d compared, 0 differ/],
+  [/ order cancel \$ORDER_ID/, /^status: +UNSUCCESSFUL$/m],
+  [/ order cancel .*--dry-run/, /^would_cancel: +1$/m],
+  [/ order cancel /, /^cancelled: +1\n(.*\n)*failed: +0$/m],
+  [/ webhooks list/, / exhausted/],
+  [/ webhooks resend .*--dry-run/, /^would_resend: +\d+$/m],
+  [/ webhooks resend/, /^resending: +\d+$/m],
+  [/ status/, /postgres[^]*workers orders/],
+  [/ seller (update|enable|show)/, /Test Shop Ltd|enabled|seller_id/],
+  [/ seller history/, /rate/],
+  [/ key create/, /^api_key: +sk_/m],
+  [/ key list/, /sk_/],
+  [/ key revoke/, /^revoked_at: +2/m],
+  [/ webhook-secret rotate/, /whsec_/],
+  [/ checkout-key/, /ck_/],
+];
+
+let folder: string;
+let env: Record<string, string | undefined>;
+beforeAll(async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(stack, { reference: 'INV-1', amount: 12.5, webhook_url: receiver.url }, [
+    'signup_started',
+  ]);
+  await openOrder(stack);
+  const exhausted = `select id from webhook_event where order_id = $1 and state = 'exhausted'`;
+  const webhook = await until(async () => (await stack.db.query(exhausted, [id])).rows[0], 'the webhook is exhausted');
+  const key = await stack.db.query(`select id from api_key where seller_id = $1`, [stack.seller.id]);
+  folder = mkdtempSync(path.join(tmpdir(), 'order-service-runbook-'));
+  for (const name of ['dist', 'node_modules', 'package.json']) {
+    symlinkSync(path.join(PACKAGE_ROOT, name), path.join(folder, name));
+  }
+  const { PATH, HOME } = process.env;
+  env = {
+    ...{ ...stack.env, PATH, HOME, ORDERS_URL: stack.api.url, ORDER_SERVICE_OPERATOR: 'night shift' },
+    ...{ ORDER_ID: id, SELLER_ID: stack.seller.id, WEBHOOK_ID: webhook.id, KEY_ID: String(key.rows[0].id) },
+  };
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const sections = readFileSync(path.join(PACKAGE_ROOT, PAGE), 'utf8').split('\n## ').slice(1);
+
+test('every command of the runbook works as printed, in the order of the page', async () => {
+  // `status` exits with 1, because webhooks are exhausted. One shell, whose output is split at form feeds.
+  const script = commands.map((line) => `printf '\\f'; ${line} || echo "exit code $?"`).join('\n');
+  // Not execFileSync: the worker runs in this process.
+  const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-uc', script], { env, cwd: folder });
+  const outputs = stdout.split('\f').slice(1);
+  expect(stderr.replace(/^npm .*\n/gm, '')).toBe('');
+  expect(outputs).toHaveLength(commands.length);
+  commands.forEach((command, index) => {
+    const [, expected] = EXPECTED.find(([pattern]) => pattern.test(command)) ?? [];
+    const output = outputs[index]!.replace(/^\n?> .*\n/gm, '');
+    expect({ command, output: expected ? output.trimEnd() : 'not expected' }).toEqual({
+      command,
+      output: expect.stringMatching(expected ?? /^\b$/),
+    });
+    expect({ command, output }).toEqual({
+      command,
+      output: / status/.test(command) ? expect.anything() : expect.not.stringContaining('exit code'),
+    });
+  });
+});
+
+test.each(statements)('the statement works: %s', async (statement) => {
+  await expect(stack.db.query(statement)).resolves.toBeDefined();
+});
+
+test('every case names a symptom and a query, which the Temporal server accepts', async () => {
+  const cases = sections.filter((section) => section.includes('\nSymptom: '));
+  expect(cases.length).toBeGreaterThanOrEqual(12);
+  for (const section of cases) {
+    const query = /^UI query: `([^`]+)`/m.exec(section)?.[1]?.replace('$SELLER_ID', stack.seller.id);
+    await expect(stack.client.workflow.count(query)).resolves.toMatchObject({ count: expect.any(Number) });
+  }
+});

@@ -1,0 +1,56 @@
+import { storedText } from '../../support/history';
+import { startTestServer } from '../../support/http-server';
+import { openOrder } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const stack = useStack({
+  env: {
+    WEBHOOK_RETRY_DELAYS: '0,0.2,2,0.2,0.2,0.2',
+    WEBHOOK_BREAKER_FAILURES: '2',
+    WEBHOOK_BREAKER_MIN_WAIT_MS: '2000',
+    WEBHOOK_BREAKER_MAX_WAIT_MS: '2000',
+  },
+});
+const receiver = useReceiver('test');
+
+const handle = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+const details = async (id: string) =>
+  (await handle(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
+const SECRET_URL = 'token=hunter2';
+
+test('a failing webhook, its error and the one behind it are named until it arrives', async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(stack, { webhook_url: `${receiver.url}?${SECRET_URL}` }, ['signup_started', 'approved']);
+  await until(async () => /attempt 3 at/.test(await details(id)), 'two attempts have failed');
+  expect(await details(id)).toMatch(
+    /webhook 1: attempt 3 at \d{4}-\S+Z, last error HTTP 500; webhook 2 waits behind it$/m,
+  );
+  receiver.answerWith(200);
+  await until(async () => /none pending/.test(await details(id)), 'both webhooks have arrived');
+  const stored = await storedText(handle(id));
+  expect(stored).toContain('HTTP 500');
+  expect(stored).not.toMatch(/hunter2|thanks/);
+});
+
+test('a webhook that is given up is named until a resend of it arrives', async () => {
+  receiver.answerWith(({ body }) => (body.data.sequence === 1 ? 503 : 200));
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
+  await until(async () => /webhook 1 was given up, last error HTTP 503/.test(await details(id)), 'it is given up');
+  receiver.answerWith(200);
+  const { rows } = await stack.db.query('select id from webhook_event where order_id = $1 and sequence = 1', [id]);
+  await stack.api.call('POST', `/api/lending/edge/ecommerce/webhook_event/${rows[0].id}/resend/`);
+  await until(async () => /Webhooks: none pending/.test(await details(id)), 'the resend has arrived');
+});
+
+test('an endpoint that does not answer, and a replaced run, are named', async () => {
+  const silent = await startTestServer((request) => void request.socket.destroy());
+  const id = await openOrder(stack, { webhook_url: silent.url }, ['signup_started']);
+  await until(async () => /webhook 1 waits: .*next try/.test(await details(id)), 'the webhook waits');
+  await handle(id).terminate('an operator tests the runbook');
+  await until(async () => /replaced/.test(await details(id).catch(() => '')), 'the sweep has replaced the run');
+  expect(await details(id)).toMatch(/^- This run replaced another one: `.*terminated.*`$/m);
+  await stack.api.cancel(id);
+  await silent.close();
+});
