@@ -46,7 +46,7 @@ export class DecisionPoller {
       } else if (response?.kind === 'decided') {
         setProgress(undefined);
         const { event, reason } = response;
-        await order.signal(toUncheckedRequest({ event, reason }, 'checkout'));
+        await order.signal(toUncheckedRequest({ event, reason }, 'workflow', 'checkout'));
       }
     }
   }
