@@ -21,6 +21,7 @@ import {
   stateAfter,
   toWorkflowHistory,
 } from '../src/domain/order';
+import type { Channel } from '../src/domain/status';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
 import { currentRequest } from '../src/telemetry/current-request';
 import { reportChanges, reportRefusedSignal, reportReplacedRun } from '../src/telemetry/report';
@@ -98,10 +99,10 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     return { history: withChanges(history, changes), pendingWebhooks: forQueue(pending) };
   }
 
-  async function recordRecovery(orderId: string, reason: string): Promise<void> {
+  async function recordRecovery(orderId: string, channel: Channel, reason: string): Promise<void> {
     const { runId } = activityInfo().workflowExecution ?? {};
     if (runId === undefined) return;
-    if (await insertRecovery(db, orderId, runId, reason)) reportReplacedRun(log, orderId, runId, reason);
+    if (await insertRecovery(db, { orderId, runId, channel, reason })) reportReplacedRun(log, orderId, runId, reason);
   }
 
   return {
@@ -109,7 +110,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     async loadOrder(orderId: string, previous?: PreviousRun): Promise<LoadedOrder> {
       const reasons = [previous?.reason, await adopt(orderId, previous?.saved)].filter((reason) => reason != null);
       const stored = await read(orderId);
-      if (reasons.length > 0) await recordRecovery(orderId, reasons.join('; '));
+      if (reasons.length > 0) await recordRecovery(orderId, previous?.channel ?? 'temporal', reasons.join('; '));
       return {
         history: toWorkflowHistory(stored),
         pendingWebhooks: forQueue(await findPendingWebhooks(db, orderId)),
@@ -135,7 +136,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     /** Records a refused signal in the timeline. */
     async recordRefusal(refusal: Refusal): Promise<void> {
       const isNew = await insertRefusal(db, refusal);
-      if (isNew) reportRefusedSignal(log, refusal.orderId, refusal.from, refusal.actor);
+      if (isNew) reportRefusedSignal(log, refusal);
     },
   };
 }

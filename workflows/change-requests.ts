@@ -1,4 +1,4 @@
-import { type Actor, type OrderEvent, ACTORS, isProgressEvent } from '../src/domain/status';
+import { type Actor, type Channel, type OrderEvent, ACTORS, CHANNELS, isProgressEvent } from '../src/domain/status';
 
 const MAX_REASON_LENGTH = 500;
 const MAX_EVENT_LENGTH = 100;
@@ -7,6 +7,7 @@ const MAX_EVENT_LENGTH = 100;
 export interface UncheckedRequest {
   event: string;
   actor: Actor;
+  channel: Channel;
   reason: string | null;
   /** The version that the sender has seen; 0 if the message does not name one. */
   observedVersion: number;
@@ -17,15 +18,31 @@ export interface UncheckedRequest {
  * block the workflow. So this never throws.
  * @param event the event of a message that always means the same one
  */
-export function toUncheckedRequest(payload: unknown, defaultActor: Actor, event?: OrderEvent): UncheckedRequest {
-  const fields: Record<string, unknown> = typeof payload === 'object' && payload !== null ? { ...payload } : {};
+export function toUncheckedRequest(
+  payload: unknown,
+  channel: Channel,
+  defaultActor: Actor,
+  event?: OrderEvent,
+): UncheckedRequest {
+  const fields = fieldsOf(payload);
   const { actor, reason, observedVersion } = fields;
   return {
     event: event ?? toEventName(fields.event),
     actor: ACTORS.find((known) => known === actor) ?? defaultActor,
+    channel,
     reason: typeof reason === 'string' ? toStorable(truncate(reason, MAX_REASON_LENGTH)) : null,
     observedVersion: typeof observedVersion === 'number' ? observedVersion : 0,
   };
+}
+
+/** The channel that the payload of an update states. The service states it in each of its updates. */
+export function statedChannel(payload: unknown): Channel {
+  const { channel } = fieldsOf(payload);
+  return CHANNELS.find((known) => known === channel) ?? 'temporal';
+}
+
+function fieldsOf(payload: unknown): Record<string, unknown> {
+  return typeof payload === 'object' && payload !== null ? { ...payload } : {};
 }
 
 /** Only progress events: a cancel has a message of its own, and only the workflow's timer expires an order. */

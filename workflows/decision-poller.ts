@@ -51,9 +51,9 @@ export class DecisionPoller {
       } else if (response?.kind === 'decided') {
         setProgress(undefined);
         const { event, reason, isPaid } = response;
-        await order.signal(toUncheckedRequest({ event, reason }, 'checkout'));
+        await order.signal(toUncheckedRequest({ event, reason }, 'workflow', 'checkout'));
         // The customer agreed at the bank. A cancel that came first stands.
-        if (isPaid && !isDone()) await order.signal(toUncheckedRequest({}, 'customer', 'completed'));
+        if (isPaid && !isDone()) await order.signal(toUncheckedRequest({}, 'workflow', 'customer', 'completed'));
       }
     }
   }

@@ -9,10 +9,10 @@ export async function expireOrder(order: OrderEntity): Promise<void> {
   if (expiresAt === null || isFinal(status)) return;
   await sleep(Math.max(Date.parse(expiresAt) - Date.now(), 1), { summary: 'until the order expires' });
   try {
-    await order.change(toUncheckedRequest({}, 'system', 'expired'));
+    await order.change(toUncheckedRequest({}, 'workflow', 'system', 'expired'));
   } catch (error) {
     if (!isAgreed(error)) throw error;
     // The customer agreed while the workflow was unavailable, so the agreement came first.
-    await order.change(toUncheckedRequest({}, 'customer', 'completed'));
+    await order.change(toUncheckedRequest({}, 'workflow', 'customer', 'completed'));
   }
 }

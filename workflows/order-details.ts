@@ -34,7 +34,10 @@ export function orderDetails(
   const last = changes.at(-1);
   if (last) {
     const why = last.reason === null ? '' : ` (${toCodeSpan(last.reason)})`;
-    lines.unshift(`**${order.status}** since ${last.at}: \`${last.event}\` by ${last.actor}${why}`, '');
+    lines.unshift(
+      `**${order.status}** since ${last.at}: \`${last.event}\` by ${last.actor} through ${last.channel}${why}`,
+      '',
+    );
   }
   return lines.join('\n');
 }

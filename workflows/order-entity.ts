@@ -132,10 +132,11 @@ export class OrderEntity {
 
   private async recordRefusal(
     { id: orderId, status }: WorkflowOrder,
-    { event, actor, reason }: UncheckedRequest,
+    { event, actor, channel, reason }: UncheckedRequest,
   ): Promise<void> {
     const { recordRefusal } = inPostgres(`refused: ${event}`);
-    await recordRefusal({ id: uuid4(), orderId, event, from: status, actor, reason, at: new Date().toISOString() });
+    const at = new Date().toISOString();
+    await recordRefusal({ id: uuid4(), orderId, event, from: status, actor, channel, reason, at });
   }
 
   /** Decides on and saves one change at a time. */

@@ -8,8 +8,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { WorkflowOrder } from '../src/domain/order';
-import { isFinal } from '../src/domain/status';
-import { toUncheckedRequest } from './change-requests';
+import { type Channel, isFinal } from '../src/domain/status';
+import { statedChannel, toUncheckedRequest } from './change-requests';
 import { DecisionPoller } from './decision-poller';
 import { DeliveryQueue } from './delivery-queue';
 import { expireOrder } from './expiry';
@@ -37,20 +37,22 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
 
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
   setHandler(getOrderQuery, () => order.saved?.order ?? null);
-  setHandler(cancelOrderUpdate, (payload: unknown) => order.update(toUncheckedRequest(payload, 'operator', 'cancel')), {
-    validator: (payload: unknown) => order.validate(toUncheckedRequest(payload, 'operator', 'cancel')),
+  const toCancel = (payload: unknown, channel: Channel) => toUncheckedRequest(payload, channel, 'operator', 'cancel');
+  const toProgress = (payload: unknown, channel: Channel) => toUncheckedRequest(payload, channel, 'checkout');
+  setHandler(cancelOrderUpdate, (payload: unknown) => order.update(toCancel(payload, statedChannel(payload))), {
+    validator: (payload: unknown) => order.validate(toCancel(payload, statedChannel(payload))),
   });
-  setHandler(reportProgressUpdate, (payload: unknown) => order.update(toUncheckedRequest(payload, 'checkout')), {
-    validator: (payload: unknown) => order.validate(toUncheckedRequest(payload, 'checkout')),
+  setHandler(reportProgressUpdate, (payload: unknown) => order.update(toProgress(payload, statedChannel(payload))), {
+    validator: (payload: unknown) => order.validate(toProgress(payload, statedChannel(payload))),
   });
-  setHandler(cancelSignal, (payload) => order.signal(toUncheckedRequest(payload, 'operator', 'cancel')));
-  setHandler(customerProgressSignal, (payload) => order.signal(toUncheckedRequest(payload, 'checkout')));
+  setHandler(cancelSignal, (payload) => order.signal(toCancel(payload, 'temporal')));
+  setHandler(customerProgressSignal, (payload) => order.signal(toProgress(payload, 'temporal')));
   setHandler(resendWebhooksSignal, () => CancellationScope.nonCancellable(() => order.addResends()));
   setHandler(saveAgainSignal, () => CancellationScope.nonCancellable(() => order.bringRowForward()));
   setHandler(applicationSubmittedSignal, () => decisions.request());
   // A cancellation request ("Request cancellation" in the UI) is an operator's cancel of the order.
   CancellationScope.current().cancelRequested.catch(() =>
-    order.signal(toUncheckedRequest({ reason: 'cancellation requested in Temporal' }, 'operator', 'cancel')),
+    order.signal(toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal')),
   );
 
   return CancellationScope.nonCancellable(async () => {

@@ -9,7 +9,7 @@ import { type Row, print, toTable, wantsJson, write } from './output';
 const PAGE = 500;
 
 /**
- * Prints the whole timeline of an order: with `--json` as the API returns it, otherwise one line of at most 80 characters
+ * Prints the whole timeline of an order: with `--json` as the API returns it, otherwise one line of at most 100 characters
  * for each entry, and below it the reason, if there is one.
  */
 export async function printTimeline(command: Command, db: Db, orderId: string): Promise<void> {
@@ -43,15 +43,15 @@ function toRow(entry: TimelineEntryBody): Row {
   if (entry.type === 'webhook_attempt') {
     const { sequence, attempt, resend, status, error } = entry;
     const what = `webhook ${sequence}, attempt ${attempt}${resend ? ' (resend)' : ''}`;
-    return { at, what, who: 'system', outcome: error ?? status };
+    return { at, what, who: 'system', channel: null, outcome: error ?? status };
   }
   if (entry.type === 'recovery') {
-    return { at, what: 'run replaced', who: 'system', outcome: entry.order_status };
+    return { at, what: 'run replaced', who: 'system', channel: entry.channel, outcome: entry.order_status };
   }
   if (entry.type === 'webhook_wait') {
-    return { at, what: 'webhooks wait', who: 'system', outcome: entry.order_status };
+    return { at, what: 'webhooks wait', who: 'system', channel: null, outcome: entry.order_status };
   }
-  const { event, actor } = entry;
+  const { event, actor, channel } = entry;
   const outcome = entry.type === 'change' ? `${entry.from ?? '-'} -> ${entry.to}` : `refused: ${entry.order_status}`;
-  return { at, what: event, who: actor, outcome };
+  return { at, what: event, who: actor, channel, outcome };
 }

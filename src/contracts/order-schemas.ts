@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PAYMENT_TERMS } from '../domain/order';
-import { ACTORS, ORDER_STATUSES } from '../domain/status';
+import { ACTORS, CHANNELS, ORDER_STATUSES } from '../domain/status';
 
 const ID = '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34';
 const PAY_LINK_ID = '9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65';
@@ -21,6 +21,14 @@ export const orderStatus = z.enum(ORDER_STATUSES).meta({
   examples: ['CREATED'],
 });
 export const actor = z.enum(ACTORS).meta({ id: 'Actor', description: 'Who caused the change', examples: ['checkout'] });
+export const channel = z.enum(CHANNELS).meta({
+  id: 'Channel',
+  description:
+    'How the request came. api: this API. hosted_checkout: the hosted checkout. cli: the command line of the operators. ' +
+    "sweep: the service's check of open orders. workflow: the order's workflow itself, for the expiry or the lender's " +
+    'decision. temporal: a message to the workflow that somebody sent through Temporal.',
+  examples: ['api'],
+});
 
 /** Generators without the format choose a 32-bit float, which changes 200000.01 to 200000.02. */
 export const DOUBLE = { format: 'double' };

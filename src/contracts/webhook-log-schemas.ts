@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { WEBHOOK_STATES } from '../domain/webhook';
-import { actor, orderId, orderReference, orderStatus, timestamp } from './order-schemas';
+import { actor, channel, orderId, orderReference, orderStatus, timestamp } from './order-schemas';
 
 const milliseconds = z
   .number()
@@ -94,6 +94,7 @@ const changeEntrySchema = z
     from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
     to: orderStatus,
     actor,
+    channel,
     reason,
     version: z.number().int().meta({ description: 'Number of the change, from 1' }),
     webhook: timelineWebhook.nullable().meta({ description: 'The webhook for the change; null if there is none' }),
@@ -107,6 +108,7 @@ const refusalEntrySchema = z
     event,
     order_status: orderStatus,
     actor,
+    channel,
     reason,
   })
   .meta({ id: 'TimelineRefusal', description: 'A refused signal to the workflow' });
@@ -116,6 +118,7 @@ const recoveryEntrySchema = z
     type: z.literal('recovery'),
     at: timestamp,
     order_status: orderStatus,
+    channel,
     reason: z.string().meta({ description: 'Why the run of the workflow was replaced' }),
   })
   .meta({

@@ -44,7 +44,7 @@ export interface StoredOrderRow extends OrderRow {
 /** SQL: the changes of an order `o`, oldest first. */
 export const CHANGES = `(
   select coalesce(json_agg(json_build_object('version', t.version, 'event', t.event, 'from', t.from_status,
-    'to', t.to_status, 'actor', t.actor, 'reason', t.reason, 'at', t.at) order by t.version), '[]')
+    'to', t.to_status, 'actor', t.actor, 'channel', t.channel, 'reason', t.reason, 'at', t.at) order by t.version), '[]')
   from order_timeline t where t.order_id = o.id and t.version is not null)`;
 
 /** SQL, of an order `o`. The workflow of a settled order, which has no row in `order_work`, has been started. */

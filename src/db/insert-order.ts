@@ -42,8 +42,8 @@ export async function insertOrder(
      ), work as (
        ${addNewOrders('new_order', '$17')}
      )
-     insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
-     select id, $15, 'created', null, $16, $21, null, $13 from new_order`,
+     insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, reason, at)
+     select id, $15, 'created', null, $16, $21, $24, null, $13 from new_order`,
     values: [
       order.id,
       order.sellerId,
@@ -68,6 +68,7 @@ export async function insertOrder(
       changes[0]?.actor,
       order.cancelUrl,
       order.sandbox,
+      changes[0]?.channel,
     ],
   });
   return rowCount === 1;

@@ -1,5 +1,5 @@
 import type { WebhookState } from '../domain/webhook';
-import type { Actor, OrderStatus } from '../domain/status';
+import type { Actor, Channel, OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 
 /** An entry of an order's timeline: a change, a refused request or a webhook attempt. */
@@ -19,6 +19,7 @@ interface ChangeLine {
   from: OrderStatus | null;
   to: OrderStatus;
   actor: Actor;
+  channel: Channel;
   reason: string | null;
 }
 
@@ -52,7 +53,8 @@ export async function readTimeline(
 ): Promise<TimelineEntry[]> {
   const { rows } = await db.query<TimelineEntry>(
     `select t.position, t.at, null as attempt, ${WEBHOOK} as webhook, json_build_object('version', t.version,
-         'event', t.event, 'from', t.from_status, 'to', t.to_status, 'actor', t.actor, 'reason', t.reason) as change
+         'event', t.event, 'from', t.from_status, 'to', t.to_status, 'actor', t.actor, 'channel', t.channel,
+         'reason', t.reason) as change
      from order_timeline t left join webhook_event e on e.order_id = t.order_id and t.version is not null
        and t.from_status <> t.to_status and e.sequence = (select count(*) from order_timeline before
          where before.order_id = t.order_id and before.from_status <> before.to_status and before.version <= t.version)

@@ -59,7 +59,9 @@ export async function rebuildOrder(db: Db, sellerId: string, { order, changes }:
       }
       return 'rebuilt';
     });
-    if (rebuilt === 'rebuilt') await insertRecovery(db, order.id, randomUUID(), LOST);
+    if (rebuilt === 'rebuilt') {
+      await insertRecovery(db, { orderId: order.id, runId: randomUUID(), channel: 'cli', reason: LOST });
+    }
     return rebuilt;
   } catch (error) {
     if (violatedConstraint(error) === 'orders_reference') return 'reference_taken';

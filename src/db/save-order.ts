@@ -1,4 +1,5 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
+import type { Channel } from '../domain/status';
 import { type OrderChange, type WorkflowHistory, firstDifference, stateAfter } from '../domain/order';
 import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
 import { isAgreed } from './applications';
@@ -82,7 +83,7 @@ async function saveChange(
   const { rows } = await db.query<{ saved: boolean; webhookId: string | null }>({
     name: 'save_change',
     text: `select saved, webhook_id as "webhookId"
-      from save_change($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+      from save_change($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
     values: [
       history.order.id,
       base.event,
@@ -92,6 +93,7 @@ async function saveChange(
       change.from,
       change.to,
       change.actor,
+      change.channel,
       change.reason,
       change.at,
       stateAfter(history, change).cancelledAt,
@@ -120,7 +122,7 @@ async function lockChanges(client: DbClient, orderId: string): Promise<OrderChan
   return toChanges(rows[0].changes);
 }
 
-/** True if both histories are the same, but for the time, actor and reason of the last change. */
+/** True if both histories are the same, but for the time, actor, channel and reason of the last change. */
 function isSameLastChange(saved: readonly OrderChange[], changes: readonly OrderChange[]): boolean {
   return (
     saved.length === changes.length &&
@@ -140,14 +142,24 @@ function assertBuildsOn(saved: readonly OrderChange[], changes: readonly OrderCh
 
 export async function insertChange(client: DbClient, orderId: string, change: OrderChange): Promise<void> {
   await client.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    [orderId, change.version, change.event, change.from, change.to, change.actor, change.reason, change.at],
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, reason, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    [
+      orderId,
+      change.version,
+      change.event,
+      change.from,
+      change.to,
+      change.actor,
+      change.channel,
+      change.reason,
+      change.at,
+    ],
   );
 }
 
 /** A refused request that came by signal. A signal has no response, so the refusal is recorded in the timeline. */
-export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'reason' | 'at'> {
+export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'channel' | 'reason' | 'at'> {
   /** A UUID: recording the same refusal again changes nothing. */
   id: string;
   orderId: string;
@@ -161,14 +173,14 @@ export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'reason' |
  */
 export async function insertRefusal(
   db: Db,
-  { id, orderId, event, from, actor, reason, at }: Refusal,
+  { id, orderId, event, from, actor, channel, reason, at }: Refusal,
 ): Promise<boolean> {
   return inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
     const { rowCount } = await client.query(
-      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, reason, at)
-       select $1, id, $3, $4, $4, $5, $6, $7 from orders where id = $2 on conflict (note_id) do nothing`,
-      [id, orderId, event, from, actor, reason, at],
+      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, channel, reason, at)
+       select $1, id, $3, $4, $4, $5, $6, $7, $8 from orders where id = $2 on conflict (note_id) do nothing`,
+      [id, orderId, event, from, actor, channel, reason, at],
     );
     return rowCount === 1;
   });
@@ -182,14 +194,17 @@ export const RECOVERED = 'recovered';
  * @param runId of the new run: repeating the call changes nothing
  * @returns false if it was recorded before
  */
-export async function insertRecovery(db: Db, orderId: string, runId: string, reason: string): Promise<boolean> {
+export async function insertRecovery(
+  db: Db,
+  { orderId, runId, channel, reason }: { orderId: string; runId: string; channel: Channel; reason: string },
+): Promise<boolean> {
   return inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
     const { rowCount } = await client.query(
-      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, reason, at)
-       select $1, id, '${RECOVERED}', status, status, 'system', $3, now() from orders where id = $2
+      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, channel, reason, at)
+       select $1, id, '${RECOVERED}', status, status, 'system', $4, $3, now() from orders where id = $2
        on conflict (note_id) do nothing`,
-      [runId, orderId, reason],
+      [runId, orderId, reason, channel],
     );
     return rowCount === 1;
   });

@@ -151,8 +151,8 @@ export async function insertWait(db: Db, orderId: string, noteId: string, reason
   await inTransaction(db, async (client) => {
     await lockOrder(client, orderId);
     await client.query(
-      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, reason, at)
-       select $1, id, '${WAITS}', status, status, 'system', $3, now() from orders where id = $2
+      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, channel, reason, at)
+       select $1, id, '${WAITS}', status, status, 'system', 'workflow', $3, now() from orders where id = $2
        on conflict (note_id) do nothing`,
       [noteId, orderId, reason],
     );

@@ -1,4 +1,4 @@
-import { type Actor, type OrderEvent, type OrderStatus, transition } from './status';
+import { type Actor, type Channel, type OrderEvent, type OrderStatus, transition } from './status';
 
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
@@ -67,6 +67,7 @@ export interface OrderChange {
   from: OrderStatus | null;
   to: OrderStatus;
   actor: Actor;
+  channel: Channel;
   reason: string | null;
   /** ISO 8601 in UTC. */
   at: string;
@@ -86,11 +87,14 @@ export interface PreviousRun {
   saved: WorkflowHistory | null;
   /** Why it was replaced, for the timeline; null if it had completed. */
   reason: string | null;
+  /** Of the request that replaced it. */
+  channel: Channel;
 }
 
 export interface ChangeRequest {
   event: OrderEvent;
   actor: Actor;
+  channel: Channel;
   reason: string | null;
 }
 
@@ -103,10 +107,10 @@ export type Decision<T extends OrderState> =
   { kind: 'change'; next: OrderHistory<T> } | { kind: 'repeat' } | { kind: 'refused' };
 
 /** The history of a new order. */
-export function created(order: Order, actor: Actor): OrderHistory {
+export function created(order: Order, by: Pick<OrderChange, 'actor' | 'channel'>): OrderHistory {
   return {
     order,
-    changes: [{ version: 1, event: 'created', from: null, to: 'CREATED', actor, reason: null, at: order.createdAt }],
+    changes: [{ version: 1, event: 'created', from: null, to: 'CREATED', ...by, reason: null, at: order.createdAt }],
   };
 }
 
@@ -136,7 +140,7 @@ export function classifyEvent(
  */
 export function decide<T extends OrderState>(
   history: OrderHistory<T>,
-  { event, actor, reason }: ChangeRequest,
+  { event, actor, channel, reason }: ChangeRequest,
   now: string,
 ): Decision<T> {
   const kind = classifyEvent(history, event);
@@ -150,7 +154,7 @@ export function decide<T extends OrderState>(
     kind,
     next: {
       order: { ...order, version, status: to, cancelledAt: event === 'cancel' ? at : order.cancelledAt },
-      changes: [...changes, { version, event, from: order.status, to, actor, reason, at }],
+      changes: [...changes, { version, event, from: order.status, to, actor, channel, reason, at }],
     },
   };
 }

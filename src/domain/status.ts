@@ -10,6 +10,13 @@ export type OrderEvent = ProgressEvent | 'expired' | 'cancel';
 export const ACTORS = ['seller', 'customer', 'checkout', 'operator', 'system'] as const;
 export type Actor = (typeof ACTORS)[number];
 
+/**
+ * How a request came to an order. `workflow`: the order's workflow made it itself, for its expiry or the lender's decision.
+ * `temporal`: a person or a program sent it to the workflow through Temporal.
+ */
+export const CHANNELS = ['api', 'hosted_checkout', 'cli', 'sweep', 'workflow', 'temporal'] as const;
+export type Channel = (typeof CHANNELS)[number];
+
 /** The only transition table: event -> status before -> status after. All other transitions are refused. */
 export const TRANSITIONS = {
   signup_started: { CREATED: 'PENDING' },

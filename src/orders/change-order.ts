@@ -1,7 +1,7 @@
 import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/find-orders';
 import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
-import { type Actor, type OrderStatus, isFinal } from '../domain/status';
+import { type OrderStatus, isFinal } from '../domain/status';
 import { ChangeRefused } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 import { readStored } from './read-order';
@@ -15,11 +15,11 @@ export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
  */
 export async function cancelOrder(deps: OrderDependencies, orderId: string, sellerId: string): Promise<ChangedOrder> {
   const stored = await readStored(deps, orderId, sellerId);
-  return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', reason: null });
+  return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
 }
 
 /**
- * Cancels any seller's order on behalf of an operator.
+ * Cancels any seller's order on behalf of an operator, who uses the CLI.
  * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL
  */
 export async function cancelForOperator(
@@ -27,21 +27,21 @@ export async function cancelForOperator(
   stored: StoredOrder,
   reason: string | null,
 ): Promise<ChangedOrder> {
-  return changeOrder(deps, stored, { event: 'cancel', actor: 'operator', reason });
+  return changeOrder(deps, stored, { event: 'cancel', actor: 'operator', channel: 'cli', reason });
 }
 
 /**
  * Applies what the checkout flow reports about its customer.
- * @param report the actor is the checkout, unless it names another one
+ * @param report the actor is the checkout and the channel the API, unless it names others
  * @throws Problem `transition_not_allowed`
  */
 export async function reportProgress(
   deps: OrderDependencies,
   orderId: string,
-  report: Pick<ChangeRequest, 'event' | 'reason'> & { actor?: Actor },
+  report: Pick<ChangeRequest, 'event' | 'reason'> & Partial<ChangeRequest>,
 ): Promise<ChangedOrder> {
   const stored = await readStored(deps, orderId);
-  return changeOrder(deps, stored, { actor: 'checkout', ...report });
+  return changeOrder(deps, stored, { actor: 'checkout', channel: 'api', ...report });
 }
 
 /**
@@ -60,7 +60,7 @@ export async function simulateProgress(
       'sandbox_only',
       'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
     );
-  return changeOrder(deps, stored, { actor: 'checkout', ...progress });
+  return changeOrder(deps, stored, { actor: 'checkout', channel: 'api', ...progress });
 }
 
 /** Repeats, and requests that a final status refuses, need no workflow. The workflow decides all other requests. */

@@ -75,7 +75,7 @@ async function tryToCreate(
   const requestDigest = digestOf(request);
   const order = newOrder(deps, seller, request);
   const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
-  const history = created(order, 'seller');
+  const history = created(order, { actor: 'seller', channel: 'api' });
   try {
     const fresh = {
       ...history,

@@ -132,7 +132,7 @@ export async function report(
   { actor = 'customer', reason = null }: { actor?: Actor; reason?: string | null } = {},
 ): Promise<void> {
   try {
-    await reportProgress(deps, orderId, { event, reason, actor });
+    await reportProgress(deps, orderId, { event, reason, actor, channel: 'hosted_checkout' });
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'transition_not_allowed') throw error;
   }

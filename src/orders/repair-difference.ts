@@ -44,6 +44,6 @@ export async function repairDifference(
   if (!stored) return 'decide_which';
   const reason = 'an operator decided that the row counts';
   if (workflow?.running) await workflows.terminate(orderId, workflow.runId, reason);
-  await workflows.resume(stored.order, { saved: null, reason });
+  await workflows.resume(stored.order, { saved: null, reason, channel: 'cli' });
   return 'kept_row';
 }

@@ -133,10 +133,10 @@ export function toTimelineEntryBody({ at: date, change, webhook, attempt }: Time
     };
   }
   if (!change) throw new Error('a timeline entry is neither a change nor an attempt');
-  const { version, event, from, to, actor, reason } = change;
+  const { version, event, from, to, actor, channel, reason } = change;
   if (event === WAITS) return { type: 'webhook_wait', at, order_status: to, reason: reason ?? '' };
-  if (event === RECOVERED) return { type: 'recovery', at, order_status: to, reason: reason ?? '' };
-  if (version === null) return { type: 'refusal', at, event, order_status: to, actor, reason };
+  if (event === RECOVERED) return { type: 'recovery', at, order_status: to, channel, reason: reason ?? '' };
+  if (version === null) return { type: 'refusal', at, event, order_status: to, actor, channel, reason };
   return {
     type: 'change',
     at,
@@ -144,6 +144,7 @@ export function toTimelineEntryBody({ at: date, change, webhook, attempt }: Time
     from,
     to,
     actor,
+    channel,
     reason,
     version,
     webhook: webhook && {

@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import type { OrderChange } from '../domain/order';
-import type { Actor } from '../domain/status';
 import type { WebhookState } from '../domain/webhook';
 import type { Attempt } from '../webhooks/attempt';
 import { requestFields } from './current-request';
@@ -14,15 +13,19 @@ const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: `ord
 
 /** @param changes that were saved just now */
 export function reportChanges(log: Logger, orderId: string, changes: readonly OrderChange[]): void {
-  for (const { event, from, to, actor, version } of changes) {
+  for (const { event, from, to, actor, channel, version } of changes) {
     metrics.orderChanges.inc({ event, actor });
-    log.info({ ...orderFields(orderId), ...requestFields(), event, from, to, actor, version }, 'order changed');
+    const change = { event, from, to, actor, channel, version };
+    log.info({ ...orderFields(orderId), ...requestFields(), ...change }, 'order changed');
   }
 }
 
-export function reportRefusedSignal(log: Logger, orderId: string, status: string | null, actor: Actor): void {
+export function reportRefusedSignal(
+  log: Logger,
+  { orderId, from: status, actor, channel }: Pick<OrderChange, 'from' | 'actor' | 'channel'> & { orderId: string },
+): void {
   metrics.refusedSignals.inc({ actor });
-  log.warn({ ...orderFields(orderId), ...requestFields(), status, actor }, 'a signal was refused');
+  log.warn({ ...orderFields(orderId), ...requestFields(), status, actor, channel }, 'a signal was refused');
 }
 
 /** @param reason a sentence, as in the timeline */

@@ -31,7 +31,7 @@ import {
   type PreviousRun,
   type VersionedRequest,
 } from '../domain/order';
-import { type OrderStatus, isFinal } from '../domain/status';
+import { type Channel, type OrderStatus, isFinal } from '../domain/status';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { type InspectedWorkflow, agreesWithRow, inspectWorkflow } from './inspect-workflow';
 import { WORKFLOW_ID_PREFIX, firstStartOptions, resumeOptions, workflowId } from './workflow-options';
@@ -80,9 +80,9 @@ export interface OrderWorkflows {
   /** Makes the workflow save its changes again, because the row lacks some. */
   saveAgain(orderId: string): Promise<void>;
   /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
-  resendWebhooks(order: Order): Promise<void>;
+  resendWebhooks(order: Order, channel: Channel): Promise<void>;
   /** Notifies the workflow that an application is submitted in Postgres. Resumes it if none runs. */
-  applicationSubmitted(order: Order): Promise<void>;
+  applicationSubmitted(order: Order, channel: Channel): Promise<void>;
   /** Sends a test webhook from a worker. Rejects if no worker could send it in time. */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
@@ -140,13 +140,13 @@ export function createOrderWorkflows(
     return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
   }
 
-  async function signal(order: Order, definition: SignalDefinition): Promise<void> {
+  async function signal(order: Order, definition: SignalDefinition, channel: Channel): Promise<void> {
     await within(startTimeoutMs, async () => {
       try {
         await client.workflow.getHandle(workflowId(order.id)).signal(definition);
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
-        const previous = toPrevious(await inspect(order.id));
+        const previous = toPrevious(await inspect(order.id), channel);
         await client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
           ...resumeOptions(order, previous, encryptPayloads),
           signal: definition,
@@ -191,9 +191,9 @@ export function createOrderWorkflows(
       await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId)).signal(saveAgainSignal));
     },
 
-    resendWebhooks: (order) => signal(order, resendWebhooksSignal),
+    resendWebhooks: (order, channel) => signal(order, resendWebhooksSignal, channel),
 
-    applicationSubmitted: (order) => signal(order, applicationSubmittedSignal),
+    applicationSubmitted: (order, channel) => signal(order, applicationSubmittedSignal, channel),
 
     testWebhook(input) {
       return within(TEST_TIMEOUT_MS, () =>
@@ -247,7 +247,7 @@ export function createOrderWorkflows(
         let start: WorkflowStart | undefined;
         if (!started) start = firstStartOptions(row, 0, encryptPayloads);
         else if (isFinal(order.status))
-          start = resumeOptions(order, toPrevious(await inspect(order.id)), encryptPayloads);
+          start = resumeOptions(order, toPrevious(await inspect(order.id), request.channel), encryptPayloads);
         let updateId = `${request.event}:${order.version}`;
         for (let tries = 1; ; tries++) {
           try {
@@ -258,7 +258,7 @@ export function createOrderWorkflows(
             // The server returns the outcome of an update even after its run has ended: the next run needs another id.
             updateId = `${request.event}:${order.version}:${tries}`;
             await delay(RETRY_DELAY_MS);
-            start = resumeOptions(order, toPrevious(await inspect(order.id)), encryptPayloads);
+            start = resumeOptions(order, toPrevious(await inspect(order.id), request.channel), encryptPayloads);
           }
         }
       });
@@ -266,10 +266,13 @@ export function createOrderWorkflows(
   };
 }
 
-/** What the run that follows a closed or missing one has to know. A run that still runs is not replaced. */
-export function toPrevious(run: InspectedWorkflow | undefined): PreviousRun {
-  if (!run) return { saved: null, reason: 'Temporal held no run of the order' };
-  return { saved: run.saved ?? null, reason: run.problem };
+/**
+ * What the run that follows a closed or missing one has to know. A run that still runs is not replaced.
+ * @param channel of the request that starts it
+ */
+export function toPrevious(run: InspectedWorkflow | undefined, channel: Channel): PreviousRun {
+  if (!run) return { saved: null, reason: 'Temporal held no run of the order', channel };
+  return { saved: run.saved ?? null, reason: run.problem, channel };
 }
 
 function throwIfRefused(error: unknown): void {

@@ -19,9 +19,9 @@ export async function insertClosedOrders(db: pg.Pool, sellerId: string, count: n
       [sellerId, url ?? null],
     );
     await client.query(
-      `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-       select id, 1, 'created', null, 'CREATED', 'seller', at from inserted
-       union all select id, 2, 'failed', 'CREATED', 'UNSUCCESSFUL', 'checkout', at + interval '1 s' from inserted`,
+      `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+       select id, 1, 'created', null, 'CREATED', 'seller', 'api', at from inserted
+       union all select id, 2, 'failed', 'CREATED', 'UNSUCCESSFUL', 'checkout', 'api', at + interval '1 s' from inserted`,
     );
     if (url !== undefined) {
       await client.query(

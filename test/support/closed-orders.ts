@@ -15,9 +15,9 @@ export async function insertClosedOrders(
          'UNSUCCESSFUL'
        from generate_series(1, $3) returning id
      ), change as (
-       insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-       select id, 1, 'created', null, 'CREATED', 'seller', now() from new_order
-       union all select id, 2, 'failed', 'CREATED', 'UNSUCCESSFUL', 'checkout', now() from new_order
+       insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+       select id, 1, 'created', null, 'CREATED', 'seller', 'api', now() from new_order
+       union all select id, 2, 'failed', 'CREATED', 'UNSUCCESSFUL', 'checkout', 'api', now() from new_order
      ), event as (
        insert into webhook_event (id, order_id, seller_id, sequence, body, state)
        select gen_random_uuid(), id, $1, 1, '{"data": {}}', $4 from new_order

@@ -50,12 +50,13 @@ export interface Line {
   from_status: string | null;
   to_status: string;
   actor: string;
+  channel: string;
   reason: string | null;
 }
 
 export async function timelineOf({ db }: Pick<Stack, 'db'>, id: string): Promise<Line[]> {
   const { rows } = await db.query<Line>(
-    'select version, event, from_status, to_status, actor, reason from order_timeline where order_id = $1 order by position',
+    'select version, event, from_status, to_status, actor, channel, reason from order_timeline where order_id = $1 order by position',
     [id],
   );
   return rows;

@@ -88,6 +88,7 @@ export const timeline: TimelineEntryBody[] = [
     from: 'CREATED',
     to: 'PENDING',
     actor: 'checkout',
+    channel: 'hosted_checkout',
     reason: null,
     version: 2,
     webhook: {

@@ -139,6 +139,8 @@ create table order_timeline (
   from_status text,
   to_status text not null,
   actor text not null,
+  -- How the request came: see `Channel` in src/domain/status.ts.
+  channel text not null,
   reason text,
   -- By the workflow's clock.
   at timestamptz not null,
@@ -239,8 +241,8 @@ create table silent_endpoint (
 -- webhooks are disabled.
 create function save_change(
   p_order_id uuid, p_base_event text, p_base_at timestamptz,
-  p_version integer, p_event text, p_from text, p_to text, p_actor text, p_reason text, p_at timestamptz,
-  p_cancelled_at timestamptz, p_sequence integer, p_body text,
+  p_version integer, p_event text, p_from text, p_to text, p_actor text, p_channel text, p_reason text,
+  p_at timestamptz, p_cancelled_at timestamptz, p_sequence integer, p_body text,
   p_unproven_ms float8, p_check_ms float8, p_request_id text, p_traceparent text,
   out saved boolean, out webhook_id uuid
 ) language plpgsql as $$
@@ -254,8 +256,8 @@ begin
   if not saved then
     return;
   end if;
-  insert into order_timeline (order_id, version, event, from_status, to_status, actor, reason, at)
-    values (p_order_id, p_version, p_event, p_from, p_to, p_actor, p_reason, p_at);
+  insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, reason, at)
+    values (p_order_id, p_version, p_event, p_from, p_to, p_actor, p_channel, p_reason, p_at);
   update orders set version = p_version, status = p_to, cancelled_at = p_cancelled_at where id = p_order_id;
   if p_body is not null then
     if exists (select from webhook_event where order_id = p_order_id and state = 'disabled') then

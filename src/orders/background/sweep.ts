@@ -70,7 +70,10 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   /** Completes an order whose customer agreed while the workflow was unavailable. */
   async function complete(due: DueOrder): Promise<void> {
     try {
-      await workflows.change({ ...due, started: true }, { event: 'completed', actor: 'customer', reason: null });
+      await workflows.change(
+        { ...due, started: true },
+        { event: 'completed', actor: 'customer', channel: 'sweep', reason: null },
+      );
     } catch (error) {
       // Another change, such as a cancel, was made first.
       if (!(error instanceof ChangeRefused)) throw error;
@@ -80,8 +83,8 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   /** Passes on what waits in Postgres. */
   async function passOn(due: DueOrder): Promise<void> {
     if (due.agreementPending) await complete(due);
-    if (due.applicationPending) await workflows.applicationSubmitted(due.order);
-    if (due.resendPending) await workflows.resendWebhooks(due.order);
+    if (due.applicationPending) await workflows.applicationSubmitted(due.order, 'sweep');
+    if (due.resendPending) await workflows.resendWebhooks(due.order, 'sweep');
   }
 
   /** Terminates a run that cannot continue the order, and starts one that reads the row. */
@@ -89,7 +92,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     log.error({ order_id: order.id, run_id: run.runId, reason }, 'sweep: replacing the run of an order');
     await workflows.terminate(order.id, run.runId, reason);
     // A settled order gets a run too, so that the newest run agrees with the row.
-    await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason });
+    await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason, channel: 'sweep' });
   }
 
   /** @returns false if the run may still lack the order's last change */
@@ -102,7 +105,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     if (!run?.running) {
       const isAhead = (run?.saved?.order.version ?? 0) > order.version;
       if (settled && !isAhead && !isBehind) return true;
-      const previous = toPrevious(run);
+      const previous = toPrevious(run, 'sweep');
       log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
       await workflows.resume(order, previous);
       return true;

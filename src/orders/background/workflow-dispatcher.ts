@@ -116,8 +116,8 @@ export function createWorkflowDispatcher(
       waiting.push(sellerId, { history, since: performance.now() });
       startNext();
     },
-    resendWebhooks: (order) => passOn(order, () => workflows.resendWebhooks(order)),
-    applicationSubmitted: (order) => passOn(order, () => workflows.applicationSubmitted(order)),
+    resendWebhooks: (order) => passOn(order, () => workflows.resendWebhooks(order, 'api')),
+    applicationSubmitted: (order) => passOn(order, () => workflows.applicationSubmitted(order, 'hosted_checkout')),
     check: (orderId) => inBackground(orderId, () => sweepNow(db, [orderId])),
     async drain() {
       draining = true;

@@ -33,13 +33,14 @@ test.each([
   expect((await stack.api.get(id)).body).toEqual(cancelled.body);
 });
 
-test('the timeline names the seller as the actor of the cancel', async () => {
+test('the timeline names the seller as the actor of the cancel, and the API as its channel', async () => {
   const id = await openOrder(stack);
   await stack.api.cancel(id);
   expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
     version: 2,
     event: 'cancel',
     actor: 'seller',
+    channel: 'api',
     reason: null,
   });
 });

@@ -132,7 +132,16 @@ describe('the timeline', () => {
     expect(status).toBe(200);
     for (const entry of body.data) expect(timelineEntrySchema.parse(entry)).toEqual(entry);
     expect(body.data).toMatchObject([
-      { type: 'change', event: 'created', from: null, to: 'CREATED', actor: 'seller', version: 1, webhook: null },
+      {
+        type: 'change',
+        event: 'created',
+        from: null,
+        to: 'CREATED',
+        actor: 'seller',
+        channel: 'api',
+        version: 1,
+        webhook: null,
+      },
       { type: 'change', event: 'signup_started', to: 'PENDING', webhook: { sequence: 1, state: 'delivered' } },
       {
         type: 'webhook_attempt',
@@ -143,7 +152,7 @@ describe('the timeline', () => {
         resend: false,
         address: '127.0.0.1',
       },
-      { type: 'refusal', event: 'completed', order_status: 'PENDING', actor: 'checkout' },
+      { type: 'refusal', event: 'completed', order_status: 'PENDING', actor: 'checkout', channel: 'temporal' },
       { type: 'change', event: 'cancel', from: 'PENDING', webhook: { sequence: 2, state: 'exhausted' } },
       { type: 'webhook_attempt', sequence: 2, attempt: 1, status: 500, error: 'http_status', response_body: 'thanks' },
       { type: 'webhook_attempt', sequence: 2, attempt: 2, status: 500, next_attempt_at: null },

@@ -51,7 +51,11 @@ describe('while Temporal is unavailable', () => {
     proxy.restore();
     await until(async () => (await customer.look()).heading === 'Your order is complete', 'it is completed', 40_000);
     expect((await customer.look('return/')).headers.get('Refresh')).toBe(`4;url=${REDIRECT}&orderId=${id}`);
-    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'completed', actor: 'customer' });
+    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+      event: 'completed',
+      actor: 'customer',
+      channel: 'sweep',
+    });
     await stack.stop();
   }, 90_000);
 });

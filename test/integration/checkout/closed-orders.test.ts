@@ -1,5 +1,6 @@
 import { updateAccount } from '../../../src/db/accounts';
 import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import { timelineOf } from '../../support/orders';
 import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
@@ -96,6 +97,11 @@ test('the page of an expired order says that it has expired, and leads to the ca
   const customer = customerAt(url);
   await until(async () => (await customer.look()).heading === 'This order has expired', 'it has expired');
   expect(buttonTarget(await customer.look())).toBe(`${CANCEL}&amp;orderId=${id}`);
+  expect((await timelineOf(quick, id)).at(-1)).toMatchObject({
+    event: 'expired',
+    actor: 'system',
+    channel: 'workflow',
+  });
 });
 
 const purging = useCheckout({ env: { APPLICATION_RETENTION_MS: '1500' } });

@@ -15,7 +15,8 @@ const webhooksOf = (id: string) =>
   receiver.deliveries
     .filter(({ body }) => body.data.order.id === id)
     .map(({ body }) => [body.data.sequence, body.data.order.status, body.data.actor, body.data.reason]);
-const changesOf = async (id: string) => (await timelineOf(stack, id)).map(({ event, actor }) => `${event} by ${actor}`);
+const changesOf = async (id: string) =>
+  (await timelineOf(stack, id)).map(({ event, actor, channel }) => `${event} by ${actor} (${channel})`);
 
 test('an approved customer pays later and is redirected to the seller, whose GET returns SUCCESSFUL by then', async () => {
   const { id, url, customer } = await newOrder();
@@ -64,7 +65,11 @@ test('a customer who can only pay later starts with the application', async () =
   expect([page.heading, page.text.includes('Total to repay')]).toEqual(['About your business', true]);
   expect(await statusOf(id)).toBe('CREATED');
   expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
-  expect(await changesOf(id)).toEqual(['created by seller', 'signup_started by customer', 'approved by checkout']);
+  expect(await changesOf(id)).toEqual([
+    'created by seller (api)',
+    'signup_started by customer (hosted_checkout)',
+    'approved by checkout (workflow)',
+  ]);
 });
 
 const DECLINED = 'Your application was not approved';
@@ -81,7 +86,11 @@ test.each([
     expect(page.text).toMatch(text);
     expect(page.text).toContain('you owe nothing');
     expect(buttonTarget(page)).toBe('https://shop.example/');
-    expect(await changesOf(id)).toEqual(['created by seller', 'signup_started by customer', 'declined by checkout']);
+    expect(await changesOf(id)).toEqual([
+      'created by seller (api)',
+      'signup_started by customer (hosted_checkout)',
+      'declined by checkout (workflow)',
+    ]);
     await until(() => webhooksOf(id).length === 2, 'two webhooks came');
     expect(webhooksOf(id)[1]).toEqual([2, 'UNSUCCESSFUL', 'checkout', 'declined by the lender']);
     expect((await customer.send('confirmation', { agree: 'yes' })).status).toBe(303);
@@ -111,7 +120,11 @@ test.each([
     expect(await statusOf(id)).toBe('PENDING');
     await customer.look();
     expect((await customer.submit('give-up', {})).heading).toBe(closed);
-    expect(await changesOf(id)).toEqual(['created by seller', 'signup_started by customer', `${event} by customer`]);
+    expect(await changesOf(id)).toEqual([
+      'created by seller (api)',
+      'signup_started by customer (hosted_checkout)',
+      `${event} by customer (hosted_checkout)`,
+    ]);
     await until(() => webhooksOf(id).length === 2, 'two webhooks came');
     expect(webhooksOf(id)[1]).toEqual([2, 'UNSUCCESSFUL', 'customer', reason]);
   },
@@ -188,10 +201,10 @@ test('the same form sent twice at once makes one application, one agreement and 
   }
   expect(locations.some((location) => location!.includes('message'))).toBe(false);
   expect(await changesOf(id)).toEqual([
-    'created by seller',
-    'signup_started by customer',
-    'approved by checkout',
-    'completed by customer',
+    'created by seller (api)',
+    'signup_started by customer (hosted_checkout)',
+    'approved by checkout (workflow)',
+    'completed by customer (hosted_checkout)',
   ]);
   await until(() => webhooksOf(id).length >= 3, 'the webhooks came');
   expect(webhooksOf(id)).toHaveLength(3);

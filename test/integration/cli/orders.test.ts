@@ -90,6 +90,7 @@ test("order cancel goes through the workflow, and timeline and webhook show the 
     from_status: 'PENDING',
     to_status: 'UNSUCCESSFUL',
     actor: 'operator',
+    channel: 'cli',
     reason: 'asked for by phone',
   });
   await until(() => receiver.deliveries.length === 2, 'the webhook arrives');
@@ -100,7 +101,7 @@ test("order cancel goes through the workflow, and timeline and webhook show the 
   expect((await cli('order', 'cancel', id)).stdout).not.toContain('reason');
 });
 
-test('order timeline prints a line of at most 80 characters for each change and webhook attempt, with reasons below', async () => {
+test('order timeline prints a line of at most 100 characters for each change and webhook attempt, with reasons below', async () => {
   receiver.answerWith(() => (receiver.deliveries.length === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   const timeline = () => stack.api.call('GET', `/api/lending/edge/ecommerce/order/${id}/timeline/`);
@@ -108,14 +109,14 @@ test('order timeline prints a line of at most 80 characters for each change and 
   const { body } = await timeline();
   expect(await json('order', 'timeline', id)).toEqual(body.data);
   const lines = (await cli('order', 'timeline', id)).stdout.trimEnd().split('\n');
-  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(100);
   expect(lines.map((line) => line.split(/ {2,}/).slice(1))).toEqual([
-    ['what', 'who', 'outcome'],
-    ['created', 'seller', '- -> CREATED'],
-    ['signup_started', 'checkout', 'CREATED -> PENDING'],
-    ['webhook 1, attempt 1', 'system', 'http_status'],
+    ['what', 'who', 'channel', 'outcome'],
+    ['created', 'seller', 'api', '- -> CREATED'],
+    ['signup_started', 'checkout', 'api', 'CREATED -> PENDING'],
+    ['webhook 1, attempt 1', 'system', '-', 'http_status'],
     [`answered 500 (webhook ${body.data[2].webhook_id})`],
-    ['webhook 1, attempt 2', 'system', '200'],
+    ['webhook 1, attempt 2', 'system', '-', '200'],
   ]);
 });
 

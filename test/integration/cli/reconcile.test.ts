@@ -47,8 +47,8 @@ async function rowAhead(): Promise<string> {
   const id = await openOrder(stack);
   await stack.db.query(`update orders set version = 2, status = 'PENDING' where id = $1`, [id]);
   await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-     values ($1, 2, 'signup_started', 'CREATED', 'PENDING', 'checkout', $2)`,
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+     values ($1, 2, 'signup_started', 'CREATED', 'PENDING', 'checkout', 'api', $2)`,
     [id, LONG_AGO],
   );
   return id;
@@ -183,8 +183,8 @@ test('reconcile --repair repairs settled orders: a row behind, a workflow behind
   await stack.db.query(`update order_timeline set at = ${MINUTES_AGO} where order_id = $1 and version = 2`, [reset]);
   const running = await openOrder(stack, {}, ['signup_started']);
   await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-     values ($1, 3, 'failed', 'PENDING', 'UNSUCCESSFUL', 'checkout', ${MINUTES_AGO})`,
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+     values ($1, 3, 'failed', 'PENDING', 'UNSUCCESSFUL', 'checkout', 'api', ${MINUTES_AGO})`,
     [running],
   );
   await stack.db.query(`update orders set version = 3, status = 'UNSUCCESSFUL' where id = $1`, [running]);
@@ -206,8 +206,8 @@ test('reconcile names the decision that different changes need, and --keep-row c
   const id = await ended(['signup_started', 'approved', 'completed']);
   await restoreRow(id, 3, 'APPROVED');
   await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-     values ($1, 4, 'cancel', 'APPROVED', 'UNSUCCESSFUL', 'seller', now())`,
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+     values ($1, 4, 'cancel', 'APPROVED', 'UNSUCCESSFUL', 'seller', 'api', now())`,
     [id],
   );
   await stack.db.query(
@@ -223,7 +223,11 @@ test('reconcile names the decision that different changes need, and --keep-row c
   );
   await stack.client.workflow.getHandle(`order-${id}`).result();
   expect(await differences()).toEqual({});
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'recovered', reason: /operator/ });
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+    event: 'recovered',
+    channel: 'cli',
+    reason: /operator/,
+  });
 });
 
 test('reconcile finds orders without a row, rebuilds what the workflow holds and reports the rest as lost', async () => {
@@ -288,7 +292,7 @@ test('reconcile needs no worker, but reports a run that has not read the row yet
     updateTimeoutMs: 5000,
     encryptPayloads: false,
   });
-  await workflows.resume((await findOrder(stack.db, id))!.order, { saved: null, reason: null });
+  await workflows.resume((await findOrder(stack.db, id))!.order, { saved: null, reason: null, channel: 'sweep' });
   const { code, stdout } = await reconcile('--repair');
   expect(code).toBe(1);
   expect(stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker running.*; start a worker`, 'm'));

@@ -27,7 +27,7 @@ export async function newSeller(db: Db): Promise<string> {
 export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Partial<NewOrder> = {}): NewOrder {
   const unique = { id: randomUUID(), payLinkId: randomUUID(), reference: randomUUID(), sellerId };
   return {
-    ...created({ ...ORDER, ...unique, ...order }, 'seller'),
+    ...created({ ...ORDER, ...unique, ...order }, { actor: 'seller', channel: 'api' }),
     attachments: { source: null, metaData: null },
     sweepAfterMs: 60_000,
     idempotency: undefined,

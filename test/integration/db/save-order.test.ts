@@ -192,6 +192,7 @@ test('a refusal that is recorded twice adds one timeline entry and no change', a
     event: 'nonsense',
     from: 'PENDING',
     actor: 'operator',
+    channel: 'temporal',
     reason: 'why not',
     at: atMinute(9),
   } as const;
@@ -214,7 +215,7 @@ test('an expiry is not saved after the customer has agreed', async () => {
   const browser = Buffer.alloc(32);
   await database.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
   expect(await recordAgreement(database.db, id, [browser], new Date(), 1000)).toBe(true);
-  const expiry = { event: 'expired', actor: 'system', reason: null } as const;
+  const expiry = { event: 'expired', actor: 'system', channel: 'workflow', reason: null } as const;
   await expect(save(applyEvents(approved, expiry))).rejects.toThrow(CustomerAgreed);
   await save(applyEvents(approved, 'completed'));
   expect((await findOrder(database.db, id))?.order.status).toBe('SUCCESSFUL');
@@ -240,7 +241,8 @@ test('after a restored backup, the same webhook has the same id, and one with ot
 });
 
 test('a refusal for an order without a row is dropped, not retried', async () => {
-  const refusal = { event: 'cancel', from: 'CREATED', actor: 'operator', reason: null, at: new Date().toISOString() };
+  const by = { actor: 'operator', channel: 'temporal', reason: null };
+  const refusal = { event: 'cancel', from: 'CREATED', ...by, at: new Date().toISOString() };
   const orderId = randomUUID();
   await insertRefusal(database.db, { id: randomUUID(), orderId, ...refusal } as Refusal);
   expect((await database.db.query('select from order_timeline where order_id = $1', [orderId])).rowCount).toBe(0);

@@ -16,6 +16,7 @@ test("an operator's request to cancel the workflow cancels the order", async () 
   expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
     event: 'cancel',
     actor: 'operator',
+    channel: 'temporal',
     to_status: 'UNSUCCESSFUL',
   });
   expect((await stack.api.get(id)).body.data.cancelled_at).toEqual(expect.any(String));
@@ -23,7 +24,7 @@ test("an operator's request to cancel the workflow cancels the order", async () 
 
 test('a signal changes the order like a request, and a refused signal is recorded in the timeline', async () => {
   const id = await openOrder(stack);
-  await workflow(id).signal(customerProgressSignal, { event: 'signup_started' });
+  await workflow(id).signal(customerProgressSignal, { event: 'signup_started', channel: 'api' });
   await workflow(id).signal(customerProgressSignal, { event: 'completed', reason: 'too early' });
   await until(async () => (await timelineOf(stack, id)).length === 3, 'both signals are in the timeline');
   expect((await timelineOf(stack, id)).slice(1)).toEqual([
@@ -33,6 +34,7 @@ test('a signal changes the order like a request, and a refused signal is recorde
       from_status: 'CREATED',
       to_status: 'PENDING',
       actor: 'checkout',
+      channel: 'temporal',
       reason: null,
     },
     {
@@ -41,6 +43,7 @@ test('a signal changes the order like a request, and a refused signal is recorde
       from_status: 'PENDING',
       to_status: 'PENDING',
       actor: 'checkout',
+      channel: 'temporal',
       reason: 'too early',
     },
   ]);
@@ -75,10 +78,14 @@ test.each([
   expect((await stack.api.cancel(id)).status).toBe(200);
 });
 
-test('an update cancelOrder without arguments is a cancel by an operator', async () => {
+test.each([
+  ['nothing', 'temporal', []],
+  ['an unknown channel', 'temporal', [{ channel: 'telephone' }]],
+  ['a channel', 'cli', [{ channel: 'cli' }]],
+])('an update cancelOrder with %s is a cancel by an operator, with the channel %s', async (_, channel, args) => {
   const id = await openOrder(stack);
-  await workflow(id).executeUpdate('cancelOrder');
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'cancel', actor: 'operator' });
+  await workflow(id).executeUpdate('cancelOrder', { args: args as [] });
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'cancel', actor: 'operator', channel });
 });
 
 test('concurrent updates with the same id make one change', async () => {
@@ -86,7 +93,7 @@ test('concurrent updates with the same id make one change', async () => {
   const update = () =>
     workflow(id).executeUpdate(reportProgressUpdate, {
       updateId: 'signup_started:1',
-      args: [{ event: 'signup_started', actor: 'checkout', reason: null, observedVersion: 1 }],
+      args: [{ event: 'signup_started', actor: 'checkout', channel: 'api', reason: null, observedVersion: 1 }],
     });
   const answers = await Promise.all([update(), update(), update()]);
   expect(answers.map(({ version }) => version)).toEqual([2, 2, 2]);

@@ -66,7 +66,7 @@ test('the next save adds the changes that the row of a restored backup lacks', a
   // The response has the newer of the row's and the workflow's state.
   expect((await stack.api.get(id)).body.data.status).toBe('APPROVED');
   const answer = await workflow(id).executeUpdate(reportProgressUpdate, {
-    args: [{ event: 'completed', actor: 'checkout', reason: null, observedVersion: 1 }],
+    args: [{ event: 'completed', actor: 'checkout', channel: 'api', reason: null, observedVersion: 1 }],
   });
   expect(answer.version).toBe(4);
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual([
@@ -85,14 +85,14 @@ test('a run that is behind its row stops without a save, and the sweep resumes t
   const id = await openOrder(stack, {}, ['signup_started']);
   await stack.db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
   await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', now())`,
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', 'api', now())`,
     [id],
   );
   const { runId } = await workflow(id).describe();
   await expect(
     workflow(id).executeUpdate(cancelOrderUpdate, {
-      args: [{ event: 'cancel', actor: 'seller', reason: null, observedVersion: 2 }],
+      args: [{ event: 'cancel', actor: 'seller', channel: 'api', reason: null, observedVersion: 2 }],
     }),
   ).rejects.toThrow(/Update failed/);
   const stopped = stack.client.workflow.getHandle(`order-${id}`, runId);
@@ -107,8 +107,8 @@ test('a run that is behind its row stops without a save, and the sweep resumes t
 async function approveInRow(id: string, age: string): Promise<void> {
   await stack.db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
   await stack.db.query(
-    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, at)
-     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', now() - $2::interval)`,
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', 'api', now() - $2::interval)`,
     [id, age],
   );
 }
@@ -158,6 +158,7 @@ test('a cancel signal to a workflow that is behind its row is recorded as not ca
   expect(line).toMatchObject({
     event: 'cancel',
     actor: 'operator',
+    channel: 'temporal',
     reason: expect.stringMatching(/send it again.*fraud/),
   });
   expect((await stack.api.cancel(id)).status).toBe(200);
@@ -234,7 +235,11 @@ describe('a terminated run', () => {
       async () => (await timelineOf(stack, id)).find(({ event }) => event === 'recovered'),
       'the timeline shows the replacement',
     );
-    expect(line).toMatchObject({ actor: 'system', reason: 'it was terminated: an operator pressed the button' });
+    expect(line).toMatchObject({
+      actor: 'system',
+      channel: 'sweep',
+      reason: 'it was terminated: an operator pressed the button',
+    });
     const { body } = await stack.api.call('GET', `${BASE}/order/${id}/timeline/`);
     expect(body.data.at(-1)).toMatchObject({ type: 'recovery', order_status: 'PENDING', reason: /terminated/ });
     expect(await isRunning(stack.client, id)).toBe(true);
@@ -307,6 +312,10 @@ describe('an expiry', () => {
     await recordAgreement(expiring.db, id, [browser], new Date(), 600_000);
     const completed = await expiring.client.workflow.getHandle(`order-${id}`).result();
     expect(completed).toMatchObject({ status: 'SUCCESSFUL', version: 4 });
-    expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event: 'completed', actor: 'customer' });
+    expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({
+      event: 'completed',
+      actor: 'customer',
+      channel: 'workflow',
+    });
   }, 40_000);
 });

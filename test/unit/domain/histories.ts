@@ -29,7 +29,7 @@ export function atMinute(minutes: number): string {
 }
 
 export function request(event: OrderEvent, rest: Partial<ChangeRequest> = {}): ChangeRequest {
-  return { event, actor: event === 'cancel' ? 'seller' : 'checkout', reason: null, ...rest };
+  return { event, actor: event === 'cancel' ? 'seller' : 'checkout', channel: 'api', reason: null, ...rest };
 }
 
 /** Returns the history of an order after these events, one minute apart. */
@@ -40,7 +40,7 @@ export function historyAfter(...events: OrderEvent[]): OrderHistory {
       if (decision.kind !== 'change') throw new Error(`${event} is classified as ${decision.kind}, not as a change`);
       return decision.next;
     },
-    created(ORDER, 'seller'),
+    created(ORDER, { actor: 'seller', channel: 'api' }),
   );
 }
 

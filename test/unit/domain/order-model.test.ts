@@ -26,11 +26,11 @@ function run(
   details: readonly { actor: (typeof ACTORS)[number]; now: string }[],
 ): string {
   const model = new OrderModel();
-  let history: OrderHistory = created(ORDER, 'seller');
+  let history: OrderHistory = created(ORDER, { actor: 'seller', channel: 'api' });
   events.forEach((event, index) => {
     const { actor, now } = details[index % details.length]!;
     const before = history;
-    const decision = decide(history, { event, actor, reason: null }, now);
+    const decision = decide(history, { event, actor, channel: 'api', reason: null }, now);
     assert.equal(decision.kind, model.apply(event), `${event} after ${model.events.join(', ')}`);
     if (decision.kind !== 'change') return;
     history = decision.next;

@@ -21,11 +21,20 @@ function change(history: OrderHistory, changeRequest: ChangeRequest, now: string
 }
 
 describe('a new order', () => {
-  test('has one change, which names its creator and its time', () => {
-    expect(created(ORDER, 'seller')).toEqual({
+  test('has one change, which names its creator, its channel and its time', () => {
+    expect(created(ORDER, { actor: 'seller', channel: 'api' })).toEqual({
       order: ORDER,
       changes: [
-        { version: 1, event: 'created', from: null, to: 'CREATED', actor: 'seller', reason: null, at: CREATED_AT },
+        {
+          version: 1,
+          event: 'created',
+          from: null,
+          to: 'CREATED',
+          actor: 'seller',
+          channel: 'api',
+          reason: null,
+          at: CREATED_AT,
+        },
       ],
     });
   });
@@ -34,7 +43,11 @@ describe('a new order', () => {
 describe('a change', () => {
   test('sets the status, adds one version and one entry, and changes nothing else', () => {
     const before = IN_STATUS.PENDING;
-    const next = change(before, request('approved', { actor: 'checkout', reason: 'score 720' }), atMinute(9));
+    const next = change(
+      before,
+      request('approved', { actor: 'checkout', channel: 'workflow', reason: 'score 720' }),
+      atMinute(9),
+    );
     expect(next.order).toEqual({ ...before.order, status: 'APPROVED', version: 3 });
     expect(next.changes).toEqual([
       ...before.changes,
@@ -44,6 +57,7 @@ describe('a change', () => {
         from: 'PENDING',
         to: 'APPROVED',
         actor: 'checkout',
+        channel: 'workflow',
         reason: 'score 720',
         at: atMinute(9),
       },
