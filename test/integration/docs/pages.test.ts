@@ -118,9 +118,10 @@ test('no page leaves a file in the working directory, which is a clone, outside 
 
 /** The blocks of a page without the commands for another terminal and what those print. */
 function shownBlocks(page: string, section?: string): CodeBlock[] {
-  return codeBlocks(page, section).filter(
-    ({ code }, index, all) => ![code, all[index - 1]?.code ?? ''].some((one) => OWN_TERMINAL.includes(one)),
-  );
+  return codeBlocks(page, section).filter(({ code, language }, index, all) => {
+    const printedBy = language === 'text' ? all[index - 1]?.code : code;
+    return printedBy === undefined || !OWN_TERMINAL.includes(printedBy);
+  });
 }
 
 /** Runs a script in one shell, which stops at the first failure, and splits its output at each form feed. */
