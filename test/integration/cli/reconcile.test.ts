@@ -70,9 +70,7 @@ async function orderRows(): Promise<unknown[]> {
 
 /** True until the start of every workflow is recorded, and after an order was handed to the sweep. */
 async function anyDueSoon(): Promise<boolean> {
-  const { rowCount } = await stack.db.query(
-    `select from order_work where sweep_at < now() + interval '1 hour'`,
-  );
+  const { rowCount } = await stack.db.query(`select from order_work where sweep_at < now() + interval '1 hour'`);
   return rowCount !== 0;
 }
 
