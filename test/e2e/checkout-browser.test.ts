@@ -26,7 +26,7 @@ const { SCREENSHOT_FILES } = process.env;
 const MAX_PAGE_BYTES = 50 * 1024;
 const EVIL = `"><img src=x onerror="document.title='hacked'"><script>document.title='hacked'</script>`;
 
-jest.setTimeout(60_000);
+jest.setTimeout(150_000);
 
 afterAll(async () => {
   if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);

@@ -136,6 +136,8 @@ test('a flood of signals makes the workflow continue as new, and the order stays
       'all signals are refused',
       90_000,
     );
+    // Signals that arrive while it continues as new make it start again, with all of their refusals.
+    await until(async () => !(await workflow(id).describe()).raw.pendingWorkflowTask, 'its last task ends', 30_000);
   }
   expect((await stack.api.progress(id, 'approved')).body.data.status).toBe('APPROVED');
   expect(await isRunning(stack.client, id)).toBe(true);
