@@ -141,7 +141,9 @@ async function interrupt(): Promise<void> {
 }
 
 /** After an interrupt, the cleanup ends the process. */
-const exit = (code: number): void => void (isInterrupted || process.exit(code));
+function exit(code: number): void {
+  if (!isInterrupted) process.exit(code);
+}
 
 void run().then(exit, (error: unknown) => {
   if (!isInterrupted) console.error(error);

@@ -27,6 +27,11 @@ beforeEach(() => {
   lines = [];
 });
 
+/** Keeps the lines about endpoints. */
+function keepLine(line: string): void {
+  if (line.includes('endpoint')) lines.push(line);
+}
+
 /** A delivery as a worker has it. All share the database. */
 const createWorker = () =>
   createDelivery({
@@ -42,10 +47,7 @@ const createWorker = () =>
     schedule: STANDARD_SCHEDULE,
     attemptsPerSeller: 10,
     breaker: { failures: 3, minWaitMs: 400, maxWaitMs: 400 },
-    log: pino(
-      { level: 'info', timestamp: false, base: null },
-      { write: (line: string) => void (line.includes('endpoint') && lines.push(line)) },
-    ),
+    log: pino({ level: 'info', timestamp: false, base: null }, { write: keepLine }),
   });
 
 type Worker = ReturnType<typeof createWorker>;
