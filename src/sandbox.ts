@@ -3,6 +3,7 @@ import type { Config } from './config';
 import type { DbClient } from './db/pool';
 import { createSandboxBooks } from './db/sandbox-payments';
 import { createSandboxLender } from './lender/sandbox';
+import type { Payments } from './payments/payment-provider';
 import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
 
 /** The adapter of a real lender becomes `live`: see docs/hosted-checkout.md. */
@@ -13,8 +14,13 @@ export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Con
   };
 }
 
+/** The adapter of a real provider of payments becomes `live`. */
+export function paymentsOf(config: Config, db: DbClient): Payments & { sandbox: SandboxBank | undefined } {
+  return { sandbox: sandboxBankOf(config, db), live: undefined };
+}
+
 /** @returns undefined if there is no hosted checkout */
-export function sandboxBankOf({ checkoutBaseUrl, hostedCheckout }: Config, db: DbClient): SandboxBank | undefined {
+function sandboxBankOf({ checkoutBaseUrl, hostedCheckout }: Config, db: DbClient): SandboxBank | undefined {
   const { lender, sandboxReferralMs } = hostedCheckout;
   if (lender !== 'sandbox') return undefined;
   return createSandboxBank(createSandboxBooks(db), `${checkoutBaseUrl}/pay/sandbox-bank`, sandboxReferralMs);

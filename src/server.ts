@@ -21,7 +21,7 @@ import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
 import type { Bank } from './payments/payment-provider';
-import { lendersOf, sandboxBankOf } from './sandbox';
+import { lendersOf, paymentsOf } from './sandbox';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import { startMetrics } from './telemetry/start-metrics';
@@ -55,7 +55,8 @@ export async function startServer(
       startDelayMs: config.startDelayMs,
     },
   );
-  const sandboxBank = sandboxBankOf(config, db);
+  const payments = paymentsOf(config, db);
+  const lenders = lendersOf(config);
   const deps: OrderDependencies = {
     db,
     keys: createKeyRing(config.encryptionKeys),
@@ -71,9 +72,9 @@ export async function startServer(
       httpsOnly: config.production,
       checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
     },
-    payments: { sandbox: sandboxBank, live: undefined },
+    payments,
     checkoutBaseUrl: config.checkoutBaseUrl,
-    hasLiveLender: lendersOf(config).live !== undefined,
+    hasLiveLender: lenders.live !== undefined,
     expiresAfterMs: config.orderExpiresAfterMs,
     sweepStartAfterMs: config.sweep.startAfterMs,
     log,
@@ -81,7 +82,7 @@ export async function startServer(
   let serving = true;
   const limits = createRateLimits(db, config.rateLimits, log);
   const { applicationRetentionMs } = config.hostedCheckout;
-  const { sandbox: lender } = lendersOf(config);
+  const { sandbox: lender } = lenders;
   if (config.production && lender)
     log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
   const app = createApp({
@@ -95,8 +96,8 @@ export async function startServer(
         limits,
         notice: SANDBOX_NOTICE,
         retentionMs: applicationRetentionMs,
-        profile: profileOf(config, lender, sandboxBank?.banks ?? []),
-        sandboxBank,
+        profile: profileOf(config, lender, payments.sandbox?.banks ?? []),
+        sandboxBank: payments.sandbox,
       }),
     trustedProxies: config.trustedProxies,
     maxBodyBytes: config.http.maxBodyBytes,

@@ -20,7 +20,8 @@ import { createLogger } from './logger';
 import { logOperatorActions } from './orders/background/log-operator-actions';
 import { startPaymentReturns } from './orders/background/payment-returns';
 import { startSweep } from './orders/background/sweep';
-import { lendersOf, sandboxBankOf } from './sandbox';
+import type { Payments } from './payments/payment-provider';
+import { lendersOf, paymentsOf } from './sandbox';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
 import { observeLender } from './telemetry/observe-lender';
@@ -60,7 +61,9 @@ export async function startWorker(
   const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
-  const workers = await createWorkers(config, { connection, namespace: client.options.namespace }, db, sender, log);
+  const payments = paymentsOf(config, db);
+  const target = { connection, namespace: client.options.namespace };
+  const workers = await createWorkers(config, target, { db, sender, payments, log });
   const run = Promise.all(workers.map((worker) => worker.run()));
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
   const stopSweep = startSweep({
@@ -75,7 +78,6 @@ export async function startWorker(
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
   const stopLoggingActions = logOperatorActions(db, log);
-  const payments = { sandbox: sandboxBankOf(config, db), live: undefined };
   const stopPaymentReturns = startPaymentReturns({ db, payments, log, intervalMs: config.sweep.intervalMs });
   log.info({ health_port: health.port }, 'worker started');
   return {
@@ -122,9 +124,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
 function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
-  db: Db,
-  sender: WebhookSender,
-  log: Logger,
+  { db, sender, payments, log }: { db: Db; sender: WebhookSender; payments: Payments; log: Logger },
 ): Promise<Worker[]> {
   const traces = tracing();
   const lenders = lendersOf(config);
@@ -144,7 +144,7 @@ function createWorkers(
         sandbox: lenders.sandbox && observeLender(lenders.sandbox),
         live: lenders.live && observeLender(lenders.live),
       },
-      payments: { sandbox: sandboxBankOf(config, db), live: undefined },
+      payments,
       checkoutBaseUrl: config.checkoutBaseUrl,
       checkAfterMs: config.sweep.checkAfterMs,
     }),

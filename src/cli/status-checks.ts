@@ -1,7 +1,8 @@
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
-import { probeWrite, schemaVersion } from '../db/database-health';
+import { schemaVersion, serverVersion } from '../db/database-health';
 import type { Db } from '../db/pool';
 import { assertSchemaIsCurrent } from '../db/schema-check';
+import { probeWrite } from '../db/write-probe';
 import { TASK_QUEUES, countPollers, describeServer, missingSearchAttributes } from '../temporal/health';
 import { VERSION } from '../version';
 import { reasonOf } from './cli-error';
@@ -35,7 +36,10 @@ async function check(part: string, run: () => Promise<Check>): Promise<Check> {
 
 export async function checkPostgres(db: () => Db): Promise<Check[]> {
   return [
-    await check('postgres', async () => ok('postgres', `writes work; version ${(await probeWrite(db())).version}`)),
+    await check('postgres', async () => {
+      await probeWrite(db());
+      return ok('postgres', `writes work; version ${await serverVersion(db())}`);
+    }),
     await check('schema', async () => {
       await assertSchemaIsCurrent(db());
       return ok('schema', await schemaVersion(db()));

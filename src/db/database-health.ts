@@ -1,10 +1,8 @@
 import type { DbClient } from './pool';
 
-/** Writes and commits a row with the value that it has. @throws if Postgres cannot write, as with a full disk */
-export async function probeWrite(db: DbClient): Promise<{ version: string }> {
-  await db.query('update checkout_secret set only_one = true');
+export async function serverVersion(db: DbClient): Promise<string> {
   const { rows } = await db.query<{ version: string }>("select current_setting('server_version') as version");
-  return { version: rows[0]?.version ?? '' };
+  return rows[0]?.version ?? '';
 }
 
 /** The newest migration that is applied. */

@@ -122,7 +122,7 @@ async function lockChanges(client: DbClient, orderId: string): Promise<OrderChan
   return toChanges(rows[0].changes);
 }
 
-/** True if both histories are the same, but for the time, actor, channel and reason of the last change. */
+/** True if both histories are the same, except for the time, actor, channel and reason of the last change. */
 function isSameLastChange(saved: readonly OrderChange[], changes: readonly OrderChange[]): boolean {
   return (
     saved.length === changes.length &&

@@ -25,7 +25,7 @@ export function createWriteProbe(url: string, onError: (error: Error) => void): 
   let result: Promise<DatabaseHealth> | undefined;
   return {
     check: () => {
-      result ??= withTimeout(probe(db)).finally(() => {
+      result ??= withTimeout(probeWrite(db)).finally(() => {
         setTimeout(() => (result = undefined), CACHE_MS).unref();
       });
       return result;
@@ -35,10 +35,11 @@ export function createWriteProbe(url: string, onError: (error: Error) => void): 
 }
 
 /**
- * The lock fails on a standby and in a read-only database. The rows fail if the disk is full, on which statements that
+ * Checks whether Postgres can write. The lock fails on a standby and in a read-only database. The rows fail if the disk is full, on which statements that
  * reuse free space still succeed.
+ * @throws the error of Postgres
  */
-async function probe(db: Db): Promise<DatabaseHealth> {
+export async function probeWrite(db: Db): Promise<void> {
   const client = await db.connect();
   let broken = true;
   try {
@@ -48,20 +49,23 @@ async function probe(db: Db): Promise<DatabaseHealth> {
          array(select name from public.schema_migration limit 1 for no key update skip locked)`,
     );
     broken = false;
-    return 'ok';
   } finally {
     client.release(broken);
   }
 }
 
 /** A probe that takes too long goes on in the background. */
-async function withTimeout(probed: Promise<DatabaseHealth>): Promise<DatabaseHealth> {
+async function withTimeout(probed: Promise<void>): Promise<DatabaseHealth> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<DatabaseHealth>((resolve) => {
     timer = setTimeout(() => resolve('unavailable'), TIMEOUT_MS);
   });
   try {
-    return await Promise.race([probed.catch((): DatabaseHealth => 'unavailable'), late]);
+    const health = probed.then(
+      (): DatabaseHealth => 'ok',
+      (): DatabaseHealth => 'unavailable',
+    );
+    return await Promise.race([health, late]);
   } finally {
     clearTimeout(timer);
   }

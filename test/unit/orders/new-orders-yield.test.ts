@@ -50,7 +50,7 @@ test('a start is delayed more, and by a random time, only while others wait', ()
 });
 
 describe('a lane of the sweep', () => {
-  test('goes on with other orders while one is slow, and ends with it', async () => {
+  test('continues with other orders while one is slow, and ends with it', async () => {
     const stop = new AbortController();
     const due = ['slow', ...Array.from({ length: 9 }, (_, index) => `order ${index}`)];
     const done: string[] = [];
