@@ -1,6 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import Router from '@koa/router';
+import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { DatabaseHealth } from '../db/write-probe';
 import { VERSION } from '../version';
+import { clientNetwork } from './client-network';
 import type { State } from './context';
 
 export interface HealthChecks {
@@ -9,9 +12,17 @@ export interface HealthChecks {
   isServing: () => boolean;
 }
 
+/** Checks a second that one address gets at once; further ones wait a second. No load balancer needs as many. */
+const CHECKS_PER_SECOND = 100;
+
 /** Health checks for load balancers. They ignore Temporal, because orders can be created and read while it is down. */
 export function healthRoutes({ checkDatabase, isServing }: HealthChecks): Router<State> {
   const router = new Router<State>({ prefix: '/health', sensitive: true });
+  const limiter = new RateLimiterMemory({ points: CHECKS_PER_SECOND, duration: 1 });
+  router.use(async (ctx, next) => {
+    await limiter.consume(clientNetwork(ctx.ip)).catch(() => delay(1000));
+    await next();
+  });
   router.get('/live', (ctx) => {
     ctx.body = { status: 'ok', version: VERSION };
   });
