@@ -3,6 +3,7 @@ import Router from '@koa/router';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { DatabaseHealth } from '../db/write-probe';
 import { VERSION } from '../version';
+import type { Middleware } from './authenticate';
 import { clientNetwork } from './client-network';
 import type { State } from './context';
 
@@ -19,14 +20,14 @@ const CHECKS_PER_SECOND = 100;
 export function healthRoutes({ checkDatabase, isServing }: HealthChecks): Router<State> {
   const router = new Router<State>({ prefix: '/health', sensitive: true });
   const limiter = new RateLimiterMemory({ points: CHECKS_PER_SECOND, duration: 1 });
-  router.use(async (ctx, next) => {
+  const slowDown: Middleware = async (ctx, next) => {
     await limiter.consume(clientNetwork(ctx.ip)).catch(() => delay(1000));
     await next();
-  });
-  router.get('/live', (ctx) => {
+  };
+  router.get('/live', slowDown, (ctx) => {
     ctx.body = { status: 'ok', version: VERSION };
   });
-  router.get('/ready', async (ctx) => {
+  router.get('/ready', slowDown, async (ctx) => {
     const database = await checkDatabase();
     const status = isServing() ? database : 'not serving';
     ctx.status = status === 'ok' ? 200 : 503;
