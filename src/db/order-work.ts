@@ -203,8 +203,8 @@ export async function countRequests(db: DbClient, orderId: string): Promise<numb
 
 /** What a caller knows of an order whose workflow runs. */
 export interface KnownRun {
-  /** That the workflow has. Of a later save, the caller knows nothing. */
-  version: number;
+  /** That the workflow has; null if the caller has only sent it a signal. Of a later save, the caller knows nothing. */
+  version: number | null;
   /** The number of requests that the caller has passed on. If there are more, the order stays due. */
   passedOn: number;
 }
@@ -223,7 +223,8 @@ export async function markRunning(
     name: 'mark_running',
     text: `update order_work w set started = true, requests_passed_on = greatest(requests_passed_on, $3),
        proven_sweep_at = case when o.version = $4 then null else w.proven_sweep_at end,
-       sweep_at = case when requests > $3 or o.version <> $4 then sweep_at
+       sweep_at = case when requests > $3 or o.version <> $4 or ($4::integer is null and w.proven_sweep_at is not null)
+           then sweep_at
          else now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day') end
      from orders o where order_id = $1 and o.id = order_id`,
     values: [orderId, checkAfterMs, passedOn, version],
@@ -239,6 +240,15 @@ export async function markStuck(db: DbClient, orderId: string): Promise<void> {
 export async function sweepNow(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(
     `update order_work set sweep_at = now() where order_id = any($1) and sweep_at > now() + interval '30 seconds'`,
+    [orderIds],
+  );
+}
+
+/** Makes the sweep check the settled ones of these orders, whose runs should have ended. */
+export async function sweepSettled(db: DbClient, orderIds: readonly string[]): Promise<void> {
+  await db.query(
+    `insert into order_work (order_id, started, sweep_at)
+     select o.id, true, now() from orders o where o.id = any($1) and ${SETTLED} on conflict do nothing`,
     [orderIds],
   );
 }

@@ -40,6 +40,8 @@ import { WORKFLOW_ID_PREFIX, firstStartOptions, resumeOptions, workflowId } from
 const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
+/** For a page of a list. */
+const LIST_TIMEOUT_MS = 10_000;
 type WorkflowStart = ReturnType<typeof firstStartOptions> | ReturnType<typeof resumeOptions>;
 /** Selects the order workflows in a list of Temporal. */
 const ORDERS = "WorkflowType = 'orderWorkflow'";
@@ -89,6 +91,8 @@ export interface OrderWorkflows {
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
   /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
   findBroken(closedAfter: Date): AsyncIterable<string>;
+  /** The ids of all orders with an open run. */
+  listOpen(): AsyncIterator<string, undefined>;
   /** The ids of all orders that have a run, once per run. */
   list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
   /** The state that the workflow holds; null while it waits for a first message, or a resumed run reads the row. */
@@ -155,8 +159,13 @@ export function createOrderWorkflows(
     });
   }
 
-  async function* listOrderIds(query: string): AsyncIterable<string> {
-    for await (const { workflowId: id } of client.workflow.list({ query })) yield id.slice(WORKFLOW_ID_PREFIX.length);
+  async function* listOrderIds(query: string): AsyncGenerator<string, undefined> {
+    const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
+    for (;;) {
+      const { value, done } = await within(LIST_TIMEOUT_MS, () => runs.next());
+      if (done) return undefined;
+      yield value.workflowId.slice(WORKFLOW_ID_PREFIX.length);
+    }
   }
 
   return {
@@ -220,6 +229,8 @@ export function createOrderWorkflows(
           (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`) +
           (since === undefined ? '' : ` and StartTime >= '${since.toISOString()}'`),
       ),
+
+    listOpen: () => listOrderIds(`${ORDERS} and ExecutionStatus = 'Running'`),
 
     async *findBroken(closedAfter) {
       yield* listOrderIds(

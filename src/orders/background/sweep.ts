@@ -11,6 +11,7 @@ import {
   markStuck,
   sweepNow,
   sweepOverdue,
+  sweepSettled,
 } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
@@ -32,6 +33,8 @@ const LEASE_MS = 30_000;
 const KNOWN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 const BROKEN_BATCH = 500;
+/** The open runs that one scan looks at. The next one continues: a million take most of a day. */
+const OPEN_RUNS = 1000;
 /** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
 const DAY_MS = 86_400_000;
 /** A run is listed some time after it has closed. */
@@ -66,6 +69,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   const starts = createAdaptiveLimit(startsInFlight);
   const missed = logMissed(log, 'sweep: orders could not be checked, retrying later');
   let brokenSince = Date.now() - DAY_MS;
+  let openRuns = workflows.listOpen();
 
   /** Completes an order whose customer agreed while the workflow was unavailable. */
   async function complete(due: DueOrder): Promise<void> {
@@ -95,7 +99,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason, channel: 'sweep' });
   }
 
-  /** @returns false if the run may still lack the order's last change */
+  /** @returns false if the run may still lack the order's last change, or is open although the order is settled */
   async function heal(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;
     // Most runs agree with their rows. Only the others are worth reading a history.
@@ -108,13 +112,13 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
       const previous = toPrevious(run, 'sweep');
       log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
       await workflows.resume(order, previous);
-      return true;
+      return !settled;
     }
     const reason = replaceReason(due, run);
     if (reason !== undefined) await replace(due, run, reason);
     else if (run.saved && run.saved.order.version > order.version) await workflows.saveAgain(order.id);
     if (isStuck(due, run) && !stuckRecently) await markStuck(db, order.id);
-    return reason !== undefined || !isBehind;
+    return !settled && (reason !== undefined || !isBehind);
   }
 
   async function check(due: DueOrder): Promise<void> {
@@ -144,12 +148,27 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     }
   }
 
-  /** Makes orders due whose run was closed by force, keeps failing, or does not deliver. */
+  /** Makes orders due whose run was closed by force, keeps failing, does not deliver, or is open although they are settled. */
   async function findBroken(): Promise<void> {
     const since = new Date(brokenSince);
     brokenSince = Date.now() - VISIBILITY_LAG_MS;
     await sweepOverdue(db, BROKEN_BATCH);
     for await (const orderId of workflows.findBroken(since)) await sweepNow(db, [orderId]);
+    await sweepSettled(db, await nextOpenRuns());
+  }
+
+  /** Walks through all open runs, some in each scan, again and again. */
+  async function nextOpenRuns(): Promise<string[]> {
+    const orderIds: string[] = [];
+    while (orderIds.length < OPEN_RUNS) {
+      const { value, done } = await openRuns.next();
+      if (done) {
+        openRuns = workflows.listOpen();
+        break;
+      }
+      orderIds.push(value);
+    }
+    return orderIds;
   }
 
   /** @returns true if more is to be deleted now */
@@ -199,7 +218,8 @@ function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefine
   if (isOld && run.saved && run.saved.order.version < order.version) {
     return `it was behind the row: at version ${run.saved.order.version} of ${order.version}`;
   }
-  if (isOld && settled && !run.isBusy) return 'it still ran, although the order was settled';
+  // One that has just replaced another run still reads the row.
+  if (isOld && settled && run.saved && !run.isBusy) return 'it still ran, although the order was settled';
   if (!isStuck(due, run) || stuckRecently) return undefined;
   return run.problem ?? 'its next webhook was overdue, and it was not sending';
 }

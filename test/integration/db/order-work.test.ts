@@ -11,6 +11,7 @@ import {
   markRunning,
   markStuck,
   sweepOverdue,
+  sweepSettled,
   sweepSoon,
 } from '../../../src/db/order-work';
 import { findOrder } from '../../../src/db/find-orders';
@@ -224,6 +225,33 @@ describe('a save that only Postgres is known to have', () => {
     expect(await secondsUntilSweep(id)).toBeLessThan(41);
     await markRunning(database.db, id, 600_000, { version: 2, passedOn: 0 });
     expect(await secondsUntilSweep(id)).toBeGreaterThan(590);
+  });
+});
+
+describe('a caller of markRunning that has only sent a signal', () => {
+  test('postpones the check of an order whose workflow has the last save, and of no other', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    const { id } = history.order;
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 40_000);
+    await markRunning(database.db, id, 600_000, { version: null, passedOn: 0 });
+    expect(await secondsUntilSweep(id)).toBeLessThan(41);
+    await markRunning(database.db, id, 40_000, { version: 2, passedOn: 0 });
+    await markRunning(database.db, id, 600_000, { version: null, passedOn: 0 });
+    expect(await secondsUntilSweep(id)).toBeGreaterThan(590);
+  });
+});
+
+describe('sweepSettled', () => {
+  test('makes the sweep check settled orders now, and no others', async () => {
+    const open = await dueAfter(60_000);
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await finishSettled(database.db, history.order.id, 2);
+    await sweepSettled(database.db, [open.order.id, history.order.id]);
+    expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([
+      { order: { id: history.order.id }, settled: true },
+    ]);
+    expect(await leaseIds(10, 60_000, 'starts')).toEqual([]);
   });
 });
 

@@ -1,12 +1,14 @@
 import { temporal } from '@temporalio/proto';
 import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
+import { findOrder } from '../../../src/db/find-orders';
 import { inTransaction } from '../../../src/db/pool';
 import { cancelOrderUpdate, cancelSignal, reportProgressUpdate } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
-import { isRunning, openOrder, queryOrder, timelineOf } from '../../support/orders';
+import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { applyEvents, msUntilSweep, saveHistory } from '../db/new-orders';
 
 const stack = useStack();
 const receiver = useReceiver('test');
@@ -248,6 +250,46 @@ describe('a terminated run', () => {
   test('is found and replaced without any request', async () => {
     const id = await terminated();
     await until(() => isRunning(stack.client, id), 'the workflow runs again', 20_000);
+  });
+});
+
+describe('the run of a settled order ends', () => {
+  const hasEnded = (id: string) =>
+    until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the run has ended', 20_000);
+
+  test('although it has resent the webhook of a change that only the row has', async () => {
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
+    await until(() => receiver.deliveries.length === 2, 'both webhooks have arrived');
+    // Worker and server died after the commit of this save.
+    const [webhook] = await saveHistory(stack.db, applyEvents((await findOrder(stack.db, id))!, 'completed'));
+    expect((await stack.api.call('POST', `${BASE}/webhook_event/${webhook!.id}/resend/`)).status).toBe(202);
+    await until(
+      async () => (await stack.api.call('GET', `${BASE}/order/${id}/timeline/`)).text.includes('"sequence":3'),
+      'the resend is recorded',
+    );
+    expect(await msUntilSweep(stack.db, id)).not.toBeNull();
+    await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
+    await hasEnded(id);
+    expect(receiver.deliveries).toHaveLength(3);
+  });
+
+  test('before the sweep leaves the order alone', async () => {
+    receiver.answerWith(500);
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
+    const settle = `update webhook_event set state = 'delivered', next_attempt_at = null where order_id = $1 and attempts = 1`;
+    await until(async () => (await stack.db.query(settle, [id])).rowCount, 'the first attempt is recorded');
+    await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
+    const isVisited = (ms: number | null) => ms === null || ms > 20_000;
+    await until(async () => isVisited(await msUntilSweep(stack.db, id)), 'the sweep has checked the order');
+    expect([await isRunning(stack.client, id), await msUntilSweep(stack.db, id)]).toEqual([true, expect.any(Number)]);
+    await hasEnded(id);
+  });
+
+  test('although the sweep has no more work for the order', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await saveHistory(stack.db, applyEvents((await findOrder(stack.db, id))!, 'failed'));
+    await stack.db.query('delete from order_work where order_id = $1', [id]);
+    await hasEnded(id);
   });
 });
 
