@@ -32,7 +32,9 @@ import {
   type VersionedRequest,
 } from '../domain/order';
 import { type Channel, type OrderStatus, isFinal } from '../domain/status';
+import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
+import { createAvailability } from './availability';
 import { type InspectedWorkflow, agreesWithRow, inspectWorkflow } from './inspect-workflow';
 import { WORKFLOW_ID_PREFIX, firstStartOptions, resumeOptions, workflowId } from './workflow-options';
 
@@ -85,7 +87,10 @@ export interface OrderWorkflows {
   resendWebhooks(order: Order, channel: Channel): Promise<void>;
   /** Notifies the workflow that an application is submitted in Postgres. Resumes it if none runs. */
   applicationSubmitted(order: Order, channel: Channel): Promise<void>;
-  /** Sends a test webhook from a worker. Rejects if no worker could send it in time. */
+  /**
+   * Sends a test webhook from a worker. Rejects if no worker could send it in time.
+   * @throws TemporalUnavailable, within a second
+   */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
@@ -101,7 +106,7 @@ export interface OrderWorkflows {
    * Makes the workflow change the order. Starts or resumes it if none runs.
    * @param row as it was read: a repeated call that read the same version joins the first one
    * @returns the state once the change is saved
-   * @throws ChangeRefused; after any other error the outcome is unknown
+   * @throws ChangeRefused, or TemporalUnavailable if the call was not made; after any other error the outcome is unknown
    */
   change(row: StartableOrder, request: ChangeRequest): Promise<OrderState>;
   /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
@@ -118,11 +123,17 @@ export function createOrderWorkflows(
   }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
 ): OrderWorkflows {
   const inFlight = new Set<Promise<unknown>>();
+  const availability = createAvailability(client);
+  trackBreaker('temporal', () => Number(availability.isKnownDown));
   const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
     const calling = client.withDeadline(Date.now() + timeoutMs, call).finally(() => inFlight.delete(calling));
     inFlight.add(calling);
     return calling;
   };
+
+  /** For calls that somebody waits for. */
+  const patiently = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+    availability.call(() => within(timeoutMs, call));
 
   const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
 
@@ -170,7 +181,7 @@ export function createOrderWorkflows(
 
   return {
     async drain() {
-      await Promise.allSettled(inFlight);
+      await Promise.allSettled([availability.end(), ...inFlight]);
     },
 
     async start(history, delayMs) {
@@ -205,7 +216,7 @@ export function createOrderWorkflows(
     applicationSubmitted: (order, channel) => signal(order, applicationSubmittedSignal, channel),
 
     testWebhook(input) {
-      return within(TEST_TIMEOUT_MS, () =>
+      return patiently(TEST_TIMEOUT_MS, () =>
         client.workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
           taskQueue: ORDER_TASK_QUEUE,
           workflowId: `webhook-test-${input.webhookId}`,
@@ -253,7 +264,7 @@ export function createOrderWorkflows(
 
     async change(row, request) {
       const { order, started } = row;
-      return within(updateTimeoutMs, async () => {
+      return patiently(updateTimeoutMs, async () => {
         // The workflow of a final order has probably ended; any other probably runs.
         let start: WorkflowStart | undefined;
         if (!started) start = firstStartOptions(row, 0, encryptPayloads);

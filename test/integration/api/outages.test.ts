@@ -203,7 +203,7 @@ describe('without Temporal', () => {
     const durationOfCalls = async () => {
       const started = performance.now();
       const responses = await Promise.all(Array.from({ length: 20 }, () => its.cancel(id)));
-      for (const response of responses) expectUnavailable(response, UNKNOWN);
+      for (const response of responses) expectUnavailable(response, /outcome is unknown|Nothing changed/);
       return performance.now() - started;
     };
     // Without the timeout, the retries of some calls would take 4 s or longer each time. Load on the machine passes.
