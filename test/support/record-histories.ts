@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../tools/package-root';
-import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import { cancelSignal, customerProgressSignal, saveAgainSignal } from '../../workflows/messages';
 import { findApplication } from '../../src/db/applications';
+import { findOrder } from '../../src/db/find-orders';
+import { applyEvents, saveHistory } from '../integration/db/new-orders';
 import { BASE } from './api';
 import { applied, newCustomer, startCheckout } from './checkout';
 import globalSetup from './global-setup';
@@ -152,10 +154,27 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await workflow(stack, id).result();
     return id;
   },
+  async 'saved-again'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await workflow(stack, id).signal(saveAgainSignal);
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'stopped-behind-its-row'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await saveHistory(stack.db, applyEvents((await findOrder(stack.db, id))!, 'approved'));
+    await workflow(stack, id).signal(cancelSignal, { reason: 'fraud' });
+    await until(async () => (await workflow(stack, id).describe()).status.name !== 'RUNNING', 'the run has stopped');
+    return id;
+  },
   async 'still-open'(stack) {
     return openOrder(stack, {}, ['signup_started', 'approved']);
   },
 };
+
+/** The names of all scenarios. */
+export const SCENARIOS = [...Object.keys(scenarios), 'expired'];
 
 async function record(prefix: string, only: string | undefined): Promise<void> {
   await globalSetup();
@@ -173,7 +192,7 @@ async function record(prefix: string, only: string | undefined): Promise<void> {
     if (only !== undefined && name !== only) continue;
     await save(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));
   }
-  if (only === undefined) {
+  if (only === undefined || only === 'expired') {
     const expired = await openOrder(expiring, { webhook_url: receiver.url }, ['signup_started']);
     await workflow(expiring, expired).result();
     await save(expiring, `${prefix}-expired`, expired);
@@ -200,15 +219,17 @@ function withoutMachineNames(key: string, value: unknown): unknown {
   return key === 'name' && typeof value === 'string' ? value.replace(/^\d+@.*-(?=\w+$)/, 'sticky-') : value;
 }
 
-const prefix = process.argv[2];
-if (!prefix) {
-  console.error('usage: npm run record-histories -- <prefix>, for example v1.0');
-  process.exit(1);
-}
-void record(prefix, process.argv[3]).then(
-  () => process.exit(0),
-  (error: unknown) => {
-    console.error(error);
+if (require.main === module) {
+  const [, , prefix, only] = process.argv;
+  if (!prefix) {
+    console.error('usage: npm run record-histories -- <prefix> [<scenario>], for example v1.0');
     process.exit(1);
-  },
-);
+  }
+  void record(prefix, only).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+}
