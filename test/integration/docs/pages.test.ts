@@ -34,6 +34,7 @@ const NOT_RUN = [
   // `npm run containers` runs its commands.
   'containers.md',
   'contributing.md',
+  'degraded-modes.md',
   'hosted-checkout.md',
   'kubernetes.md',
   'operations.md',
@@ -45,6 +46,7 @@ const NOT_RUN = [
   'security.md',
   'versioning.md',
   'updates.md',
+  'upgrades.md',
 ];
 /** What the commands need of this repository. */
 const LINKED = ['dist', 'node_modules', 'package.json'];
