@@ -14,6 +14,12 @@ interface Schedule {
   yieldsToNext: boolean;
 }
 
+/**
+ * What operators search for. `retrying`: at least two attempts failed, because one failure is usually over in seconds.
+ * `waiting`: the endpoint does not answer any order. `exhausted`: this run gave up a webhook, and it is not resent yet.
+ */
+export type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
+
 /** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {
   private pending: Pending[] = [];
@@ -22,6 +28,8 @@ export class DeliveryQueue {
   private resending: Resend | undefined;
   /** All webhooks of an order have one endpoint: if one of them waits for it, all do. */
   private wait: { until: number; reason: string } | undefined;
+  /** True from a wait until the result of an attempt. */
+  private isHeldUp = false;
   /** The sequences of the webhooks that were given up, and why. */
   private readonly exhausted = new Map<number, string | undefined>();
 
@@ -44,6 +52,12 @@ export class DeliveryQueue {
 
   get isEmpty(): boolean {
     return this.pending.length === 0 && this.resends.length === 0;
+  }
+
+  get trouble(): WebhookTrouble | undefined {
+    if (this.isHeldUp) return 'waiting';
+    if ((this.pending[0]?.attempts ?? 0) > 1) return 'retrying';
+    return this.exhausted.size > 0 ? 'exhausted' : undefined;
   }
 
   /** Describes to operators which webhook is sent next, and when, why the last attempt failed, and what it delays. */
@@ -139,6 +153,7 @@ export class DeliveryQueue {
   }
 
   private applyResult({ id, sequence }: Resend, result: WebhookResult): void {
+    this.isHeldUp = result.state === 'waiting';
     if (result.state === 'waiting') {
       this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
       return;

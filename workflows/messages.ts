@@ -51,4 +51,6 @@ export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD')
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
 /** `sandbox` or `live`: the kind of the order's account. */
 export const accountModeKey = defineSearchAttributeKey('AccountMode', 'KEYWORD');
+/** Set only while webhooks are in trouble: see `WebhookTrouble`. */
+export const webhookStateKey = defineSearchAttributeKey('WebhookState', 'KEYWORD');
 export const orderReferenceKey = defineSearchAttributeKey('OrderReference', 'KEYWORD');
