@@ -32,6 +32,8 @@ export class DeliveryQueue {
   private isHeldUp = false;
   /** The sequences of the webhooks that were given up, and why. */
   private readonly exhausted = new Map<number, string | undefined>();
+  /** The sequence of the webhook that the receiver answered with 410. */
+  private disabledBy: number | undefined;
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
   add(pending: readonly QueuedWebhook[]): void {
@@ -66,7 +68,11 @@ export class DeliveryQueue {
     const behind = this.pending.slice(1).map(({ sequence }) => sequence);
     const waits = behind.length === 1 ? 'waits' : 'wait';
     const delayed = behind.length > 0 ? `webhook ${behind.join(', ')} ${waits} behind it` : undefined;
-    const parts = [this.describeNext(), delayed, ...givenUp].filter((part) => part !== undefined);
+    const disabled =
+      this.disabledBy === undefined
+        ? undefined
+        : `webhook ${this.disabledBy} got HTTP 410: webhooks of this order are disabled`;
+    const parts = [this.describeNext(), delayed, ...givenUp, disabled].filter((part) => part !== undefined);
     return parts.length > 0 ? parts.join('; ') : undefined;
   }
 
@@ -160,6 +166,8 @@ export class DeliveryQueue {
     }
     if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);
     else this.exhausted.delete(sequence);
+    if (result.state === 'disabled') this.disabledBy ??= sequence;
+    else if (result.state === 'delivered') this.disabledBy = undefined;
     const event = this.pending.find((queued) => queued.id === id);
     if (!event) return;
     if (result.state === 'pending') Object.assign(event, { lastError: result.lastError }, toSchedule(result));

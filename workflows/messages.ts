@@ -47,6 +47,9 @@ export const AGREED = 'CustomerAgreed';
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const REFUSED = 'OrderChangeRefused';
 
+/** Failure type of a call of the payment provider that is made again. */
+export const BANK_UNAVAILABLE = 'BankUnavailable';
+
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
 /** `sandbox` or `live`: the kind of the order's account. */
