@@ -117,6 +117,9 @@ async function ask(lender: Lender | undefined, application: LenderApplication): 
 }
 
 /** Omits the cause: history would keep its text. */
-function unavailable(message: string, type: 'LenderUnavailable' | 'BankUnavailable' = 'LenderUnavailable'): ApplicationFailure {
+function unavailable(
+  message: string,
+  type: 'LenderUnavailable' | 'BankUnavailable' = 'LenderUnavailable',
+): ApplicationFailure {
   return ApplicationFailure.retryable(message, type);
 }
