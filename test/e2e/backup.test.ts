@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { codeBlocks } from '../integration/docs/markdown';
-import { type Api, apiOf } from '../support/api';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
 import { timelineOf, openOrder } from '../support/orders';
 import { hasPostgresTools, pathOfPostgresTools } from '../support/postgres-tools';
-import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
+import { killProcesses } from '../support/processes';
 import { useReceiver } from '../support/receiver';
+import { startService } from '../support/service';
 import { useStack } from '../support/stack';
 import { until } from '../support/until';
 import { useResource } from '../support/use-resource';
@@ -41,18 +41,10 @@ async function run(name: string): Promise<void> {
   await promisify(execFile)('bash', ['--norc', '-euc', command], { env, cwd: folder });
 }
 
-/** Starts API and worker as processes, and returns how to call and to end them. */
-async function startService(env: Record<string, string>): Promise<{ api: Api; stop: () => Promise<void> }> {
-  const processes: ServiceProcess[] = await Promise.all([startProcess('server', env), startProcess('worker', env)]);
-  const api = apiOf(`http://127.0.0.1:${processes[0]!.port}`, stack.seller, stack.api.checkoutKey);
-  return { api, stop: async () => void (await Promise.all(processes.map((one) => one.signal('SIGTERM')))) };
-}
-
 (hasPostgresTools ? test : test.skip)(
   'after a dump and a restore as printed, reconcile brings back every change and order that the dump lacks',
   async () => {
-    const env = { ...stack.env, WEBHOOK_RETRY_DELAYS: '0,0.5,0.5,0.5' };
-    const before = await startService(env);
+    const before = await startService(stack);
     const open = (events: string[], data = {}) =>
       openOrder({ ...stack, api: before.api }, { webhook_url: receiver.url, ...data }, events);
     const closed = await open(['signup_started', 'approved', 'completed']);
@@ -70,8 +62,8 @@ async function startService(env: Record<string, string>): Promise<{ api: Api; st
     await before.stop();
 
     await run('pg_restore');
-    const restoredEnv = { ...env, DATABASE_URL: restored.url };
-    const reconcile = (...options: string[]) => runCli(['reconcile', ...options], restoredEnv);
+    const DATABASE_URL = restored.url;
+    const reconcile = (...options: string[]) => runCli(['reconcile', ...options], { ...stack.env, DATABASE_URL });
     const found = await reconcile('--json');
     expect(
       found
@@ -86,7 +78,7 @@ async function startService(env: Record<string, string>): Promise<{ api: Api; st
       ].sort(),
     );
 
-    const { api, stop } = await startService(restoredEnv);
+    const { api, stop } = await startService(stack, { DATABASE_URL });
     await reconcile('--repair');
     await until(async () => (await reconcile()).stdout.includes(', 0 differ'), 'nothing differs', 60_000);
     const statuses = async () =>
