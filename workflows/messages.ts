@@ -47,8 +47,13 @@ export const AGREED = 'CustomerAgreed';
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const REFUSED = 'OrderChangeRefused';
 
+/** Failure type of a call of the payment provider that is made again. */
+export const BANK_UNAVAILABLE = 'BankUnavailable';
+
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
 /** `sandbox` or `live`: the kind of the order's account. */
 export const accountModeKey = defineSearchAttributeKey('AccountMode', 'KEYWORD');
+/** Set only while webhooks are in trouble: see `WebhookTrouble`. */
+export const webhookStateKey = defineSearchAttributeKey('WebhookState', 'KEYWORD');
 export const orderReferenceKey = defineSearchAttributeKey('OrderReference', 'KEYWORD');

@@ -25,8 +25,9 @@ export function orderDetails(
 ): string {
   const lines = [
     `- ${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
-    `- Next: ${NEXT[order.status]}${decision === undefined ? '' : ` (${decision})`}`,
+    `- Next: ${NEXT[order.status]}`,
   ];
+  if (decision !== undefined) lines.push(`- Decision: ${decision}`);
   if (order.cancelledAt !== null) lines.push(`- Cancelled at ${order.cancelledAt}`);
   if (order.expiresAt !== null && !isFinal(order.status)) lines.push(`- Expires at ${order.expiresAt}`);
   lines.push(`- Webhooks: ${delivery ?? 'none pending'}`);

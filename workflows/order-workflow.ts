@@ -24,6 +24,7 @@ import {
   reportProgressUpdate,
   resendWebhooksSignal,
   saveAgainSignal,
+  webhookStateKey,
 } from './messages';
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
@@ -91,8 +92,11 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   function publishState(): void {
     const { status } = order.loaded.order;
     setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), replaced));
-    if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== status) {
-      upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
+    const shown = workflowInfo().typedSearchAttributes;
+    if (shown.get(orderStatusKey) !== status) upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
+    const { trouble = null } = deliveries;
+    if ((shown.get(webhookStateKey) ?? null) !== trouble) {
+      upsertSearchAttributes([{ key: webhookStateKey, value: trouble }]);
     }
   }
 }
