@@ -109,12 +109,13 @@ export async function findResends(db: DbClient, orderId: string): Promise<Reques
   return rows;
 }
 
-/** A seller has at most this many urgent resends. The requests of a person, not of a program. */
+/** A seller has at most this many urgent resends: as many as a person requests, and far fewer than a program. */
 const URGENT_RESENDS = 20;
 
 /**
  * Requests a resend of events. An event whose resend is requested already is sent once, unless that attempt has begun. If the
- * caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless many are requested.
+ * caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless the seller's requested
+ * resends would be too many; one that is urgent stays so.
  * @param sweepAfterMs time for the caller to notify the workflows
  * @param gapMs between the orders, if the sweep notifies their workflows
  */
@@ -127,9 +128,10 @@ export async function requestResends(
   await inTransaction(db, async (client) => {
     await lockOrders(client, eventIds);
     await client.query(
-      `update webhook_event e set resend_requested_at = now(), resend_urgent = cardinality($1::uuid[]) < $2
-         and (select count(*) from (select from webhook_event other where other.seller_id = e.seller_id
-           and other.resend_requested_at is not null limit $2) requested) < $2
+      `update webhook_event e set resend_requested_at = now(),
+         resend_urgent = (e.resend_requested_at is not null and e.resend_urgent) or cardinality($1::uuid[])
+           + (select count(*) from (select from webhook_event other where other.seller_id = e.seller_id
+             and other.resend_requested_at is not null and other.id <> all($1) limit $2) requested) <= $2
        where id = any($1)`,
       [eventIds, URGENT_RESENDS],
     );
