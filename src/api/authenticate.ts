@@ -43,7 +43,8 @@ export function identifyCaller(db: Db, limits: RateLimits): Middleware {
       // Routes without authentication work without Postgres.
       ctx.state.callerError = error as Error;
     }
-    if (!ctx.state.caller) await limits.countAddress(ctx);
+    // Without Postgres, a key may be valid.
+    if (!ctx.state.caller && !(key !== undefined && ctx.state.callerError)) await limits.countAddress(ctx);
     await next();
   };
 }
