@@ -66,9 +66,10 @@ export async function startWorker(
   const workers = await createWorkers(config, target, { db, sender, payments, log });
   const run = Promise.all(workers.map((worker) => worker.run()));
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
+  const workflows = createOrderWorkflows(client, config);
   const stopSweep = startSweep({
     db,
-    workflows: createOrderWorkflows(client, config),
+    workflows,
     log,
     intervalMs: config.sweep.intervalMs,
     checkAfterMs: config.sweep.checkAfterMs,
@@ -93,6 +94,7 @@ export async function startWorker(
       await run.catch(() => undefined);
       await sender.close();
       await connection.close();
+      await workflows.drain();
       await client.connection.close();
       await health.close(0);
       await Promise.all([db.end(), writeProbe.end()]);

@@ -126,13 +126,12 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     try {
       const isKnown = started ? await heal(due) : await start(due).then(() => true);
       // Otherwise it is due again when its lease ends.
-      const version = isKnown ? order.version : 0;
       if (settled) {
-        await finishSettled(db, order.id, version);
+        if (isKnown) await finishSettled(db, order.id, order.version);
         return;
       }
       await passOn(due);
-      await markRunning(db, order.id, checkAfterMs, { version, passedOn: requests });
+      await markRunning(db, order.id, checkAfterMs, { version: isKnown ? order.version : 0, passedOn: requests });
     } catch (error) {
       missed(order.id, error);
     }

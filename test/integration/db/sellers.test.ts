@@ -1,5 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { deleteExpiredSecrets, insertWebhookSecret, liveWebhookSecrets, rotateWebhookSecret } from '../../../src/db/secrets';
+import {
+  deleteExpiredSecrets,
+  insertWebhookSecret,
+  liveWebhookSecrets,
+  rotateWebhookSecret,
+} from '../../../src/db/secrets';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { holdTransaction, useDatabase } from '../../support/database';

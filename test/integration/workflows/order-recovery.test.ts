@@ -246,7 +246,11 @@ describe('a terminated run', () => {
       reason: 'it was terminated: an operator pressed the button',
     });
     const { body } = await stack.api.call('GET', `${BASE}/order/${id}/timeline/`);
-    expect(body.data.at(-1)).toMatchObject({ type: 'recovery', order_status: 'PENDING', reason: expect.stringContaining('terminated') });
+    expect(body.data.at(-1)).toMatchObject({
+      type: 'recovery',
+      order_status: 'PENDING',
+      reason: expect.stringContaining('terminated'),
+    });
     expect(await isRunning(stack.client, id)).toBe(true);
   });
 
@@ -270,7 +274,10 @@ test('a run that does not send its overdue webhook, as after a restore of Tempor
     [id],
   );
   await until(delivered, 'the webhook is delivered again', 20_000);
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'recovered', reason: expect.stringContaining('webhook was overdue') });
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+    event: 'recovered',
+    reason: expect.stringContaining('webhook was overdue'),
+  });
 });
 
 describe('the run of a settled order ends', () => {
