@@ -160,12 +160,12 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   async function nextOpenRuns(): Promise<string[]> {
     const orderIds: string[] = [];
     while (orderIds.length < OPEN_RUNS) {
-      const { value, done } = await openRuns.next();
-      if (done) {
+      const run = await openRuns.next();
+      if (run.done === true) {
         openRuns = workflows.listOpen();
         break;
       }
-      orderIds.push(value);
+      orderIds.push(run.value);
     }
     return orderIds;
   }
