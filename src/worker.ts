@@ -96,6 +96,7 @@ export async function startWorker(
       await workflows.drain();
       await sender.close();
       await connection.close();
+      await workflows.drain();
       await client.connection.close();
       await health.close(0);
       await Promise.all([db.end(), writeProbe.end()]);

@@ -9,7 +9,7 @@ const SUSPICIOUS_MS = 1000;
 const PROBE_TIMEOUT_MS = 3000;
 const PROBE_EVERY_MS = 500;
 /** The server may be back in a moment. The caller is told within a second that it is not. */
-const WAIT_MS = 700;
+const WAIT_MS = 500;
 
 /** The Temporal server is known to be unavailable. The call was not made. */
 export class TemporalUnavailable extends Error {}

@@ -173,9 +173,9 @@ export function createOrderWorkflows(
   async function* listOrderIds(query: string): AsyncGenerator<string, undefined> {
     const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
     for (;;) {
-      const { value, done } = await within(LIST_TIMEOUT_MS, () => runs.next());
-      if (done) return undefined;
-      yield value.workflowId.slice(WORKFLOW_ID_PREFIX.length);
+      const run = await within(LIST_TIMEOUT_MS, () => runs.next());
+      if (run.done === true) return undefined;
+      yield run.value.workflowId.slice(WORKFLOW_ID_PREFIX.length);
     }
   }
 

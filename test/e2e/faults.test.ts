@@ -53,7 +53,10 @@ test('while Temporal is down, changes fail within a second, and orders are creat
   const refused = await stack.api.cancel(open);
   expect(performance.now() - startedAt).toBeLessThan(1000);
   expectProblem(refused, 503, 'service_unavailable');
-  expect([refused.headers.get('Retry-After'), refused.body.detail]).toEqual(['5', expect.stringContaining('Nothing changed')]);
+  expect([refused.headers.get('Retry-After'), refused.body.detail]).toEqual([
+    '5',
+    expect.stringContaining('Nothing changed'),
+  ]);
   expectProblem(await first, 503, 'service_unavailable');
   const created = await Promise.all(Array.from({ length: 30 }, () => stack.api.create()));
   expect(created.map(({ status }) => status)).toEqual(created.map(() => 201));

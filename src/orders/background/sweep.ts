@@ -127,13 +127,12 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     try {
       const isKnown = started ? await heal(due) : await start(due).then(() => true);
       // Otherwise it is due again when its lease ends.
-      const version = isKnown ? order.version : 0;
       if (settled) {
-        await finishSettled(db, order.id, version);
+        if (isKnown) await finishSettled(db, order.id, order.version);
         return;
       }
       await passOn(due);
-      await markRunning(db, order.id, checkAfterMs, { version, passedOn: requests });
+      await markRunning(db, order.id, checkAfterMs, { version: isKnown ? order.version : 0, passedOn: requests });
     } catch (error) {
       missed(order.id, error);
     }
@@ -169,12 +168,12 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   async function nextOpenRuns(): Promise<string[]> {
     const orderIds: string[] = [];
     while (orderIds.length < OPEN_RUNS) {
-      const { value, done } = await openRuns.next();
-      if (done) {
+      const run = await openRuns.next();
+      if (run.done === true) {
         openRuns = workflows.listOpen();
         break;
       }
-      orderIds.push(value);
+      orderIds.push(run.value);
     }
     return orderIds;
   }

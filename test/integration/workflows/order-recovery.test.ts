@@ -151,10 +151,13 @@ test('the sweep replaces a workflow that is behind its row', async () => {
   expect(replaced.status).toBe('APPROVED');
 });
 
-test('a cancel signal to a workflow that is behind its row is recorded as not carried out', async () => {
+test.each([
+  ['a cancel signal', (id: string) => workflow(id).signal(cancelSignal, { reason: 'fraud' }), /send it again.*fraud/],
+  ['a cancellation request', (id: string) => workflow(id).cancel(), /send it again.*cancellation requested/],
+])('%s to a workflow that is behind its row is recorded as not carried out', async (_, send, reason) => {
   const id = await openOrder(stack, {}, ['signup_started']);
   await approveInRow(id, '0');
-  await workflow(id).signal(cancelSignal, { reason: 'fraud' });
+  await send(id);
   const line = await until(
     async () => (await timelineOf(stack, id)).find(({ version }) => version === null),
     'the refusal is in the timeline',
@@ -163,7 +166,7 @@ test('a cancel signal to a workflow that is behind its row is recorded as not ca
     event: 'cancel',
     actor: 'operator',
     channel: 'temporal',
-    reason: expect.stringMatching(/send it again.*fraud/),
+    reason: expect.stringMatching(reason),
   });
   expect((await stack.api.cancel(id)).status).toBe(200);
 });
@@ -245,13 +248,37 @@ describe('a terminated run', () => {
       reason: 'it was terminated: an operator pressed the button',
     });
     const { body } = await stack.api.call('GET', `${BASE}/order/${id}/timeline/`);
-    expect(body.data.at(-1)).toMatchObject({ type: 'recovery', order_status: 'PENDING', reason: /terminated/ });
+    expect(body.data.at(-1)).toMatchObject({
+      type: 'recovery',
+      order_status: 'PENDING',
+      reason: expect.stringContaining('terminated'),
+    });
     expect(await isRunning(stack.client, id)).toBe(true);
   });
 
   test('is found and replaced without any request', async () => {
     const id = await terminated();
     await until(() => isRunning(stack.client, id), 'the workflow runs again', 20_000);
+  });
+});
+
+test('a run that does not send its overdue webhook, as after a restore of Temporal, is replaced, and the webhook arrives', async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  const delivered = async () =>
+    (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'delivered'`, [id])).rowCount;
+  await until(delivered, 'the webhook is delivered');
+  await stack.db.query(
+    'delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)',
+    [id],
+  );
+  await stack.db.query(
+    `update webhook_event set state = 'pending', attempts = 0, created_at = now() - interval '11 minutes' where order_id = $1`,
+    [id],
+  );
+  await until(delivered, 'the webhook is delivered again', 20_000);
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+    event: 'recovered',
+    reason: expect.stringContaining('webhook was overdue'),
   });
 });
 
