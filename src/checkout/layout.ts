@@ -64,7 +64,7 @@ export function renderPage(
       <body>
         ${context?.order.sandbox && notice !== undefined && html`<aside class="notice" aria-label="Notice">${notice}</aside>`}
         <div class="page">
-          <div class="card">
+          <div class="${context ? 'card split' : 'card'}">
             ${context && header(context)}
             <main>${page.step && steps(page.step)} ${errorSummary(errors)} ${page.content}</main>
             ${context && footer(context, page.step !== undefined)}

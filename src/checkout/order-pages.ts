@@ -116,6 +116,7 @@ export function createOrderPages({ csrf, applicants, profile, pathOf, retentionM
       order,
       profile,
       offer: offerOf(application),
+      applicant: application?.submitted?.applicant,
       today: londonDate(new Date()),
       error,
       code: await codeOf(checkout),

@@ -51,7 +51,10 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
         isPayLater &&
         offer.instalments.length > 0 &&
         html`<h2>Your repayments</h2>
-          ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}`
+          ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}
+          <p>
+            You repay ${profile.lenderName}, as the <a href="${profile.creditAgreementUrl}">credit agreement</a> says.
+          </p>`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
       ${

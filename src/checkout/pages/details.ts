@@ -101,15 +101,14 @@ export function detailsPage(options: DetailsOptions): Page {
         options,
         'application',
         html`<input type="hidden" name="${REPLACES}" value="${replaces}" /> ${fields}
-          ${order.allowedPaymentTerms.length === 1 && costBox(order, quote, `Cost of Pay later with ${lenderName}`)}<button>
-            Submit application
-          </button>`,
+          ${order.allowedPaymentTerms.length === 1 && costBox(order, quote, `Cost of Pay later with ${lenderName}`)}
+          <p class="note">
+            ${lenderName} uses these details to make its decision. They are used for nothing else, are not shown to
+            ${order.sellerName}, and are deleted ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your
+            order ends. <a href="${privacyUrl}">How your data is used</a>
+          </p>
+          <button>Submit application</button>`,
       )}
-      <p class="note">
-        ${lenderName} uses these details to make its decision. They are used for nothing else, are not shown to
-        ${order.sellerName}, and are deleted ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your order
-        ends. <a href="${privacyUrl}">How your data is used</a>
-      </p>
       ${giveUp}`,
   };
 }
