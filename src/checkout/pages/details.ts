@@ -1,5 +1,6 @@
 import type { Offer } from '../../domain/application';
 import type { Order } from '../../domain/order';
+import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../../lender/test-customers';
 import type { FormErrors, FormValues } from '../application-form';
 import { describePayments } from '../format';
 import { type Html, html } from '../html';
@@ -97,6 +98,7 @@ export function detailsPage(options: DetailsOptions): Page {
           html`<a href="${path}/?change">Change<span class="visually-hidden"> payment method</span></a>`
         }
       </p>
+      ${order.sandbox && testCustomers()}
       ${form(
         options,
         'application',
@@ -111,6 +113,21 @@ export function detailsPage(options: DetailsOptions): Page {
       )}
       ${giveUp}`,
   };
+}
+
+/** Help for whoever tests a sandbox order. */
+function testCustomers(): Html {
+  return html`<details class="message">
+    <summary>Test customers</summary>
+    <p>This is a test order. The email address selects the lender’s answer:</p>
+    <dl>
+      ${LENDER_TEST_CUSTOMERS.map(
+        (customer) =>
+          html`<dt>${customer.name}@example.com</dt>
+            <dd>${describeOutcome(customer)}</dd>`,
+      )}
+    </dl>
+  </details>`;
 }
 
 function input(field: Field, value: string, error: string | undefined, isFirstInvalid: boolean): Html {
