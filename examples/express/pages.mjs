@@ -26,6 +26,7 @@ const STYLE = `
   ol { list-style: none; margin: 0; padding: 0 }
   li { padding: .5rem 0; border-top: 1px solid var(--line) }
   li:first-child { border: 0 }
+  li small { display: block }
   small { opacity: .75 }`;
 
 const PICTURE = `<svg viewBox="0 0 200 160" role="img" aria-label="Coffee machine">

@@ -26,6 +26,8 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   const { paymentTerm, agreedAt } = application ?? {};
   const isPayLater = paymentTerm === 'PAY_LATER';
+  const bank = !isPayLater && payment?.status === 'paid' ? bankName(profile, payment.bank) : undefined;
+  const provider = isPayLater ? profile.lenderName : bank;
   const offer = offerOf(application);
   const title = 'Your order is complete';
   return {
@@ -34,7 +36,7 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
       <h1>${title}</h1>
       <p>
         Thank you. ${order.sellerName} has your order of ${formatPence(order.amountPence)}.
-        ${!isPayLater && payment?.status === 'paid' && `${bankName(profile, payment.bank)} paid it from your account.`}
+        ${bank !== undefined && `${bank} paid it from your account.`}
       </p>
       <dl>
         <dt>Order reference</dt>
@@ -44,7 +46,7 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
         ${
           paymentTerm &&
           html`<dt>Payment method</dt>
-            <dd>${PAYMENT_TERM_LABELS[paymentTerm]}${isPayLater && `, ${profile.lenderName}`}</dd>`
+            <dd>${PAYMENT_TERM_LABELS[paymentTerm]}${provider !== undefined && `, ${provider}`}</dd>`
         }
       </dl>
       ${

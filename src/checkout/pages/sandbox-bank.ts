@@ -26,6 +26,7 @@ export function sandboxBankPage(options: SandboxBankOptions): Page {
   const title = isOpen ? 'Approve a payment' : RESULTS[status];
   return {
     title: `${title} – ${bankName}`,
+    isSandbox: true,
     status: isMissing ? 422 : 200,
     ...(isMissing && { errors: [{ field: BANK_TEST_CUSTOMERS[0]?.name ?? CUSTOMER, message: MISSING }] }),
     content: html`<p class="bank">${bankName}</p>
