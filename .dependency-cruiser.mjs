@@ -16,7 +16,7 @@ const FILES = {
   version: '^src/version[.]ts$',
   logger: '^src/logger[.]ts$',
   telemetry: '^src/telemetry/',
-  entry: '^src/(cli|codec-server|entry-point|migrate|sandbox|server|worker)[.]ts$',
+  entry: '^src/(cli|codec-server|entry-point|migrate|providers|server|worker)[.]ts$',
   activities: '^activities/',
   // The messages that workflows and their clients share.
   messages: '^workflows/messages[.]ts$',

@@ -21,7 +21,7 @@ import { logOperatorActions } from './orders/background/log-operator-actions';
 import { startPaymentReturns } from './orders/background/payment-returns';
 import { startSweep } from './orders/background/sweep';
 import type { Payments } from './payments/payment-provider';
-import { lendersOf, paymentsOf } from './sandbox';
+import { lendersOf, paymentsOf } from './providers';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
 import { observeLender } from './telemetry/observe-lender';

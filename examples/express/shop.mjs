@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import express from 'express';
 import { OrderServiceError, WebhookVerificationError, verifyWebhook } from 'order-service/client';
 import { messagePage, orderPage, productPage } from './pages.mjs';
@@ -13,12 +13,13 @@ const PRODUCT = { name: 'Coffee machine', amount: 1234.5 };
  */
 export function createShop({ orders, webhookSecret, shopUrl }) {
   const shop = express();
+  const webhookUrl = `${shopUrl}/webhook`;
   /** The verified webhooks of each order. A real shop stores them in its database. */
   const webhooks = new Map();
 
   shop.get('/', (request, response) => {
     // A real shop creates the cart with its id, and stores both.
-    response.send(productPage({ ...PRODUCT, cart: randomUUID() }));
+    response.send(productPage({ ...PRODUCT, cart: randomBytes(5).toString('hex') }));
   });
 
   shop.post('/pay', express.urlencoded(), async (request, response) => {
@@ -29,7 +30,7 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
         reference: `cart-${cart}`,
         redirect_url: `${shopUrl}/return`,
         cancel_url: `${shopUrl}/return`,
-        webhook_url: `${shopUrl}/webhook`,
+        webhook_url: webhookUrl,
       },
       // A second click, or a repeated call, gets the same order.
       { idempotencyKey: cart },
@@ -40,7 +41,8 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
   shop.get('/return', async (request, response) => {
     // Anyone can open this page, so only the order's status proves the payment.
     const order = await orders.retrieve(request.query.orderId);
-    response.send(orderPage(order, webhooks.get(order.id) ?? []));
+    const isOurs = order.webhook_url === webhookUrl;
+    response.send(orderPage(order, isOurs ? (webhooks.get(order.id) ?? []) : undefined));
   });
 
   // The signature is that of the raw body.
