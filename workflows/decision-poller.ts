@@ -80,7 +80,7 @@ async function cancelWhen<T>(isDone: () => boolean, work: () => Promise<T>): Pro
   }
 }
 
-const lender = (summary: string, maximumAttempts?: number) =>
+const lender = (summary: string, maximumAttempts = Infinity) =>
   proxyActivities<Activities>({
     taskQueue: LENDER_TASK_QUEUE,
     startToCloseTimeout: '30 seconds',

@@ -26,7 +26,7 @@ test('a key is changed in the printed steps while orders are open, and the old o
   };
   /** The restarts of the page, each with what is done while those processes run. */
   const steps: [keys: string, then?: () => Promise<void>][] = [
-    ['', undefined],
+    [''],
     [first, async () => expect(await rotate(first)).toEqual([expect.objectContaining({ key: idOf(first) })])],
     [`${first},${second}`],
     [

@@ -54,7 +54,7 @@ export async function startPrometheus(jobs: Record<string, string>, ruleFile: st
     { cwd: folder, stdio: 'ignore' },
   );
   const exited = once(child, 'exit');
-  const start = Math.floor(Date.now() / 1000);
+  const start = String(Math.floor(Date.now() / 1000));
   await until(
     () =>
       fetch(`http://${address}/-/ready`).then(
@@ -64,17 +64,18 @@ export async function startPrometheus(jobs: Record<string, string>, ruleFile: st
     'Prometheus is ready',
   );
 
-  async function read(name: string, parameters: Record<string, string | number> = {}): Promise<any> {
-    const query = new URLSearchParams(Object.entries(parameters).map(([key, value]) => [key, String(value)]));
-    const { status, error, data } = await (await fetch(`http://${address}/api/v1/${name}?${query}`)).json();
+  async function read(name: string, parameters: Record<string, string> = {}): Promise<any> {
+    const query = new URLSearchParams(parameters);
+    const response = await fetch(`http://${address}/api/v1/${name}?${query}`);
+    const { status, error, data } = (await response.json()) as any;
     if (status !== 'success') throw new Error(error);
     return data;
   }
 
   return {
     async evaluate(expression) {
-      const end = Math.ceil(Date.now() / 1000);
-      const { result } = await read('query_range', { query: expression, start, end, step: 1 });
+      const end = String(Math.ceil(Date.now() / 1000));
+      const { result } = await read('query_range', { query: expression, start, end, step: '1' });
       return result.map(({ metric, values }: any) => ({
         labels: metric,
         values: values.map(([, value]: [number, string]) => Number(value)).filter(Number.isFinite),
