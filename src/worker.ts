@@ -93,7 +93,6 @@ export async function startWorker(
       await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReturns()]);
       // `failed` reports a failure. The other worker ends its tasks.
       await Promise.allSettled(runs);
-      await workflows.drain();
       await sender.close();
       await connection.close();
       await workflows.drain();

@@ -44,7 +44,8 @@ export function identifyCaller(db: Db, limits: RateLimits): Middleware {
       ctx.state.callerError = error as Error;
     }
     // Without Postgres, a key may be valid.
-    if (!ctx.state.caller && !(key !== undefined && ctx.state.callerError)) await limits.countAddress(ctx);
+    if (key !== undefined && ctx.state.callerError) await limits.reportAddress(ctx);
+    else if (!ctx.state.caller) await limits.countAddress(ctx);
     await next();
   };
 }

@@ -14,7 +14,7 @@ import type {
 import { type ApiResponse, type Transport, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
-/** The service may wait 15 s and Postgres 5 s before it responds with 503. The client waits longer, to get that 503. */
+/** The service responds within 28 s, the longest wait for a webhook test. The client waits longer, to get that response. */
 const TIMEOUT_MS = 30_000;
 
 export type CreatedOrder = CreatedOrderBody & {

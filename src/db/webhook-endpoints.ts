@@ -25,7 +25,7 @@ const RESEND_PROBE_MS = 5000;
  * Between two deliveries that wait for an endpoint, so that their checks cost the same for ten as for 20,000. It is also the
  * rate at which they are sent once it answers.
  */
-export const TURN_MS = 250;
+const TURN_MS = 250;
 
 /** The event of a timeline entry about a delivery that waits for a silent endpoint. No request can have it. */
 export const WAITS = 'webhook_waits';

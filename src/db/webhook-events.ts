@@ -16,10 +16,10 @@ export interface PendingWebhook {
 }
 
 /** SQL, the progress of an event `e`. All times are of the clock of Postgres, so that it matters to no other clock. */
-export const EVENT_STATE = `e.state, e.attempts,
+const EVENT_STATE = `e.state, e.attempts,
   case when e.next_attempt_at is not null
     then round(extract(epoch from greatest(e.next_attempt_at - now(), '0')) * 1000)::float8 end as "waitMs",
-  coalesce((select round(extract(epoch from now() - max(a.at + a.duration_ms * interval '1 ms')) * 1000)
+  coalesce((select round(extract(epoch from greatest(now() - max(a.at + a.duration_ms * interval '1 ms'), '0')) * 1000)
     from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8 as "waitedMs"`;
 
 /** An order's pending webhooks, in the order in which they are sent. */

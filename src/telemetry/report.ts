@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import type { OrderChange } from '../domain/order';
+import { type OrderChange, workflowId } from '../domain/order';
 import type { WebhookState } from '../domain/webhook';
 import type { Attempt } from '../webhooks/attempt';
 import { requestFields } from './current-request';
 import * as metrics from './metrics';
 import { replaceReason } from './replace-reason';
 
-// Each function counts one kind of event and writes its log line. Lines have ids only: no names, URLs, secrets or texts
-// from outside other than an operator's reason.
+// Each function counts one kind of event and writes its log line. Lines have ids only: no names but operators', no URLs,
+// secrets or texts from outside other than an operator's reason.
 
-const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: `order-${orderId}` });
+const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: workflowId(orderId) });
 
 /** @param changes that were saved just now */
 export function reportChanges(log: Logger, orderId: string, changes: readonly OrderChange[]): void {

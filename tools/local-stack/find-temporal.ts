@@ -8,14 +8,14 @@ import { cachePath, temporalTools, type Tool } from './temporal-tools';
 /** The programs of a Temporal server: the CLI, or the stock server with an optional UI. */
 export type TemporalPrograms = { cli: string } | { server: string; ui: string | undefined };
 
-export type FindOptions = {
+export interface FindOptions {
   log: (line: string) => void;
   /** Whether to find the Web UI too. Default: true. */
   ui?: boolean;
   env?: NodeJS.ProcessEnv;
   download?: (target: string) => Promise<void>;
   build?: typeof buildTool;
-};
+}
 
 /** The first server version that enables update-with-start, which messages to closed orders need. */
 const OLDEST_SERVER = [1, 28] as const;

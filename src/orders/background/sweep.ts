@@ -30,7 +30,7 @@ const PRUNE_BATCH = 1000;
 const INTERVALS_PER_SCAN = 12;
 /** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
-/** A workflow has every change that is older than this, unless it was reset or restored. */
+/** A change that the row has had for longer is not on its way into Temporal's history any more. */
 const KNOWN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 const BROKEN_BATCH = 500;

@@ -153,7 +153,7 @@ describe('a mistake in the calling code throws before any request, without showi
     expect(proxy.requests).toEqual([]);
   });
 
-  test('for a negative timeout', async () => {
+  test('a negative timeout throws a RangeError before any request', async () => {
     await expect(clientOf({ timeoutMs: -1 }).list()).rejects.toMatchObject({ name: 'RangeError' });
     expect(proxy.requests).toEqual([]);
   });

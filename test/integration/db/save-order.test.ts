@@ -80,13 +80,13 @@ test('a webhook event that a restored backup lacks gets the same id again', asyn
   expect(await save(history)).toEqual([lost]);
 });
 
-test('a further webhook event of an order with a disabled event is disabled', async () => {
+test('a further webhook event of an order whose webhooks are disabled is disabled', async () => {
   const history = applyEvents(await insertNewOrder(database.db), 'signup_started');
   await save(history);
-  await database.db.query(`update webhook_event set state = 'disabled' where order_id = $1`, [history.order.id]);
+  await database.db.query('update orders set webhooks_disabled = true where id = $1', [history.order.id]);
   const next = applyEvents(history, 'approved');
   expect(await save(next)).toEqual([]);
-  expect(await eventsOf(next)).toEqual(['1: 1 PENDING (disabled)', '2: 2 APPROVED (disabled)']);
+  expect(await eventsOf(next)).toEqual(['1: 1 PENDING (pending)', '2: 2 APPROVED (disabled)']);
 });
 
 test('an order without a webhook URL gets no webhook events', async () => {
