@@ -6,7 +6,7 @@ const CONTRACTS = /^drop (?!index)|\brename\b|^alter table .*\bdrop column\b/;
 /** Rules for statements about tables that exist already. */
 const BLOCKING: [RegExp, string][] = [
   [
-    /^(create( unique)?|drop|re)index (?!concurrently|if (not )?exists concurrently)/,
+    /^(create( unique)? |drop |re)index (?!concurrently|if (not )?exists concurrently)/,
     'an index without `concurrently` blocks writes',
   ],
   [/^alter table .*\balter (column )?\w+ (set data )?type\b/, 'a change of a type rewrites the table: add a column'],

@@ -209,10 +209,14 @@ test('reconcile --repair ends the run of a settled order, and resumes an order f
     return id;
   };
   const [running, unsent] = [await failed(), await failed()];
+  // A run that has read changes of some minutes ago: those of the last half minute may not be in its history yet.
+  await stack.db.query(`update order_timeline set at = at - interval '5 minutes' where order_id = $1`, [running]);
+  await stack.client.workflow.getHandle(`order-${running}`).terminate('a test');
+  await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [running]);
+  await until(() => queryOrder(stack.client, running).catch(() => null), 'a new run has read the row');
   await stack.db.query(`update webhook_event set state = 'delivered', next_attempt_at = null where order_id = $1`, [
     running,
   ]);
-  await stack.db.query(`update order_timeline set at = at - interval '5 minutes' where order_id = $1`, [running]);
   await stack.db.query('delete from order_work where order_id = $1', [running]);
   await stack.client.workflow.getHandle(`order-${unsent}`).terminate('a test');
   await stack.db.query(`update order_work set sweep_at = now() + interval '2 hours' where order_id = $1`, [unsent]);
