@@ -10,6 +10,7 @@ import type { Activities, LenderResponse } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from './change-requests';
+import { formatTime } from './format-time';
 import { BANK_UNAVAILABLE, LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';
 
@@ -47,13 +48,13 @@ export class DecisionPoller {
       await condition(() => this.isRequested || isDone());
       if (isDone()) return;
       this.isRequested = false;
-      const since = new Date().toISOString();
+      const since = formatTime(Date.now());
       setProgress(`waiting for the lender or the bank since ${since}`);
       const response = await cancelWhen(isDone, () =>
         askLender(id, (error) => setProgress(describeOutage(error, since))),
       );
       if (response?.kind === 'referred') {
-        const askAgainAt = new Date(Date.now() + response.askAgainMs).toISOString();
+        const askAgainAt = formatTime(Date.now() + response.askAgainMs);
         setProgress(`the lender or the bank has not decided yet: asked again at ${askAgainAt}`);
         // A request may be another application, or a payment.
         const isWoken = () => this.isRequested || isDone();

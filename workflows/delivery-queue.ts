@@ -1,6 +1,7 @@
 import { condition, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
+import { formatTime } from './format-time';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends Resend, Schedule {
@@ -85,7 +86,7 @@ export class DeliveryQueue {
     const dueAt = this.dueAt(head);
     return dueAt === null
       ? `webhook ${head.sequence} is being sent`
-      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${new Date(dueAt).toISOString()}${because(head.lastError)}`;
+      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${formatTime(dueAt)}${because(head.lastError)}`;
   }
 
   /**
@@ -130,7 +131,7 @@ export class DeliveryQueue {
 
   private describeWait({ until, reason }: { until: number; reason: string }): string {
     const { sequence } = this.resends[0] ?? this.pending[0] ?? {};
-    return `webhook ${sequence} waits: ${toCodeSpan(reason)}, next try ${new Date(until).toISOString()}`;
+    return `webhook ${sequence} waits: ${toCodeSpan(reason)}, next try ${formatTime(until)}`;
   }
 
   /** An urgent resend ends the wait. */

@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { codeBlocks } from '../integration/docs/markdown';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
-import { timelineOf, openOrder } from '../support/orders';
+import { openOrder, timelineOf } from '../support/orders';
 import { hasPostgresTools, pathOfPostgresTools } from '../support/postgres-tools';
 import { killProcesses } from '../support/processes';
 import { useReceiver } from '../support/receiver';
 import { startService } from '../support/service';
-import { useStack } from '../support/stack';
+import { type Stack, useStack } from '../support/stack';
 import { until } from '../support/until';
 import { useResource } from '../support/use-resource';
 
@@ -30,6 +30,9 @@ const receiver = useReceiver();
 const commands = codeBlocks('docs/runbook.md', 'Backup and restore')
   .filter(({ language }) => language === 'console')
   .flatMap(({ code }) => code.trimEnd().split('\n'));
+
+const changesOf = async (of: Pick<Stack, 'db'>, id: string) =>
+  (await timelineOf(of, id)).filter(({ version }) => version !== null);
 
 let folder: string;
 beforeAll(() => void (folder = mkdtempSync(path.join(tmpdir(), 'order-service-backup-'))));
@@ -89,7 +92,7 @@ async function run(name: string): Promise<void> {
       );
     expect(await statuses()).toEqual(['SUCCESSFUL', 'APPROVED', 'UNSUCCESSFUL', 'APPROVED', 'PENDING']);
     for (const id of [closed, changedLater, cancelledLater, untouched]) {
-      expect(await timelineOf({ db: restored.db }, id)).toEqual(await timelineOf(stack, id));
+      expect(await changesOf({ db: restored.db }, id)).toEqual(await changesOf(stack, id));
     }
     // The service continues, and repeats webhooks under their old ids only.
     for (const id of [changedLater, untouched]) expect((await api.progress(id, 'completed')).status).toBe(200);

@@ -325,8 +325,10 @@ describe('in Prometheus', () => {
 
   ifInstalled.each(targets)('the panel "$title" has data: $legendFormat', async ({ expr, legendFormat }) => {
     // Grafana's interval is at least four times that of the scrapes.
-    const series = await prometheus!.evaluate(expr.replaceAll('$__rate_interval', '5s'));
-    expect(series.filter(({ values }) => values.length > 0)).not.toEqual([]);
+    const read = () => prometheus!.evaluate(expr.replaceAll('$__rate_interval', '5s'));
+    const hasData = async () => (await read()).some(({ values }) => values.length > 0);
+    await until(hasData, 'two scrapes have the series');
+    const series = await read();
     const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!);
     // Prometheus leaves out empty labels.
     expect(series.filter(({ labels }) => shown.every((label) => label in labels))).not.toEqual([]);
