@@ -60,7 +60,8 @@ export type OrderServiceClient = ReturnType<typeof createClient>;
 export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS, maxRetries = 3 }: ClientOptions) {
   if (!isBaseUrl(baseUrl)) throw new TypeError('baseUrl must be an http(s) URL such as https://orders.example');
   // The error that `Headers` throws contains the key. This one does not.
-  for (const [name, value] of Object.entries({ apiKey, sellerId })) {
+  for (const [name, value] of Object.entries<string | undefined>({ apiKey, sellerId })) {
+    if (!value) throw new TypeError(`${name} is missing`);
     if (!/^[\x21-\x7e]+$/.test(value)) {
       throw new TypeError(`${name} must be printable ASCII without spaces; the operator of the service issues it`);
     }

@@ -94,13 +94,16 @@ export async function settlePaid(db: DbClient): Promise<void> {
   );
 }
 
-/** Finds at most `limit` payments that must be cancelled or refunded, because their orders are closed. */
+/**
+ * Finds at most `limit` payments that must be cancelled or refunded, because their orders are closed. In random order, so
+ * that payments that fail again and again do not hold back the others.
+ */
 export async function findPaymentsToReturn(db: DbClient, limit: number): Promise<Payment[]> {
   const { rows } = await db.query<Payment>(
     `select ${COLUMNS} from payment p join orders o on o.id = p.order_id
      where p.settled_at is null
        and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))
-     order by p.started_at limit $1`,
+     order by random() limit $1`,
     [limit],
   );
   return rows;

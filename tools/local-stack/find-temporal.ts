@@ -45,13 +45,12 @@ export async function findTemporal(options: FindOptions): Promise<TemporalProgra
   const onPath = which('temporal', env);
   const problem = onPath === undefined ? 'no temporal CLI on PATH' : problemWith(onPath, env);
   if (onPath !== undefined && problem === undefined) return { cli: onPath };
-  log(problem ?? '');
 
   const server = cachePath(tools.server.binary, tools.server.version, env);
-  if (isExecutable(server)) return withUi(server);
   const downloaded = cachePath('temporal', `cli-of-sdk-${sdkVersion()}`, env);
-  if (isExecutable(downloaded)) return { cli: downloaded };
-  log(`no server at ${server}`);
+  const cached = [server, downloaded].find(isExecutable);
+  log(`${problem ?? ''}; ${cached === undefined ? `no server at ${server}` : `using ${cached}`}`);
+  if (cached !== undefined) return cached === server ? withUi(server) : { cli: downloaded };
 
   try {
     await download(downloaded);
