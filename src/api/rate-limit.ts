@@ -73,6 +73,11 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     async countPayLink(ctx: Ctx, payLinkId: string): Promise<void> {
       await count(ctx, payLinks, idOf(payLinkId), settings.payLink);
     },
+
+    /** Reports the limit of an address without counting the request. */
+    async reportAddress(ctx: Ctx): Promise<void> {
+      setRateLimitHeaders(ctx, addresses, await addresses.increment(clientNetwork(ctx.ip), settings.address, 0));
+    },
   };
 }
 

@@ -17,10 +17,10 @@ export interface PendingWebhook {
 }
 
 /** SQL, the progress of an event `e`. All times are of the clock of Postgres, so that it matters to no other clock. */
-export const EVENT_STATE = `e.state, e.attempts,
+const EVENT_STATE = `e.state, e.attempts,
   case when e.next_attempt_at is not null
     then round(extract(epoch from greatest(e.next_attempt_at - now(), '0')) * 1000)::float8 end as "waitMs",
-  coalesce((select round(extract(epoch from now() - max(a.at + a.duration_ms * interval '1 ms')) * 1000)
+  coalesce((select round(extract(epoch from greatest(now() - max(a.at + a.duration_ms * interval '1 ms'), '0')) * 1000)
     from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8 as "waitedMs"`;
 
 /** An order's pending webhooks, in the order in which they are sent. */
@@ -114,12 +114,13 @@ export async function findResends(db: DbClient, orderId: string): Promise<Reques
   return rows;
 }
 
-/** A seller has at most this many urgent resends. The requests of a person, not of a program. */
+/** A seller has at most this many urgent resends: as many as a person requests, and far fewer than a program. */
 const URGENT_RESENDS = 20;
 
 /**
  * Requests a resend of events. An event whose resend is requested already is sent once, unless that attempt has begun. If the
- * caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless many are requested.
+ * caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless the seller's requested
+ * resends would be too many; one that is urgent stays so.
  * @param sweepAfterMs time for the caller to notify the workflows
  * @param gapMs between the orders, if the sweep notifies their workflows
  */
@@ -132,9 +133,10 @@ export async function requestResends(
   await inTransaction(db, async (client) => {
     await lockOrders(client, eventIds);
     await client.query(
-      `update webhook_event e set resend_requested_at = now(), resend_urgent = cardinality($1::uuid[]) < $2
-         and (select count(*) from (select from webhook_event other where other.seller_id = e.seller_id
-           and other.resend_requested_at is not null limit $2) requested) < $2
+      `update webhook_event e set resend_requested_at = now(),
+         resend_urgent = (e.resend_requested_at is not null and e.resend_urgent) or cardinality($1::uuid[])
+           + (select count(*) from (select from webhook_event other where other.seller_id = e.seller_id
+             and other.resend_requested_at is not null and other.id <> all($1) limit $2) requested) <= $2
        where id = any($1)`,
       [eventIds, URGENT_RESENDS],
     );

@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../tools/package-root';
-import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import { cancelSignal, customerProgressSignal, saveAgainSignal } from '../../workflows/messages';
 import { findApplication } from '../../src/db/applications';
+import { findOrder } from '../../src/db/find-orders';
+import { applyEvents, saveHistory } from '../integration/db/new-orders';
 import { BASE } from './api';
 import { applied, newCustomer, startCheckout } from './checkout';
 import globalSetup from './global-setup';
@@ -15,7 +17,7 @@ import { type Stack, startStack } from './stack';
 import { until } from './until';
 
 /**
- * `npm run record-histories -- <prefix> [<scenario>]`: runs orders on real servers and saves each workflow's history to
+ * `npm run record-histories -- <prefix> [<scenario>…]`: runs orders on real servers and saves each workflow's history to
  * test/histories/ for the replay test. Add files with every release, and never change existing ones.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
@@ -128,6 +130,13 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await workflow(stack, id).result();
     return id;
   },
+  async 'decided-after-an-outage'(stack, webhookUrl) {
+    const id = await applied(stack, 'outage@bloggs.example', { data: { webhook_url: webhookUrl } });
+    await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
+    await stack.api.progress(id, 'completed');
+    await workflow(stack, id).result();
+    return id;
+  },
   async 'paid-at-the-bank'(stack, webhookUrl) {
     const { id, customer } = await newCustomer(stack, { webhook_url: webhookUrl });
     await customer.leaveAtBank(await customer.startPayment(), 'slow');
@@ -145,11 +154,27 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     return id;
   },
   async 'resumed-while-referred'(stack) {
-    const id = await applied(stack, 'referred-declined@bloggs.example');
+    // Otherwise the customer could still pay now.
+    const data = { allowed_payment_terms: ['PAY_LATER'] };
+    const id = await applied(stack, 'referred-declined@bloggs.example', { data });
     await until(async () => (await findApplication(stack.db, id))?.referredAt, 'the application is referred');
     await workflow(stack, id).terminate();
     await until(() => isRunning(stack.client, id), 'the sweep has resumed the order');
     await workflow(stack, id).result();
+    return id;
+  },
+  async 'saved-again'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await workflow(stack, id).signal(saveAgainSignal);
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'stopped-behind-its-row'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await saveHistory(stack.db, applyEvents((await findOrder(stack.db, id))!, 'approved'));
+    await workflow(stack, id).signal(cancelSignal, { reason: 'fraud' });
+    await until(async () => (await workflow(stack, id).describe()).status.name !== 'RUNNING', 'the run has stopped');
     return id;
   },
   async 'still-open'(stack) {
@@ -157,7 +182,11 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
   },
 };
 
-async function record(prefix: string, only: string | undefined): Promise<void> {
+/** The names of all scenarios. */
+export const SCENARIOS = [...Object.keys(scenarios), 'expired'];
+
+async function record(prefix: string, only: readonly string[]): Promise<void> {
+  const isWanted = (name: string): boolean => only.length === 0 || only.includes(name);
   await globalSetup();
   const receiver = await startReceiver();
   const stack = await startCheckout({
@@ -170,10 +199,10 @@ async function record(prefix: string, only: string | undefined): Promise<void> {
   });
   const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
   for (const [name, scenario] of Object.entries(scenarios)) {
-    if (only !== undefined && name !== only) continue;
+    if (!isWanted(name)) continue;
     await save(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));
   }
-  if (only === undefined) {
+  if (isWanted('expired')) {
     const expired = await openOrder(expiring, { webhook_url: receiver.url }, ['signup_started']);
     await workflow(expiring, expired).result();
     await save(expiring, `${prefix}-expired`, expired);
@@ -200,15 +229,17 @@ function withoutMachineNames(key: string, value: unknown): unknown {
   return key === 'name' && typeof value === 'string' ? value.replace(/^\d+@.*-(?=\w+$)/, 'sticky-') : value;
 }
 
-const prefix = process.argv[2];
-if (!prefix) {
-  console.error('usage: npm run record-histories -- <prefix>, for example v1.0');
-  process.exit(1);
-}
-void record(prefix, process.argv[3]).then(
-  () => process.exit(0),
-  (error: unknown) => {
-    console.error(error);
+if (require.main === module) {
+  const [, , prefix, ...only] = process.argv;
+  if (!prefix) {
+    console.error('usage: npm run record-histories -- <prefix> [<scenario>…], for example v1.0');
     process.exit(1);
-  },
-);
+  }
+  void record(prefix, only).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+}

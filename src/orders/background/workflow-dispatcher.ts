@@ -69,12 +69,13 @@ export function createWorkflowDispatcher(
     void track(orderId, interactive.execute(work));
   }
 
-  function passOn({ id, version }: Order, call: () => Promise<void>): void {
+  function passOn({ id }: Order, call: () => Promise<void>): void {
     inBackground(id, async () => {
       // Those that come later are passed on by the sweep.
       const passedOn = await countRequests(db, id);
       await call();
-      await markRunning(db, id, checkAfterMs, { version, passedOn });
+      // A signal does not show that the workflow has the last save.
+      await markRunning(db, id, checkAfterMs, { version: null, passedOn });
     });
   }
 
