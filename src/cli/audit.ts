@@ -25,7 +25,7 @@ export interface Audit {
 }
 
 export function createAudit(env: Environment, db: () => Db): Audit {
-  let refusal: unknown;
+  let refusal: Error | undefined;
   return {
     actionId: undefined,
     assertRecorded() {
@@ -43,7 +43,7 @@ export function createAudit(env: Environment, db: () => Db): Audit {
       } catch (error) {
         if (!isDatabaseUnavailable(error)) throw error;
         // Wrong usage is reported first.
-        refusal = error;
+        refusal = error as Error;
       }
     },
     async end(error) {

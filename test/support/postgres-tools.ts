@@ -9,7 +9,7 @@ const SERVER = 18;
 
 function versionOnPath(): number {
   const { stdout } = spawnSync('pg_dump', ['--version'], { encoding: 'utf8' });
-  return Number(/ (\d+)\./.exec(stdout ?? '')?.[1] ?? 0);
+  return Number(/ (\d+)\./.exec(stdout)?.[1] ?? 0);
 }
 
 const isOnPath = versionOnPath() >= SERVER;

@@ -3,6 +3,7 @@ import type { PaymentProvider } from '../../../src/payments/payment-provider';
 import { apiOf } from '../../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { createSeller } from '../../support/stack';
+import type * as Providers from '../../../src/providers';
 
 /** Adapters as an operator connects them: see docs/hosted-checkout.md. */
 const mockLender: Lender = {
@@ -22,7 +23,7 @@ const mockBank: PaymentProvider = {
   refund: () => Promise.resolve(),
 };
 jest.mock('../../../src/providers', () => {
-  const providers = jest.requireActual<typeof import('../../../src/providers')>('../../../src/providers');
+  const providers = jest.requireActual<typeof Providers>('../../../src/providers');
   const { lendersOf, paymentsOf } = providers;
   return {
     lendersOf: (...args: Parameters<typeof lendersOf>) => ({ ...lendersOf(...args), live: mockLender }),

@@ -14,6 +14,7 @@ afterEach(() => stop());
 /** Starts a sweep that scans for broken runs with `findBroken` several times a second. */
 function sweepWith(findBroken: OrderWorkflows['findBroken']): void {
   async function* listOpen() {
+    await nextTick();
     yield* [];
   }
   stop = startSweep({
@@ -33,6 +34,7 @@ test('a scan for closed runs that fails is repeated from the same time', async (
   const starts: Date[] = [];
   sweepWith(async function* (closedAfter) {
     starts.push(closedAfter);
+    await nextTick();
     if (starts.length === 1) throw new Error('Temporal is unavailable');
     yield* [];
   });
@@ -46,6 +48,7 @@ test('a job that fails does not hold up the scan for closed runs', async () => {
   let scans = 0;
   sweepWith(async function* () {
     scans += 1;
+    await nextTick();
     yield* [];
   });
   await until(() => scans > 1, 'two scans have begun');
