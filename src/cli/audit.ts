@@ -25,11 +25,11 @@ export interface Audit {
 }
 
 export function createAudit(env: Environment, db: () => Db): Audit {
-  let refusal: unknown;
+  let refusal: Error | undefined;
   return {
     actionId: undefined,
     assertRecorded() {
-      if (refusal !== undefined) throw refusal;
+      if (refusal) throw refusal;
     },
     async begin(command) {
       const options = command.opts();
@@ -43,7 +43,7 @@ export function createAudit(env: Environment, db: () => Db): Audit {
       } catch (error) {
         if (!isDatabaseUnavailable(error)) throw error;
         // Wrong usage is reported first.
-        refusal = error;
+        refusal = error as Error;
       }
     },
     async end(error) {

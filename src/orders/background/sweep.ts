@@ -195,10 +195,14 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     () => forgetSilentEndpoints(db),
   ];
 
+  async function attempt(job: () => Promise<unknown>): Promise<void> {
+    if (!stopping.signal.aborted) await job().catch(onError);
+  }
+
   async function tidy(): Promise<void> {
     for (let count = 0; !stopping.signal.aborted; count++) {
       for (const job of [prune, ...(count % INTERVALS_PER_SCAN === 0 ? scans : [])]) {
-        if (!stopping.signal.aborted) await job().catch(onError);
+        await attempt(job);
       }
       await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }

@@ -14,6 +14,7 @@ afterEach(() => stop());
 /** Starts a sweep that scans for broken runs with `findBroken` several times a second. */
 function sweepWith(findBroken: OrderWorkflows['findBroken']): void {
   async function* listOpen() {
+    await nextTick();
     yield* [];
   }
   stop = startSweep({
@@ -34,6 +35,7 @@ test('a scan for closed runs that fails is repeated from the same time', async (
   sweepWith(async function* (closedAfter) {
     starts.push(closedAfter);
     if (starts.length === 1) throw new Error('Temporal is unavailable');
+    await nextTick();
     yield* [];
   });
   await until(() => starts.length === 3, 'three scans have begun');
@@ -46,6 +48,7 @@ test('a job that fails does not hold up the scan for closed runs', async () => {
   let scans = 0;
   sweepWith(async function* () {
     scans += 1;
+    await nextTick();
     yield* [];
   });
   await until(() => scans > 1, 'two scans have begun');
