@@ -1,5 +1,6 @@
 import type { Lender } from '../../../src/lender/lender';
 import type { PaymentProvider } from '../../../src/payments/payment-provider';
+import type * as Providers from '../../../src/providers';
 import { apiOf } from '../../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { createSeller } from '../../support/stack';
@@ -22,7 +23,7 @@ const mockBank: PaymentProvider = {
   refund: () => Promise.resolve(),
 };
 jest.mock('../../../src/providers', () => {
-  const providers = jest.requireActual<typeof import('../../../src/providers')>('../../../src/providers');
+  const providers = jest.requireActual<typeof Providers>('../../../src/providers');
   const { lendersOf, paymentsOf } = providers;
   return {
     lendersOf: (...args: Parameters<typeof lendersOf>) => ({ ...lendersOf(...args), live: mockLender }),
