@@ -8,6 +8,7 @@ import type { PaymentTerm } from '../src/domain/order';
 import { type Payment, type PaymentStatus, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
+import type { BANK_UNAVAILABLE } from '../workflows/messages';
 
 /** The part of the lender's response that enters history. It has no data about the customer. `isPaid`: the bank confirmed. */
 export type LenderResponse =
@@ -94,12 +95,13 @@ function decided({ kind }: Pick<LenderDecision, 'kind'>): Extract<LenderResponse
 }
 
 async function statusOf(payments: PaymentProvider | undefined, id: string): Promise<PaymentStatus> {
-  if (!payments) throw unavailable('no payment provider is configured: set CHECKOUT_LENDER');
+  if (!payments) throw unavailable('no payment provider is configured: set CHECKOUT_LENDER', 'BankUnavailable');
   try {
     return await payments.statusOf(id);
   } catch (error) {
-    if (error instanceof PaymentProviderUnavailable) throw unavailable(error.message);
-    throw unavailable(`the payment provider's adapter failed: ${error instanceof Error ? error.name : typeof error}`);
+    if (error instanceof PaymentProviderUnavailable) throw unavailable(error.message, 'BankUnavailable');
+    const kind = error instanceof Error ? error.name : typeof error;
+    throw unavailable(`the payment provider's adapter failed: ${kind}`, 'BankUnavailable');
   }
 }
 
@@ -116,6 +118,9 @@ async function ask(lender: Lender | undefined, application: LenderApplication): 
 }
 
 /** Omits the cause: history would keep its text. */
-function unavailable(message: string): ApplicationFailure {
-  return ApplicationFailure.retryable(message, 'LenderUnavailable');
+function unavailable(
+  message: string,
+  type: 'LenderUnavailable' | typeof BANK_UNAVAILABLE = 'LenderUnavailable',
+): ApplicationFailure {
+  return ApplicationFailure.retryable(message, type);
 }

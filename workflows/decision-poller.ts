@@ -1,8 +1,17 @@
-import { CancellationScope, condition, proxyActivities } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  isCancellation,
+  proxyActivities,
+} from '@temporalio/workflow';
 import type { Activities, LenderResponse } from '../activities';
+import { toCodeSpan } from '../src/domain/markdown';
 import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from './change-requests';
-import { LENDER_TASK_QUEUE } from './messages';
+import { formatTime } from './format-time';
+import { BANK_UNAVAILABLE, LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';
 
 /**
@@ -39,15 +48,18 @@ export class DecisionPoller {
       await condition(() => this.isRequested || isDone());
       if (isDone()) return;
       this.isRequested = false;
-      setProgress(
-        `waiting for the lender since ${new Date().toISOString()}; if it is unavailable, "Pending Activities" has its last error`,
+      const since = formatTime(Date.now());
+      setProgress(`waiting for the lender or the bank since ${since}`);
+      const response = await cancelWhen(isDone, () =>
+        askLender(id, (error) => setProgress(describeOutage(error, since))),
       );
-      const response = await cancelWhen(isDone, () => askLender(id));
       if (response?.kind === 'referred') {
+        const askAgainAt = formatTime(Date.now() + response.askAgainMs);
+        setProgress(`the lender or the bank has not decided yet: asked again at ${askAgainAt}`);
+        // A request may be another application, or a payment.
+        const isWoken = () => this.isRequested || isDone();
+        await condition(isWoken, response.askAgainMs, { summary: 'until the lender or the bank is asked again' });
         this.isRequested = true;
-        const askAgainAt = new Date(Date.now() + response.askAgainMs).toISOString();
-        setProgress(`the lender decides later: asked again at ${askAgainAt}`);
-        await condition(isDone, response.askAgainMs, { summary: 'until the lender is asked again' });
       } else if (response?.kind === 'decided') {
         setProgress(undefined);
         const { event, reason, isPaid } = response;
@@ -69,11 +81,33 @@ async function cancelWhen<T>(isDone: () => boolean, work: () => Promise<T>): Pro
   }
 }
 
-function askLender(orderId: string): Promise<LenderResponse> {
-  return proxyActivities<Activities>({
+const lender = (summary: string, maximumAttempts = Infinity) =>
+  proxyActivities<Activities>({
     taskQueue: LENDER_TASK_QUEUE,
     startToCloseTimeout: '30 seconds',
-    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
-    summary: 'ask the lender for its decision',
-  }).askLender(orderId);
+    retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts },
+    summary,
+  });
+
+/**
+ * The workflow learns of failures only if they end the activity. So two attempts come first, and all further ones are made
+ * by a second activity: an outage costs a few events, however long it is.
+ */
+async function askLender(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
+  try {
+    return await lender('ask the lender for its decision', 2).askLender(orderId);
+  } catch (error) {
+    if (isCancellation(error)) throw error;
+    onUnavailable(error);
+    return lender('ask the lender again: it was unavailable').askLender(orderId);
+  }
+}
+
+function describeOutage(error: unknown, since: string): string {
+  const cause = error instanceof ActivityFailure ? error.cause : undefined;
+  const who = cause instanceof ApplicationFailure && cause.type === BANK_UNAVAILABLE ? 'bank' : 'lender';
+  return (
+    `the ${who} is unavailable since ${since}, error ${toCodeSpan(cause?.message ?? String(error))}; ` +
+    'asked again at least once a minute, "Pending Activities" has its last error'
+  );
 }

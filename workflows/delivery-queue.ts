@@ -1,6 +1,7 @@
 import { condition, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
+import { formatTime } from './format-time';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends Resend, Schedule {
@@ -14,6 +15,12 @@ interface Schedule {
   yieldsToNext: boolean;
 }
 
+/**
+ * What operators search for. `retrying`: at least two attempts failed, because one failure is usually over in seconds.
+ * `waiting`: the endpoint does not answer any order. `exhausted`: this run gave up a webhook, and it is not resent yet.
+ */
+export type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
+
 /** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {
   private pending: Pending[] = [];
@@ -22,8 +29,12 @@ export class DeliveryQueue {
   private resending: Resend | undefined;
   /** All webhooks of an order have one endpoint: if one of them waits for it, all do. */
   private wait: { until: number; reason: string } | undefined;
+  /** True from a wait until the result of an attempt. */
+  private isHeldUp = false;
   /** The sequences of the webhooks that were given up, and why. */
   private readonly exhausted = new Map<number, string | undefined>();
+  /** The sequence of the webhook that the receiver answered with 410. */
+  private disabledBy: number | undefined;
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
   add(pending: readonly QueuedWebhook[]): void {
@@ -46,13 +57,23 @@ export class DeliveryQueue {
     return this.pending.length === 0 && this.resends.length === 0;
   }
 
+  get trouble(): WebhookTrouble | undefined {
+    if (this.isHeldUp) return 'waiting';
+    if ((this.pending[0]?.attempts ?? 0) > 1) return 'retrying';
+    return this.exhausted.size > 0 ? 'exhausted' : undefined;
+  }
+
   /** Describes to operators which webhook is sent next, and when, why the last attempt failed, and what it delays. */
   describe(): string | undefined {
     const givenUp = [...this.exhausted].map(([sequence, error]) => `webhook ${sequence} was given up${because(error)}`);
     const behind = this.pending.slice(1).map(({ sequence }) => sequence);
     const waits = behind.length === 1 ? 'waits' : 'wait';
     const delayed = behind.length > 0 ? `webhook ${behind.join(', ')} ${waits} behind it` : undefined;
-    const parts = [this.describeNext(), delayed, ...givenUp].filter((part) => part !== undefined);
+    const disabled =
+      this.disabledBy === undefined
+        ? undefined
+        : `webhook ${this.disabledBy} got HTTP 410: webhooks of this order are disabled`;
+    const parts = [this.describeNext(), delayed, ...givenUp, disabled].filter((part) => part !== undefined);
     return parts.length > 0 ? parts.join('; ') : undefined;
   }
 
@@ -65,7 +86,7 @@ export class DeliveryQueue {
     const dueAt = this.dueAt(head);
     return dueAt === null
       ? `webhook ${head.sequence} is being sent`
-      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${new Date(dueAt).toISOString()}${because(head.lastError)}`;
+      : `webhook ${head.sequence}: attempt ${head.attempts + 1} at ${formatTime(dueAt)}${because(head.lastError)}`;
   }
 
   /**
@@ -110,7 +131,7 @@ export class DeliveryQueue {
 
   private describeWait({ until, reason }: { until: number; reason: string }): string {
     const { sequence } = this.resends[0] ?? this.pending[0] ?? {};
-    return `webhook ${sequence} waits: ${toCodeSpan(reason)}, next try ${new Date(until).toISOString()}`;
+    return `webhook ${sequence} waits: ${toCodeSpan(reason)}, next try ${formatTime(until)}`;
   }
 
   /** An urgent resend ends the wait. */
@@ -139,12 +160,15 @@ export class DeliveryQueue {
   }
 
   private applyResult({ id, sequence }: Resend, result: WebhookResult): void {
+    this.isHeldUp = result.state === 'waiting';
     if (result.state === 'waiting') {
       this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
       return;
     }
     if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);
     else this.exhausted.delete(sequence);
+    if (result.state === 'disabled') this.disabledBy ??= sequence;
+    else if (result.state === 'delivered') this.disabledBy = undefined;
     const event = this.pending.find((queued) => queued.id === id);
     if (!event) return;
     if (result.state === 'pending') Object.assign(event, { lastError: result.lastError }, toSchedule(result));
@@ -176,7 +200,7 @@ function toSchedule({
 /** Activities that make an attempt. A retry only covers a lost worker, a lost database or a busy delivery lease. */
 const attempts = (summary: string) =>
   proxyActivities<Activities>({
-    // Longer than an attempt can take.
+    // Longer than an attempt takes, unless Postgres is slow. The delivery lease keeps attempts apart.
     startToCloseTimeout: '40 seconds',
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
     summary,

@@ -41,14 +41,19 @@ export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
 export const BEHIND_ROW = 'OrderBehindRow';
 
-/** Failure type of a save of an expiry, after the customer has agreed to the offer. */
+/** Failure type of a save of an expiry, after the customer has agreed to the offer or paid. */
 export const AGREED = 'CustomerAgreed';
 
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const REFUSED = 'OrderChangeRefused';
 
+/** Failure type of a call of the payment provider that is made again. */
+export const BANK_UNAVAILABLE = 'BankUnavailable';
+
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
 /** `sandbox` or `live`: the kind of the order's account. */
 export const accountModeKey = defineSearchAttributeKey('AccountMode', 'KEYWORD');
+/** Set only while webhooks are in trouble: see `WebhookTrouble`. */
+export const webhookStateKey = defineSearchAttributeKey('WebhookState', 'KEYWORD');
 export const orderReferenceKey = defineSearchAttributeKey('OrderReference', 'KEYWORD');

@@ -2,6 +2,7 @@ import { toCodeSpan } from '../src/domain/markdown';
 import { formatPence } from '../src/domain/money';
 import type { WorkflowHistory } from '../src/domain/order';
 import { type OrderStatus, isFinal } from '../src/domain/status';
+import { formatTime } from './format-time';
 
 const NEXT: Record<OrderStatus, string> = {
   CREATED: 'the customer opens the checkout and starts the signup',
@@ -25,17 +26,18 @@ export function orderDetails(
 ): string {
   const lines = [
     `- ${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
-    `- Next: ${NEXT[order.status]}${decision === undefined ? '' : ` (${decision})`}`,
+    `- Next: ${NEXT[order.status]}`,
   ];
-  if (order.cancelledAt !== null) lines.push(`- Cancelled at ${order.cancelledAt}`);
-  if (order.expiresAt !== null && !isFinal(order.status)) lines.push(`- Expires at ${order.expiresAt}`);
+  if (decision !== undefined) lines.push(`- Decision: ${decision}`);
+  if (order.cancelledAt !== null) lines.push(`- Cancelled at ${formatTime(order.cancelledAt)}`);
+  if (order.expiresAt !== null && !isFinal(order.status)) lines.push(`- Expires at ${formatTime(order.expiresAt)}`);
   lines.push(`- Webhooks: ${delivery ?? 'none pending'}`);
   if (replaced != null) lines.push(`- This run replaced another one: ${toCodeSpan(replaced)}`);
   const last = changes.at(-1);
   if (last) {
     const why = last.reason === null ? '' : ` (${toCodeSpan(last.reason)})`;
     lines.unshift(
-      `**${order.status}** since ${last.at}: \`${last.event}\` by ${last.actor} through ${last.channel}${why}`,
+      `**${order.status}** since ${formatTime(last.at)}: \`${last.event}\` by ${last.actor} through ${last.channel}${why}`,
       '',
     );
   }

@@ -1,4 +1,5 @@
 import {
+  ApplicationFailure,
   CancellationScope,
   condition,
   continueAsNew,
@@ -24,6 +25,7 @@ import {
   reportProgressUpdate,
   resendWebhooksSignal,
   saveAgainSignal,
+  webhookStateKey,
 } from './messages';
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
@@ -62,9 +64,18 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     publishState();
     expireOrder(order).catch(order.fail);
     decisions.run(order, mustStop, publishState).catch(order.fail);
+    let isMissing = false;
     while (!isDone()) {
-      if (deliveries.isEmpty) await condition(() => !deliveries.isEmpty || isDone());
-      else if (!(await deliveries.step(mustStop))) await order.bringRowForward();
+      if (deliveries.isEmpty) {
+        await condition(() => !deliveries.isEmpty || isDone());
+      } else {
+        const wasMissing = isMissing;
+        isMissing = !(await deliveries.step(mustStop));
+        // The next run reads from the row which webhooks are pending.
+        if (isMissing && wasMissing)
+          order.fail(ApplicationFailure.nonRetryable('Postgres lacks a webhook of the order'));
+        else if (isMissing) await order.bringRowForward();
+      }
       publishState();
     }
     if (order.failure !== undefined) {
@@ -91,8 +102,11 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   function publishState(): void {
     const { status } = order.loaded.order;
     setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), replaced));
-    if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== status) {
-      upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
+    const shown = workflowInfo().typedSearchAttributes;
+    if (shown.get(orderStatusKey) !== status) upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
+    const { trouble = null } = deliveries;
+    if ((shown.get(webhookStateKey) ?? null) !== trouble) {
+      upsertSearchAttributes([{ key: webhookStateKey, value: trouble }]);
     }
   }
 }

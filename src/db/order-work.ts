@@ -264,11 +264,14 @@ export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
   );
 }
 
-/** Makes the sweep check an order now, settled or not: its workflow and its row differ. */
+/**
+ * Makes the sweep check an order now, settled or not, because a person has found that its workflow and its row differ. A stuck
+ * run is replaced, however recently one was.
+ */
 export async function sweepDifference(db: DbClient, orderId: string): Promise<void> {
   await db.query(
     `insert into order_work (order_id, started, sweep_at) values ($1, true, now())
-     on conflict (order_id) do update set sweep_at = now()`,
+     on conflict (order_id) do update set sweep_at = now(), stuck_at = null`,
     [orderId],
   );
 }
@@ -285,9 +288,13 @@ export async function sweepSoon(db: DbClient, orderId: string): Promise<void> {
   );
 }
 
+/** SQL, true for a change `t` of an order that has a webhook: see `isStatusChange`. */
+export const isStatusChange = (t: string): string =>
+  `(${t}.version is not null and ${t}.from_status <> ${t}.to_status)`;
+
 /** SQL, true for the attempt `$2` at an event `e` that the order's last save has added: the workflow has that save. */
 const PROVES_SAVE = `($2::integer is not null and e.sequence = (
-  select count(*) from order_timeline t where t.order_id = e.order_id and t.version is not null and t.from_status <> t.to_status)
+  select count(*) from order_timeline t where t.order_id = e.order_id and ${isStatusChange('t')})
   and not exists (select from order_timeline t where t.order_id = e.order_id and t.version is not null
     and t.from_status = t.to_status))`;
 

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { REPLACE_REASONS } from './replace-reason';
 
 /** The service's metrics. A label has a fixed set of values: never an id, a path or text from outside. */
 export const registry = new Registry();
@@ -45,6 +46,16 @@ export const operatorActions = counter(
   'Commands of the CLI that change something.',
   'outcome',
 );
+
+/** Shows a 0 before the first event: Prometheus sees no increase in a series that begins at 1. */
+function beginAtZero<T extends string>(of: Counter<T>, label: T, values: readonly string[]): void {
+  for (const value of values) of.inc({ [label]: value } as Record<T, string>, 0);
+}
+beginAtZero(orderReads, 'source', ['workflow', 'snapshot']);
+beginAtZero(replacedRuns, 'reason', REPLACE_REASONS);
+beginAtZero(webhooksEnded, 'state', ['delivered', 'exhausted', 'disabled']);
+beginAtZero(lenderRequests, 'outcome', ['approved', 'declined', 'failed', 'referred', 'unavailable', 'cancelled']);
+beginAtZero(operatorActions, 'outcome', ['succeeded', 'failed']);
 
 const openBreakers = new Map<string, () => number>();
 new Gauge({

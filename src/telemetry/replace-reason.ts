@@ -11,6 +11,8 @@ const REASONS: [RegExp, string][] = [
   [/row lacked|another version|had expired/, 'row_restored'],
 ];
 
+export const REPLACE_REASONS: readonly string[] = [...REASONS.map(([, reason]) => reason), 'other'];
+
 export function replaceReason(sentence: string): string {
   return REASONS.find(([pattern]) => pattern.test(sentence))?.[1] ?? 'other';
 }

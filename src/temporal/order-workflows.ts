@@ -30,13 +30,15 @@ import {
   type OrderState,
   type PreviousRun,
   type VersionedRequest,
+  WORKFLOW_ID_PREFIX,
+  workflowId,
 } from '../domain/order';
 import { type Channel, type OrderStatus, isFinal } from '../domain/status';
 import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { createAvailability } from './availability';
 import { type InspectedWorkflow, agreesWithRow, inspectWorkflow } from './inspect-workflow';
-import { WORKFLOW_ID_PREFIX, firstStartOptions, resumeOptions, workflowId } from './workflow-options';
+import { firstStartOptions, resumeOptions } from './workflow-options';
 
 /** Failure type of an update whose run ended before it completed the update. */
 const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';

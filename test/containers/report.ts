@@ -3,17 +3,25 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import type { Load } from './load';
 
+/** A new version in every container, while calls arrive. */
+export interface RollOut {
+  seconds: number;
+  load: Load;
+}
+
 export interface Numbers {
   standIns: boolean;
   imageMb: number;
   baseMb: number;
   buildSeconds: number;
   startSeconds: number;
-  upgradeSeconds: number;
-  load: Load;
+  upgrade: RollOut;
+  scaleSeconds: number;
+  rollBack: RollOut;
   /** Seconds until a crashed container is healthy, by service. */
   healing: Record<string, number>;
   restartSeconds: number[];
+  restoreSeconds: number;
 }
 
 const PAGE = path.join(PACKAGE_ROOT, 'docs/containers.md');
@@ -21,20 +29,31 @@ const TABLE = /(?<=<!-- table: npm run containers -->\n)[^]*(?=<!-- end of the t
 
 const seconds = (value: number): string => `${value.toFixed(value < 10 ? 1 : 0)} s`;
 
-function rows({ imageMb, baseMb, startSeconds, upgradeSeconds, load, healing, restartSeconds }: Numbers): string[][] {
+function rollOutRows(what: string, { seconds: duration, load }: RollOut): string[][] {
+  return [
+    [`${what} under load: calls, failed calls`, `${load.calls.toLocaleString('en-GB')}, ${load.failed.length}`],
+    [
+      `${what} under load: duration with the build, slowest call`,
+      `${seconds(duration)}, ${seconds(load.slowestMs / 1000)}`,
+    ],
+  ];
+}
+
+function rows(numbers: Numbers): string[][] {
+  const { imageMb, baseMb, startSeconds, upgrade, scaleSeconds, rollBack, healing, restartSeconds, restoreSeconds } =
+    numbers;
   return [
     ['Size of the image, without the base image', `${imageMb - baseMb} MB`],
     ['`docker compose up --wait`, from nothing to healthy, image built', seconds(startSeconds)],
-    ['Upgrade under load: calls, failed calls', `${load.calls.toLocaleString('en-GB')}, ${load.failed.length}`],
-    [
-      'Upgrade under load: duration with the build, slowest call',
-      `${seconds(upgradeSeconds)}, ${seconds(load.slowestMs / 1000)}`,
-    ],
+    ...rollOutRows('Upgrade', upgrade),
+    ['Scale to two API and two worker containers', seconds(scaleSeconds)],
+    ...rollOutRows('Way back of two of each', rollBack),
     ...Object.entries(healing).map(([service, value]) => [
       `\`${service}\` killed: healthy again after`,
       seconds(value),
     ]),
     ['Stopped and started on the kept volumes, twice: healthy after', restartSeconds.map(seconds).join(', ')],
+    ['Backup restored: healthy after', seconds(restoreSeconds)],
   ];
 }
 

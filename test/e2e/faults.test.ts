@@ -213,3 +213,17 @@ test('two API processes and two workers share the load, and the log of the API t
     expect(part.exitCode()).toBe(0);
   }
 });
+
+test('a worker is not ready as soon as it gets SIGTERM, whatever its sweep waits for, and exits with 0', async () => {
+  const worker = await startWorkerProcess();
+  const isReady = async () => (await fetch(`http://127.0.0.1:${worker.port}/health/ready`)).status === 200;
+  await until(isReady, 'the worker is ready');
+  const lock = await holdTransaction(stack.db, 'lock table idempotency_key in access exclusive mode');
+  await until(async () => (await statementsWaiting(stack.db, 'idempotency_key')) > 0, 'the sweep waits for the lock');
+  const exited = worker.signal('SIGTERM');
+  await until(async () => !(await isReady()), 'the worker is not ready', 1000);
+  expect(await statementsWaiting(stack.db, 'idempotency_key')).toBeGreaterThan(0);
+  await lock.rollback();
+  await exited;
+  expect(worker.exitCode()).toBe(0);
+});

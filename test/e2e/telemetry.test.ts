@@ -11,6 +11,7 @@ import { runCli } from '../support/cli';
 import { openOrder } from '../support/orders';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
 import { type Metrics, scrape } from '../support/prometheus';
+import { type PrometheusServer, hasPrometheus, startPrometheus } from '../support/prometheus-server';
 import { useReceiver } from '../support/receiver';
 import { type Stack, useStack } from '../support/stack';
 import { useTraceCollector } from '../support/trace-collector';
@@ -18,13 +19,17 @@ import { until } from '../support/until';
 
 jest.setTimeout(120_000);
 
+const MONITORING = path.join(PACKAGE_ROOT, 'deploy/monitoring');
+
 // The processes end before the stack drops its database.
 afterAll(() => killProcesses());
+afterAll(() => prometheus?.stop());
 const stack = useStack({ worker: false, sandbox: true });
 const collector = useTraceCollector();
 const receiver = useReceiver();
 let server: ServiceProcess;
 let worker: ServiceProcess;
+let prometheus: PrometheusServer | undefined;
 let api: Api;
 let addresses: string[];
 let env: Record<string, string>;
@@ -50,6 +55,8 @@ beforeAll(async () => {
   // A process serves its metrics a moment after it says that it has started.
   const isServed = () => scrape(...addresses).then(Boolean, () => false);
   await until(isServed, 'both processes serve metrics');
+  const jobs = { 'order-service-api': addresses[0]!, 'order-service-worker': addresses[1]! };
+  if (hasPrometheus) prometheus = await startPrometheus(jobs, path.join(MONITORING, 'alert-rules.yml'));
 });
 
 const traced = (): Pick<Stack, 'api' | 'db'> => ({ api, db: stack.db });
@@ -293,17 +300,55 @@ describe('metrics', () => {
     expect(found.value(...counted('webhooks_exhausted', {}))).toBeGreaterThan(0);
     const created: number = rows.find(({ status }) => status === 'CREATED')?.count ?? 0;
     expect(found.value(...counted('orders', { status: 'CREATED' }))).toBe(created + 1);
+    expect((await api.progress(waiting, 'signup_started')).status).toBe(503);
   });
 
   test('of alert rules and dashboard all exist', async () => {
     const { names } = await scrape(addresses[0]!);
     for (const name of workerNames) names.add(name);
     const files = ['alert-rules.yml', 'grafana-dashboard.json'].map((file) =>
-      readFileSync(path.join(PACKAGE_ROOT, 'deploy/monitoring', file), 'utf8'),
+      readFileSync(path.join(MONITORING, file), 'utf8'),
     );
     const used = new Set(files.join('\n').match(/\b(order_service|nodejs|temporal|process)_[a-z0-9_]+\b/g));
     expect(used.size).toBeGreaterThan(20);
     expect([...used].filter((name) => !names.has(name))).toEqual([]);
+  });
+});
+
+/** The events of all tests above have happened while Prometheus scraped both processes. */
+describe('in Prometheus', () => {
+  const { panels } = JSON.parse(readFileSync(path.join(MONITORING, 'grafana-dashboard.json'), 'utf8'));
+  const targets: { title: string; expr: string; legendFormat: string }[] = panels.flatMap(
+    ({ title, targets: ofPanel }: any) => ofPanel.map((target: any) => ({ title, ...target })),
+  );
+  const ifInstalled = hasPrometheus ? test : test.skip;
+
+  ifInstalled.each(targets)('the panel "$title" has data: $legendFormat', async ({ expr, legendFormat }) => {
+    // Grafana's interval is at least four times that of the scrapes.
+    const read = () => prometheus!.evaluate(expr.replaceAll('$__rate_interval', '5s'));
+    const hasData = async () => (await read()).some(({ values }) => values.length > 0);
+    await until(hasData, 'two scrapes have the series');
+    const series = await read();
+    const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label]) => label!);
+    // Prometheus leaves out empty labels.
+    expect(series.filter(({ labels }) => shown.every((label) => label in labels))).not.toEqual([]);
+  });
+
+  ifInstalled('every alert rule is evaluated, and those fire whose trouble there is', async () => {
+    const find = async (name: string) => (await prometheus!.alertRules()).find((rule) => rule.name === name)?.state;
+    await until(async () => (await find('OrderServiceWorkersDown')) === 'pending', 'the worker is missed');
+    const rules = await prometheus!.alertRules();
+    expect(rules).toHaveLength(15);
+    expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
+    const active = rules.filter(({ state }) => state !== 'inactive').map(({ name, state }) => `${name} ${state}`);
+    expect(active).toEqual(
+      expect.arrayContaining([
+        'OrderServiceWorkersDown pending',
+        'OrderServiceOrdersWaiting pending',
+        'OrderServiceWebhooksExhausted firing',
+      ]),
+    );
+    expect(active.join()).not.toMatch(/ApiDown|Postgres|RunsReplaced|PoolExhausted/);
   });
 });
 

@@ -9,12 +9,13 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Creates a migrated database on the test run's Postgres. */
-export async function createDatabase(): Promise<TestDatabase> {
-  const template = new URL(process.env.TEST_DATABASE_URL!);
-  const url = new URL(template);
+/** Creates a database on the test run's Postgres: a migrated one, or an empty one. */
+export async function createDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
+  const migrated = new URL(process.env.TEST_DATABASE_URL!);
+  const url = new URL(migrated);
   url.pathname = `/test_${randomBytes(6).toString('hex')}`;
-  await administer(`create database ${url.pathname.slice(1)} template ${template.pathname.slice(1)}`);
+  const template = isEmpty ? 'template0' : migrated.pathname.slice(1);
+  await administer(`create database ${url.pathname.slice(1)} template ${template}`);
   const db = createPool(url.href, 10, () => undefined);
   return {
     url: url.href,

@@ -17,7 +17,7 @@ import { type Stack, startStack } from './stack';
 import { until } from './until';
 
 /**
- * `npm run record-histories -- <prefix> [<scenario>]`: runs orders on real servers and saves each workflow's history to
+ * `npm run record-histories -- <prefix> [<scenario>…]`: runs orders on real servers and saves each workflow's history to
  * test/histories/ for the replay test. Add files with every release, and never change existing ones.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
@@ -130,6 +130,13 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await workflow(stack, id).result();
     return id;
   },
+  async 'decided-after-an-outage'(stack, webhookUrl) {
+    const id = await applied(stack, 'outage@bloggs.example', { data: { webhook_url: webhookUrl } });
+    await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
+    await stack.api.progress(id, 'completed');
+    await workflow(stack, id).result();
+    return id;
+  },
   async 'paid-at-the-bank'(stack, webhookUrl) {
     const { id, customer } = await newCustomer(stack, { webhook_url: webhookUrl });
     await customer.leaveAtBank(await customer.startPayment(), 'slow');
@@ -147,7 +154,9 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     return id;
   },
   async 'resumed-while-referred'(stack) {
-    const id = await applied(stack, 'referred-declined@bloggs.example');
+    // Otherwise the customer could still pay now.
+    const data = { allowed_payment_terms: ['PAY_LATER'] };
+    const id = await applied(stack, 'referred-declined@bloggs.example', { data });
     await until(async () => (await findApplication(stack.db, id))?.referredAt, 'the application is referred');
     await workflow(stack, id).terminate();
     await until(() => isRunning(stack.client, id), 'the sweep has resumed the order');
@@ -176,7 +185,8 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
 /** The names of all scenarios. */
 export const SCENARIOS = [...Object.keys(scenarios), 'expired'];
 
-async function record(prefix: string, only: string | undefined): Promise<void> {
+async function record(prefix: string, only: readonly string[]): Promise<void> {
+  const isWanted = (name: string): boolean => only.length === 0 || only.includes(name);
   await globalSetup();
   const receiver = await startReceiver();
   const stack = await startCheckout({
@@ -189,10 +199,10 @@ async function record(prefix: string, only: string | undefined): Promise<void> {
   });
   const expiring = await startStack({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
   for (const [name, scenario] of Object.entries(scenarios)) {
-    if (only !== undefined && name !== only) continue;
+    if (!isWanted(name)) continue;
     await save(stack, `${prefix}-${name}`, await scenario(stack, receiver.url));
   }
-  if (only === undefined || only === 'expired') {
+  if (isWanted('expired')) {
     const expired = await openOrder(expiring, { webhook_url: receiver.url }, ['signup_started']);
     await workflow(expiring, expired).result();
     await save(expiring, `${prefix}-expired`, expired);
@@ -220,9 +230,9 @@ function withoutMachineNames(key: string, value: unknown): unknown {
 }
 
 if (require.main === module) {
-  const [, , prefix, only] = process.argv;
+  const [, , prefix, ...only] = process.argv;
   if (!prefix) {
-    console.error('usage: npm run record-histories -- <prefix> [<scenario>], for example v1.0');
+    console.error('usage: npm run record-histories -- <prefix> [<scenario>…], for example v1.0');
     process.exit(1);
   }
   void record(prefix, only).then(

@@ -15,6 +15,7 @@ import {
 } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
+import { forgetSilentEndpoints } from '../../db/webhook-endpoints';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
 import { createAdaptiveLimit } from './adaptive-limit';
@@ -25,11 +26,11 @@ import { runLane } from './sweep-lane';
 /** Orders of one kind that a worker checks at the same time. */
 const CONCURRENCY = 20;
 const PRUNE_BATCH = 1000;
-/** One in this many sweeps, about every minute, makes the queries that scan: for broken runs, old applications, secrets. */
-const SWEEPS_PER_SCAN = 12;
+/** Intervals, about a minute, between two scans for broken runs, old applications, secrets and endpoints. */
+const INTERVALS_PER_SCAN = 12;
 /** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
-/** A workflow has every change that is older than this, unless it was reset or restored. */
+/** A change that the row has had for longer is not on its way into Temporal's history any more. */
 const KNOWN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 const BROKEN_BATCH = 500;
@@ -147,13 +148,20 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     }
   }
 
-  /** Makes orders due whose run was closed by force, keeps failing, does not deliver, or is open although they are settled. */
+  /** Makes orders due whose run was closed by force or keeps failing. */
   async function findBroken(): Promise<void> {
-    const since = new Date(brokenSince);
-    brokenSince = Date.now() - VISIBILITY_LAG_MS;
-    await sweepOverdue(db, BROKEN_BATCH);
-    for await (const orderId of workflows.findBroken(since)) await sweepNow(db, [orderId]);
-    await sweepSettled(db, await nextOpenRuns());
+    const startedAt = Date.now();
+    let batch: string[] = [];
+    for await (const orderId of workflows.findBroken(new Date(brokenSince))) {
+      if (stopping.signal.aborted) return;
+      batch.push(orderId);
+      if (batch.length < BROKEN_BATCH) continue;
+      await sweepNow(db, batch);
+      batch = [];
+    }
+    await sweepNow(db, batch);
+    // A scan that fails is repeated from the same time.
+    brokenSince = startedAt - VISIBILITY_LAG_MS;
   }
 
   /** Walks through all open runs, some in each scan, again and again. */
@@ -170,21 +178,29 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     return orderIds;
   }
 
-  /** @returns true if more is to be deleted now */
-  async function tidy(count: number): Promise<boolean> {
-    const pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
-    if (count % SWEEPS_PER_SCAN === 0) {
-      await purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH);
-      await deleteExpiredSecrets(db);
-      await findBroken();
+  async function prune(): Promise<void> {
+    let pruned = PRUNE_BATCH;
+    while (pruned === PRUNE_BATCH && !stopping.signal.aborted) {
+      pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
     }
-    return pruned === PRUNE_BATCH;
   }
 
-  async function keepTidy(): Promise<void> {
+  /** Jobs that make orders due, and jobs that delete. One that fails holds up none of the others. */
+  const scans: (() => Promise<unknown>)[] = [
+    findBroken,
+    () => sweepOverdue(db, BROKEN_BATCH),
+    async () => sweepSettled(db, await nextOpenRuns()),
+    () => purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH),
+    () => deleteExpiredSecrets(db),
+    () => forgetSilentEndpoints(db),
+  ];
+
+  async function tidy(): Promise<void> {
     for (let count = 0; !stopping.signal.aborted; count++) {
-      const more = await tidy(count).catch(onError);
-      if (more !== true) await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+      for (const job of [prune, ...(count % INTERVALS_PER_SCAN === 0 ? scans : [])]) {
+        if (!stopping.signal.aborted) await job().catch(onError);
+      }
+      await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 
@@ -201,7 +217,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     lane('requests', () => CONCURRENCY),
     lane('starts', () => starts.current),
     lane('checks', () => CONCURRENCY),
-    keepTidy(),
+    tidy(),
   ]);
   return async () => {
     stopping.abort();

@@ -237,17 +237,17 @@ describe('order cancel prints a one-line error', () => {
     id = await openOrder(stack);
   });
 
-  test('if Temporal is down', async () => {
+  test('order cancel names the address if Temporal is down', async () => {
     const run = await runCli(['order', 'cancel', id], { ...stack.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expectError(run, 1, /Temporal is unavailable at 127.0.0.1:1/);
   });
 
-  test('if the namespace does not exist', async () => {
+  test('order cancel names the namespace if it does not exist', async () => {
     const run = await runCli(['order', 'cancel', id], { ...stack.env, TEMPORAL_NAMESPACE: 'elsewhere' });
     expectError(run, 1, /elsewhere/);
   });
 
-  test('if no worker is running, so that the outcome is unknown', async () => {
+  test('order cancel states that the outcome is unknown if no worker is running', async () => {
     await stack.stopWorker();
     const run = await runCli(['order', 'cancel', id], { ...stack.env, UPDATE_TIMEOUT_MS: '500' });
     expectError(run, 1, /The outcome is unknown.*Repeating the same call is safe/);

@@ -52,7 +52,9 @@ test('status names each part that needs a person, and exits with 1', async () =>
     [id, stack.seller.id],
   );
   const metrics = await startTestServer((_, response) =>
-    response.end('order_service_open_breakers{breaker="lender"} 1\norder_service_open_breakers{breaker="x"} 0\n'),
+    response.end(
+      'order_service_open_breakers{breaker="rate_limit_pay-link"} 1\norder_service_open_breakers{breaker="x"} 0\n',
+    ),
   );
   const run = await status({ ORDERS_URL: `http://127.0.0.1:${closed}`, METRICS_URL: `${metrics.url}/metrics` });
   await metrics.close();
@@ -65,7 +67,7 @@ test('status names each part that needs a person, and exits with 1', async () =>
     'orders waiting': 'failed',
     'webhooks exhausted': 'attention',
   });
-  expect(run.json().checks.find(({ part }: any) => part === 'breakers').detail).toBe('open: lender (1)');
+  expect(run.json().checks.find(({ part }: any) => part === 'breakers').detail).toBe('open: rate_limit_pay-link (1)');
 
   const alone = await status({
     DATABASE_URL: `postgres://orders@127.0.0.1:${closed}/orders`,
@@ -106,6 +108,16 @@ describe('the audit log', () => {
     });
     expect(await audit('--by', 'jo', '--limit', '1')).toHaveLength(1);
     expect(await audit('--since', '2999-01-01')).toEqual([]);
+  });
+
+  test('is complete: a command that Postgres refuses to record does not run', async () => {
+    const id = await openOrder(stack);
+    const reading = new URL(stack.databaseUrl);
+    reading.searchParams.set('options', '-c default_transaction_read_only=on');
+    const run = await runCli(['order', 'cancel', id, '--operator', 'al'], { ...stack.env, DATABASE_URL: reading.href });
+    expect(run).toMatchObject({ code: 1, stderr: expect.stringContaining('read-only transaction') });
+    expect((await stack.api.get(id)).body.data.status).toBe('CREATED');
+    expect(await audit('--by', 'al')).toEqual([]);
   });
 
   test("takes the operator's name from --operator, ORDER_SERVICE_OPERATOR or the system user", async () => {

@@ -10,6 +10,7 @@ import {
   leaseDueOrders,
   markRunning,
   markStuck,
+  sweepDifference,
   sweepOverdue,
   sweepSettled,
   sweepSoon,
@@ -296,6 +297,14 @@ describe('overdue webhooks', () => {
     await sweepOverdue(database.db, 10);
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
+
+  test('are dealt with at once if a person repairs the order', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
+    await markStuck(database.db, history.order.id);
+    await sweepDifference(database.db, history.order.id);
+    expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([{ stuckRecently: false }]);
+  });
 });
 
 describe('sweepSoon', () => {
@@ -333,7 +342,7 @@ describe('the delivery lease', () => {
     expect(await leaseDelivery(database.db, ids[0]!, 2, 60_000)).toBeDefined();
   });
 
-  test('expires', async () => {
+  test('the delivery lease expires', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started');
     expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeDefined();
     await letSecondsPass(50);

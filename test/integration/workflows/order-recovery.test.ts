@@ -1,10 +1,12 @@
 import { temporal } from '@temporalio/proto';
 import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
+import { recordPaymentStatus } from '../../../src/db/payments';
 import { inTransaction } from '../../../src/db/pool';
 import type { PendingWebhook } from '../../../src/db/webhook-events';
 import { cancelOrderUpdate, cancelSignal, reportProgressUpdate } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
+import { storedText } from '../../support/history';
 import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -329,8 +331,27 @@ describe('the run of a settled order ends', () => {
   });
 });
 
+test('a run whose webhook Postgres lacks, although it has the change, is replaced, and later webhooks are sent', async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  const attempts = () =>
+    stack.db.query('delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)', [
+      id,
+    ]);
+  await until(async () => (await attempts()).rowCount, 'the first attempt is recorded');
+  await stack.db.query('delete from webhook_event where order_id = $1', [id]);
+  const { runId } = await workflow(id).describe();
+  receiver.answerWith(200);
+  await until(async () => (await workflow(id).describe()).runId !== runId, 'the run is replaced', 40_000);
+  expect(
+    (await storedText(stack.client.workflow.getHandle(`order-${id}`, runId))).match(/sendWebhook/g)!.length,
+  ).toBeLessThan(10);
+  expect((await stack.api.progress(id, 'approved')).status).toBe(200);
+  await until(() => receiver.deliveries.some(({ body }) => body.data.sequence === 2), 'the next webhook is delivered');
+}, 60_000);
+
 describe('a run whose workflow tasks keep failing', () => {
-  /** Breaks the run: its history lacks nothing, but the worker cannot decode the update that was sent. */
+  /** Breaks the run: its history has a timer that the workflow code does not start. */
   async function breakRun(id: string): Promise<string> {
     await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
     await stack.stopWorker();
@@ -395,5 +416,24 @@ describe('an expiry', () => {
       actor: 'customer',
       channel: 'workflow',
     });
+  }, 40_000);
+
+  test('does not override a recorded payment', async () => {
+    const id = await openOrder(expiring, {}, ['signup_started']);
+    await choosePaymentTerm(expiring.db, id, 'PAY_NOW');
+    const { rows } = await expiring.db.query<{ id: string }>(
+      `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+      [id],
+    );
+    // The worker that has recorded it dies before the workflow knows.
+    await recordPaymentStatus(expiring.db, rows[0]!.id, 'paid', 600_000);
+    const run = expiring.client.workflow.getHandle(`order-${id}`);
+    const hasExpired = async () => {
+      const { events } = await run.fetchHistory();
+      return events!.some(({ timerFiredEventAttributes }) => timerFiredEventAttributes);
+    };
+    await until(hasExpired, "the order's expiry has fired", 20_000);
+    await run.signal('applicationSubmitted');
+    expect(await run.result()).toMatchObject({ status: 'SUCCESSFUL' });
   }, 40_000);
 });

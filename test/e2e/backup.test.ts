@@ -1,0 +1,111 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { codeBlocks } from '../integration/docs/markdown';
+import { runCli } from '../support/cli';
+import { createDatabase } from '../support/database';
+import { openOrder, timelineOf } from '../support/orders';
+import { hasPostgresTools, pathOfPostgresTools } from '../support/postgres-tools';
+import { killProcesses } from '../support/processes';
+import { useReceiver } from '../support/receiver';
+import { startService } from '../support/service';
+import { type Stack, useStack } from '../support/stack';
+import { until } from '../support/until';
+import { useResource } from '../support/use-resource';
+
+jest.setTimeout(180_000);
+
+// Both end before their databases are dropped.
+afterAll(() => killProcesses());
+const restored = useResource(
+  () => createDatabase({ isEmpty: true }),
+  (database) => database.drop(),
+);
+const stack = useStack({ worker: false });
+const receiver = useReceiver();
+
+/** The commands of the runbook, as printed. */
+const commands = codeBlocks('docs/runbook.md', 'Backup and restore')
+  .filter(({ language }) => language === 'console')
+  .flatMap(({ code }) => code.trimEnd().split('\n'));
+
+const changesOf = async (of: Pick<Stack, 'db'>, id: string) =>
+  (await timelineOf(of, id)).filter(({ version }) => version !== null);
+
+let folder: string;
+beforeAll(() => void (folder = mkdtempSync(path.join(tmpdir(), 'order-service-backup-'))));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+async function run(name: string): Promise<void> {
+  const command = commands.find((one) => one.startsWith(name))!;
+  const env = { PATH: pathOfPostgresTools(), DATABASE_URL: stack.databaseUrl, RESTORE_URL: restored.url };
+  await promisify(execFile)('bash', ['--norc', '-euc', command], { env, cwd: folder });
+}
+
+(hasPostgresTools ? test : test.skip)(
+  'after a dump and a restore as printed, reconcile brings back every change and order that the dump lacks',
+  async () => {
+    const before = await startService(stack);
+    const open = (events: string[], data = {}) =>
+      openOrder({ ...stack, api: before.api }, { webhook_url: receiver.url, ...data }, events);
+    const closed = await open(['signup_started', 'approved', 'completed']);
+    const changedLater = await open(['signup_started']);
+    const cancelledLater = await open([]);
+    const untouched = await open(['signup_started', 'approved']);
+    await until(() => receiver.deliveries.length >= 6, 'the webhooks have arrived');
+
+    // The dump is taken beside the running service.
+    await run('pg_dump');
+    await before.api.progress(changedLater, 'approved');
+    await before.api.cancel(cancelledLater);
+    const createdLater = await open(['signup_started'], { reference: 'after-the-backup' });
+    await until(() => receiver.deliveries.length >= 9, 'the later webhooks have arrived');
+    await before.stop();
+
+    await run('pg_restore');
+    const DATABASE_URL = restored.url;
+    const reconcile = (...options: string[]) => runCli(['reconcile', ...options], { ...stack.env, DATABASE_URL });
+    const found = await reconcile('--json');
+    expect(
+      found
+        .json()
+        .differences.map(({ order_id: id, difference }: any) => [id, difference])
+        .sort(),
+    ).toEqual(
+      [
+        [changedLater, 'row_behind'],
+        [cancelledLater, 'row_behind'],
+        [createdLater, 'row_missing'],
+      ].sort(),
+    );
+
+    const { api, stop } = await startService(stack, { DATABASE_URL });
+    await reconcile('--repair');
+    await until(async () => (await reconcile()).stdout.includes(', 0 differ'), 'nothing differs', 60_000);
+    const statuses = async () =>
+      Promise.all(
+        [closed, changedLater, cancelledLater, untouched, createdLater].map(
+          async (id) => (await api.get(id)).body.data.status,
+        ),
+      );
+    expect(await statuses()).toEqual(['SUCCESSFUL', 'APPROVED', 'UNSUCCESSFUL', 'APPROVED', 'PENDING']);
+    for (const id of [closed, changedLater, cancelledLater, untouched]) {
+      expect(await changesOf({ db: restored.db }, id)).toEqual(await changesOf(stack, id));
+    }
+    // The service continues, and repeats webhooks under their old ids only.
+    for (const id of [changedLater, untouched]) expect((await api.progress(id, 'completed')).status).toBe(200);
+    await until(
+      () => receiver.deliveries.filter(({ body }) => body.data.order.status === 'SUCCESSFUL').length >= 3,
+      'their webhooks have arrived',
+    );
+    const ids = receiver.deliveries.map(({ headers, body }) => [
+      `${body.data.order.id} ${body.data.sequence}`,
+      headers['webhook-id'],
+    ]);
+    const distinct = new Set(ids.map((pair) => pair.join()));
+    expect(distinct.size).toBe(new Set(ids.map(([event]) => event)).size);
+    await stop();
+  },
+);

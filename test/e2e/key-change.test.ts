@@ -1,0 +1,64 @@
+import { verifyWebhook } from '../../src/client/verify-webhook';
+import { runCli } from '../support/cli';
+import { openOrder } from '../support/orders';
+import { killProcesses } from '../support/processes';
+import { useReceiver } from '../support/receiver';
+import { startService } from '../support/service';
+import { useStack } from '../support/stack';
+import { until } from '../support/until';
+
+jest.setTimeout(180_000);
+
+// The processes end before the stack drops its database.
+afterAll(() => killProcesses());
+const stack = useStack({ worker: false });
+const receiver = useReceiver();
+
+/** As docs/encryption.md describes: turn it on, change the key, and remove the old one at the end. */
+test('a key is changed in the printed steps while orders are open, and the old one is not needed in Postgres', async () => {
+  const newKey = async () => (await runCli(['encryption', 'new-key'])).stdout.trim();
+  const [first, second] = [await newKey(), await newKey()];
+  const idOf = (key: string) => key.split(':')[0];
+  const rotate = async (ENCRYPTION_KEYS: string) => {
+    const env = { ...stack.env, ENCRYPTION_KEYS };
+    expect((await runCli(['encryption', 'rotate', '--json'], env)).json().encrypted).toBeGreaterThan(0);
+    return (await runCli(['encryption', 'show', '--json'], env)).json();
+  };
+  /** The restarts of the page, each with what is done while those processes run. */
+  const steps: [keys: string, then?: () => Promise<void>][] = [
+    [''],
+    [first, async () => expect(await rotate(first)).toEqual([expect.objectContaining({ key: idOf(first) })])],
+    [`${first},${second}`],
+    [
+      `${second},${first}`,
+      async () =>
+        expect(await rotate(`${second},${first}`)).toEqual([
+          expect.objectContaining({ key: idOf(second), encrypts: true }),
+        ]),
+    ],
+  ];
+  const opened: string[] = [];
+  const whole = ['signup_started', 'approved', 'completed'];
+  const remaining = new Map<string, string[]>();
+  for (const [keys, then] of steps) {
+    const service = await startService(stack, { ENCRYPTION_KEYS: keys, ENCRYPT_PAYLOADS: String(keys !== '') });
+    const id = await openOrder({ ...stack, api: service.api }, { webhook_url: receiver.url });
+    opened.push(id);
+    remaining.set(id, [...whole]);
+    // Orders of all earlier steps go on, whatever key their histories were written with.
+    for (const [order, events] of remaining) {
+      const event = events.shift();
+      if (event) expect(await service.api.progress(order, event)).toMatchObject({ status: 200 });
+    }
+    await then?.();
+    await until(() => receiver.deliveries.length === sent(), 'the webhooks of this step have arrived');
+    await service.stop();
+  }
+  for (const delivery of receiver.deliveries) {
+    expect(() => verifyWebhook(delivery.text, delivery.headers, stack.seller.webhookSecret)).not.toThrow();
+  }
+
+  function sent(): number {
+    return [...remaining.values()].reduce((sum, events) => sum + whole.length - events.length, 0);
+  }
+});

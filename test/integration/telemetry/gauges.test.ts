@@ -1,0 +1,84 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createPool } from '../../../src/db/pool';
+import { addGauges } from '../../../src/telemetry/gauges';
+import { registry } from '../../../src/telemetry/metrics';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { useDatabase } from '../../support/database';
+import { parseMetrics } from '../../support/prometheus';
+import { createSeller } from '../../support/stack';
+
+const database = useDatabase();
+let pool: ReturnType<typeof createPool>;
+beforeAll(() => {
+  pool = createPool(database.url, 2, () => undefined);
+  addGauges(pool, 0);
+});
+afterAll(() => pool.end());
+
+const read = async (name: string, labels?: Record<string, string>) =>
+  parseMetrics(await registry.metrics()).value(name, labels);
+
+test('a pool whose connections are all in use shows the queries that wait', async () => {
+  const connections = [await pool.connect(), await pool.connect()];
+  const waiting = pool.query('select');
+  // The gauges from Postgres wait for a connection too, so they are not read here.
+  const found = parseMetrics(
+    (
+      await Promise.all(
+        ['database_connections', 'database_connections_max', 'database_waiting'].map((name) =>
+          registry.getSingleMetricAsString(`order_service_${name}`),
+        ),
+      )
+    ).join('\n'),
+  );
+  expect(found.value('order_service_database_connections', { state: 'used' })).toBe(2);
+  expect(found.value('order_service_database_connections', { state: 'idle' })).toBe(0);
+  expect(found.value('order_service_database_connections_max')).toBe(2);
+  expect(found.value('order_service_database_waiting')).toBe(1);
+  for (const connection of connections) connection.release();
+  await waiting;
+  expect(await read('order_service_database_waiting')).toBe(0);
+});
+
+test('code that blocks the event loop shows in its lag', async () => {
+  // A read begins a new measurement, which needs a few ticks on each side.
+  await read('nodejs_eventloop_lag_p99_seconds');
+  await delay(100);
+  const end = performance.now() + 400;
+  while (performance.now() < end);
+  await delay(100);
+  expect(await read('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0.3);
+});
+
+test('a silent webhook endpoint is counted until it answers again', async () => {
+  const { id } = await createSeller(database.db);
+  expect(await read('order_service_silent_endpoints')).toBe(0);
+  await database.db.query(
+    `insert into silent_endpoint (seller_id, origin, since, failures, probe_at) values ($1, 'https://shop.example', now(), 5, now())`,
+    [id],
+  );
+  expect(await read('order_service_silent_endpoints')).toBe(1);
+  await database.db.query('delete from silent_endpoint');
+  expect(await read('order_service_silent_endpoints')).toBe(0);
+});
+
+test('without Postgres, only what the process knows itself is shown', async () => {
+  expect(await read('order_service_postgres_up')).toBe(1);
+  await database.db.query('alter table order_work rename to hidden');
+  const { names, value } = parseMetrics(await registry.metrics());
+  await database.db.query('alter table hidden rename to order_work');
+  expect(value('order_service_postgres_up')).toBe(0);
+  expect(names).toContain('order_service_database_connections');
+  expect([...names].filter((name) => /_(orders|webhooks)_?/.test(name) && !/_total|ended/.test(name))).toEqual([]);
+});
+
+test('docs/operations.md lists every metric', async () => {
+  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operations.md'), 'utf8');
+  const own = (await registry.getMetricsAsJSON())
+    .map(({ name }) => name)
+    .filter((name) => /^order_service_/.test(name));
+  expect(own.length).toBeGreaterThan(25);
+  expect(own.filter((name) => !page.includes(`\`${name.replace('order_service_', '')}\``))).toEqual([]);
+});
