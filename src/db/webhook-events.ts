@@ -1,6 +1,7 @@
 import type { WebhookState } from '../domain/webhook';
 import { sweepForResends } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
+import { liveSecretsOf } from './secrets';
 import { ORIGIN, mayProbe } from './webhook-endpoints';
 
 /** A webhook event that the delivery queue of its order still has to send. */
@@ -48,6 +49,8 @@ export interface WebhookEvent extends EventState {
   /** The request that made the change. */
   requestId: string | null;
   traceparent: string | null;
+  /** That sign it now, encrypted. */
+  sealedSecrets: string[];
   resendRequested: boolean;
   resendUrgent: boolean;
   /** True if the endpoint has not answered the last attempt. */
@@ -67,16 +70,18 @@ export interface WebhookEvent extends EventState {
 const PATIENCE = '4 days';
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
-  const { rows } = await db.query<WebhookEvent>(
-    `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
+  const { rows } = await db.query<WebhookEvent>({
+    name: 'find_webhook_event',
+    text: `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
        e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
+       ${liveSecretsOf('e.seller_id')} as "sealedSecrets",
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
        s.seller_id is not null as "isSilent", s.probe_at is not null and e.created_at > now() - interval '${PATIENCE}' as "isOpen",
        coalesce(${mayProbe('false')}, false) as "probeDue", coalesce(${mayProbe('true')}, false) as "urgentProbeDue"
      from webhook_event e join orders o on o.id = e.order_id
      left join silent_endpoint s on s.seller_id = e.seller_id and s.origin = ${ORIGIN} where e.id = $1`,
-    [eventId],
-  );
+    values: [eventId],
+  });
   return rows[0];
 }
 

@@ -4,7 +4,7 @@ import type { WebhookTestInput } from '../domain/webhook';
 import { readClock } from '../db/clock';
 import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/order-work';
 import type { Db } from '../db/pool';
-import { liveWebhookSecrets } from '../db/secrets';
+import { liveWebhookSecrets, openSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
 import { type BreakerOptions, originOf, postponeDeliveries } from '../db/webhook-endpoints';
@@ -120,8 +120,8 @@ export function createDelivery({
 
   /** @param step null for a resend, which does not change the schedule */
   async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<DeliveryState> {
-    // Read before the lease, of which nothing but the attempt takes time.
-    const secrets = await liveWebhookSecrets(db, keys, event.sellerId);
+    // Before the lease, of which nothing but the attempt takes time.
+    const secrets = openSecrets(keys, event.sellerId, event.sealedSecrets);
     const deadlineMs = monotonicMs() + LEASE_MS;
     const lease = await takeLease(event.id, step);
     const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, lease.at, deadlineMs);
