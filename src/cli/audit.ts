@@ -29,7 +29,7 @@ export function createAudit(env: Environment, db: () => Db): Audit {
   return {
     actionId: undefined,
     assertRecorded() {
-      if (refusal) throw refusal;
+      if (refusal !== undefined) throw refusal;
     },
     async begin(command) {
       const options = command.opts();

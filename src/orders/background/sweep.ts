@@ -195,14 +195,13 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     () => forgetSilentEndpoints(db),
   ];
 
-  async function attempt(job: () => Promise<unknown>): Promise<void> {
-    if (!stopping.signal.aborted) await job().catch(onError);
-  }
+  const isStopping = (): boolean => stopping.signal.aborted;
 
   async function tidy(): Promise<void> {
-    for (let count = 0; !stopping.signal.aborted; count++) {
+    for (let count = 0; !isStopping(); count++) {
       for (const job of [prune, ...(count % INTERVALS_PER_SCAN === 0 ? scans : [])]) {
-        await attempt(job);
+        if (isStopping()) return;
+        await job().catch(onError);
       }
       await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }

@@ -34,8 +34,8 @@ test('a scan for closed runs that fails is repeated from the same time', async (
   const starts: Date[] = [];
   sweepWith(async function* (closedAfter) {
     starts.push(closedAfter);
-    if (starts.length === 1) throw new Error('Temporal is unavailable');
     await nextTick();
+    if (starts.length === 1) throw new Error('Temporal is unavailable');
     yield* [];
   });
   await until(() => starts.length === 3, 'three scans have begun');
