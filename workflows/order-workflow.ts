@@ -1,5 +1,4 @@
 import {
-  ApplicationFailure,
   CancellationScope,
   condition,
   continueAsNew,
@@ -64,18 +63,9 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     publishState();
     expireOrder(order).catch(order.fail);
     decisions.run(order, mustStop, publishState).catch(order.fail);
-    let isMissing = false;
     while (!isDone()) {
-      if (deliveries.isEmpty) {
-        await condition(() => !deliveries.isEmpty || isDone());
-      } else {
-        const wasMissing = isMissing;
-        isMissing = !(await deliveries.step(mustStop));
-        // The next run reads from the row which webhooks are pending.
-        if (isMissing && wasMissing)
-          order.fail(ApplicationFailure.nonRetryable('Postgres lacks a webhook of the order'));
-        else if (isMissing) await order.bringRowForward();
-      }
+      if (deliveries.isEmpty) await condition(() => !deliveries.isEmpty || isDone());
+      else if (!(await deliveries.step(mustStop))) await order.bringRowForward();
       publishState();
     }
     if (order.failure !== undefined) {

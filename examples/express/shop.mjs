@@ -78,6 +78,7 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
   }
 
   shop.use((error, request, response, next) => {
+    if (response.headersSent) return next(error);
     if (error instanceof OrderServiceError && error.status === 404) {
       response.status(404).send(messagePage('Order not found', 'The link may be incomplete.'));
       return;

@@ -2,7 +2,7 @@ import type { WebhookState } from '../domain/webhook';
 import { sweepForResends } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { liveSecretsOf } from './secrets';
-import { ORIGIN, mayProbe } from './webhook-endpoints';
+import { ORIGIN, mayProbe } from './endpoint-breaker';
 
 /** A webhook event that the delivery queue of its order still has to send. */
 export interface PendingWebhook {

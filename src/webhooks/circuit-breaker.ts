@@ -9,7 +9,7 @@ import {
   leaseProbe,
   returnProbe,
   takeTurn,
-} from '../db/webhook-endpoints';
+} from '../db/endpoint-breaker';
 import type { WebhookEvent } from '../db/webhook-events';
 import type { Attempt, AttemptError } from './attempt';
 import { DeliveryWaits } from './delivery-delayed';

@@ -7,7 +7,7 @@ import type { Db } from '../db/pool';
 import { liveWebhookSecrets, openSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
-import { type BreakerOptions, originOf, postponeDeliveries } from '../db/webhook-endpoints';
+import { type BreakerOptions, originOf, postponeDeliveries } from '../db/endpoint-breaker';
 import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
@@ -120,7 +120,7 @@ export function createDelivery({
 
   /** @param step null for a resend, which does not change the schedule */
   async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<DeliveryState> {
-    // Before the lease, of which nothing but the attempt takes time.
+    // Before the lease is taken, so that the lease covers the attempt alone.
     const secrets = openSecrets(keys, event.sellerId, event.sealedSecrets);
     const deadlineMs = monotonicMs() + LEASE_MS;
     const lease = await takeLease(event.id, step);

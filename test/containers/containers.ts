@@ -146,7 +146,7 @@ async function main(): Promise<number> {
     step(`roll back to ${firstVersion}, whose migrations are the same, while calls arrive`);
     const rollBack = await rollOut('Roll back', firstVersion, services);
     if ((await count()) !== '2,2') failures.push(`after the way back, ${await count()} containers run`);
-    await run('docker compose up --detach --no-recreate --scale api=1 --scale worker=1');
+    await run(commandsOf('Scale').replaceAll('=2', '=1'));
 
     step('back up');
     await run(commandsOf('Back up'));

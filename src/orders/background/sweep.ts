@@ -15,7 +15,7 @@ import {
 } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
-import { forgetSilentEndpoints } from '../../db/webhook-endpoints';
+import { forgetSilentEndpoints } from '../../db/endpoint-breaker';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
 import { createAdaptiveLimit } from './adaptive-limit';

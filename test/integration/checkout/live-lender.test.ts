@@ -1,5 +1,6 @@
 import type { Lender } from '../../../src/lender/lender';
 import type { PaymentProvider } from '../../../src/payments/payment-provider';
+import type * as Providers from '../../../src/providers';
 import { apiOf } from '../../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { createSeller } from '../../support/stack';

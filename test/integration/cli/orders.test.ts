@@ -247,6 +247,15 @@ describe('order cancel prints a one-line error', () => {
     expectError(run, 1, /elsewhere/);
   });
 
+  test('order cancel does not run if Postgres refuses to record it in the audit log', async () => {
+    const reading = new URL(stack.databaseUrl);
+    reading.searchParams.set('options', '-c default_transaction_read_only=on');
+    const run = await runCli(['order', 'cancel', id, '--operator', 'al'], { ...stack.env, DATABASE_URL: reading.href });
+    expectError(run, 1, /read-only transaction/);
+    expect((await stack.api.get(id)).body.data.status).toBe('CREATED');
+    expect(await json('audit', '--by', 'al')).toEqual([]);
+  });
+
   test('order cancel states that the outcome is unknown if no worker is running', async () => {
     await stack.stopWorker();
     const run = await runCli(['order', 'cancel', id], { ...stack.env, UPDATE_TIMEOUT_MS: '500' });

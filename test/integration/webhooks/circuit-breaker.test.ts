@@ -3,7 +3,7 @@ import pino from 'pino';
 import { readTimeline } from '../../../src/db/read-timeline';
 import { insertWebhookSecret } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
-import { forgetSilentEndpoints } from '../../../src/db/webhook-endpoints';
+import { forgetSilentEndpoints } from '../../../src/db/endpoint-breaker';
 import { requestResends } from '../../../src/db/webhook-events';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';

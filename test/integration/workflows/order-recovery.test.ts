@@ -6,7 +6,6 @@ import { inTransaction } from '../../../src/db/pool';
 import type { PendingWebhook } from '../../../src/db/webhook-events';
 import { cancelOrderUpdate, cancelSignal, reportProgressUpdate } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
-import { storedText } from '../../support/history';
 import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -330,25 +329,6 @@ describe('the run of a settled order ends', () => {
     await hasEnded(id);
   });
 });
-
-test('a run whose webhook Postgres lacks, although it has the change, is replaced, and later webhooks are sent', async () => {
-  receiver.answerWith(500);
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  const attempts = () =>
-    stack.db.query('delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)', [
-      id,
-    ]);
-  await until(async () => (await attempts()).rowCount, 'the first attempt is recorded');
-  await stack.db.query('delete from webhook_event where order_id = $1', [id]);
-  const { runId } = await workflow(id).describe();
-  receiver.answerWith(200);
-  await until(async () => (await workflow(id).describe()).runId !== runId, 'the run is replaced', 40_000);
-  expect(
-    (await storedText(stack.client.workflow.getHandle(`order-${id}`, runId))).match(/sendWebhook/g)!.length,
-  ).toBeLessThan(10);
-  expect((await stack.api.progress(id, 'approved')).status).toBe(200);
-  await until(() => receiver.deliveries.some(({ body }) => body.data.sequence === 2), 'the next webhook is delivered');
-}, 60_000);
 
 describe('a run whose workflow tasks keep failing', () => {
   /** Breaks the run: its history has a timer that the workflow code does not start. */
