@@ -4,7 +4,6 @@ import type * as Providers from '../../../src/providers';
 import { apiOf } from '../../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { createSeller } from '../../support/stack';
-import type * as Providers from '../../../src/providers';
 
 /** Adapters as an operator connects them: see docs/hosted-checkout.md. */
 const mockLender: Lender = {
