@@ -2,10 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../tools/package-root';
-import { cancelSignal, customerProgressSignal, saveAgainSignal } from '../../workflows/messages';
+import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import { findApplication } from '../../src/db/applications';
-import { findOrder } from '../../src/db/find-orders';
-import { applyEvents, saveHistory } from '../integration/db/new-orders';
 import { BASE } from './api';
 import { applied, newCustomer, startCheckout } from './checkout';
 import globalSetup from './global-setup';
@@ -161,20 +159,6 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await workflow(stack, id).terminate();
     await until(() => isRunning(stack.client, id), 'the sweep has resumed the order');
     await workflow(stack, id).result();
-    return id;
-  },
-  async 'saved-again'(stack) {
-    const id = await openOrder(stack, {}, ['signup_started']);
-    await workflow(stack, id).signal(saveAgainSignal);
-    await stack.api.cancel(id);
-    await workflow(stack, id).result();
-    return id;
-  },
-  async 'stopped-behind-its-row'(stack) {
-    const id = await openOrder(stack, {}, ['signup_started']);
-    await saveHistory(stack.db, applyEvents((await findOrder(stack.db, id))!, 'approved'));
-    await workflow(stack, id).signal(cancelSignal, { reason: 'fraud' });
-    await until(async () => (await workflow(stack, id).describe()).status.name !== 'RUNNING', 'the run has stopped');
     return id;
   },
   async 'still-open'(stack) {
