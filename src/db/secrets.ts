@@ -31,7 +31,7 @@ export const openSecrets = (keys: KeyRing, sellerId: string, sealed: readonly st
  */
 export async function liveWebhookSecrets(db: DbClient, keys: KeyRing, sellerId: string): Promise<string[]> {
   const { rows } = await db.query<{ sealed: string[] }>(`select ${liveSecretsOf('$1')} as sealed`, [sellerId]);
-  return openSecrets(keys, sellerId, rows[0]!.sealed);
+  return openSecrets(keys, sellerId, rows[0]?.sealed ?? []);
 }
 
 /** The maximum number of live secrets per seller: each one lengthens the signature header. */

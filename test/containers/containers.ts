@@ -15,7 +15,7 @@ import { type Numbers, type RollOut, printNumbers, writeTable } from './report';
  * `npm run containers -- [--stand-ins] [--keep]`: runs the commands of docs/containers.md as printed, in a copy of the
  * repository: builds the image, starts all services, creates an account, and upgrades to a next version while calls
  * arrive. It scales to two of each, and rolls back while calls arrive. Then it crashes each container in turn, starts
- * everything twice on the kept volumes, and restores a backup from before the crashes. Fails if a call fails during the upgrade or the way back, or if an order or a webhook
+ * everything twice on the kept volumes, and restores a backup from before the crashes. Fails if a call fails during the upgrade or the rollback, or if an order or a webhook
  * is lost. Writes the table in docs/containers.md.
  */
 const { values } = parseArgs({
@@ -145,7 +145,7 @@ async function main(): Promise<number> {
 
     step(`roll back to ${firstVersion}, whose migrations are the same, while calls arrive`);
     const rollBack = await rollOut('Roll back', firstVersion, services);
-    if ((await count()) !== '2,2') failures.push(`after the way back, ${await count()} containers run`);
+    if ((await count()) !== '2,2') failures.push(`after the rollback, ${await count()} containers run`);
     await run(commandsOf('Scale').replaceAll('=2', '=1'));
 
     step('back up');

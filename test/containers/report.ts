@@ -47,7 +47,7 @@ function rows(numbers: Numbers): string[][] {
     ['`docker compose up --wait`, from nothing to healthy, image built', seconds(startSeconds)],
     ...rollOutRows('Upgrade', upgrade),
     ['Scale to two API and two worker containers', seconds(scaleSeconds)],
-    ...rollOutRows('Way back of two of each', rollBack),
+    ...rollOutRows('Rollback of two of each', rollBack),
     ...Object.entries(healing).map(([service, value]) => [
       `\`${service}\` killed: healthy again after`,
       seconds(value),

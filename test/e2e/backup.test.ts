@@ -81,13 +81,13 @@ async function run(name: string): Promise<void> {
       ].sort(),
     );
 
-    const { api, stop } = await startService(stack, { DATABASE_URL });
+    const after = await startService(stack, { DATABASE_URL });
     await reconcile('--repair');
     await until(async () => (await reconcile()).stdout.includes(', 0 differ'), 'nothing differs', 60_000);
     const statuses = async () =>
       Promise.all(
         [closed, changedLater, cancelledLater, untouched, createdLater].map(
-          async (id) => (await api.get(id)).body.data.status,
+          async (id) => (await after.api.get(id)).body.data.status,
         ),
       );
     expect(await statuses()).toEqual(['SUCCESSFUL', 'APPROVED', 'UNSUCCESSFUL', 'APPROVED', 'PENDING']);
@@ -95,7 +95,7 @@ async function run(name: string): Promise<void> {
       expect(await changesOf({ db: restored.db }, id)).toEqual(await changesOf(stack, id));
     }
     // The service continues, and repeats webhooks under their old ids only.
-    for (const id of [changedLater, untouched]) expect((await api.progress(id, 'completed')).status).toBe(200);
+    for (const id of [changedLater, untouched]) expect((await after.api.progress(id, 'completed')).status).toBe(200);
     await until(
       () => receiver.deliveries.filter(({ body }) => body.data.order.status === 'SUCCESSFUL').length >= 3,
       'their webhooks have arrived',
@@ -106,6 +106,6 @@ async function run(name: string): Promise<void> {
     ]);
     const distinct = new Set(ids.map((pair) => pair.join()));
     expect(distinct.size).toBe(new Set(ids.map(([event]) => event)).size);
-    await stop();
+    await after.stop();
   },
 );

@@ -66,7 +66,7 @@ export async function startPrometheus(jobs: Record<string, string>, ruleFile: st
 
   async function read(name: string, parameters: Record<string, string> = {}): Promise<any> {
     const query = new URLSearchParams(parameters);
-    const response = await fetch(`http://${address}/api/v1/${name}?${query}`);
+    const response = await fetch(`http://${address}/api/v1/${name}?${query.toString()}`);
     const { status, error, data } = (await response.json()) as any;
     if (status !== 'success') throw new Error(error);
     return data;

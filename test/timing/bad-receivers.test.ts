@@ -95,7 +95,7 @@ async function deliverTo(url: string): Promise<void> {
   await until(async () => (await stack.db.query(due)).rowCount === 0, 'all workflows run', 900_000);
 }
 
-test('a seller\'s webhooks are not delayed by a receiver that hangs', async () => {
+test("a seller's webhooks are not delayed by a receiver that hangs", async () => {
   const hanging = await startTestServer(() => undefined);
   await deliverTo(`${hanging.url}/hooks`);
   await idle(`${WAITING} webhooks for a receiver that hangs`);
@@ -104,14 +104,14 @@ test('a seller\'s webhooks are not delayed by a receiver that hangs', async () =
   await hanging.close();
 });
 
-test('a seller\'s webhooks are not delayed by a receiver that refuses', async () => {
+test("a seller's webhooks are not delayed by a receiver that refuses", async () => {
   await deliverTo(`http://127.0.0.1:${await closedPort()}/hooks`);
   await idle(`${WAITING} webhooks for a receiver that refuses`);
   await beside('beside a receiver that refuses');
   await stack.db.query(`update webhook_event set state = 'delivered' where state = 'pending'`);
 });
 
-test('a seller\'s webhooks are not delayed by a bulk resend', async () => {
+test("a seller's webhooks are not delayed by a bulk resend", async () => {
   const seller = await createSeller(stack.db);
   await insertClosedOrders(stack.db, { seller, url: healthy.url, count: RESENDS, state: 'delivered' });
   const before = healthy.deliveries.length;

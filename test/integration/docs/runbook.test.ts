@@ -107,3 +107,13 @@ test('every case names a symptom and a query, which the Temporal server accepts'
     await expect(stack.client.workflow.count(query)).resolves.toMatchObject({ count: expect.any(Number) });
   }
 });
+
+test('the Temporal server accepts the views of docs/operations.md', async () => {
+  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/operations.md'), 'utf8');
+  const [, table = ''] = /\| view \| query \|\n\|.*\n((?:\|.*\n)+)/.exec(page) ?? [];
+  const views = [...table.matchAll(/\| `([^`]+)` \|/g)].map(([, query]) => query!);
+  expect(views).toHaveLength(3);
+  for (const query of views) {
+    await expect(stack.client.workflow.count(query)).resolves.toMatchObject({ count: expect.any(Number) });
+  }
+});
