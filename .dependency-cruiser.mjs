@@ -1,7 +1,7 @@
 /**
- * The import rules of docs/architecture.md: "Imports point one way: domain <- contracts <- db, webhooks, lender, payments <- activities,
- * temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and activities, contracts
- * (types only)." test/unit/architecture.test.ts runs them.
+ * The import rules of "Layout" in docs/architecture.md. Imports point one way: domain <- contracts <- db, webhooks, lender,
+ * payments <- activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and
+ * activities, contracts (types only). test/unit/architecture.test.ts runs them.
  */
 
 /** Each layer's files. A file matches at most one layer. */
@@ -16,7 +16,7 @@ const FILES = {
   version: '^src/version[.]ts$',
   logger: '^src/logger[.]ts$',
   telemetry: '^src/telemetry/',
-  entry: '^src/(cli|codec-server|entry-point|migrate|sandbox|server|worker)[.]ts$',
+  entry: '^src/(cli|codec-server|entry-point|migrate|providers|server|worker)[.]ts$',
   activities: '^activities/',
   // The messages that workflows and their clients share.
   messages: '^workflows/messages[.]ts$',
@@ -35,8 +35,18 @@ const LAYERS = {
   webhooks: ['domain', 'contracts', 'encryption', 'db', 'telemetry'],
   lender: ['domain'],
   payments: ['domain', 'db', 'lender'],
-  activities: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'payments', 'telemetry'],
-  messages: ['domain', 'contracts:type', 'activities:type', 'workflows'],
+  activities: [
+    'domain',
+    'contracts',
+    'encryption',
+    'db',
+    'webhooks',
+    'lender',
+    'payments',
+    'telemetry',
+    'messages:type',
+  ],
+  messages: ['domain', 'contracts:type', 'activities:type'],
   workflows: ['domain', 'contracts:type', 'activities:type', 'messages'],
   temporal: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'messages', 'workflows:type'],
   orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal'],

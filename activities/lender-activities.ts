@@ -8,6 +8,7 @@ import type { PaymentTerm } from '../src/domain/order';
 import { type Payment, type PaymentStatus, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
+import type { BANK_UNAVAILABLE } from '../workflows/messages';
 
 /** The part of the lender's response that enters history. It has no data about the customer. `isPaid`: the bank confirmed. */
 export type LenderResponse =
@@ -119,7 +120,7 @@ async function ask(lender: Lender | undefined, application: LenderApplication): 
 /** Omits the cause: history would keep its text. */
 function unavailable(
   message: string,
-  type: 'LenderUnavailable' | 'BankUnavailable' = 'LenderUnavailable',
+  type: 'LenderUnavailable' | typeof BANK_UNAVAILABLE = 'LenderUnavailable',
 ): ApplicationFailure {
   return ApplicationFailure.retryable(message, type);
 }

@@ -25,6 +25,7 @@ import type { Channel } from '../src/domain/status';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
 import { currentRequest } from '../src/telemetry/current-request';
 import { reportChanges, reportRefusedSignal, reportReplacedRun } from '../src/telemetry/report';
+import type * as messages from '../workflows/messages';
 
 export interface OrderActivityOptions {
   db: Db;
@@ -40,6 +41,9 @@ export interface OrderActivityOptions {
  * workflow until the sweep compares them.
  */
 const UNPROVEN_MS = 40_000;
+
+/** As the workflow expects it: activities do not load the modules of workflows. */
+const AGREED: typeof messages.AGREED = 'CustomerAgreed';
 
 /** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
 export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWaits;
@@ -124,7 +128,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       try {
         return await save(await findOrder(db, history.order.id), history);
       } catch (error) {
-        if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, 'CustomerAgreed');
+        if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, AGREED);
         if (!(error instanceof RowConflict)) throw error;
         await sweepSoon(db, history.order.id);
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');

@@ -14,5 +14,6 @@ export function createLogger(level: string, service: string, destination?: Desti
     // JSON leaves C1 controls and direction controls as they are, and they could control an operator's terminal.
     hooks: { streamWrite: (line: string) => `${escapeControls(line.trimEnd())}\n` },
   };
-  return destination ? pino(options, destination) : pino(options);
+  // Asynchronous, so that no request waits for the reader of the log. It is flushed when the process exits.
+  return pino(options, destination ?? pino.destination({ sync: false }));
 }

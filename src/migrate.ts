@@ -6,8 +6,11 @@ import { createLogger } from './logger';
 /** Migrates the database, then exits. Deployments run it before they roll out the API and the workers. */
 async function main(): Promise<void> {
   const config = loadDatabaseConfig(process.env);
-  const applied = await migrate(config.databaseUrl);
-  createLogger(config.logLevel, 'migrate').info({ applied }, 'the database schema is current');
+  const log = createLogger(config.logLevel, 'migrate');
+  const applied = await migrate(config.databaseUrl, undefined, ({ message }) =>
+    log.warn({ reason: message }, 'a long transaction holds a lock that a migration needs, trying again'),
+  );
+  log.info({ applied }, 'the database schema is current');
 }
 
 void main().catch((error: unknown) => {

@@ -6,7 +6,7 @@ import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { createCheckout } from './checkout/checkout';
-import type { Profile } from './checkout/profile';
+import type { Profile, ProfileOf } from './checkout/profile';
 import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
 import { type Config, loadConfig } from './config';
 import { type Db, createPool } from './db/pool';
@@ -20,8 +20,8 @@ import { createAdmission } from './orders/admission';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
-import type { Bank } from './payments/payment-provider';
-import { lendersOf, paymentsOf } from './sandbox';
+import type { PaymentProvider, Payments } from './payments/payment-provider';
+import { lendersOf, paymentsOf } from './providers';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import { startMetrics } from './telemetry/start-metrics';
@@ -83,7 +83,7 @@ export async function startServer(
   const limits = createRateLimits(db, config.rateLimits, log);
   const { applicationRetentionMs } = config.hostedCheckout;
   const { sandbox: lender } = lenders;
-  if (config.production && lender)
+  if (config.production && lender && !lenders.live)
     log.warn('CHECKOUT_LENDER=sandbox: the hosted checkout serves sandbox accounts only');
   const app = createApp({
     api: config.api,
@@ -96,7 +96,7 @@ export async function startServer(
         limits,
         notice: SANDBOX_NOTICE,
         retentionMs: applicationRetentionMs,
-        profile: profileOf(config, lender, payments.sandbox?.banks ?? []),
+        profileOf: createProfiles(config, { sandbox: lender, live: lenders.live }, payments),
         sandboxBank: payments.sandbox,
       }),
     trustedProxies: config.trustedProxies,
@@ -131,18 +131,26 @@ export async function startServer(
   };
 }
 
-function profileOf({ checkoutBaseUrl, hostedCheckout }: Config, lender: Lender, banks: readonly Bank[]): Profile {
+function createProfiles(
+  { checkoutBaseUrl, hostedCheckout }: Config,
+  lenders: { sandbox: Lender; live: Lender | undefined },
+  payments: Payments,
+): ProfileOf {
   const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
   const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
-  return {
+  const create = (lender: Lender, provider: PaymentProvider | undefined): Profile => ({
     lenderName,
-    banks,
+    banks: provider?.banks ?? [],
     quote: (order, today) => lender.quote(order, today),
     reviewTime: lender.reviewTime,
     privacyUrl: privacyUrl ?? `${samples}/privacy/`,
     termsUrl: termsUrl ?? `${samples}/terms/`,
     creditAgreementUrl: creditAgreementUrl ?? `${samples}/credit-agreement/`,
-  };
+  });
+  const sandbox = create(lenders.sandbox, payments.sandbox);
+  const live = lenders.live && create(lenders.live, payments.live);
+  // Without a live lender, no page of a live order needs a profile.
+  return (order) => (order.sandbox ? sandbox : (live ?? sandbox));
 }
 
 if (require.main === module) {

@@ -21,7 +21,7 @@ import { logOperatorActions } from './orders/background/log-operator-actions';
 import { startPaymentReturns } from './orders/background/payment-returns';
 import { startSweep } from './orders/background/sweep';
 import type { Payments } from './payments/payment-provider';
-import { lendersOf, paymentsOf } from './sandbox';
+import { lendersOf, paymentsOf } from './providers';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
 import { observeLender } from './telemetry/observe-lender';
@@ -64,11 +64,12 @@ export async function startWorker(
   const payments = paymentsOf(config, db);
   const target = { connection, namespace: client.options.namespace };
   const workers = await createWorkers(config, target, { db, sender, payments, log });
-  const run = Promise.all(workers.map((worker) => worker.run()));
+  const runs = workers.map((worker) => worker.run());
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
+  const workflows = createOrderWorkflows(client, config);
   const stopSweep = startSweep({
     db,
-    workflows: createOrderWorkflows(client, config),
+    workflows,
     log,
     intervalMs: config.sweep.intervalMs,
     checkAfterMs: config.sweep.checkAfterMs,
@@ -85,14 +86,16 @@ export async function startWorker(
     db,
     stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
     // Rejects if a worker fails, and never resolves.
-    failed: run.then(() => new Promise<never>(() => undefined)),
+    failed: Promise.all(runs).then(() => new Promise<never>(() => undefined)),
     async stop() {
-      await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReturns()]);
+      // First of all, so that other workers get the tasks. The process is not ready any more.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      // `failed` reports a failure of the run.
-      await run.catch(() => undefined);
+      await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReturns()]);
+      // `failed` reports a failure. The other worker ends its tasks.
+      await Promise.allSettled(runs);
       await sender.close();
       await connection.close();
+      await workflows.drain();
       await client.connection.close();
       await health.close(0);
       await Promise.all([db.end(), writeProbe.end()]);

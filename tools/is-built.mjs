@@ -4,8 +4,9 @@ import path from 'node:path';
 /** Its time is that of the start of the last complete build. */
 export const STAMP = 'dist/.built';
 
-/** What the compiled code of `npm start` depends on. The third file changes when packages are installed. */
+/** What the compiled code of `npm start` depends on. */
 const SOURCES = ['src', 'workflows', 'activities', 'tools'];
+/** The third one changes when packages are installed. */
 const FILES = ['package.json', 'tsconfig.json', 'node_modules/.package-lock.json'];
 
 /** True if nothing has changed since the last complete build. A folder is newer if a file in it was added or removed. */

@@ -54,10 +54,12 @@ export class DecisionPoller {
         askLender(id, (error) => setProgress(describeOutage(error, since))),
       );
       if (response?.kind === 'referred') {
-        this.isRequested = true;
         const askAgainAt = formatTime(Date.now() + response.askAgainMs);
         setProgress(`the lender or the bank has not decided yet: asked again at ${askAgainAt}`);
-        await condition(isDone, response.askAgainMs, { summary: 'until the lender is asked again' });
+        // A request may be another application, or a payment.
+        const isWoken = () => this.isRequested || isDone();
+        await condition(isWoken, response.askAgainMs, { summary: 'until the lender or the bank is asked again' });
+        this.isRequested = true;
       } else if (response?.kind === 'decided') {
         setProgress(undefined);
         const { event, reason, isPaid } = response;

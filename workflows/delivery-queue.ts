@@ -200,7 +200,7 @@ function toSchedule({
 /** Activities that make an attempt. A retry only covers a lost worker, a lost database or a busy delivery lease. */
 const attempts = (summary: string) =>
   proxyActivities<Activities>({
-    // Longer than an attempt can take.
+    // Longer than an attempt takes, unless Postgres is slow. The delivery lease keeps attempts apart.
     startToCloseTimeout: '40 seconds',
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '30 seconds' },
     summary,

@@ -12,7 +12,8 @@ export async function expireOrder(order: OrderEntity): Promise<void> {
     await order.change(toUncheckedRequest({}, 'workflow', 'system', 'expired'));
   } catch (error) {
     if (!isAgreed(error)) throw error;
-    // The customer agreed while the workflow was unavailable, so the agreement came first.
+    // The customer agreed while the workflow was unavailable, so the agreement came first. A PENDING order whose payment is
+    // recorded is completed by the DecisionPoller.
     await order.change(toUncheckedRequest({}, 'workflow', 'customer', 'completed'));
   }
 }

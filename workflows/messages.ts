@@ -41,7 +41,7 @@ export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
 export const BEHIND_ROW = 'OrderBehindRow';
 
-/** Failure type of a save of an expiry, after the customer has agreed to the offer. */
+/** Failure type of a save of an expiry, after the customer has agreed to the offer or paid. */
 export const AGREED = 'CustomerAgreed';
 
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */

@@ -162,11 +162,11 @@ export class OrderEntity {
     });
   }
 
-  /** Saves again the changes that a restored backup of Postgres lacks. A conflict ends the run, as in any other save. */
+  /** Saves again the changes that a restored backup of Postgres lacks. If they cannot be saved, the run ends. */
   async bringRowForward(): Promise<void> {
     await condition(() => this.history !== undefined);
     const save = async () => this.deliveries.add((await this.save(this.loaded)).pendingWebhooks);
-    await this.mutex.runExclusive(save).catch(() => undefined);
+    await this.mutex.runExclusive(save).catch(this.fail);
   }
 
   private async save(history: WorkflowHistory): Promise<SavedOrder> {

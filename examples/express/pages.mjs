@@ -8,7 +8,8 @@ const STYLE = `
   * { box-sizing: border-box }
   body { margin: 0; background: var(--paper); color: var(--ink); font: 1.0625rem/1.5 system-ui, sans-serif }
   header, main { max-width: 58rem; margin: auto; padding: 1.25rem }
-  header { font-weight: 700; border-bottom: 1px solid var(--line) }
+  header { display: flex; gap: .75rem; align-items: baseline; font-weight: 700 }
+  header a { color: inherit; text-decoration: none }
   a { color: var(--accent) }
   .product { display: grid; gap: 2rem; align-items: center; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr)) }
   .picture, .card { background: var(--card); border: 1px solid var(--line); border-radius: 1rem; padding: 1.5rem }
@@ -18,13 +19,14 @@ const STYLE = `
   .price { font-size: 1.5rem; font-weight: 700; margin: 1rem 0 }
   button, .button { display: inline-block; font: inherit; font-weight: 600; padding: .75rem 1.5rem; border: 0;
     border-radius: .6rem; background: var(--accent); color: var(--paper); text-decoration: none; cursor: pointer }
-  .card { margin: 1.5rem 0 }
+  .cards { display: grid; gap: 1.5rem; align-items: start; margin-top: 2rem; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)) }
   .button { margin-right: 1rem }
   dl { display: grid; grid-template-columns: max-content 1fr; gap: .4rem 1.5rem; margin: 0 }
   dd { margin: 0; font-weight: 600; overflow-wrap: anywhere }
   ol { list-style: none; margin: 0; padding: 0 }
   li { padding: .5rem 0; border-top: 1px solid var(--line) }
   li:first-child { border: 0 }
+  li small { display: block }
   small { opacity: .75 }`;
 
 const PICTURE = `<svg viewBox="0 0 200 160" role="img" aria-label="Coffee machine">
@@ -45,7 +47,7 @@ function page(title, content, refreshSeconds = 0) {
 <meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 ${refreshSeconds > 0 ? `<meta http-equiv="refresh" content="${refreshSeconds}">` : ''}
 <title>${title} – Demo Shop</title><link rel="icon" href="data:,"><style>${STYLE}</style>
-<header>Demo Shop <small>coffee for offices</small></header>
+<header><a href="/">Demo Shop</a> <small>coffee for offices</small></header>
 <main>${content}</main>
 </html>`;
 }
@@ -66,35 +68,43 @@ export function productPage({ name, amount, cart }) {
   );
 }
 
-/** @param webhooks the verified webhooks of the order, oldest first */
+const HEADINGS = { SUCCESSFUL: 'Thank you for your order', UNSUCCESSFUL: 'Your order was not completed' };
+
+/** @param webhooks the verified webhooks of the order, oldest first; undefined if they are sent elsewhere */
 export function orderPage(order, webhooks) {
-  const { id, reference, amount, status, order_url } = order;
-  const isPaid = status === 'SUCCESSFUL';
-  const isOpen = !isPaid && status !== 'UNSUCCESSFUL';
-  const isUpToDate = webhooks.at(-1)?.data.order.status === status;
-  const next = isPaid
-    ? 'We have received your order and prepare it now.'
-    : isOpen
-      ? `<a class="button" href="${escape(order_url)}">Continue to payment</a> <a href="/">Back to the shop</a>`
-      : '<a class="button" href="/">Back to the shop</a>';
+  const { id, reference, amount, status, order_url, webhook_url } = order;
+  const heading = HEADINGS[status] ?? 'Your order is not complete';
+  const isOpen = HEADINGS[status] === undefined;
+  const isUpToDate = webhooks === undefined || webhooks.at(-1)?.data.order.status === status;
+  const next = isOpen
+    ? `<a class="button" href="${escape(order_url)}">Continue to payment</a> <a href="/">Back to the shop</a>`
+    : '<a class="button" href="/">Back to the shop</a>';
+  return page(
+    heading,
+    `<h1>${heading}</h1>
+    <p>Order ${escape(reference)} is ${status}.</p>
+    <p>${next}</p>
+    <div class="cards">
+      <section class="card"><h2>Your order</h2><dl>
+        <dt>Amount</dt><dd>${pounds.format(amount)}</dd><dt>Status</dt><dd>${status}</dd><dt>Order id</dt><dd>${id}</dd>
+      </dl><p><small>What the shop's server has just read with GET /order/&lt;id&gt;/.</small></p></section>
+      <section class="card"><h2>Verified webhooks</h2>${webhookList(webhooks, webhook_url)}</section>
+    </div>`,
+    isOpen || !isUpToDate ? 2 : 0,
+  );
+}
+
+function webhookList(webhooks, webhookUrl) {
+  if (webhooks === undefined) {
+    return `<p>${webhookUrl ? `They are sent to ${escape(webhookUrl)}.` : 'The order has no webhook_url.'}</p>`;
+  }
+  if (webhooks.length === 0) return '<p>None yet. They appear here as they arrive.</p>';
   const lines = webhooks.map(
     ({ timestamp, data }) =>
       `<li>✓ ${data.sequence}. ${data.previous_status} to <b>${data.order.status}</b>
         <small>by ${data.actor}, ${timestamp.slice(11, 19)} UTC</small></li>`,
   );
-  return page(
-    isPaid ? 'Thank you' : 'Your order',
-    `<h1>${isPaid ? 'Thank you for your order' : 'Your order is not complete'}</h1>
-    <p>Order ${escape(reference)} is ${status}.</p>
-    <p>${next}</p>
-    <section class="card"><h2>Your order</h2><dl>
-      <dt>Amount</dt><dd>${pounds.format(amount)}</dd><dt>Status</dt><dd>${status}</dd><dt>Order id</dt><dd>${id}</dd>
-    </dl><p><small>What the shop's server has just read with GET /order/&lt;id&gt;/.</small></p></section>
-    <section class="card"><h2>Verified webhooks</h2>
-      ${lines.length > 0 ? `<ol>${lines.join('')}</ol>` : '<p>None yet. They appear here as they arrive.</p>'}
-    </section>`,
-    isOpen || !isUpToDate ? 2 : 0,
-  );
+  return `<ol>${lines.join('')}</ol>`;
 }
 
 export function messagePage(title, text) {

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import express from 'express';
 import { OrderServiceError, WebhookVerificationError, verifyWebhook } from 'order-service/client';
 import { messagePage, orderPage, productPage } from './pages.mjs';
@@ -13,34 +13,46 @@ const PRODUCT = { name: 'Coffee machine', amount: 1234.5 };
  */
 export function createShop({ orders, webhookSecret, shopUrl }) {
   const shop = express();
+  const webhookUrl = `${shopUrl}/webhook`;
   /** The verified webhooks of each order. A real shop stores them in its database. */
   const webhooks = new Map();
 
   shop.get('/', (request, response) => {
     // A real shop creates the cart with its id, and stores both.
-    response.send(productPage({ ...PRODUCT, cart: randomUUID() }));
+    response.send(productPage({ ...PRODUCT, cart: randomBytes(5).toString('hex') }));
   });
 
   shop.post('/pay', express.urlencoded(), async (request, response) => {
-    const { cart } = request.body;
-    const { order_url } = await orders.create(
+    const cart = /^[0-9a-f]+$/.exec(request.body?.cart)?.[0];
+    if (cart === undefined)
+      response.status(400).send(messagePage('Your basket is empty', 'You have not been charged.'));
+    else response.redirect(303, await checkOut(cart));
+  });
+
+  /** Returns where the customer of a cart goes next. */
+  async function checkOut(cart, attempt = 1) {
+    const created = await orders.create(
       {
         amount: PRODUCT.amount,
         reference: `cart-${cart}`,
         redirect_url: `${shopUrl}/return`,
         cancel_url: `${shopUrl}/return`,
-        webhook_url: `${shopUrl}/webhook`,
+        webhook_url: webhookUrl,
       },
       // A second click, or a repeated call, gets the same order.
-      { idempotencyKey: cart },
+      { idempotencyKey: `cart-${cart}-${attempt}` },
     );
-    response.redirect(303, order_url);
-  });
+    // The order of an earlier click may be paid or closed by now.
+    const order = created.replayed ? await orders.retrieve(created.id) : created;
+    if (order.status === 'SUCCESSFUL') return `${shopUrl}/return?orderId=${order.id}`;
+    return order.status === 'UNSUCCESSFUL' ? checkOut(cart, attempt + 1) : order.order_url;
+  }
 
   shop.get('/return', async (request, response) => {
     // Anyone can open this page, so only the order's status proves the payment.
-    const order = await orders.retrieve(request.query.orderId);
-    response.send(orderPage(order, webhooks.get(order.id) ?? []));
+    const order = await orders.retrieve(String(request.query.orderId));
+    const isOurs = order.webhook_url === webhookUrl;
+    response.send(orderPage(order, isOurs ? (webhooks.get(order.id) ?? []) : undefined));
   });
 
   // The signature is that of the raw body.
@@ -66,11 +78,15 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
   }
 
   shop.use((error, request, response, next) => {
-    if (!(error instanceof OrderServiceError)) return next(error);
-    const isUnknown = error.status === 404;
-    response.status(isUnknown ? 404 : 502);
-    const title = isUnknown ? 'We do not know this order' : 'Paying is not possible now';
-    response.send(messagePage(title, 'You have not been charged. Go back to the shop and try again.'));
+    if (response.headersSent) return next(error);
+    if (error instanceof OrderServiceError && error.status === 404) {
+      response.status(404).send(messagePage('Order not found', 'The link may be incomplete.'));
+      return;
+    }
+    console.error(error);
+    // The customer may have paid: the shop does not know.
+    const text = 'If you have paid, do not pay again: we have your order. Otherwise, try again in a minute.';
+    response.status(502).send(messagePage('Something went wrong on our side', text));
   });
 
   return shop;

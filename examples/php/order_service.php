@@ -32,3 +32,11 @@ function order_service(string $method, string $path, ?array $data = null, string
     }
     return $body['data'];
 }
+
+set_exception_handler(function (Throwable $error): void {
+    error_log($error);
+    http_response_code(500);
+    // The customer may have paid: the shop does not know.
+    echo '<title>Coffee shop</title><h1>Something went wrong on our side</h1>
+        <p>If you have paid, do not pay again: we have your order. Otherwise, try again in a minute.</p>';
+});

@@ -2,7 +2,7 @@
 // Customers return here. Anyone can open this page, so only the order's status proves the payment.
 require 'order_service.php';
 
-$order = order_service('GET', '/order/' . rawurlencode($_GET['orderId']) . '/');
+$order = order_service('GET', '/order/' . rawurlencode($_GET['orderId'] ?? '') . '/');
 $paid = $order['status'] === 'SUCCESSFUL';
 ?>
 <title>Coffee shop</title>

@@ -1,6 +1,6 @@
 """A shop with one product that customers pay for through the order service."""
 
-import html, json, os, traceback, uuid
+import html, itertools, json, os, traceback, uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, quote, urlsplit
 from urllib.request import Request, urlopen
@@ -31,15 +31,22 @@ def product_page() -> str:
 
 
 def pay(cart: str) -> str:
-    """Creates the order, and returns the checkout page to redirect the customer to."""
-    order = {
-        "amount": 1234.50,
-        "reference": f"cart-{cart}",
-        "redirect_url": f"{SHOP_URL}/return",
-        "webhook_url": f"{SHOP_URL}/webhook",
-    }
-    # With the Idempotency-Key, a second click or a repeated call gets the same order.
-    return call("POST", f"/seller/{os.environ['SELLER_ID']}/order/", order, idempotency_key=cart)["order_url"]
+    """Creates the order, and returns where the customer goes next."""
+    for attempt in itertools.count(1):
+        data = {
+            "amount": 1234.50,
+            "reference": f"cart-{cart}",
+            "redirect_url": f"{SHOP_URL}/return",
+            "cancel_url": f"{SHOP_URL}/return",
+            "webhook_url": f"{SHOP_URL}/webhook",
+        }
+        # With the Idempotency-Key, a second click or a repeated call gets the same order.
+        key = f"cart-{cart}-{attempt}"
+        created = call("POST", f"/seller/{os.environ['SELLER_ID']}/order/", data, idempotency_key=key)
+        # The order of an earlier click may be paid or closed by now.
+        order = call("GET", f"/order/{created['id']}/")
+        if order["status"] != "UNSUCCESSFUL":
+            return order["redirect_url" if order["status"] == "SUCCESSFUL" else "order_url"]
 
 
 def return_page(order_id: str) -> str:
@@ -82,9 +89,11 @@ class Shop(BaseHTTPRequestHandler):
                 case _:
                     status = 404
         except Exception:
-            # After a 500, a webhook is sent again.
+            # After a 500, a webhook is sent again. The customer may have paid: the shop does not know.
             traceback.print_exc()
             status = 500
+            page = """<title>Coffee shop</title><h1>Something went wrong on our side</h1>
+                <p>If you have paid, do not pay again: we have your order. Otherwise, try again in a minute.</p>"""
         self.send_response(status)
         if location is not None:
             self.send_header("Location", location)

@@ -43,7 +43,9 @@ export function identifyCaller(db: Db, limits: RateLimits): Middleware {
       // Routes without authentication work without Postgres.
       ctx.state.callerError = error as Error;
     }
-    if (!ctx.state.caller) await limits.countAddress(ctx);
+    // Without Postgres, a key may be valid.
+    if (key !== undefined && ctx.state.callerError) await limits.reportAddress(ctx);
+    else if (!ctx.state.caller) await limits.countAddress(ctx);
     await next();
   };
 }

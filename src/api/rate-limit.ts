@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
@@ -10,6 +11,9 @@ import { createCounter, type RequestCounter, type Usage } from './request-counte
 const MINUTE_MS = 60_000;
 /** Maximum time a request waits until Postgres has counted it. */
 const SYNC_TIMEOUT_MS = 500;
+
+/** A caller without a key who repeats refused calls at once gets one answer per connection in this time. */
+const REFUSAL_DELAY_MS = 1000;
 
 /** Maximum numbers of requests per window. */
 export interface RateLimitSettings {
@@ -38,9 +42,14 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   setInterval(() => void deleteEndedCounts(db, MINUTE_MS).catch(() => undefined), MINUTE_MS).unref();
 
   return {
-    /** @throws Problem `rate_limited` */
+    /** @throws Problem `rate_limited` after a second */
     async countAddress(ctx: Ctx): Promise<void> {
-      await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
+      try {
+        await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
+      } catch (error) {
+        await delay(REFUSAL_DELAY_MS);
+        throw error;
+      }
     },
 
     /**
@@ -63,6 +72,11 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     /** @throws Problem `rate_limited` */
     async countPayLink(ctx: Ctx, payLinkId: string): Promise<void> {
       await count(ctx, payLinks, idOf(payLinkId), settings.payLink);
+    },
+
+    /** Reports the limit of an address without counting the request. */
+    async reportAddress(ctx: Ctx): Promise<void> {
+      setRateLimitHeaders(ctx, addresses, await addresses.increment(clientNetwork(ctx.ip), settings.address, 0));
     },
   };
 }

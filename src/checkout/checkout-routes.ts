@@ -30,7 +30,7 @@ import { REPLACES } from './pages/details';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
 import { CODE } from './pages/other-browser';
 import { addPaymentRoutes } from './payment-routes';
-import type { Profile } from './profile';
+import type { ProfileOf } from './profile';
 import { createRequestReader, type RequestReaderOptions } from './read-request';
 import { sendPage } from './send-page';
 
@@ -44,7 +44,7 @@ export interface CheckoutRouteOptions {
   deps: OrderDependencies;
   csrf: Csrf;
   applicants: Applicants;
-  profile: Profile;
+  profileOf: ProfileOf;
   countPayLink: RequestReaderOptions['countPayLink'];
   /** The path in front of `/pay/` in public addresses; usually empty. */
   pathPrefix: string;
@@ -54,12 +54,18 @@ export interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router {
-  const { deps, csrf, applicants, profile, countPayLink, pathPrefix, notice, retentionMs } = options;
+  const { deps, csrf, applicants, profileOf, countPayLink, pathPrefix, notice, retentionMs } = options;
   const router = new Router({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
-  const pages = createOrderPages({ csrf, applicants, profile, pathOf, retentionMs });
-  const { readPayLinkId, loadCheckout, readForm } = createRequestReader({ deps, csrf, profile, countPayLink, pathOf });
+  const pages = createOrderPages({ csrf, applicants, profileOf, pathOf, retentionMs });
+  const { readPayLinkId, loadCheckout, readForm } = createRequestReader({
+    deps,
+    csrf,
+    profileOf,
+    countPayLink,
+    pathOf,
+  });
   const send = (ctx: Context, page: Page): void => sendPage(ctx, page, notice);
 
   /** True if the form of the requesting browser may submit an application. */
@@ -177,7 +183,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     else redirect(ctx, checkout);
   });
 
-  addPaymentRoutes(router, { deps, applicants, pages, readForm, loadCheckout, redirect, send, returnUrlOf });
+  addPaymentRoutes(router, { deps, applicants, profileOf, pages, readForm, loadCheckout, redirect, send, returnUrlOf });
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'give-up', 'confirmation', 'continue', 'payment', 'payment/cancel']) {

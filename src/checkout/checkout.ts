@@ -14,7 +14,7 @@ import { CsrfError, createCsrf } from './csrf';
 import { FormBodyError } from './form-body';
 import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
-import type { Profile } from './profile';
+import type { ProfileOf } from './profile';
 import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from './sandbox-bank-routes';
 import { type CheckoutRequestState, sendPage, setSecurityHeaders } from './send-page';
@@ -28,7 +28,7 @@ export interface CheckoutOptions {
   /** Shown at the top of the pages of orders in sandbox accounts. */
   notice: string | undefined;
   retentionMs: number;
-  profile: Profile;
+  profileOf: ProfileOf;
   /** Serves the pages of the sandbox bank; undefined if payments are real. */
   sandboxBank: SandboxBank | undefined;
 }
@@ -37,7 +37,7 @@ const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout(options: CheckoutOptions): Middleware {
-  const { deps, limits, notice, retentionMs, profile, sandboxBank } = options;
+  const { deps, limits, notice, retentionMs, profileOf, sandboxBank } = options;
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
   const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db, deps.keys));
@@ -50,7 +50,7 @@ export function createCheckout(options: CheckoutOptions): Middleware {
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
   router.use(sampleDocumentRoutes(notice).routes());
   router.use(
-    checkoutRoutes({ deps, csrf, applicants, profile, pathPrefix, countPayLink, notice, retentionMs }).routes(),
+    checkoutRoutes({ deps, csrf, applicants, profileOf, pathPrefix, countPayLink, notice, retentionMs }).routes(),
   );
   const routes = router.routes() as unknown as Middleware;
 

@@ -13,7 +13,7 @@ export function formatDate(date: string | Date): string {
 }
 
 /** As `formatDate`, without the year: `31 January`. */
-export function formatDay(date: string | Date): string {
+function formatDay(date: string | Date): string {
   return DAY.format(new Date(date));
 }
 

@@ -21,6 +21,8 @@ export interface Page {
   status?: number;
   title: string;
   content: Html;
+  /** True if the page belongs to the sandbox, though to no order. */
+  isSandbox?: boolean;
   /** Pages outside the steps have none. */
   step?: Step;
   /** Shown above the content, and in the title. */
@@ -39,7 +41,7 @@ export interface LayoutContext {
 }
 
 /**
- * @param notice shown at the top of the page if the order belongs to a sandbox account
+ * @param notice shown at the top of the pages of the sandbox
  * @returns the document and the source expression that its Content-Security-Policy needs for the stylesheet
  */
 export function renderPage(
@@ -50,6 +52,7 @@ export function renderPage(
   const colour = context?.branding.colour ?? null;
   const stylesheet = createStylesheet(colour);
   const errors = page.errors ?? [];
+  const isSandbox = context?.order.sandbox ?? page.isSandbox;
   const title = [errors.length > 0 ? `Error: ${page.title}` : page.title, context?.order.sellerName];
   const { text } = html`<!doctype html>
     <html lang="en-GB">
@@ -62,9 +65,9 @@ export function renderPage(
         ${stylesheet.element}
       </head>
       <body>
-        ${context?.order.sandbox && notice !== undefined && html`<aside class="notice" aria-label="Notice">${notice}</aside>`}
+        ${isSandbox && notice !== undefined && html`<aside class="notice" aria-label="Notice">${notice}</aside>`}
         <div class="page">
-          <div class="card">
+          <div class="${context ? 'card split' : 'card'}">
             ${context && header(context)}
             <main>${page.step && steps(page.step)} ${errorSummary(errors)} ${page.content}</main>
             ${context && footer(context, page.step !== undefined)}

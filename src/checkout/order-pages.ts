@@ -19,7 +19,7 @@ import { otherBrowserPage } from './pages/other-browser';
 import { giveUpForm, payNowOfferedPage } from './pages/pay-now-offered';
 import { payingPage } from './pages/paying';
 import { waitingPage } from './pages/waiting';
-import { type Profile, bankName } from './profile';
+import { type ProfileOf, bankName } from './profile';
 
 const DAY_MS = 86_400_000;
 
@@ -39,7 +39,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
 export interface OrderPagesOptions {
   csrf: Csrf;
   applicants: Applicants;
-  profile: Profile;
+  profileOf: ProfileOf;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
   /** How long an application is kept after its order closes. */
@@ -47,7 +47,7 @@ export interface OrderPagesOptions {
 }
 
 /** Builds the pages of an order, with forms for the requesting browser. */
-export function createOrderPages({ csrf, applicants, profile, pathOf, retentionMs }: OrderPagesOptions) {
+export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentionMs }: OrderPagesOptions) {
   const formContext = async (ctx: Context, { order }: Checkout) => ({
     path: pathOf(order.payLinkId),
     token: await csrf.createToken(ctx, order.payLinkId),
@@ -57,6 +57,7 @@ export function createOrderPages({ csrf, applicants, profile, pathOf, retentionM
 
   async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
     const { order, application } = checkout;
+    const profile = profileOf(order);
     const today = londonDate(new Date());
     return choicePage({
       ...(await formContext(ctx, checkout)),
@@ -75,6 +76,7 @@ export function createOrderPages({ csrf, applicants, profile, pathOf, retentionM
     { values, errors, alert }: Partial<Pick<DetailsOptions, 'values' | 'errors' | 'alert'>> = {},
   ): Promise<Page> {
     const { order, application } = checkout;
+    const profile = profileOf(order);
     const context = await formContext(ctx, checkout);
     const isRetry = checkoutState(checkout) === 'retry';
     const shown = alert ?? (isRetry && !errors ? notProcessed(profile.lenderName) : undefined);
@@ -99,7 +101,7 @@ export function createOrderPages({ csrf, applicants, profile, pathOf, retentionM
     const options: BankOptions = {
       ...context,
       order,
-      profile,
+      profile: profileOf(order),
       lastPayment: applicants.isApplicant(ctx, checkout) ? payment : undefined,
       canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
       isMissing,
@@ -114,8 +116,9 @@ export function createOrderPages({ csrf, applicants, profile, pathOf, retentionM
     return confirmationPage({
       ...(await formContext(ctx, checkout)),
       order,
-      profile,
+      profile: profileOf(order),
       offer: offerOf(application),
+      applicant: application?.submitted?.applicant,
       today: londonDate(new Date()),
       error,
       code: await codeOf(checkout),
@@ -132,6 +135,7 @@ export function createOrderPages({ csrf, applicants, profile, pathOf, retentionM
   /** The page of a complete order, which continues to the seller. */
   async function complete(checkout: Checkout): Promise<Page> {
     const path = pathOf(checkout.order.payLinkId);
+    const profile = profileOf(checkout.order);
     return redirectPage({ checkout, profile, code: await codeOf(checkout) }, path);
   }
 
@@ -150,6 +154,7 @@ export function createOrderPages({ csrf, applicants, profile, pathOf, retentionM
 
   async function pageOfState(ctx: Context, checkout: Checkout): Promise<Page> {
     const { order, application, payment } = checkout;
+    const profile = profileOf(order);
     const state = checkoutState(checkout);
     const path = pathOf(order.payLinkId);
     const isRefreshing = ctx.query.refresh !== 'off';

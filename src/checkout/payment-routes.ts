@@ -12,11 +12,13 @@ import type { createOrderPages } from './order-pages';
 import { BANK } from './pages/bank';
 import { BANK_UNAVAILABLE, errorPage } from './pages/error-page';
 import { toBankPage } from './pages/paying';
+import { type ProfileOf, bankName } from './profile';
 import type { SubmittedForm } from './read-request';
 
 export interface PaymentRouteOptions {
   deps: OrderDependencies;
   applicants: Applicants;
+  profileOf: ProfileOf;
   pages: ReturnType<typeof createOrderPages>;
   readForm: (ctx: Context) => Promise<SubmittedForm>;
   loadCheckout: (ctx: Context) => Promise<Checkout>;
@@ -28,15 +30,14 @@ export interface PaymentRouteOptions {
 
 /** The routes of a customer who pays now: choose a bank, go there, cancel. */
 export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): void {
-  const { deps, applicants, pages, readForm, loadCheckout, redirect, send, returnUrlOf } = options;
-  const banks = deps.payments.sandbox?.banks ?? [];
+  const { deps, applicants, profileOf, pages, readForm, loadCheckout, redirect, send, returnUrlOf } = options;
 
   router.post('/payment', async (ctx) => {
     const { checkout, fields, browser } = await readForm(ctx);
     const state = checkoutState(checkout);
     const isOwn = !isApplicantState(state, checkout) || applicants.isApplicant(ctx, checkout);
     if ((state === 'bank' || state === 'pay-now-offered') && isOwn) {
-      const bank = banks.find(({ id }) => id === fields[BANK]);
+      const bank = profileOf(checkout.order).banks.find(({ id }) => id === fields[BANK]);
       if (!bank) {
         send(ctx, await pages.banks(ctx, checkout, true));
         return;
@@ -59,7 +60,7 @@ export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): 
       redirect(ctx, checkout);
       return;
     }
-    const name = banks.find(({ id }) => id === payment.bank)?.name ?? 'your bank';
+    const name = bankName(profileOf(order), payment.bank);
     try {
       send(ctx, toBankPage(name, await bankPageOf(deps, payment, checkout, returnUrlOf(order))));
     } catch (error) {

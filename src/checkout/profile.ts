@@ -1,3 +1,4 @@
+import type { Order } from '../domain/order';
 import type { Lender } from '../lender/lender';
 import type { Bank } from '../payments/payment-provider';
 
@@ -9,6 +10,9 @@ export interface Profile extends Pick<Lender, 'quote' | 'reviewTime'> {
   termsUrl: string;
   creditAgreementUrl: string;
 }
+
+/** The profile for an order: a sandbox account and a live one have lenders and banks of their own. */
+export type ProfileOf = (order: Pick<Order, 'sandbox'>) => Profile;
 
 /** The name of a bank that customers can choose or have chosen. */
 export function bankName({ banks }: Profile, id: string): string {

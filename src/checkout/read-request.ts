@@ -6,13 +6,13 @@ import { type Checkout, readCheckout } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
-import type { Profile } from './profile';
+import type { ProfileOf } from './profile';
 import type { CheckoutRequestState } from './send-page';
 
 export interface RequestReaderOptions {
   deps: OrderDependencies;
   csrf: Csrf;
-  profile: Profile;
+  profileOf: ProfileOf;
   /** @throws Problem `rate_limited` if a link is requested too often */
   countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
   /** The path of an order's pages. */
@@ -28,7 +28,7 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, profile, countPayLink, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, csrf, profileOf, countPayLink, pathOf }: RequestReaderOptions) {
   /** Counts the request against the link's rate limit. */
   async function readPayLinkId(ctx: Context): Promise<string> {
     const { payLinkId = '' } = ctx.params as { payLinkId?: string };
@@ -45,7 +45,8 @@ export function createRequestReader({ deps, csrf, profile, countPayLink, pathOf 
     ctx.state.orderId = stored.order.id;
     const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, payLinkId) : stored;
     const { order, branding } = checkout;
-    (ctx.state as CheckoutRequestState).layout = { order, branding, profile, path: pathOf(order.payLinkId) };
+    const layout = { order, branding, profile: profileOf(order), path: pathOf(order.payLinkId) };
+    (ctx.state as CheckoutRequestState).layout = layout;
     return checkout;
   }
 

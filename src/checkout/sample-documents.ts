@@ -44,6 +44,7 @@ export function sampleDocumentRoutes(notice: string | undefined): Router {
   for (const [name, { title, points }] of Object.entries(DOCUMENTS)) {
     const page: Page = {
       title,
+      isSandbox: true,
       content: html`<h1>${title}</h1>
         <p class="message">This is a sample for tests. It binds nobody. The real document says:</p>
         <ul>

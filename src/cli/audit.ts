@@ -18,14 +18,19 @@ const READ_ONLY = new Set([
 export interface Audit {
   /** Also the request id of what the command causes; undefined if it changes nothing. */
   actionId: string | undefined;
-  /** @throws if Postgres refuses the record: then the command does not run */
   begin: (command: Command) => Promise<void>;
+  /** @throws if Postgres has refused the record: then the command changes nothing */
+  assertRecorded: () => void;
   end: (error?: unknown) => Promise<void>;
 }
 
 export function createAudit(env: Environment, db: () => Db): Audit {
+  let refusal: Error | undefined;
   return {
     actionId: undefined,
+    assertRecorded() {
+      if (refusal !== undefined) throw refusal;
+    },
     async begin(command) {
       const options = command.opts();
       if (isReadOnly(command, options)) return;
@@ -36,8 +41,9 @@ export function createAudit(env: Environment, db: () => Db): Audit {
         await insertAction(db(), { id, operator, command: nameOf(command), arguments: argument });
         this.actionId = id;
       } catch (error) {
-        // The command needs Postgres too, and reports wrong usage first.
         if (!isDatabaseUnavailable(error)) throw error;
+        // Wrong usage is reported first.
+        refusal = error as Error;
       }
     },
     async end(error) {

@@ -5,7 +5,7 @@ import { listOrders } from '../db/list-orders';
 import type { StoredOrder } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
-import { workflowId } from '../temporal/workflow-options';
+import { workflowId } from '../domain/order';
 import { integer, time, uuid } from './arguments';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';

@@ -11,7 +11,10 @@ const CONNECT_TIMEOUT_MS = 5000;
 
 type TemporalClient = ReturnType<typeof createTemporalClient>;
 
-/** Connections for the commands. Each opens on first use, so a command needs only the settings that it uses. */
+/**
+ * Connections for the commands. Each opens on first use, so a command needs only the settings that it uses. A command that is
+ * not in the audit log but has to be gets none.
+ */
 export interface Services {
   env: Environment;
   db: () => Db;
@@ -34,7 +37,10 @@ export function createServices(env: Environment): Services {
   return {
     env,
     audit,
-    db: openDb,
+    db: () => {
+      audit.assertRecorded();
+      return openDb();
+    },
     keys: () => createKeyRing(loadEncryptionConfig(env).encryptionKeys),
     async checkSchema() {
       try {
@@ -44,6 +50,7 @@ export function createServices(env: Environment): Services {
       }
     },
     async temporal() {
+      audit.assertRecorded();
       const settings = temporalSettings(env);
       const options = { ...settings.connectionOptions, connectTimeout: CONNECT_TIMEOUT_MS };
       client ??= createTemporalClient(

@@ -99,7 +99,7 @@ export async function checkBreakers(urls: string | undefined): Promise<Check> {
     const pages = await Promise.all(
       urls.split(',').map(async (url) => (await fetch(url, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) })).text()),
     );
-    const found = [...pages.join('\n').matchAll(/^order_service_open_breakers\{breaker="(\w+)"\} ([1-9]\d*)$/gm)];
+    const found = [...pages.join('\n').matchAll(/^order_service_open_breakers\{breaker="([^"]+)"\} ([1-9]\d*)$/gm)];
     const open = found.map(([, name, count]) => `${name} (${count})`);
     return open.length === 0 ? ok('breakers', 'none is open') : attention('breakers', `open: ${open.join(', ')}`);
   });

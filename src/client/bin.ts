@@ -19,8 +19,8 @@ async function main(): Promise<void> {
     return;
   }
   if (positionals.join() !== 'listen' || forwardTo === undefined) throw new Error(USAGE);
-  if (!/^https?:/.test(forwardTo) || !URL.canParse(forwardTo))
-    throw new Error(`--forward-to is not a URL: ${forwardTo}`);
+  if (!/^https?:\/\//.test(forwardTo) || !URL.canParse(forwardTo))
+    throw new Error(`--forward-to must be a URL that starts with http:// or https://: ${forwardTo}`);
   const { ORDERS_URL = '', SELLER_ID = '', SELLER_API_KEY = '' } = process.env;
   if (!SELLER_API_KEY.startsWith('sk_test_'))
     throw new Error('SELLER_API_KEY is not the key of a sandbox account (sk_test_…).');

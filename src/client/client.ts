@@ -14,7 +14,7 @@ import type {
 import { type ApiResponse, type Transport, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
-/** The service may wait 15 s and Postgres 5 s before it responds with 503. The client waits longer, to get that 503. */
+/** The service responds within 28 s, the longest wait for a webhook test. The client waits longer, to get that response. */
 const TIMEOUT_MS = 30_000;
 
 export type CreatedOrder = CreatedOrderBody & {
@@ -60,7 +60,8 @@ export type OrderServiceClient = ReturnType<typeof createClient>;
 export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS, maxRetries = 3 }: ClientOptions) {
   if (!isBaseUrl(baseUrl)) throw new TypeError('baseUrl must be an http(s) URL such as https://orders.example');
   // The error that `Headers` throws contains the key. This one does not.
-  for (const [name, value] of Object.entries({ apiKey, sellerId })) {
+  for (const [name, value] of Object.entries<string | undefined>({ apiKey, sellerId })) {
+    if (!value) throw new TypeError(`${name} is missing`);
     if (!/^[\x21-\x7e]+$/.test(value)) {
       throw new TypeError(`${name} must be printable ASCII without spaces; the operator of the service issues it`);
     }

@@ -90,4 +90,3 @@ export const progressRequestSchema = z.strictObject({
     reason: optional(text(500)).meta({ description: 'Human-readable reason for the event' }),
   }),
 });
-export type ProgressRequest = z.infer<typeof progressRequestSchema>['data'];

@@ -8,6 +8,10 @@ import { findPendingMigrations } from './schema-check';
 const LOCK = 7_351_001;
 const LOCK_POLL_MS = 200;
 const CONNECT_TIMEOUT_MS = 10_000;
+/** Everybody else waits behind a migration that waits for a lock on their table: so it gives up soon, and is tried again. */
+const LOCK_TIMEOUT_MS = 1000;
+const LOCK_RETRY_MS = 2000;
+const LOCK_NOT_AVAILABLE = '55P03';
 
 /** node-pg-migrate's own table lacks the digest. It inserts name and time; the default adds the digest. */
 const CREATE_TABLE = `create table if not exists public.schema_migration (
@@ -30,10 +34,15 @@ const SILENT = { info: ignore, warn: ignore, error: ignore };
  * is `-- no-transaction` runs outside of one and holds a single statement, such as `create index concurrently`. If such
  * a build fails, drop the invalid index that it leaves, then migrate again.
  *
+ * @param onBusy called each time a migration has to be tried again, because a long transaction holds a lock that it needs
  * @returns the names of the migrations that this call applied
- * @throws SchemaError if the database has a migration that this build lacks or has with other content
+ * @throws SchemaError if the database has a contraction that this build lacks, or a migration with other content
  */
-export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): Promise<string[]> {
+export async function migrate(
+  databaseUrl: string,
+  folder = MIGRATIONS_FOLDER,
+  onBusy: (error: Error) => void = ignore,
+): Promise<string[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'order-service-migrate',
@@ -48,8 +57,9 @@ export async function migrate(databaseUrl: string, folder = MIGRATIONS_FOLDER): 
     await acquireLock(client);
     await client.query(CREATE_TABLE);
     const files = await readMigrationFiles(folder);
-    await findPendingMigrations(client, files);
-    return await applyMigrations(client, folder, files);
+    const pending = await findPendingMigrations(client, files);
+    while (!(await applyMigrations(client, folder, files, onBusy))) await delay(LOCK_RETRY_MS);
+    return pending.map(({ name }) => name);
   } finally {
     // Ends an open transaction and releases the lock.
     await client.end();
@@ -65,20 +75,27 @@ async function acquireLock(client: pg.Client): Promise<void> {
   }
 }
 
-async function applyMigrations(client: pg.Client, folder: string, files: MigrationFile[]): Promise<string[]> {
+/** @returns false if a migration could not get a lock in time. Those before it are applied */
+async function applyMigrations(
+  client: pg.Client,
+  folder: string,
+  files: MigrationFile[],
+  onBusy: (error: Error) => void,
+): Promise<boolean> {
   let current: MigrationFile | undefined;
   const units = files.map((file) => {
     const filePath = path.join(folder, `${file.name}.sql`);
     const up = (steps: MigrationBuilder) => {
       current = file;
-      if (!file.transactional) steps.noTransaction();
+      if (file.transactional) steps.sql(`set local lock_timeout = ${LOCK_TIMEOUT_MS}`);
+      else steps.noTransaction();
       steps.sql(`set order_service.migration_digest = '${file.digest}'`);
       steps.sql(file.sql);
     };
     return { id: filePath, filePaths: [filePath], actions: { up, down: false as const } };
   });
   try {
-    const applied = await runner({
+    await runner({
       dbClient: client,
       dir: folder,
       direction: 'up',
@@ -89,10 +106,14 @@ async function applyMigrations(client: pg.Client, folder: string, files: Migrati
       migrationLoaderStrategies: [{ extensions: ['.sql'], loader: () => Promise.resolve(units) }],
       logger: SILENT,
     });
-    return applied.map(({ name }) => name);
+    return true;
   } catch (error) {
     if (!current || !(error instanceof pg.DatabaseError)) throw error;
     const line = error.position ? `:${current.sql.slice(0, Number(error.position)).split('\n').length}` : '';
-    throw new Error(`${current.name}.sql${line}: ${error.message}`, { cause: error });
+    const explained = new Error(`${current.name}.sql${line}: ${error.message}`, { cause: error });
+    if (error.code !== LOCK_NOT_AVAILABLE) throw explained;
+    await client.query('rollback');
+    onBusy(explained);
+    return false;
   }
 }

@@ -14,6 +14,11 @@ export interface MigrationFile {
   transactional: boolean;
 }
 
+/** True for a migration that removes what earlier releases use. All others only add. */
+export function isContraction(name: string): boolean {
+  return /^\d+_contract_/.test(name);
+}
+
 /** The migrations of this build, in the order to apply them. */
 export async function readMigrationFiles(folder = MIGRATIONS_FOLDER): Promise<MigrationFile[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort();

@@ -203,8 +203,8 @@ export async function countRequests(db: DbClient, orderId: string): Promise<numb
 
 /** What a caller knows of an order whose workflow runs. */
 export interface KnownRun {
-  /** That the workflow has. Of a later save, the caller knows nothing. */
-  version: number;
+  /** That the workflow has; null if the caller has only sent it a signal. Of a later save, the caller knows nothing. */
+  version: number | null;
   /** The number of requests that the caller has passed on. If there are more, the order stays due. */
   passedOn: number;
 }
@@ -223,7 +223,8 @@ export async function markRunning(
     name: 'mark_running',
     text: `update order_work w set started = true, requests_passed_on = greatest(requests_passed_on, $3),
        proven_sweep_at = case when o.version = $4 then null else w.proven_sweep_at end,
-       sweep_at = case when requests > $3 or o.version <> $4 then sweep_at
+       sweep_at = case when requests > $3 or o.version <> $4 or ($4::integer is null and w.proven_sweep_at is not null)
+           then sweep_at
          else now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day') end
      from orders o where order_id = $1 and o.id = order_id`,
     values: [orderId, checkAfterMs, passedOn, version],
@@ -243,6 +244,15 @@ export async function sweepNow(db: DbClient, orderIds: readonly string[]): Promi
   );
 }
 
+/** Makes the sweep check the settled ones of these orders, whose runs should have ended. */
+export async function sweepSettled(db: DbClient, orderIds: readonly string[]): Promise<void> {
+  await db.query(
+    `insert into order_work (order_id, started, sweep_at)
+     select o.id, true, now() from orders o where o.id = any($1) and ${SETTLED} on conflict do nothing`,
+    [orderIds],
+  );
+}
+
 /** Makes the sweep check at most `limit` orders now whose next webhook should have been attempted a while ago. */
 export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
   await db.query(
@@ -254,11 +264,14 @@ export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
   );
 }
 
-/** Makes the sweep check an order now, settled or not: its workflow and its row differ. */
+/**
+ * Makes the sweep check an order now, settled or not, because a person has found that its workflow and its row differ. A stuck
+ * run is replaced, however recently one was.
+ */
 export async function sweepDifference(db: DbClient, orderId: string): Promise<void> {
   await db.query(
     `insert into order_work (order_id, started, sweep_at) values ($1, true, now())
-     on conflict (order_id) do update set sweep_at = now()`,
+     on conflict (order_id) do update set sweep_at = now(), stuck_at = null`,
     [orderId],
   );
 }
@@ -275,9 +288,13 @@ export async function sweepSoon(db: DbClient, orderId: string): Promise<void> {
   );
 }
 
+/** SQL, true for a change `t` of an order that has a webhook: see `isStatusChange`. */
+export const isStatusChange = (t: string): string =>
+  `(${t}.version is not null and ${t}.from_status <> ${t}.to_status)`;
+
 /** SQL, true for the attempt `$2` at an event `e` that the order's last save has added: the workflow has that save. */
 const PROVES_SAVE = `($2::integer is not null and e.sequence = (
-  select count(*) from order_timeline t where t.order_id = e.order_id and t.version is not null and t.from_status <> t.to_status)
+  select count(*) from order_timeline t where t.order_id = e.order_id and ${isStatusChange('t')})
   and not exists (select from order_timeline t where t.order_id = e.order_id and t.version is not null
     and t.from_status = t.to_status))`;
 

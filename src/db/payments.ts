@@ -69,15 +69,17 @@ export async function recordPaymentStatus(
 ): Promise<void> {
   const isOver = !isInProgress(status) && status !== 'paid';
   await db.query(
+    // The lock makes a save, such as that of an expiry, see the payment, or the payment see the save.
     `with recorded as (
        update payment set status = $2, settled_at = case when $3 then now() end
        where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
        returning order_id
+     ), open as (
+       select id from orders where $2 = 'paid' and id in (select order_id from recorded)
+         and status in ('PENDING', 'APPROVED') for share
      ), agreed as (
-       update application a set agreed_at = coalesce(a.agreed_at, now()), payment_term = 'PAY_NOW'
-       from orders o where $2 = 'paid' and a.order_id in (select order_id from recorded)
-         and o.id = a.order_id and o.status in ('PENDING', 'APPROVED')
-       returning a.order_id
+       update application set agreed_at = coalesce(agreed_at, now()), payment_term = 'PAY_NOW'
+       where order_id in (select id from open) returning order_id
      )
      ${sweepWithin('agreed', '$4')}`,
     [paymentId, status, isOver, sweepAfterMs],
@@ -92,13 +94,16 @@ export async function settlePaid(db: DbClient): Promise<void> {
   );
 }
 
-/** Finds at most `limit` payments that must be cancelled or refunded, because their orders are closed. */
+/**
+ * Finds at most `limit` payments that must be cancelled or refunded, because their orders are closed. In random order, so
+ * that payments that fail again and again do not hold back the others.
+ */
 export async function findPaymentsToReturn(db: DbClient, limit: number): Promise<Payment[]> {
   const { rows } = await db.query<Payment>(
     `select ${COLUMNS} from payment p join orders o on o.id = p.order_id
      where p.settled_at is null
        and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))
-     order by p.started_at limit $1`,
+     order by random() limit $1`,
     [limit],
   );
   return rows;

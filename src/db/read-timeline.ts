@@ -1,5 +1,6 @@
 import type { WebhookState } from '../domain/webhook';
 import type { Actor, Channel, OrderStatus } from '../domain/status';
+import { isStatusChange } from './order-work';
 import type { DbClient } from './pool';
 
 /** An entry of an order's timeline: a change, a refused request or a webhook attempt. */
@@ -55,9 +56,9 @@ export async function readTimeline(
     `select t.position, t.at, null as attempt, ${WEBHOOK} as webhook, json_build_object('version', t.version,
          'event', t.event, 'from', t.from_status, 'to', t.to_status, 'actor', t.actor, 'channel', t.channel,
          'reason', t.reason) as change
-     from order_timeline t left join webhook_event e on e.order_id = t.order_id and t.version is not null
-       and t.from_status <> t.to_status and e.sequence = (select count(*) from order_timeline before
-         where before.order_id = t.order_id and before.from_status <> before.to_status and before.version <= t.version)
+     from order_timeline t left join webhook_event e on e.order_id = t.order_id and ${isStatusChange('t')}
+       and e.sequence = (select count(*) from order_timeline before
+         where before.order_id = t.order_id and ${isStatusChange('before')} and before.version <= t.version)
      where t.order_id = $1 and t.position > $2
      union all
      select a.position, a.at, json_build_object('attempt', a.attempt, 'step', a.step, 'status', a.status,

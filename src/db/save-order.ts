@@ -9,7 +9,7 @@ import { type PendingWebhook, findPendingWebhooks } from './webhook-events';
 /** The row holds a change that the history to save does not build on. */
 export class RowConflict extends Error {}
 
-/** The customer has agreed to the offer, so the order cannot expire. */
+/** The customer has agreed to the offer, or has paid, so the order cannot expire. */
 export class CustomerAgreed extends Error {}
 
 /** Milliseconds until the sweep checks an order. */
@@ -33,7 +33,7 @@ export interface SavedHistory {
  * committed, and its result was lost. A row that is older (a restored backup) gets every change that it lacks.
  * @param webhooks for all status changes of the history; none if the order has no webhook URL
  * @throws RowConflict if the row is newer, holds a different change, or is missing
- * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer
+ * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer or paid
  */
 export async function saveOrder(
   db: Db,
@@ -43,7 +43,7 @@ export async function saveOrder(
 ): Promise<SavedHistory> {
   const { order, changes } = history;
   const last = changes.at(-1);
-  if (last && !isExpiryOfOffer(last)) {
+  if (last && !isExpiry(last)) {
     const { saved, pending } = await saveChange(db, history, last, webhooks, checkAfter);
     if (saved) return { changes, pending };
   }
@@ -52,7 +52,7 @@ export async function saveOrder(
     if (!isSameLastChange(saved, changes)) {
       assertBuildsOn(saved, changes);
       const missing = changes.slice(saved.length);
-      if (last && missing.includes(last) && isExpiryOfOffer(last) && (await isAgreed(client, order.id))) {
+      if (last && missing.includes(last) && isExpiry(last) && (await isAgreed(client, order.id))) {
         throw new CustomerAgreed(`the customer of order ${order.id} has agreed`);
       }
       for (const change of missing) {
@@ -65,8 +65,8 @@ export async function saveOrder(
   });
 }
 
-function isExpiryOfOffer({ event, from }: OrderChange): boolean {
-  return event === 'expired' && from === 'APPROVED';
+function isExpiry({ event }: OrderChange): boolean {
+  return event === 'expired';
 }
 
 /** @returns `saved: false` if the row's last change is not the one that `change` builds on: nothing changed */

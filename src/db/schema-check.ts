@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
 import { isDatabaseUnavailable, isNotMigrated } from './database-errors';
-import { MIGRATIONS_FOLDER, readMigrationFiles, type MigrationFile } from './migration-files';
+import { MIGRATIONS_FOLDER, isContraction, readMigrationFiles, type MigrationFile } from './migration-files';
 import type { Db } from './pool';
 
 const RETRY_MS = 1000;
@@ -9,7 +9,7 @@ const RETRY_MS = 1000;
 /** The database's schema does not fit the migrations of this build. */
 export class SchemaError extends Error {}
 
-/** @throws SchemaError if the schema is older than this build, newer, or made by files that have changed since */
+/** @throws SchemaError if the schema is older than this build, lacks what it needs, or was made by files that have changed since */
 export async function assertSchemaIsCurrent(db: Db, folder = MIGRATIONS_FOLDER): Promise<void> {
   const pending = await findPendingMigrations(db, await readMigrationFiles(folder));
   if (pending.length === 0) return;
@@ -37,21 +37,22 @@ export async function waitForCurrentSchema(db: Db, onRetry: (error: unknown) => 
   }
 }
 
-/** @throws SchemaError if the database has a migration that this build lacks or has with other content */
+/** @throws SchemaError if the database has a contraction that this build lacks, or a migration with other content */
 export async function findPendingMigrations(
   db: pg.Pool | pg.Client,
   files: readonly MigrationFile[],
 ): Promise<MigrationFile[]> {
   const applied = await readAppliedMigrations(db);
   const known = new Map(files.map(({ name, digest }) => [name, digest]));
-  const unknown = [...applied.keys()].filter((name) => !known.has(name));
-  if (unknown.length > 0) {
+  // What a later release has added does not disturb this one, which may have to start beside it or after a roll-back.
+  const removed = [...applied.keys()].filter((name) => !known.has(name) && isContraction(name));
+  if (removed.length > 0) {
     throw new SchemaError(
-      `This build is older than the database schema: deploy the build that has ${unknown.join(', ')}`,
+      `This build is older than the database schema: deploy the build that has ${removed.join(', ')}`,
     );
   }
   for (const [name, digest] of applied) {
-    if (known.get(name) === digest) continue;
+    if (!known.has(name) || known.get(name) === digest) continue;
     throw new SchemaError(
       `The migration ${name}.sql has changed since it was applied: restore the file and add a new migration instead`,
     );

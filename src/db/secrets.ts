@@ -16,17 +16,22 @@ export async function insertWebhookSecret(
   await db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, sealed]);
 }
 
+/** SQL: the secrets that currently sign the webhooks of `seller`, encrypted, newest first. */
+export const liveSecretsOf = (seller: string): string =>
+  `array(select secret from webhook_secret
+     where seller_id = ${seller} and (expires_at is null or expires_at > now()) order by id desc)`;
+
+/** @throws DecryptionError */
+export const openSecrets = (keys: KeyRing, sellerId: string, sealed: readonly string[]): string[] =>
+  sealed.map((secret) => keys.open(secret, sellerId));
+
 /**
  * Lists the secrets that currently sign a seller's webhooks, newest first.
  * @throws DecryptionError
  */
 export async function liveWebhookSecrets(db: DbClient, keys: KeyRing, sellerId: string): Promise<string[]> {
-  const { rows } = await db.query<{ secret: string }>(
-    `select secret from webhook_secret
-     where seller_id = $1 and (expires_at is null or expires_at > now()) order by id desc`,
-    [sellerId],
-  );
-  return rows.map((row) => keys.open(row.secret, sellerId));
+  const { rows } = await db.query<{ sealed: string[] }>(`select ${liveSecretsOf('$1')} as sealed`, [sellerId]);
+  return openSecrets(keys, sellerId, rows[0]?.sealed ?? []);
 }
 
 /** The maximum number of live secrets per seller: each one lengthens the signature header. */

@@ -1,7 +1,8 @@
 import type { WebhookState } from '../domain/webhook';
 import { sweepForResends } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
-import { ORIGIN, mayProbe } from './webhook-endpoints';
+import { liveSecretsOf } from './secrets';
+import { ORIGIN, mayProbe } from './endpoint-breaker';
 
 /** A webhook event that the delivery queue of its order still has to send. */
 export interface PendingWebhook {
@@ -16,10 +17,10 @@ export interface PendingWebhook {
 }
 
 /** SQL, the progress of an event `e`. All times are of the clock of Postgres, so that it matters to no other clock. */
-export const EVENT_STATE = `e.state, e.attempts,
+const EVENT_STATE = `e.state, e.attempts,
   case when e.next_attempt_at is not null
     then round(extract(epoch from greatest(e.next_attempt_at - now(), '0')) * 1000)::float8 end as "waitMs",
-  coalesce((select round(extract(epoch from now() - max(a.at + a.duration_ms * interval '1 ms')) * 1000)
+  coalesce((select round(extract(epoch from greatest(now() - max(a.at + a.duration_ms * interval '1 ms'), '0')) * 1000)
     from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8 as "waitedMs"`;
 
 /** An order's pending webhooks, in the order in which they are sent. */
@@ -48,6 +49,8 @@ export interface WebhookEvent extends EventState {
   /** The request that made the change. */
   requestId: string | null;
   traceparent: string | null;
+  /** That sign it now, encrypted. */
+  sealedSecrets: string[];
   resendRequested: boolean;
   resendUrgent: boolean;
   /** True if the endpoint has not answered the last attempt. */
@@ -67,16 +70,18 @@ export interface WebhookEvent extends EventState {
 const PATIENCE = '4 days';
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
-  const { rows } = await db.query<WebhookEvent>(
-    `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
+  const { rows } = await db.query<WebhookEvent>({
+    name: 'find_webhook_event',
+    text: `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
        e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
+       ${liveSecretsOf('e.seller_id')} as "sealedSecrets",
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
        s.seller_id is not null as "isSilent", s.probe_at is not null and e.created_at > now() - interval '${PATIENCE}' as "isOpen",
        coalesce(${mayProbe('false')}, false) as "probeDue", coalesce(${mayProbe('true')}, false) as "urgentProbeDue"
      from webhook_event e join orders o on o.id = e.order_id
      left join silent_endpoint s on s.seller_id = e.seller_id and s.origin = ${ORIGIN} where e.id = $1`,
-    [eventId],
-  );
+    values: [eventId],
+  });
   return rows[0];
 }
 
@@ -109,12 +114,13 @@ export async function findResends(db: DbClient, orderId: string): Promise<Reques
   return rows;
 }
 
-/** A seller has at most this many urgent resends. The requests of a person, not of a program. */
+/** A seller has at most this many urgent resends: as many as a person requests, and far fewer than a program. */
 const URGENT_RESENDS = 20;
 
 /**
  * Requests a resend of events. An event whose resend is requested already is sent once, unless that attempt has begun. If the
- * caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless many are requested.
+ * caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless the seller's requested
+ * resends would be too many; one that is urgent stays so.
  * @param sweepAfterMs time for the caller to notify the workflows
  * @param gapMs between the orders, if the sweep notifies their workflows
  */
@@ -127,9 +133,10 @@ export async function requestResends(
   await inTransaction(db, async (client) => {
     await lockOrders(client, eventIds);
     await client.query(
-      `update webhook_event e set resend_requested_at = now(), resend_urgent = cardinality($1::uuid[]) < $2
-         and (select count(*) from (select from webhook_event other where other.seller_id = e.seller_id
-           and other.resend_requested_at is not null limit $2) requested) < $2
+      `update webhook_event e set resend_requested_at = now(),
+         resend_urgent = (e.resend_requested_at is not null and e.resend_urgent) or cardinality($1::uuid[])
+           + (select count(*) from (select from webhook_event other where other.seller_id = e.seller_id
+             and other.resend_requested_at is not null and other.id <> all($1) limit $2) requested) <= $2
        where id = any($1)`,
       [eventIds, URGENT_RESENDS],
     );

@@ -106,6 +106,11 @@ export interface VersionedRequest extends ChangeRequest {
 export type Decision<T extends OrderState> =
   { kind: 'change'; next: OrderHistory<T> } | { kind: 'repeat' } | { kind: 'refused' };
 
+/** The id of an order's workflow is this, followed by the order's id. */
+export const WORKFLOW_ID_PREFIX = 'order-';
+
+export const workflowId = (orderId: string): string => `${WORKFLOW_ID_PREFIX}${orderId}`;
+
 /** The history of a new order. */
 export function created(order: Order, by: Pick<OrderChange, 'actor' | 'channel'>): OrderHistory {
   return {

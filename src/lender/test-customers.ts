@@ -30,3 +30,8 @@ export const BANK_TEST_CUSTOMERS: readonly TestCustomer<BankOutcome>[] = [
   { name: 'slow-refused', outcome: 'is refused by the bank after `SANDBOX_REFERRAL_MS`' },
   { name: 'abandoned', outcome: 'leaves without approving; the bank cancels the payment after `SANDBOX_REFERRAL_MS`' },
 ];
+
+/** An outcome without the name of its setting, for people who cannot set it. */
+export function describeOutcome({ outcome }: Pick<TestCustomer<string>, 'outcome'>): string {
+  return outcome.replace(/`SANDBOX_REFERRAL_MS`( \(20 s\))?/, 'a moment').replace('in this table', 'in this list');
+}

@@ -2,6 +2,7 @@ import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/find-orders';
 import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
+import { TemporalUnavailable } from '../temporal/availability';
 import { ChangeRefused } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 import { readStored } from './read-order';
@@ -79,7 +80,9 @@ async function changeOrder(
     if (error instanceof ChangeRefused) throw refused(request, error.status);
     throw new Problem(
       'service_unavailable',
-      'The outcome is unknown: the change may still be made. Repeating the same call is safe.',
+      error instanceof TemporalUnavailable
+        ? 'Orders cannot be changed at the moment. Nothing changed. Repeating the same call is safe.'
+        : 'The outcome is unknown: the change may still be made. Repeating the same call is safe.',
       { headers: { 'Retry-After': '5' }, cause: error },
     );
   }

@@ -86,7 +86,8 @@ async function tryToCreate(
     const inserted = await deps.admission.insert(() => insertOrder(deps.db, fresh));
     if (inserted) {
       reportChanges(deps.log, order.id, history.changes);
-      deps.dispatcher.start(history);
+      // After the response is written, which the call to Temporal would delay.
+      setImmediate(() => deps.dispatcher.start(history));
       return { body, replayed: false };
     }
   } catch (error) {

@@ -12,7 +12,7 @@ import {
 import { liveWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import { RECOVERED } from '../db/save-order';
-import { WAITS } from '../db/webhook-endpoints';
+import { WAITS } from '../db/endpoint-breaker';
 import { requestResends } from '../db/webhook-events';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, toPage, unknownCursor } from './page';

@@ -1,15 +1,15 @@
 import type { Logger } from 'pino';
-import type { OrderChange } from '../domain/order';
+import { type OrderChange, workflowId } from '../domain/order';
 import type { WebhookState } from '../domain/webhook';
 import type { Attempt } from '../webhooks/attempt';
 import { requestFields } from './current-request';
 import * as metrics from './metrics';
 import { replaceReason } from './replace-reason';
 
-// Each function counts one kind of event and writes its log line. Lines have ids only: no names, URLs, secrets or texts
-// from outside other than an operator's reason.
+// Each function counts one kind of event and writes its log line. Lines have ids only: no names but operators', no URLs,
+// secrets or texts from outside other than an operator's reason.
 
-const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: `order-${orderId}` });
+const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: workflowId(orderId) });
 
 /** @param changes that were saved just now */
 export function reportChanges(log: Logger, orderId: string, changes: readonly OrderChange[]): void {
@@ -51,6 +51,7 @@ function webhookFields(webhook: ReportedWebhook) {
 
 /**
  * @param attempt null for a resend
+ * @param before the state of the webhook before the attempt
  * @param state of the webhook after the attempt
  */
 export function reportAttempt(
@@ -58,6 +59,7 @@ export function reportAttempt(
   webhook: ReportedWebhook,
   attempt: number | null,
   { outcome, error, status, durationMs }: Pick<Attempt, 'outcome' | 'error' | 'status' | 'durationMs'>,
+  before: WebhookState,
   { state, waitMs }: { state: WebhookState; waitMs: number | null },
 ): void {
   metrics.webhookAttempts.inc({ outcome, error: error ?? '' });
@@ -66,7 +68,7 @@ export function reportAttempt(
     const result = { attempt, resend: attempt === null, error, status, duration_ms: durationMs };
     log.warn({ ...webhookFields(webhook), ...result, state, next_attempt_in_ms: waitMs }, 'a webhook attempt failed');
   }
-  if (state !== 'pending') reportEnded(log, webhook, state);
+  if (state !== 'pending' && state !== before) reportEnded(log, webhook, state);
 }
 
 /** @param state in which its delivery has ended */

@@ -24,13 +24,20 @@ const retryUntilDeadline: Interceptor = (options, nextCall) => {
   })(options, nextCall);
 };
 
+/** After a long outage, gRPC would try to connect every two minutes. */
+const RECONNECT_WITHIN_MS = 2000;
+
 /** Connects at the first call, so that the API starts and creates orders while Temporal is unavailable. */
 export function createTemporalClient(
   { connectionOptions, namespace } = temporalSettings(),
   payloadCodecs: PayloadCodec[] = [],
 ): Client {
   return new Client({
-    connection: Connection.lazy({ ...connectionOptions, interceptors: [retryUntilDeadline] }),
+    connection: Connection.lazy({
+      ...connectionOptions,
+      interceptors: [retryUntilDeadline],
+      channelArgs: { 'grpc.max_reconnect_backoff_ms': RECONNECT_WITHIN_MS },
+    }),
     ...(namespace && { namespace }),
     dataConverter: { payloadCodecs },
     interceptors: { workflow: [passOnRequest, ...(tracing()?.clientInterceptors ?? [])] },

@@ -1,9 +1,8 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { orderStatusKey, sellerIdKey } from '../../workflows/messages';
-import type { OrderHistory, WorkflowHistory } from '../domain/order';
+import { type OrderHistory, type WorkflowHistory, workflowId } from '../domain/order';
 import { decodeAll } from './payload-codec';
 import { closeReason, lastSaved, taskFailure } from './read-history';
-import { workflowId } from './workflow-options';
 
 /** A run whose workflow task has failed this often in a row does not recover by itself within seconds. */
 const STUCK_ATTEMPTS = 4;
@@ -55,7 +54,7 @@ export async function inspectWorkflow(
  * completed. False if only the history can tell.
  */
 export async function agreesWithRow({ workflow }: Client, { order }: OrderHistory, settled: boolean): Promise<boolean> {
-  // The others have one version each.
+  // Orders reach it at several versions. For any other status, an equal status proves an equal version.
   if (order.status === 'UNSUCCESSFUL') return false;
   try {
     const description = await workflow.getHandle(workflowId(order.id)).describe();

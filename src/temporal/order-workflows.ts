@@ -30,16 +30,22 @@ import {
   type OrderState,
   type PreviousRun,
   type VersionedRequest,
+  WORKFLOW_ID_PREFIX,
+  workflowId,
 } from '../domain/order';
 import { type Channel, type OrderStatus, isFinal } from '../domain/status';
+import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
+import { createAvailability } from './availability';
 import { type InspectedWorkflow, agreesWithRow, inspectWorkflow } from './inspect-workflow';
-import { WORKFLOW_ID_PREFIX, firstStartOptions, resumeOptions, workflowId } from './workflow-options';
+import { firstStartOptions, resumeOptions } from './workflow-options';
 
 /** Failure type of an update whose run ended before it completed the update. */
 const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
+/** For a page of a list. */
+const LIST_TIMEOUT_MS = 10_000;
 type WorkflowStart = ReturnType<typeof firstStartOptions> | ReturnType<typeof resumeOptions>;
 /** Selects the order workflows in a list of Temporal. */
 const ORDERS = "WorkflowType = 'orderWorkflow'";
@@ -83,12 +89,17 @@ export interface OrderWorkflows {
   resendWebhooks(order: Order, channel: Channel): Promise<void>;
   /** Notifies the workflow that an application is submitted in Postgres. Resumes it if none runs. */
   applicationSubmitted(order: Order, channel: Channel): Promise<void>;
-  /** Sends a test webhook from a worker. Rejects if no worker could send it in time. */
+  /**
+   * Sends a test webhook from a worker. Rejects if no worker could send it in time.
+   * @throws TemporalUnavailable, within a second
+   */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
   /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
   findBroken(closedAfter: Date): AsyncIterable<string>;
+  /** The ids of all orders with an open run. */
+  listOpen(): AsyncIterator<string, undefined>;
   /** The ids of all orders that have a run, once per run. */
   list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
   /** The state that the workflow holds; null while it waits for a first message, or a resumed run reads the row. */
@@ -97,7 +108,7 @@ export interface OrderWorkflows {
    * Makes the workflow change the order. Starts or resumes it if none runs.
    * @param row as it was read: a repeated call that read the same version joins the first one
    * @returns the state once the change is saved
-   * @throws ChangeRefused; after any other error the outcome is unknown
+   * @throws ChangeRefused, or TemporalUnavailable if the call was not made; after any other error the outcome is unknown
    */
   change(row: StartableOrder, request: ChangeRequest): Promise<OrderState>;
   /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
@@ -114,11 +125,17 @@ export function createOrderWorkflows(
   }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
 ): OrderWorkflows {
   const inFlight = new Set<Promise<unknown>>();
+  const availability = createAvailability(client);
+  trackBreaker('temporal', () => Number(availability.isKnownDown));
   const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
     const calling = client.withDeadline(Date.now() + timeoutMs, call).finally(() => inFlight.delete(calling));
     inFlight.add(calling);
     return calling;
   };
+
+  /** For calls that somebody waits for. */
+  const patiently = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+    availability.call(() => within(timeoutMs, call));
 
   const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
 
@@ -155,13 +172,18 @@ export function createOrderWorkflows(
     });
   }
 
-  async function* listOrderIds(query: string): AsyncIterable<string> {
-    for await (const { workflowId: id } of client.workflow.list({ query })) yield id.slice(WORKFLOW_ID_PREFIX.length);
+  async function* listOrderIds(query: string): AsyncGenerator<string, undefined> {
+    const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
+    for (;;) {
+      const run = await within(LIST_TIMEOUT_MS, () => runs.next());
+      if (run.done === true) return undefined;
+      yield run.value.workflowId.slice(WORKFLOW_ID_PREFIX.length);
+    }
   }
 
   return {
     async drain() {
-      await Promise.allSettled(inFlight);
+      await Promise.allSettled([availability.end(), ...inFlight]);
     },
 
     async start(history, delayMs) {
@@ -196,7 +218,7 @@ export function createOrderWorkflows(
     applicationSubmitted: (order, channel) => signal(order, applicationSubmittedSignal, channel),
 
     testWebhook(input) {
-      return within(TEST_TIMEOUT_MS, () =>
+      return patiently(TEST_TIMEOUT_MS, () =>
         client.workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
           taskQueue: ORDER_TASK_QUEUE,
           workflowId: `webhook-test-${input.webhookId}`,
@@ -221,6 +243,8 @@ export function createOrderWorkflows(
           (since === undefined ? '' : ` and StartTime >= '${since.toISOString()}'`),
       ),
 
+    listOpen: () => listOrderIds(`${ORDERS} and ExecutionStatus = 'Running'`),
+
     async *findBroken(closedAfter) {
       yield* listOrderIds(
         `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') and CloseTime > '${closedAfter.toISOString()}'`,
@@ -242,7 +266,7 @@ export function createOrderWorkflows(
 
     async change(row, request) {
       const { order, started } = row;
-      return within(updateTimeoutMs, async () => {
+      return patiently(updateTimeoutMs, async () => {
         // The workflow of a final order has probably ended; any other probably runs.
         let start: WorkflowStart | undefined;
         if (!started) start = firstStartOptions(row, 0, encryptPayloads);

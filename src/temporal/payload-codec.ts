@@ -24,7 +24,7 @@ export function payloadCodecs({ encryptionKeys, encryptPayloads }: PayloadEncryp
  * Encrypts everything that Temporal stores about orders, except search attributes and failure messages.
  * @param encrypts false only decrypts, for the time after encryption was turned off
  */
-export function createPayloadCodec(keys: KeyRing, encrypts: boolean): PayloadCodec {
+function createPayloadCodec(keys: KeyRing, encrypts: boolean): PayloadCodec {
   return {
     encode: (payloads) => Promise.resolve(encrypts ? payloads.map((payload) => encrypt(keys, payload)) : payloads),
     // eslint-disable-next-line @typescript-eslint/require-await -- a codec rejects, it does not throw

@@ -16,24 +16,19 @@ import {
   type PreviousRun,
   type WorkflowHistory,
   toWorkflowHistory,
+  workflowId,
 } from '../domain/order';
 
 type OrderStartOptions = Omit<WorkflowStartOptions<typeof orderWorkflow>, 'args'> & { workflowId: string };
 
-export const WORKFLOW_ID_PREFIX = 'order-';
-
 /** If a worker dies during a workflow task, another worker gets the task after this. The SDK's default is 10 s. */
 const TASK_TIMEOUT = '5 seconds';
-
-export function workflowId(orderId: string): string {
-  return `${WORKFLOW_ID_PREFIX}${orderId}`;
-}
 
 /**
  * Options of every run: how operators find and recognise the order in the Temporal UI.
  * @param isEncrypted omits the reference as a search attribute, because Temporal stores those in clear
  */
-export function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {
+function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),

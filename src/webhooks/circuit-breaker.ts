@@ -7,8 +7,9 @@ import {
   endSilence,
   insertWait,
   leaseProbe,
+  returnProbe,
   takeTurn,
-} from '../db/webhook-endpoints';
+} from '../db/endpoint-breaker';
 import type { WebhookEvent } from '../db/webhook-events';
 import type { Attempt, AttemptError } from './attempt';
 import { DeliveryWaits } from './delivery-delayed';
@@ -19,8 +20,6 @@ const SILENT: readonly (AttemptError | null)[] = [
 ];
 
 type Result = Pick<Attempt, 'status' | 'error'>;
-
-export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 /**
  * Stops attempts at endpoints that do not answer, whichever worker makes them. After some attempts in a row without an answer
@@ -61,6 +60,17 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
       if (await leaseProbe(db, event, isUrgent)) return true;
       await takeNextTurn(event, isUrgent);
       return false;
+    },
+
+    /** Makes the attempt that probes an endpoint. If it throws, another delivery may probe. */
+    async probe<T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T> {
+      try {
+        return await attempt();
+      } catch (error) {
+        // Without Postgres, the lease of the probe expires.
+        await returnProbe(db, endpoint).catch(() => undefined);
+        throw error;
+      }
     },
 
     /** Counts an attempt. One line of the log when the breaker opens or closes. */

@@ -4,10 +4,10 @@ import type { WebhookTestInput } from '../domain/webhook';
 import { readClock } from '../db/clock';
 import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/order-work';
 import type { Db } from '../db/pool';
-import { liveWebhookSecrets } from '../db/secrets';
+import { liveWebhookSecrets, openSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
-import { type BreakerOptions, originOf, postponeEvent } from '../db/webhook-endpoints';
+import { type BreakerOptions, originOf, postponeDeliveries } from '../db/endpoint-breaker';
 import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
@@ -108,19 +108,20 @@ export function createDelivery({
     try {
       return await withinLimit(event.sellerId, isUrgent, async () => {
         const isProbe = await endpoints.admit(event, isUrgent);
-        return attempt(event, step, isProbe);
+        if (!isProbe) return attempt(event, step, false);
+        return endpoints.probe(event, () => attempt(event, step, true));
       });
     } catch (error) {
       if (!(error instanceof DeliveryBusy) || error.waitMs <= LONGEST_RETRY_MS) throw error;
-      await postponeEvent(db, event.id, error.waitMs);
+      await postponeDeliveries(db, event.id, error.waitMs);
       throw new DeliveryWaits(error.message, error.waitMs);
     }
   }
 
   /** @param step null for a resend, which does not change the schedule */
   async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<DeliveryState> {
-    // Read before the lease, of which nothing but the attempt takes time.
-    const secrets = await liveWebhookSecrets(db, keys, event.sellerId);
+    // Before the lease is taken, so that the lease covers the attempt alone.
+    const secrets = openSecrets(keys, event.sellerId, event.sealedSecrets);
     const deadlineMs = monotonicMs() + LEASE_MS;
     const lease = await takeLease(event.id, step);
     const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, lease.at, deadlineMs);
@@ -143,9 +144,9 @@ export function createDelivery({
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
-    // Last: a failure of this must not repeat the attempt.
+    reportAttempt(log, event, step && step.attempt, { outcome, ...result }, event.state, after);
+    // If this fails, the call is repeated, and finds the attempt recorded.
     await endpoints.record(event, { ...result, at: lease.at }, isProbe);
-    reportAttempt(log, event, step && step.attempt, { outcome, ...result }, after);
     const lastError = result.status === null ? result.error : `HTTP ${result.status}`;
     return outcome === 'delivered' || lastError === null ? after : { ...after, lastError };
   }

@@ -84,7 +84,11 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
       result.status = status;
       result.phases.headersMs = elapsedMs();
       Object.assign(result, classifyStatus(status, headers.location));
-      if (status === 429 || status === 503) result.retryAfterMs = parseRetryAfter(headers['retry-after'], Date.now());
+      if (status === 429 || status === 503) {
+        // By the clock of Postgres, as the signature.
+        const nowMs = request.timestamp * 1000 + elapsedMs();
+        result.retryAfterMs = parseRetryAfter(headers['retry-after'], nowMs);
+      }
       result.responseBody = await readResponse(body);
     } catch (error) {
       Object.assign(result, classifyError(error));

@@ -75,6 +75,38 @@ export function scatterPlot(title: string, points: readonly [x: number, y: numbe
   return svg(height, title, [...axes, ...points.map(([at, value]) => dot(x(at), y(value), 2, '#0550ae'))]);
 }
 
+/** A line for each series, all from zero on one axis. */
+export function linePlot(
+  title: string,
+  unit: string,
+  series: readonly { name: string; points: readonly [x: number, y: number][] }[],
+): string {
+  const [left, bottom, height, legend] = [60, 30, 340, 150];
+  const all = series.flatMap(({ points }) => points);
+  const maxX = Math.max(...all.map(([value]) => value), 1);
+  const maxY = Math.max(...all.map(([, value]) => value), 1) * 1.1;
+  const right = WIDTH - legend;
+  const x = (value: number): number => left + (value / maxX) * (right - left);
+  const y = (value: number): number => height - bottom - (value / maxY) * (height - bottom - TOP);
+  const parts = [0, 0.25, 0.5, 0.75, 1].flatMap((part) => [
+    line(left, y(part * maxY), right, y(part * maxY), '#ddd'),
+    label(left - 8, y(part * maxY) + 4, String(Math.round(part * maxY)), 'end'),
+    label(x(part * maxX), height - 10, `${Math.round((part * maxX) / 6) / 10} min`, 'middle'),
+  ]);
+  const lines = series.map(({ name, points }, index) => {
+    const colour = COLOURS[index % COLOURS.length]!;
+    const path = points.map(([at, value]) => `${fixed(x(at))},${fixed(y(value))}`).join(' ');
+    return (
+      `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"/>` +
+      dot(right + 14, TOP + index * ROW, 5, colour) +
+      label(right + 24, TOP + 4 + index * ROW, name, 'start')
+    );
+  });
+  return svg(height, `${title}, ${unit}`, [...parts, ...lines]);
+}
+
+const COLOURS = ['#0550ae', '#c4320a', '#1a7f37', '#8250df', '#bf8700', '#57606a'];
+
 const fixed = (value: number): string => String(Math.round(value * 10) / 10);
 
 const line = (x1: number, y1: number, x2: number, y2: number, colour: string, width = 1): string =>

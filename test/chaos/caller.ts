@@ -91,6 +91,7 @@ export function createCaller(apiUrls: readonly string[], ledger: Ledger, repeata
           ledger.complaints.push(`${name} never succeeded; the last answer was ${reply.status}`);
           return undefined;
         }
+        ledger.repeats.push(`${reply.status} ${name}`);
         await delay(RETRY_MS);
       }
     },

@@ -33,9 +33,11 @@ export interface Ledger {
   complaints: string[];
   /** When calls succeeded, in ms of `performance.now()`. */
   successes: number[];
+  /** Answers that made callers repeat a call: its status and path. */
+  repeats: string[];
 }
 
-export const createLedger = (): Ledger => ({ orders: [], complaints: [], successes: [] });
+export const createLedger = (): Ledger => ({ orders: [], complaints: [], successes: [], repeats: [] });
 
 /** The orders that were acknowledged: their callers know an id. */
 export function acknowledged({ orders }: Ledger): { id: string; record: OrderRecord }[] {

@@ -64,11 +64,12 @@ export interface ChaosStack {
 /**
  * Starts two API and two worker processes, Temporal, Postgres and a receiver, with a link between each two of them.
  * @param cleanup ends all of it, also while it is being started
+ * @param isDiskLimited false for runs with more data than the file system that a cell fills can hold
  */
-export async function startChaosStack(cleanup: Cleanup): Promise<ChaosStack> {
+export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): Promise<ChaosStack> {
   const folder = mkdtempSync(path.join(tmpdir(), 'order-service-chaos-'));
   cleanup.add(() => rmSync(folder, { recursive: true, force: true }));
-  const disk = mountDisk(path.join(folder, 'disk'));
+  const disk = isDiskLimited ? mountDisk(path.join(folder, 'disk')) : undefined;
   if (disk !== undefined) cleanup.add(() => execFileSync('umount', ['--lazy', disk]));
   const ports = await Promise.all(Array.from({ length: 8 }, freePort));
   const postgres = endWith(cleanup, createPostgresPart(disk ?? folder, ports[0]!));

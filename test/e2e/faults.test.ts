@@ -5,6 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../tools/local-stack/ports';
 import { type TemporalServer, startTemporal } from '../../tools/local-stack/temporal-server';
 import { isRunning, openOrder, runsOf, queryOrder, timelineOf } from '../support/orders';
+import { registry } from '../../src/telemetry/metrics';
+import { expectProblem } from '../support/problems';
+import { parseMetrics } from '../support/prometheus';
 import { type ApiResponse, apiOf, order } from '../support/api';
 import { type HeldTransaction, holdTransaction, statementsWaiting } from '../support/database';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';
@@ -39,9 +42,22 @@ function startWorkerProcess(address = temporal.address): Promise<ServiceProcess>
   return startProcess('worker', { ...stack.env, TEMPORAL_ADDRESS: address });
 }
 
-test('orders created while Temporal is down all run once Temporal is up, each in one workflow run', async () => {
+test('while Temporal is down, changes fail within a second, and orders are created that run once it is up', async () => {
   const worker = await startWorkerProcess();
+  const open = await openOrder(stack);
   await temporal.stop();
+  // The API learns of the outage from a call that takes long.
+  const first = stack.api.cancel(open);
+  await until(isKnownDown, 'the API knows that Temporal is down');
+  const startedAt = performance.now();
+  const refused = await stack.api.cancel(open);
+  expect(performance.now() - startedAt).toBeLessThan(1000);
+  expectProblem(refused, 503, 'service_unavailable');
+  expect([refused.headers.get('Retry-After'), refused.body.detail]).toEqual([
+    '5',
+    expect.stringContaining('Nothing changed'),
+  ]);
+  expectProblem(await first, 503, 'service_unavailable');
   const created = await Promise.all(Array.from({ length: 30 }, () => stack.api.create()));
   expect(created.map(({ status }) => status)).toEqual(created.map(() => 201));
   expect((await stack.api.call('GET', '/health/ready')).status).toBe(200);
@@ -50,6 +66,8 @@ test('orders created while Temporal is down all run once Temporal is up, each in
   expect([read.status, read.headers.get('Order-Source')]).toEqual([200, 'snapshot']);
 
   temporal = await startTemporal(options);
+  await until(async () => (await stack.api.cancel(open)).status === 200, 'changes succeed again', 20_000);
+  expect(await isKnownDown()).toBe(false);
   for (const id of ids) await until(() => isRunning(stack.client, id).catch(() => false), 'the workflow runs', 60_000);
   for (const id of ids) {
     await until(async () => (await runsOf(stack, id)).length > 0, 'visibility lists the run');
@@ -58,6 +76,10 @@ test('orders created while Temporal is down all run once Temporal is up, each in
   }
   await worker.signal('SIGTERM');
 });
+
+async function isKnownDown(): Promise<boolean> {
+  return parseMetrics(await registry.metrics()).value('order_service_open_breakers', { breaker: 'temporal' }) === 1;
+}
 
 test('the sweep starts the workflow of an order whose API process was killed before it could', async () => {
   const worker = await startWorkerProcess();
@@ -190,4 +212,18 @@ test('two API processes and two workers share the load, and the log of the API t
     await part.signal('SIGTERM');
     expect(part.exitCode()).toBe(0);
   }
+});
+
+test('a worker is not ready as soon as it gets SIGTERM, whatever its sweep waits for, and exits with 0', async () => {
+  const worker = await startWorkerProcess();
+  const isReady = async () => (await fetch(`http://127.0.0.1:${worker.port}/health/ready`)).status === 200;
+  await until(isReady, 'the worker is ready');
+  const lock = await holdTransaction(stack.db, 'lock table idempotency_key in access exclusive mode');
+  await until(async () => (await statementsWaiting(stack.db, 'idempotency_key')) > 0, 'the sweep waits for the lock');
+  const exited = worker.signal('SIGTERM');
+  await until(async () => !(await isReady()), 'the worker is not ready', 1000);
+  expect(await statementsWaiting(stack.db, 'idempotency_key')).toBeGreaterThan(0);
+  await lock.rollback();
+  await exited;
+  expect(worker.exitCode()).toBe(0);
 });

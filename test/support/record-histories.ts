@@ -2,8 +2,10 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../tools/package-root';
-import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import { cancelSignal, customerProgressSignal, saveAgainSignal } from '../../workflows/messages';
 import { findApplication } from '../../src/db/applications';
+import { findOrder } from '../../src/db/find-orders';
+import { applyEvents, saveHistory } from '../integration/db/new-orders';
 import { BASE } from './api';
 import { applied, newCustomer, startCheckout } from './checkout';
 import globalSetup from './global-setup';
@@ -161,10 +163,27 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await workflow(stack, id).result();
     return id;
   },
+  async 'saved-again'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await workflow(stack, id).signal(saveAgainSignal);
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'stopped-behind-its-row'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await saveHistory(stack.db, applyEvents((await findOrder(stack.db, id))!, 'approved'));
+    await workflow(stack, id).signal(cancelSignal, { reason: 'fraud' });
+    await until(async () => (await workflow(stack, id).describe()).status.name !== 'RUNNING', 'the run has stopped');
+    return id;
+  },
   async 'still-open'(stack) {
     return openOrder(stack, {}, ['signup_started', 'approved']);
   },
 };
+
+/** The names of all scenarios. */
+export const SCENARIOS = [...Object.keys(scenarios), 'expired'];
 
 async function record(prefix: string, only: readonly string[]): Promise<void> {
   const isWanted = (name: string): boolean => only.length === 0 || only.includes(name);
@@ -210,15 +229,17 @@ function withoutMachineNames(key: string, value: unknown): unknown {
   return key === 'name' && typeof value === 'string' ? value.replace(/^\d+@.*-(?=\w+$)/, 'sticky-') : value;
 }
 
-const prefix = process.argv[2];
-if (!prefix) {
-  console.error('usage: npm run record-histories -- <prefix>, for example v1.0');
-  process.exit(1);
-}
-void record(prefix, process.argv.slice(3)).then(
-  () => process.exit(0),
-  (error: unknown) => {
-    console.error(error);
+if (require.main === module) {
+  const [, , prefix, ...only] = process.argv;
+  if (!prefix) {
+    console.error('usage: npm run record-histories -- <prefix> [<scenario>…], for example v1.0');
     process.exit(1);
-  },
-);
+  }
+  void record(prefix, only).then(
+    () => process.exit(0),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+}

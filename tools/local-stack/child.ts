@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { openLog, type LogFile } from './log-file';
 import { commandLine, identify, isAlive, waitUntilGone, type ProcessId } from './process-table';
 
-export type ChildSpec = {
+export interface ChildSpec {
   /** Used in messages. */
   name: string;
   /** Absolute path. */
@@ -21,24 +21,24 @@ export type ChildSpec = {
   gid?: number | undefined;
   /** Ends the process cleanly. Default: SIGTERM. */
   stopSignal?: NodeJS.Signals;
-};
+}
 
-export type Child = {
+export interface Child {
   pid: number;
   log: LogFile;
   /** Resolves when the process has ended, for any reason, with a description of how it ended. */
   exited: Promise<string>;
   running(): boolean;
-  /** Ends the process cleanly, or with SIGKILL after `STOP_LIMIT`. */
+  /** Ends the process cleanly, or with SIGKILL after `STOP_LIMIT_MS`. */
   stop(): Promise<void>;
   /** Sends a signal. SIGKILL also waits until the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
-};
+}
 
 type PidRecord = { child: ProcessId; binary: string; owner: ProcessId | undefined };
 
 /** Milliseconds from the first signal to SIGKILL. */
-const STOP_LIMIT = 10_000;
+const STOP_LIMIT_MS = 10_000;
 
 /**
  * Starts a process whose output goes to a log file. The process gets a process group of its own, so that Ctrl-C in a
@@ -110,14 +110,14 @@ export async function stopLeftover(spec: Pick<ChildSpec, 'name' | 'pidFile' | 's
   rmSync(spec.pidFile, { force: true });
 }
 
-/** Sends the signal, then SIGKILL if the process has not ended after `STOP_LIMIT`. */
+/** Sends the signal, then SIGKILL if the process has not ended after `STOP_LIMIT_MS`. */
 export async function end(id: ProcessId, signal: NodeJS.Signals): Promise<void> {
   send(id, signal);
   // A suspended process (SIGSTOP) cannot handle the first signal.
   send(id, 'SIGCONT');
-  if (await waitUntilGone(id, STOP_LIMIT)) return;
+  if (await waitUntilGone(id, STOP_LIMIT_MS)) return;
   send(id, 'SIGKILL');
-  if (!(await waitUntilGone(id, STOP_LIMIT))) throw new Error(`process ${id.pid} did not end after SIGKILL`);
+  if (!(await waitUntilGone(id, STOP_LIMIT_MS))) throw new Error(`process ${id.pid} did not end after SIGKILL`);
 }
 
 function send(id: ProcessId, signal: NodeJS.Signals): void {

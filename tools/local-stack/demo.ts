@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { findAccount, updateAccount } from '../../src/db/accounts';
@@ -43,6 +43,8 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
     defaultRedirectUrl: null,
     sandbox: true,
   });
+  // What the checkout shows of a shop: see its pages in examples/express.
+  await updateAccount(db, id, { brandColour: '#8a3b12', contactEmail: 'help@demo-shop.example' });
   const secret = generateWebhookSecret();
   await insertWebhookSecret(db, keys, id, secret);
   return {
@@ -86,7 +88,7 @@ export async function demoOrder(apiUrl: string, access: DemoAccess, shopUrl: str
     method: 'POST',
     headers: { Authorization: `Bearer ${access.SELLER_API_KEY}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({
-      data: { amount: 1234.5, reference: `checkout-${Date.now()}`, webhook_url: `${shopUrl}/webhook` },
+      data: { amount: 1234.5, reference: `demo-${randomBytes(4).toString('hex')}`, webhook_url: `${shopUrl}/webhook` },
     }),
   });
   if (!response.ok) throw new Error(`creating the demo order failed with ${response.status}: ${await response.text()}`);

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } fro
 import { dirname, join } from 'node:path';
 
 /** The download fails after this many milliseconds without new data. */
-const STALL_LIMIT = 20_000;
+const STALL_LIMIT_MS = 20_000;
 
 /**
  * Runs in a separate Node process: the SDK downloads the CLI only when it starts a server on its native runtime. A
@@ -20,7 +20,7 @@ TestWorkflowEnvironment.createLocal({ server: { executable } })
 /** Downloads the Temporal CLI version that the SDK prefers to `target`. Throws the reason if that fails or stalls. */
 export async function downloadCli(
   target: string,
-  { sdk = require.resolve('@temporalio/testing'), stallLimit = STALL_LIMIT } = {},
+  { sdk = require.resolve('@temporalio/testing'), stallLimit = STALL_LIMIT_MS } = {},
 ): Promise<void> {
   mkdirSync(dirname(target), { recursive: true });
   const dir = mkdtempSync(`${target}-download-`);

@@ -8,14 +8,14 @@ import { cachePath, temporalTools, type Tool } from './temporal-tools';
 /** The programs of a Temporal server: the CLI, or the stock server with an optional UI. */
 export type TemporalPrograms = { cli: string } | { server: string; ui: string | undefined };
 
-export type FindOptions = {
+export interface FindOptions {
   log: (line: string) => void;
   /** Whether to find the Web UI too. Default: true. */
   ui?: boolean;
   env?: NodeJS.ProcessEnv;
   download?: (target: string) => Promise<void>;
   build?: typeof buildTool;
-};
+}
 
 /** The first server version that enables update-with-start, which messages to closed orders need. */
 const OLDEST_SERVER = [1, 28] as const;
@@ -45,13 +45,12 @@ export async function findTemporal(options: FindOptions): Promise<TemporalProgra
   const onPath = which('temporal', env);
   const problem = onPath === undefined ? 'no temporal CLI on PATH' : problemWith(onPath, env);
   if (onPath !== undefined && problem === undefined) return { cli: onPath };
-  log(problem ?? '');
 
   const server = cachePath(tools.server.binary, tools.server.version, env);
-  if (isExecutable(server)) return withUi(server);
   const downloaded = cachePath('temporal', `cli-of-sdk-${sdkVersion()}`, env);
-  if (isExecutable(downloaded)) return { cli: downloaded };
-  log(`no server at ${server}`);
+  const cached = [server, downloaded].find(isExecutable);
+  log(`${problem ?? ''}; ${cached === undefined ? `no server at ${server}` : `using ${cached}`}`);
+  if (cached !== undefined) return cached === server ? withUi(server) : { cli: downloaded };
 
   try {
     await download(downloaded);

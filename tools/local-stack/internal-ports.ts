@@ -10,7 +10,7 @@ const COUNT = 7;
  * Milliseconds for which a server trusts the members that an earlier run left in its database:
  * healthyHostLastHeartbeatCutoff in the server's common/membership/ringpop, plus a margin.
  */
-const MEMBERS_EXPIRE_AFTER = 22_000;
+const MEMBERS_EXPIRE_AFTER_MS = 22_000;
 
 /**
  * The server's internal ports, the same in each run if possible. If a server restarts on other ports, its services try
@@ -22,7 +22,7 @@ export async function internalPorts(dir: string, database: string, taken: number
   const previous = read(file);
   if (previous && !previous.some((port) => taken.includes(port)) && (await allFree(previous))) return previous;
 
-  const wait = lastWritten(join(dir, database)) + MEMBERS_EXPIRE_AFTER - Date.now();
+  const wait = lastWritten(join(dir, database)) + MEMBERS_EXPIRE_AFTER_MS - Date.now();
   if (wait > 0) {
     log(`Temporal: a port of the last run is in use; starting on new ports in ${Math.ceil(wait / 1000)} s`);
     await sleep(wait);

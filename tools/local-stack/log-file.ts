@@ -1,14 +1,14 @@
 import { closeSync, mkdirSync, openSync, readSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-export type LogFile = {
+export interface LogFile {
   path: string;
   fd: number;
   /** The text written since the file was opened, at most the last `bytes`. */
   tail(bytes?: number): string;
   /** Closes this process's descriptor. A child that inherited it keeps its copy. */
   close(): void;
-};
+}
 
 const ROTATE_AT_BYTES = 10 * 1024 * 1024;
 

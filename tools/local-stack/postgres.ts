@@ -7,16 +7,16 @@ import { initialisePostgres, passwordOf } from './postgres-init';
 import { accountFor, postgresBinaries, spawnAs, type Account } from './postgres-binaries';
 import { commandLine, identify } from './process-table';
 
-export type Postgres = {
+export interface Postgres {
   url: string;
   pid: number;
   /** Resolves when Postgres has ended, for any reason, with a description of how it ended. */
   exited: Promise<string>;
   /** Closes open connections, writes a checkpoint and stops. */
   stop(): Promise<void>;
-};
+}
 
-export type PostgresOptions = {
+export interface PostgresOptions {
   /** The folder of the cluster. `<dataDir>.log` and `<dataDir>.pid` are beside it. */
   dataDir: string;
   /** The preferred port. If it is in use, Postgres gets another one; see `url`. */
@@ -24,13 +24,13 @@ export type PostgresOptions = {
   log: (line: string) => void;
   /** Default: true. False skips flushing to disk: data survive a killed Postgres, but not a crash of the machine. */
   durable?: boolean;
-};
+}
 
 const LOCK_FILE = 'postmaster.pid';
 /** Milliseconds. After a kill, a start replays the write-ahead log, which can be long. */
-const START_LIMIT = 120_000;
+const START_LIMIT_MS = 120_000;
 /** Milliseconds in which the backends of a killed postmaster exit and release the shared memory. */
-const ORPHANS_LIMIT = 10_000;
+const ORPHANS_LIMIT_MS = 10_000;
 
 /** Another process can take a port after the check that it is free and before Postgres binds it. */
 const PORT_TRIES = 5;
@@ -46,7 +46,7 @@ export async function startPostgres({ dataDir, port, log, durable = true }: Post
     await initialisePostgres(dir, account, durable);
   }
 
-  const retryUntil = Date.now() + ORPHANS_LIMIT;
+  const retryUntil = Date.now() + ORPHANS_LIMIT_MS;
   for (let tries = 1; ; tries++) {
     const chosen = await choosePort(port);
     const child = await launch(dir, chosen, account, durable);
@@ -102,12 +102,12 @@ function launch(dir: string, port: number, account: Account, durable: boolean): 
 
 /** Waits until Postgres accepts connections. Returns what went wrong if it does not. */
 async function ready(child: Child, dir: string): Promise<string | undefined> {
-  const deadline = Date.now() + START_LIMIT;
+  const deadline = Date.now() + START_LIMIT_MS;
   while (child.running()) {
     // As pg_ctl does: the first line is the postmaster's pid, the eighth its state.
     const lines = lockFile(dir);
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return undefined;
-    if (Date.now() > deadline) return `it was not ready after ${START_LIMIT / 1000} s`;
+    if (Date.now() > deadline) return `it was not ready after ${START_LIMIT_MS / 1000} s`;
     await sleep(25);
   }
   const fatal = child.log.tail().match(/(?:(?:FATAL|PANIC):|error while loading) .*/g);

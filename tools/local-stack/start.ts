@@ -38,7 +38,7 @@ let hasData = false;
 async function start(started: (running: Running) => void): Promise<void> {
   const env = { ...process.env };
   // Before anything is started: an invalid setting takes no time to report.
-  const port = await apiPort(env);
+  const port = await checkSettings(env);
   await createDataDir();
   const claim = claimData(DATA_DIR);
   started(claim);
@@ -152,8 +152,8 @@ function stopWhenEnded(exited: Promise<string>, name: string): void {
   });
 }
 
-/** Checks all settings. `npm start` supplies those that have no default. */
-async function apiPort(env: NodeJS.ProcessEnv): Promise<number> {
+/** Checks all settings, of which `npm start` supplies those without a default, and returns the port of the API. */
+async function checkSettings(env: NodeJS.ProcessEnv): Promise<number> {
   try {
     loadConfig({ DATABASE_URL: 'postgres://localhost', CHECKOUT_BASE_URL: 'http://localhost', ...env });
   } catch (error) {

@@ -5,22 +5,22 @@ import type { TemporalPrograms } from './find-temporal';
 import { internalPorts } from './internal-ports';
 import { dynamicConfig, dynamicConfigFile, serverConfig, uiConfig } from './temporal-config';
 
-export type Launch = {
+export interface Launch {
   dataDir: string;
   port: number;
   uiPort: number | undefined;
   namespace: string;
   durable: boolean;
   log: (line: string) => void;
-};
+}
 
-export type Launched = {
+export interface Launched {
   server: Child;
   /** The server's own process if the server is the CLI. */
   ui: Child | undefined;
   /** Marks the database as complete. Call it when the server has answered; otherwise the next start recreates it. */
   markComplete(): void;
-};
+}
 
 const DATABASE = 'temporal.db';
 

@@ -3,14 +3,14 @@ import { Connection } from '@temporalio/client';
 import type { Child } from './child';
 
 /** Milliseconds within which the server and the UI must answer. */
-const SERVER_LIMIT = 60_000;
-const UI_LIMIT = 20_000;
+const SERVER_LIMIT_MS = 60_000;
+const UI_LIMIT_MS = 20_000;
 
 const NAMESPACE = 'temporal-system';
 
 /** Waits until the server can start and run workflows. Returns what went wrong if it cannot. */
 export function serverReady(server: Child, address: string): Promise<string | undefined> {
-  return ready(server, SERVER_LIMIT, async () => {
+  return ready(server, SERVER_LIMIT_MS, async () => {
     const connection = await Connection.connect({ address, connectTimeout: 1000 });
     try {
       return await connection.withDeadline(Date.now() + 2000, () => allServicesAnswer(connection));
@@ -36,7 +36,7 @@ async function allServicesAnswer({ workflowService }: Connection): Promise<boole
 
 /** Waits until the UI answers. Returns what went wrong if it does not. */
 export function uiReady(ui: Child, url: string): Promise<string | undefined> {
-  return ready(ui, UI_LIMIT, async () => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok);
+  return ready(ui, UI_LIMIT_MS, async () => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok);
 }
 
 async function ready(child: Child, limit: number, answers: () => Promise<boolean>): Promise<string | undefined> {

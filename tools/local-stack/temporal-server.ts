@@ -7,7 +7,7 @@ import { serverReady, uiReady } from './temporal-ready';
 
 export { prepareTemporal } from './find-temporal';
 
-export type TemporalServer = {
+export interface TemporalServer {
   /** host:port of the frontend. */
   address: string;
   uiUrl: string | undefined;
@@ -17,9 +17,9 @@ export type TemporalServer = {
   stop(): Promise<void>;
   /** For tests of crashes: sends a signal to the server. SIGKILL also waits until the server has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
-};
+}
 
-export type TemporalOptions = {
+export interface TemporalOptions {
   /** The folder of the workflow database and the logs. */
   dataDir: string;
   /** The preferred port. If it is in use, the server gets another one; see `address`. */
@@ -32,7 +32,7 @@ export type TemporalOptions = {
   namespace?: string;
   /** Default: true. False skips flushing to disk: data survive a killed server, but not a crash of the machine. */
   durable?: boolean;
-};
+}
 
 /** Finds or builds a Temporal server and starts it on 127.0.0.1. Creates `dataDir` if it does not exist. */
 export async function startTemporal(options: TemporalOptions): Promise<TemporalServer> {

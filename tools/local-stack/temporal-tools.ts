@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { PACKAGE_ROOT } from '../package-root';
 
 /** A program that Go builds on machines without a `temporal` CLI. */
-export type Tool = {
+export interface Tool {
   binary: 'temporal-server' | 'temporal-ui';
   /** The folder of the Go module whose go.mod pins the package and its version. */
   dir: string;
   package: string;
   version: string;
   flags: string[];
-};
+}
 
 export function temporalTools(): { server: Tool; ui: Tool } {
   const root = join(PACKAGE_ROOT, 'tools', 'temporal');

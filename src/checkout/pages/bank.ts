@@ -52,8 +52,9 @@ export function bankForm(options: Pick<BankOptions, 'path' | 'token' | 'profile'
         html`<span class="visually-hidden">Your bank</span>`,
         profile.banks.map(({ id, name }) => ({ value: id, label: name, lines: [] })),
         { error: isMissing ? MISSING : undefined },
-      )}<button>Continue to your bank</button>
-      <p class="note">You approve the payment at your bank. ${'We never see your password or your account.'}</p>`,
+      )}
+      <p class="note">You approve the payment at your bank. We never see your password or your account.</p>
+      <button>Continue to your bank</button>`,
   );
 }
 

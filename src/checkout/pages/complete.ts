@@ -26,6 +26,8 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   const { paymentTerm, agreedAt } = application ?? {};
   const isPayLater = paymentTerm === 'PAY_LATER';
+  const bank = !isPayLater && payment?.status === 'paid' ? bankName(profile, payment.bank) : undefined;
+  const provider = isPayLater ? profile.lenderName : bank;
   const offer = offerOf(application);
   const title = 'Your order is complete';
   return {
@@ -34,7 +36,7 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
       <h1>${title}</h1>
       <p>
         Thank you. ${order.sellerName} has your order of ${formatPence(order.amountPence)}.
-        ${!isPayLater && payment?.status === 'paid' && `${bankName(profile, payment.bank)} paid it from your account.`}
+        ${bank !== undefined && `${bank} paid it from your account.`}
       </p>
       <dl>
         <dt>Order reference</dt>
@@ -44,14 +46,17 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
         ${
           paymentTerm &&
           html`<dt>Payment method</dt>
-            <dd>${PAYMENT_TERM_LABELS[paymentTerm]}${isPayLater && `, ${profile.lenderName}`}</dd>`
+            <dd>${PAYMENT_TERM_LABELS[paymentTerm]}${provider !== undefined && `, ${provider}`}</dd>`
         }
       </dl>
       ${
         isPayLater &&
         offer.instalments.length > 0 &&
         html`<h2>Your repayments</h2>
-          ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}`
+          ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}
+          <p>
+            You repay ${profile.lenderName}, as the <a href="${profile.creditAgreementUrl}">credit agreement</a> says.
+          </p>`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
       ${

@@ -1,4 +1,4 @@
-import type { Offer } from '../../domain/application';
+import type { Applicant, Offer } from '../../domain/application';
 import type { Order } from '../../domain/order';
 import { formatTotal } from '../format';
 import { type Html, html } from '../html';
@@ -20,6 +20,8 @@ export interface ConfirmationOptions extends FormContext {
   order: Order;
   profile: Profile;
   offer: Offer;
+  /** Undefined once the applicant's data are deleted. */
+  applicant: Applicant | undefined;
   /** The calendar date that the instalments count from. */
   today: string;
   error: string | undefined;
@@ -27,12 +29,12 @@ export interface ConfirmationOptions extends FormContext {
   code: Html | undefined;
 }
 
-/** The customer agrees to the repayments, which completes the order. */
+/** The customer agrees to the repayments, which completes the order. All terms come before the box. */
 export function confirmationPage(options: ConfirmationOptions): Page {
-  const { order, profile, offer, today, error } = options;
+  const { order, profile, offer, applicant, today, error } = options;
   const { lenderName, creditAgreementUrl } = profile;
   const title = 'You are approved';
-  const total = formatTotal(offer);
+  const business = applicant?.businessName ?? 'my business';
   const [one, ...others] = offer.instalments;
   const payments = one && others.length > 0 ? `${offer.instalments.length} payments` : '1 payment';
   return {
@@ -41,10 +43,20 @@ export function confirmationPage(options: ConfirmationOptions): Page {
     step: stepOf(order, 'PAY_LATER', 'Your agreement'),
     ...(error !== undefined && { errors: [{ field: 'agree', message: error }] }),
     content: html`<h1>${title}</h1>
-      <p>${lenderName} pays ${order.sellerName} when you complete the order. You repay ${lenderName}.</p>
-      ${costBox(order, offer, 'What you agree to')}
+      <p>
+        When you agree, ${lenderName} pays ${order.sellerName}, and your order is complete. You repay ${lenderName}.
+      </p>
+      ${costBox(order, offer, 'What you agree to', [
+        ['Lender', lenderName],
+        ...(applicant ? [['Borrower', `${applicant.businessName}, company ${applicant.companyNumber}`] as const] : []),
+      ])}
       <h2>When you repay</h2>
       ${repaymentSchedule(offer, today)}
+      <h2>Before you agree</h2>
+      <p>
+        Read the <a href="${creditAgreementUrl}">credit agreement</a>. It says how to make the payments, what happens if
+        one is late, and how to repay early. You must be allowed to borrow on behalf of your business.
+      </p>
       ${form(
         options,
         'confirmation',
@@ -58,15 +70,15 @@ export function confirmationPage(options: ConfirmationOptions): Page {
               required
               ${error !== undefined && html`aria-invalid="true" aria-describedby="not-agreed" autofocus`}
             />
-            <span>I agree, on behalf of my business, to repay ${total} to ${lenderName} in ${payments}.</span>
+            <span>
+              I have read the credit agreement. On behalf of ${business}, I agree to repay ${formatTotal(offer)} to
+              ${lenderName} in ${payments}.
+            </span>
           </label>
           ${error !== undefined && html`<p class="error" id="not-agreed">${error}</p>`}
-          <p class="note">
-            Read the <a href="${creditAgreementUrl}">credit agreement</a> before you agree. You can see your repayments
-            at this link afterwards.
-          </p>
           <button>Agree and complete order</button>`,
       )}
+      <p class="note">You can read your repayments at this link afterwards.</p>
       ${options.code}`,
   };
 }

@@ -5,13 +5,31 @@ import { annualPercentageRate } from '../../lender/annual-rate';
 import { describePromotion, formatTotal } from '../format';
 import { type Html, html } from '../html';
 
-/** What paying later costs: amount, interest, APR, the applied promotion and the total. */
-export function costBox({ amountPence, pricing }: Order, offer: Offer, heading: string): Html {
+/**
+ * What paying later costs: amount, interest, APR, the applied promotion and the total.
+ * @param parties names to show above the cost, with their roles
+ */
+export function costBox(
+  { amountPence, pricing }: Order,
+  offer: Offer,
+  heading: string,
+  parties: readonly (readonly [role: string, name: string])[] = [],
+): Html {
   const promotion = describePromotion(offer);
   const rate = pricing.representativeInterest;
   return html`<section class="cost">
     <h2>${heading}</h2>
     ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}
+    ${
+      parties.length > 0 &&
+      html`<dl class="parties">
+        ${parties.map(
+          ([role, name]) =>
+            html`<dt>${role}</dt>
+              <dd>${name}</dd>`,
+        )}
+      </dl>`
+    }
     <dl>
       <dt>Amount</dt>
       <dd>${formatPence(amountPence)}</dd>

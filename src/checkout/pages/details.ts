@@ -1,5 +1,6 @@
 import type { Offer } from '../../domain/application';
 import type { Order } from '../../domain/order';
+import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../../lender/test-customers';
 import type { FormErrors, FormValues } from '../application-form';
 import { describePayments } from '../format';
 import { type Html, html } from '../html';
@@ -97,21 +98,36 @@ export function detailsPage(options: DetailsOptions): Page {
           html`<a href="${path}/?change">Change<span class="visually-hidden"> payment method</span></a>`
         }
       </p>
+      ${order.sandbox && testCustomers()}
       ${form(
         options,
         'application',
         html`<input type="hidden" name="${REPLACES}" value="${replaces}" /> ${fields}
-          ${order.allowedPaymentTerms.length === 1 && costBox(order, quote, `Cost of Pay later with ${lenderName}`)}<button>
-            Submit application
-          </button>`,
+          ${order.allowedPaymentTerms.length === 1 && costBox(order, quote, `Cost of Pay later with ${lenderName}`)}
+          <p class="note">
+            ${lenderName} uses these details to make its decision. They are used for nothing else, are not shown to
+            ${order.sellerName}, and are deleted ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your
+            order ends. <a href="${privacyUrl}">How your data is used</a>
+          </p>
+          <button>Submit application</button>`,
       )}
-      <p class="note">
-        ${lenderName} uses these details to make its decision. They are used for nothing else, are not shown to
-        ${order.sellerName}, and are deleted ${retentionDays === 1 ? '1 day' : `${retentionDays} days`} after your order
-        ends. <a href="${privacyUrl}">How your data is used</a>
-      </p>
       ${giveUp}`,
   };
+}
+
+/** Help for whoever tests a sandbox order. */
+function testCustomers(): Html {
+  return html`<details class="message">
+    <summary>Test customers</summary>
+    <p>This is a test order. The email address selects the lender’s answer:</p>
+    <dl>
+      ${LENDER_TEST_CUSTOMERS.map(
+        (customer) =>
+          html`<dt>${customer.name}@example.com</dt>
+            <dd>${describeOutcome(customer)}</dd>`,
+      )}
+    </dl>
+  </details>`;
 }
 
 function input(field: Field, value: string, error: string | undefined, isFirstInvalid: boolean): Html {

@@ -1,7 +1,7 @@
 import type { SandboxPayment } from '../../db/sandbox-payments';
 import { formatPence } from '../../domain/money';
 import type { PaymentStatus } from '../../domain/payment';
-import { BANK_TEST_CUSTOMERS } from '../../lender/test-customers';
+import { BANK_TEST_CUSTOMERS, describeOutcome } from '../../lender/test-customers';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
 import { TOKEN_FIELD } from '../csrf';
@@ -26,6 +26,7 @@ export function sandboxBankPage(options: SandboxBankOptions): Page {
   const title = isOpen ? 'Approve a payment' : RESULTS[status];
   return {
     title: `${title} – ${bankName}`,
+    isSandbox: true,
     status: isMissing ? 422 : 200,
     ...(isMissing && { errors: [{ field: BANK_TEST_CUSTOMERS[0]?.name ?? CUSTOMER, message: MISSING }] }),
     content: html`<p class="bank">${bankName}</p>
@@ -58,10 +59,10 @@ function decisionForm(options: SandboxBankOptions): Html {
     ${radioGroup(
       CUSTOMER,
       html`<h2>Which test customer approves?</h2>`,
-      BANK_TEST_CUSTOMERS.map(({ name, outcome }) => ({
-        value: name,
-        label: name,
-        lines: [outcome.replaceAll('`', '')],
+      BANK_TEST_CUSTOMERS.map((customer) => ({
+        value: customer.name,
+        label: customer.name,
+        lines: [describeOutcome(customer)],
       })),
       { chosen: isMissing ? undefined : 'approved', error: isMissing ? MISSING : undefined },
     )}

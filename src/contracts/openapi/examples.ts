@@ -72,7 +72,7 @@ export const signedWebhook: SignedWebhookBody = {
 const attempt = {
   status: 503,
   error: 'http_status',
-  error_detail: 'returned 503',
+  error_detail: 'answered 503',
   address: '192.0.2.7',
   duration_ms: 84,
   connected_ms: 21,

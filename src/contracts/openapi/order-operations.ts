@@ -130,7 +130,7 @@ const simulate = operation({
   summary: "Simulate the customer's progress",
   description:
     'Sandbox accounts only: moves an order as `reportProgress` does, so that automated tests of a shop need no browser. ' +
-    'The webhooks are those of a real customer. Events in the order of a paid order: `signup_started`, `approved`, ' +
+    'The webhooks are those of a real customer, with the actor `checkout`. Events in the order of a paid order: `signup_started`, `approved`, ' +
     '`completed`. With a live account, `sandbox_only` is returned.',
   key: 'seller',
   path: orderIds,

@@ -52,7 +52,7 @@ function webhook(
       '2XX': { description: 'Accepted. Respond within 15 seconds and process the webhook afterwards.' },
       '410': {
         description:
-          'Disables the endpoint for this order: no webhooks are sent until a resend of a disabled webhook succeeds.',
+          'Disables the endpoint for this order: no webhooks are sent until a resend of one of its webhooks succeeds.',
       },
       '429': { description: 'A failure. The next attempt is not made before `Retry-After`.', headers: RETRY_AFTER },
       '503': { description: 'A failure. The next attempt is not made before `Retry-After`.', headers: RETRY_AFTER },

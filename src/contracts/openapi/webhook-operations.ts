@@ -155,7 +155,7 @@ function testEndpoint(rules: OrderRules) {
       status: 200,
       description: 'The result of the test',
       schema: inData(webhookTestResultSchema),
-      examples: { failed: { summary: 'The endpoint returned 503', value: { data: webhookTestResult } } },
+      examples: { failed: { summary: 'The endpoint answered 503', value: { data: webhookTestResult } } },
     },
   });
 }

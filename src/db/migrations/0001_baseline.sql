@@ -88,6 +88,8 @@ create table orders (
   version integer not null,
   status text not null check (status in ('CREATED', 'PENDING', 'APPROVED', 'SUCCESSFUL', 'UNSUCCESSFUL')),
   cancelled_at timestamptz,
+  -- True from a 410 until the next delivery: further webhooks are not sent.
+  webhooks_disabled boolean not null default false,
   foreign key (seller_id, sandbox) references seller (id, sandbox)
 );
 -- A price change is a new order, and shops keep their order number: the reference of an UNSUCCESSFUL order is free again.
@@ -237,8 +239,7 @@ create table silent_endpoint (
 -- it takes one round trip, and each statement sees what was committed while the first one waited for the lock.
 --
 -- The webhook's id is a UUID of version 8 (RFC 9562, 5.8) made from the order, the sequence and the body: a webhook that a
--- restored backup has lost gets the same id again, and one with other content another id. After a 410 the order's further
--- webhooks are disabled.
+-- restored backup has lost gets the same id again, and one with other content another id.
 create function save_change(
   p_order_id uuid, p_base_event text, p_base_at timestamptz,
   p_version integer, p_event text, p_from text, p_to text, p_actor text, p_channel text, p_reason text,
@@ -248,9 +249,9 @@ create function save_change(
 ) language plpgsql as $$
 declare
   v_seller_id uuid;
-  v_state text := 'pending';
+  v_state text;
 begin
-  select seller_id into v_seller_id from orders where id = p_order_id and version = p_version - 1 for update;
+  select seller_id, case when webhooks_disabled then 'disabled' else 'pending' end into v_seller_id, v_state from orders where id = p_order_id and version = p_version - 1 for update;
   saved := found and exists (select from order_timeline t where t.order_id = p_order_id and t.version = p_version - 1
     and t.event = p_base_event and date_trunc('milliseconds', t.at) = p_base_at);
   if not saved then
@@ -260,9 +261,6 @@ begin
     values (p_order_id, p_version, p_event, p_from, p_to, p_actor, p_channel, p_reason, p_at);
   update orders set version = p_version, status = p_to, cancelled_at = p_cancelled_at where id = p_order_id;
   if p_body is not null then
-    if exists (select from webhook_event where order_id = p_order_id and state = 'disabled') then
-      v_state := 'disabled';
-    end if;
     insert into webhook_event (id, order_id, seller_id, sequence, body, request_id, traceparent, state)
       values (overlay(overlay(md5(p_order_id || ':' || p_sequence || ':' || p_body) placing '8' from 13) placing 'a' from 17)::uuid,
         p_order_id, v_seller_id, p_sequence, p_body, p_request_id, p_traceparent, v_state)
@@ -285,8 +283,8 @@ $$;
 
 -- Records an attempt and its event's new state, and ends the delivery lease `p_token`. If another attempt has taken over the
 -- lease, or has made the same step, the schedule belongs to that one: this attempt is recorded without a step. Whichever
--- attempt it is, a delivery counts, and a 410 (`disabled`) disables all pending events of the order. Only the attempt of a
--- step moves the schedule. A resend answers the request that its lease has read, and no later one.
+-- attempt it is, a delivery counts, and a 410 (`disabled`) disables all pending and further events of the order, until a
+-- resend is delivered. Only the attempt of a step moves the schedule. A resend answers the request that its lease has read, and no later one.
 create function record_attempt(
   p_event_id uuid, p_step integer, p_token timestamptz, p_at timestamptz, p_resend_requested_at timestamptz,
   p_duration_ms integer, p_connected_ms integer, p_headers_ms integer, p_status integer, p_error text,
@@ -294,11 +292,12 @@ create function record_attempt(
 ) returns table (state_after text, attempts_after integer, wait_ms float8, waited_ms float8) language plpgsql as $$
 declare
   v_order_id uuid;
+  v_disabled boolean;
   v_step integer := p_step;
   v_is_final boolean := p_state in ('delivered', 'disabled');
 begin
   select order_id into v_order_id from webhook_event where id = p_event_id;
-  perform from orders where id = v_order_id for update;
+  select webhooks_disabled into v_disabled from orders where id = v_order_id for update;
   update order_work set delivery_lease_until = null where order_id = v_order_id and delivery_lease_until = p_token;
   if not found or exists (select from webhook_attempt where event_id = p_event_id and step = p_step) then
     v_step := null;
@@ -316,6 +315,9 @@ begin
         when v_step is not null and state = 'pending' then now() + p_delay_ms * interval '1 ms' else next_attempt_at end,
       resend_requested_at = nullif(resend_requested_at, p_resend_requested_at)
     where id = p_event_id;
+  if v_is_final and v_disabled <> (p_state = 'disabled') then
+    update orders set webhooks_disabled = not v_disabled where id = v_order_id;
+  end if;
   if p_state = 'disabled' then
     update webhook_event set state = 'disabled', next_attempt_at = null where order_id = v_order_id and state = 'pending';
   end if;

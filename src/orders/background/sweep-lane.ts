@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Finished orders are replaced together: one at a time would cost a statement each. */
+/** Free places are filled together: one at a time would cost a statement each. */
 const REFILL_MS = 50;
 
 /** One kind of due work. Each lane has orders of its own in progress, so that no kind holds up another. */

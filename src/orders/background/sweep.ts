@@ -11,9 +11,11 @@ import {
   markStuck,
   sweepNow,
   sweepOverdue,
+  sweepSettled,
 } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
+import { forgetSilentEndpoints } from '../../db/endpoint-breaker';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
 import { createAdaptiveLimit } from './adaptive-limit';
@@ -24,14 +26,16 @@ import { runLane } from './sweep-lane';
 /** Orders of one kind that a worker checks at the same time. */
 const CONCURRENCY = 20;
 const PRUNE_BATCH = 1000;
-/** One in this many sweeps, about every minute, makes the queries that scan: for broken runs, old applications, secrets. */
-const SWEEPS_PER_SCAN = 12;
+/** Intervals, about a minute, between two scans for broken runs, old applications, secrets and endpoints. */
+const INTERVALS_PER_SCAN = 12;
 /** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
-/** A workflow has every change that is older than this, unless it was reset or restored. */
+/** A change that the row has had for longer is not on its way into Temporal's history any more. */
 const KNOWN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 const BROKEN_BATCH = 500;
+/** The open runs that one scan looks at. The next one continues: a million take most of a day. */
+const OPEN_RUNS = 1000;
 /** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
 const DAY_MS = 86_400_000;
 /** A run is listed some time after it has closed. */
@@ -66,6 +70,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   const starts = createAdaptiveLimit(startsInFlight);
   const missed = logMissed(log, 'sweep: orders could not be checked, retrying later');
   let brokenSince = Date.now() - DAY_MS;
+  let openRuns = workflows.listOpen();
 
   /** Completes an order whose customer agreed while the workflow was unavailable. */
   async function complete(due: DueOrder): Promise<void> {
@@ -95,7 +100,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason, channel: 'sweep' });
   }
 
-  /** @returns false if the run may still lack the order's last change */
+  /** @returns false if the run may still lack the order's last change, or is open although the order is settled */
   async function heal(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;
     // Most runs agree with their rows. Only the others are worth reading a history.
@@ -108,13 +113,13 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
       const previous = toPrevious(run, 'sweep');
       log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
       await workflows.resume(order, previous);
-      return true;
+      return !settled;
     }
     const reason = replaceReason(due, run);
     if (reason !== undefined) await replace(due, run, reason);
     else if (run.saved && run.saved.order.version > order.version) await workflows.saveAgain(order.id);
     if (isStuck(due, run) && !stuckRecently) await markStuck(db, order.id);
-    return reason !== undefined || !isBehind;
+    return !settled && (reason !== undefined || !isBehind);
   }
 
   async function check(due: DueOrder): Promise<void> {
@@ -122,13 +127,12 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     try {
       const isKnown = started ? await heal(due) : await start(due).then(() => true);
       // Otherwise it is due again when its lease ends.
-      const version = isKnown ? order.version : 0;
       if (settled) {
-        await finishSettled(db, order.id, version);
+        if (isKnown) await finishSettled(db, order.id, order.version);
         return;
       }
       await passOn(due);
-      await markRunning(db, order.id, checkAfterMs, { version, passedOn: requests });
+      await markRunning(db, order.id, checkAfterMs, { version: isKnown ? order.version : 0, passedOn: requests });
     } catch (error) {
       missed(order.id, error);
     }
@@ -144,29 +148,62 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     }
   }
 
-  /** Makes orders due whose run was closed by force, keeps failing, or does not deliver. */
+  /** Makes orders due whose run was closed by force or keeps failing. */
   async function findBroken(): Promise<void> {
-    const since = new Date(brokenSince);
-    brokenSince = Date.now() - VISIBILITY_LAG_MS;
-    await sweepOverdue(db, BROKEN_BATCH);
-    for await (const orderId of workflows.findBroken(since)) await sweepNow(db, [orderId]);
-  }
-
-  /** @returns true if more is to be deleted now */
-  async function tidy(count: number): Promise<boolean> {
-    const pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
-    if (count % SWEEPS_PER_SCAN === 0) {
-      await purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH);
-      await deleteExpiredSecrets(db);
-      await findBroken();
+    const startedAt = Date.now();
+    let batch: string[] = [];
+    for await (const orderId of workflows.findBroken(new Date(brokenSince))) {
+      if (stopping.signal.aborted) return;
+      batch.push(orderId);
+      if (batch.length < BROKEN_BATCH) continue;
+      await sweepNow(db, batch);
+      batch = [];
     }
-    return pruned === PRUNE_BATCH;
+    await sweepNow(db, batch);
+    // A scan that fails is repeated from the same time.
+    brokenSince = startedAt - VISIBILITY_LAG_MS;
   }
 
-  async function keepTidy(): Promise<void> {
-    for (let count = 0; !stopping.signal.aborted; count++) {
-      const more = await tidy(count).catch(onError);
-      if (more !== true) await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
+  /** Walks through all open runs, some in each scan, again and again. */
+  async function nextOpenRuns(): Promise<string[]> {
+    const orderIds: string[] = [];
+    while (orderIds.length < OPEN_RUNS) {
+      const run = await openRuns.next();
+      if (run.done === true) {
+        openRuns = workflows.listOpen();
+        break;
+      }
+      orderIds.push(run.value);
+    }
+    return orderIds;
+  }
+
+  async function prune(): Promise<void> {
+    let pruned = PRUNE_BATCH;
+    while (pruned === PRUNE_BATCH && !stopping.signal.aborted) {
+      pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, PRUNE_BATCH);
+    }
+  }
+
+  /** Jobs that make orders due, and jobs that delete. One that fails holds up none of the others. */
+  const scans: (() => Promise<unknown>)[] = [
+    findBroken,
+    () => sweepOverdue(db, BROKEN_BATCH),
+    async () => sweepSettled(db, await nextOpenRuns()),
+    () => purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH),
+    () => deleteExpiredSecrets(db),
+    () => forgetSilentEndpoints(db),
+  ];
+
+  const isStopping = (): boolean => stopping.signal.aborted;
+
+  async function tidy(): Promise<void> {
+    for (let count = 0; !isStopping(); count++) {
+      for (const job of [prune, ...(count % INTERVALS_PER_SCAN === 0 ? scans : [])]) {
+        if (isStopping()) return;
+        await job().catch(onError);
+      }
+      await delay(intervalMs, undefined, { signal: stopping.signal }).catch(() => undefined);
     }
   }
 
@@ -183,7 +220,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     lane('requests', () => CONCURRENCY),
     lane('starts', () => starts.current),
     lane('checks', () => CONCURRENCY),
-    keepTidy(),
+    tidy(),
   ]);
   return async () => {
     stopping.abort();
@@ -199,7 +236,8 @@ function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefine
   if (isOld && run.saved && run.saved.order.version < order.version) {
     return `it was behind the row: at version ${run.saved.order.version} of ${order.version}`;
   }
-  if (isOld && settled && !run.isBusy) return 'it still ran, although the order was settled';
+  // One that has just replaced another run still reads the row.
+  if (isOld && settled && run.saved && !run.isBusy) return 'it still ran, although the order was settled';
   if (!isStuck(due, run) || stuckRecently) return undefined;
   return run.problem ?? 'its next webhook was overdue, and it was not sending';
 }

@@ -9,8 +9,10 @@ import { FairQueue } from './fair-queue';
 import { logMissed } from './missed-calls';
 import { startDelay } from './start-delay';
 
-/** The maximum numbers of calls that wait for a free slot. The sweep makes all further calls. */
-const MAX_WAITING = 500;
+/** The maximum number of calls for people that wait for a free slot. The sweep makes all further calls. */
+const MAX_WAITING_CALLS = 500;
+/** The same for starts of new orders, of which each needs about 2 KB: a burst that is started before the sweep looks at it. */
+const MAX_WAITING_STARTS = 5000;
 
 /** The time that the dispatcher has to notify a workflow before the sweep does. */
 export const SWEEP_AFTER_MS = 10_000;
@@ -46,7 +48,7 @@ export function createWorkflowDispatcher(
   { db, workflows, log }: { db: Db; workflows: OrderWorkflows; log: Logger },
   { inFlight, checkAfterMs, sweepStartAfterMs, startDelayMs }: DispatcherOptions,
 ): WorkflowDispatcher {
-  const interactive = bulkhead(inFlight, MAX_WAITING);
+  const interactive = bulkhead(inFlight, MAX_WAITING_CALLS);
   const starts = createAdaptiveLimit(inFlight);
   const waiting = new FairQueue<{ history: OrderHistory; since: number }>();
   const missed = logMissed(log, 'workflows could not be started or notified: the sweep will retry');
@@ -67,12 +69,13 @@ export function createWorkflowDispatcher(
     void track(orderId, interactive.execute(work));
   }
 
-  function passOn({ id, version }: Order, call: () => Promise<void>): void {
+  function passOn({ id }: Order, call: () => Promise<void>): void {
     inBackground(id, async () => {
       // Those that come later are passed on by the sweep.
       const passedOn = await countRequests(db, id);
       await call();
-      await markRunning(db, id, checkAfterMs, { version, passedOn });
+      // A signal does not show that the workflow has the last save.
+      await markRunning(db, id, checkAfterMs, { version: null, passedOn });
     });
   }
 
@@ -109,7 +112,7 @@ export function createWorkflowDispatcher(
     start(history) {
       const { id, sellerId } = history.order;
       if (draining) return;
-      if (waiting.size >= MAX_WAITING) {
+      if (waiting.size >= MAX_WAITING_STARTS) {
         missed(id, 'too many starts are waiting');
         return;
       }

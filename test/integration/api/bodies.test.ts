@@ -186,7 +186,7 @@ describe('the content type', () => {
     expect(problem.detail).toMatch(/UTF-8/);
   });
 
-  test('is required', async () => {
+  test('a body without a Content-Type returns 415', async () => {
     const { api, seller } = stack;
     const url = `${api.url}${BASE}/seller/${seller.id}/order/`;
     const headers = { Authorization: `Bearer ${seller.key}` };

@@ -195,7 +195,33 @@ describe('an address', () => {
     expect(valid.status).toBe(200);
   });
 
-  test('can send health checks without a limit', async () => {
+  test('over its limit gets its answers after a second, and valid keys get theirs at once', async () => {
+    const api = await startApi({ RATE_LIMIT_ADDRESS: '1' });
+    expect((await guess(api)).status).toBe(401);
+    const timed = async (call: (one: Api) => Promise<ApiResponse>) => {
+      const begun = performance.now();
+      const { status } = await call(api);
+      return { status, isSlow: performance.now() - begun > 950 };
+    };
+    const [refused, served] = await Promise.all([timed(guess), timed(check)]);
+    expect(refused).toEqual({ status: 429, isSlow: true });
+    expect(served).toEqual({ status: 200, isSlow: false });
+  });
+
+  test('that floods the health checks waits for them', async () => {
+    const api = await startApi({});
+    const begun = performance.now();
+    const check = async () => {
+      const { status } = await api.call('GET', '/health/live', { key: null });
+      return { status, isSlow: performance.now() - begun > 950 };
+    };
+    const answers = await Promise.all(Array.from({ length: 150 }, check));
+    expect(answers.map(({ status }) => status)).toEqual(times(150, 200));
+    expect(answers.filter(({ isSlow }) => isSlow).length).toBeGreaterThanOrEqual(50);
+    expect(answers[0]!.isSlow).toBe(false);
+  });
+
+  test('can send health checks without being refused', async () => {
     const api = await startApi({ RATE_LIMIT_ADDRESS: '1' });
     const health = (one: Api) => one.call('GET', '/health/ready', { key: null });
     expect(await statuses(5, health, api)).toEqual(times(5, 200));

@@ -59,7 +59,7 @@ describe('a client that does not read', () => {
     await server.close(0);
   });
 
-  test('loses its connection', async () => {
+  test('a client that does not read its responses loses its connection', async () => {
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(REQUESTS));
     const socket = await connection;
     await once(socket, 'close');

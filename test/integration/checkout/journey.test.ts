@@ -36,6 +36,8 @@ test('an approved customer pays later and is redirected to the seller, whose GET
   const approved = await customer.submit('application', BUSINESS);
   expect(approved.heading).toBe('You are approved');
   expect(approved.text.match(/£411\.50/g)).toHaveLength(3);
+  for (const term of ['Sandbox Lender</dd>', 'Bloggs &amp; Daughters Ltd, company 01234567', 'credit agreement</a>'])
+    expect(approved.text.split('type="checkbox"')[0]).toContain(term);
   expect(await statusOf(id)).toBe('APPROVED');
   const refused = await customer.send('confirmation', {});
   expect([refused.status, await statusOf(id)]).toEqual([422, 'APPROVED']);

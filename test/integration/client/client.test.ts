@@ -153,7 +153,7 @@ describe('a mistake in the calling code throws before any request, without showi
     expect(proxy.requests).toEqual([]);
   });
 
-  test('for a negative timeout', async () => {
+  test('a negative timeout throws a RangeError before any request', async () => {
     await expect(clientOf({ timeoutMs: -1 }).list()).rejects.toMatchObject({ name: 'RangeError' });
     expect(proxy.requests).toEqual([]);
   });
@@ -169,12 +169,18 @@ describe('a mistake in the calling code throws before any request, without showi
     expect(() => clientOf({ baseUrl })).toThrow(new TypeError(message));
   });
 
-  test.each(['', 'my shop'])('for the sellerId %j', (sellerId) => {
+  test.each(['apiKey', 'sellerId'])('for a missing or empty %s', (name) => {
+    for (const value of ['', undefined]) {
+      expect(() => clientOf({ [name]: value as string })).toThrow(new TypeError(`${name} is missing`));
+    }
+  });
+
+  test.each(['my shop'])('for the sellerId %j', (sellerId) => {
     const message = 'sellerId must be printable ASCII without spaces; the operator of the service issues it';
     expect(() => clientOf({ sellerId })).toThrow(new TypeError(message));
   });
 
-  test.each(['', 'sk_ 1', 'sk_1\n', 'sk_ключ'])('for the apiKey %j', (apiKey) => {
+  test.each(['sk_ 1', 'sk_1\n', 'sk_ключ'])('for the apiKey %j', (apiKey) => {
     const message = 'apiKey must be printable ASCII without spaces; the operator of the service issues it';
     expect(() => clientOf({ apiKey })).toThrow(new TypeError(message));
   });

@@ -68,7 +68,10 @@ test('listen refuses a live account, an unknown key and wrong usage, in a messag
     [listen(forward, live), 'SELLER_API_KEY is not the key of a sandbox account'],
     [listen(forward, { ...live, key: `sk_test_${'x'.repeat(43)}` }), 'is unknown or revoked'],
     [listen([]), 'Usage: order-service listen --forward-to <url>'],
-    [listen(['--forward-to', 'localhost:8080']), '--forward-to is not a URL: localhost:8080'],
+    [
+      listen(['--forward-to', 'localhost:8080']),
+      '--forward-to must be a URL that starts with http:// or https://: localhost:8080',
+    ],
   ] as const;
   for (const [{ exited, output }, message] of runs) {
     expect(await exited).toBe(1);

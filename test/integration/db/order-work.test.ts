@@ -10,7 +10,9 @@ import {
   leaseDueOrders,
   markRunning,
   markStuck,
+  sweepDifference,
   sweepOverdue,
+  sweepSettled,
   sweepSoon,
 } from '../../../src/db/order-work';
 import { findOrder } from '../../../src/db/find-orders';
@@ -227,6 +229,33 @@ describe('a save that only Postgres is known to have', () => {
   });
 });
 
+describe('a caller of markRunning that has only sent a signal', () => {
+  test('postpones the check of an order whose workflow has the last save, and of no other', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    const { id } = history.order;
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 40_000);
+    await markRunning(database.db, id, 600_000, { version: null, passedOn: 0 });
+    expect(await secondsUntilSweep(id)).toBeLessThan(41);
+    await markRunning(database.db, id, 40_000, { version: 2, passedOn: 0 });
+    await markRunning(database.db, id, 600_000, { version: null, passedOn: 0 });
+    expect(await secondsUntilSweep(id)).toBeGreaterThan(590);
+  });
+});
+
+describe('sweepSettled', () => {
+  test('makes the sweep check settled orders now, and no others', async () => {
+    const open = await dueAfter(60_000);
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await finishSettled(database.db, history.order.id, 2);
+    await sweepSettled(database.db, [open.order.id, history.order.id]);
+    expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([
+      { order: { id: history.order.id }, settled: true },
+    ]);
+    expect(await leaseIds(10, 60_000, 'starts')).toEqual([]);
+  });
+});
+
 describe('a request that comes while an earlier one is passed on', () => {
   test.each(['a resend', 'an application'])('is not postponed: %s', async (what) => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
@@ -268,6 +297,14 @@ describe('overdue webhooks', () => {
     await sweepOverdue(database.db, 10);
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
+
+  test('are dealt with at once if a person repairs the order', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
+    await markStuck(database.db, history.order.id);
+    await sweepDifference(database.db, history.order.id);
+    expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([{ stuckRecently: false }]);
+  });
 });
 
 describe('sweepSoon', () => {
@@ -305,7 +342,7 @@ describe('the delivery lease', () => {
     expect(await leaseDelivery(database.db, ids[0]!, 2, 60_000)).toBeDefined();
   });
 
-  test('expires', async () => {
+  test('the delivery lease expires', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started');
     expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeDefined();
     await letSecondsPass(50);

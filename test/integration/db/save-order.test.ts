@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
 import { finishSettled } from '../../../src/db/order-work';
+import { recordPaymentStatus } from '../../../src/db/payments';
 import { CustomerAgreed, type Refusal, RowConflict, insertRefusal, saveOrder } from '../../../src/db/save-order';
 import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowHistory } from '../../../src/domain/order';
 import { atMinute, request } from '../../unit/domain/histories';
@@ -79,13 +80,13 @@ test('a webhook event that a restored backup lacks gets the same id again', asyn
   expect(await save(history)).toEqual([lost]);
 });
 
-test('a further webhook event of an order with a disabled event is disabled', async () => {
+test('a further webhook event of an order whose webhooks are disabled is disabled', async () => {
   const history = applyEvents(await insertNewOrder(database.db), 'signup_started');
   await save(history);
-  await database.db.query(`update webhook_event set state = 'disabled' where order_id = $1`, [history.order.id]);
+  await database.db.query('update orders set webhooks_disabled = true where id = $1', [history.order.id]);
   const next = applyEvents(history, 'approved');
   expect(await save(next)).toEqual([]);
-  expect(await eventsOf(next)).toEqual(['1: 1 PENDING (disabled)', '2: 2 APPROVED (disabled)']);
+  expect(await eventsOf(next)).toEqual(['1: 1 PENDING (pending)', '2: 2 APPROVED (disabled)']);
 });
 
 test('an order without a webhook URL gets no webhook events', async () => {
@@ -219,6 +220,21 @@ test('an expiry is not saved after the customer has agreed', async () => {
   await expect(save(applyEvents(approved, expiry))).rejects.toThrow(CustomerAgreed);
   await save(applyEvents(approved, 'completed'));
   expect((await findOrder(database.db, id))?.order.status).toBe('SUCCESSFUL');
+});
+
+test('an expiry of a PENDING order is not saved after its payment is recorded', async () => {
+  const history = await insertNewOrder(database.db);
+  const { id } = history.order;
+  const pending = applyEvents(history, 'signup_started');
+  await choosePaymentTerm(database.db, id, 'PAY_NOW');
+  await save(pending);
+  const { rows } = await database.db.query<{ id: string }>(
+    `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+    [id],
+  );
+  const expiry = { event: 'expired', actor: 'system', channel: 'workflow', reason: null } as const;
+  await recordPaymentStatus(database.db, rows[0]!.id, 'paid', 1000);
+  await expect(save(applyEvents(pending, expiry))).rejects.toThrow(CustomerAgreed);
 });
 
 test('after a restored backup, the same webhook has the same id, and one with other content another id', async () => {

@@ -1,8 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { deleteExpiredSecrets, insertWebhookSecret, liveWebhookSecrets } from '../../../src/db/secrets';
+import {
+  deleteExpiredSecrets,
+  insertWebhookSecret,
+  liveWebhookSecrets,
+  rotateWebhookSecret,
+} from '../../../src/db/secrets';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
-import { useDatabase } from '../../support/database';
+import { holdTransaction, useDatabase } from '../../support/database';
 import { newSeller } from './new-orders';
 
 const database = useDatabase();
@@ -64,6 +69,15 @@ test('the live webhook secrets of a seller are listed newest first, without expi
   await database.db.query(`update webhook_secret set expires_at = now() - interval '1 s' where secret = 'old'`);
   await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'expiring'`);
   expect(await liveWebhookSecrets(database.db, NO_KEYS, id)).toEqual(['new', 'expiring']);
+});
+
+test('a rotation does not wait for new orders of its seller, nor they for it', async () => {
+  const id = await newSeller(database.db);
+  // As the foreign key of a new order does.
+  const inserting = await holdTransaction(database.db, 'select from seller where id = $1 for key share', [id]);
+  const rotated = await rotateWebhookSecret(database.db, NO_KEYS, id, 'new', 0);
+  expect(rotated).toMatchObject({ kind: 'rotated' });
+  await inserting.rollback();
 });
 
 test('only expired webhook secrets are deleted', async () => {

@@ -112,6 +112,18 @@ describe('a resend', () => {
   );
 });
 
+test('after a 410 that disabled two events, one delivered resend is enough for later events to be sent', async () => {
+  const { order, history, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
+  await makeAttempt(database.db, ids[0]!, GONE);
+  await requestResends(database.db, [ids[0]!], 60_000);
+  await makeAttempt(database.db, ids[0]!, { ...DELIVERED, step: null });
+  await saveHistory(database.db, applyEvents(history, 'completed'), 60_000);
+  const { rows } = await database.db.query('select state from webhook_event where order_id = $1 order by sequence', [
+    order.id,
+  ]);
+  expect(rows.map(({ state }) => state)).toEqual(['delivered', 'disabled', 'pending']);
+});
+
 test('times are of the clock of Postgres', async () => {
   const { ids } = await orderWithWebhooks(database.db, 'signup_started');
   await makeAttempt(database.db, ids[0]!, { delayMs: 60_000 });

@@ -56,14 +56,38 @@ test('the sweep passes on a bulk resend with a gap between two orders', async ()
   expect(rows.map(({ ms }) => Math.round(ms))).toEqual([1000, 1500, 2000]);
 });
 
-test('a resend is urgent unless the seller has requested twenty', async () => {
-  const orders = await Promise.all(Array.from({ length: 22 }, () => orderWithWebhooks(database.db, 'signup_started')));
-  const events = orders.flatMap(({ ids }) => ids);
-  const sellerId = orders[0]!.order.sellerId;
-  await database.db.query('update webhook_event set seller_id = $2 where id = any($1)', [events, sellerId]);
-  for (const id of events) await requestResends(database.db, [id], 60_000);
-  const { rowCount } = await database.db.query('select from webhook_event where resend_urgent and seller_id = $1', [
-    sellerId,
-  ]);
-  expect(rowCount).toBe(20);
+describe('a resend is urgent unless the seller has requested twenty', () => {
+  /** Webhook events of one seller. */
+  async function eventsOfSeller(count: number): Promise<string[]> {
+    const orders = await Promise.all(
+      Array.from({ length: count }, () => orderWithWebhooks(database.db, 'signup_started')),
+    );
+    const events = orders.flatMap(({ ids }) => ids);
+    const { sellerId } = orders[0]!.order;
+    await database.db.query('update webhook_event set seller_id = $2 where id = any($1)', [events, sellerId]);
+    return events;
+  }
+  const countUrgent = async (events: string[]) =>
+    (await database.db.query('select from webhook_event where resend_urgent and id = any($1)', [events])).rowCount;
+
+  test('one by one', async () => {
+    const events = await eventsOfSeller(22);
+    for (const id of events) await requestResends(database.db, [id], 60_000);
+    expect(await countUrgent(events)).toBe(20);
+  });
+
+  test('in groups', async () => {
+    const events = await eventsOfSeller(40);
+    await requestResends(database.db, events.slice(0, 19), 60_000);
+    await requestResends(database.db, events.slice(19, 38), 60_000);
+    expect(await countUrgent(events)).toBe(19);
+  });
+
+  test('and stays urgent if it is requested again', async () => {
+    const events = await eventsOfSeller(25);
+    await requestResends(database.db, [events[0]!], 60_000);
+    await requestResends(database.db, events.slice(1), 60_000);
+    await requestResends(database.db, [events[0]!], 60_000);
+    expect(await countUrgent(events)).toBe(1);
+  });
 });

@@ -135,6 +135,7 @@ describe.each(languages)('the %s shop', (language) => {
     ).body;
     expect(orders).toMatchObject([{ amount: 1234.5, order_url: orderUrl, status: 'CREATED' }]);
     const [{ id, redirect_url: returnUrl }] = orders;
+    expect(orders[0].cancel_url).toBe(returnUrl);
 
     expect(await (await fetch(returnUrl)).text()).toContain('Your order is not complete');
     for (const event of ['signup_started', 'approved', 'completed']) {
@@ -149,6 +150,28 @@ describe.each(languages)('the %s shop', (language) => {
       `webhook 2: order ${id} changed from PENDING to APPROVED`,
       `webhook 3: order ${id} changed from APPROVED to SUCCESSFUL`,
     ]);
+  });
+
+  test('after a cancellation, the button creates a new order; after the payment, it leads to the return page', async () => {
+    const shop = await startShop(example);
+    const cart = await newCart(shop);
+    const find = async () =>
+      (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/order/?reference=cart-${cart}`)).body.data[0];
+    const first = await pay(shop, cart);
+    expect((await stack.api.cancel((await find()).id)).status).toBe(200);
+    expect(await pay(shop, cart)).not.toBe(first);
+    const { id, redirect_url: returnUrl } = await find();
+    for (const event of ['signup_started', 'approved', 'completed']) {
+      expect((await stack.api.progress(id, event)).status).toBe(200);
+    }
+    expect(await pay(shop, cart)).toBe(returnUrl);
+  });
+
+  test('does not tell a customer who may have paid to pay again if the order service cannot be read', async () => {
+    const { url } = await startShop(example, { SELLER_API_KEY: 'sk_test_revoked' });
+    const response = await fetch(`${url}${example.pagePath('return')}?orderId=${stack.seller.id}`);
+    expect(response.status).toBeGreaterThanOrEqual(500);
+    expect(await response.text()).toContain('do not pay again');
   });
 
   test('creates a new order for each visit of the product page', async () => {

@@ -66,10 +66,14 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const countAttempts = async (): Promise<number> =>
+  (await stack.db.query('select from webhook_attempt where event_id = $1', [env.WEBHOOK_ID])).rowCount ?? 0;
+
 const sections = readFileSync(path.join(PACKAGE_ROOT, PAGE), 'utf8').split('\n## ').slice(1);
 
 test('every command of the runbook works as printed, in the order of the page', async () => {
   // `status` exits with 1, because webhooks are exhausted. One shell, whose output is split at form feeds.
+  const attempts = await countAttempts();
   const script = commands.map((line) => `printf '\\f'; ${line} || echo "exit code $?"`).join('\n');
   // Not execFileSync: the worker runs in this process.
   const { stdout, stderr } = await promisify(execFile)('bash', ['--norc', '-uc', script], { env, cwd: folder });
@@ -88,6 +92,7 @@ test('every command of the runbook works as printed, in the order of the page', 
       output: / status/.test(command) ? expect.anything() : expect.not.stringContaining('exit code'),
     });
   });
+  await until(async () => (await countAttempts()) > attempts, 'the resent webhook has a new attempt');
 });
 
 test.each(statements)('the statement works: %s', async (statement) => {

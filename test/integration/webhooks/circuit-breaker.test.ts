@@ -3,14 +3,15 @@ import pino from 'pino';
 import { readTimeline } from '../../../src/db/read-timeline';
 import { insertWebhookSecret } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
+import { forgetSilentEndpoints } from '../../../src/db/endpoint-breaker';
 import { requestResends } from '../../../src/db/webhook-events';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
 import { createDelivery } from '../../../src/webhooks/deliver';
-import { DeliveryWaits } from '../../../src/webhooks/delivery-delayed';
+import { DeliveryBusy, DeliveryWaits } from '../../../src/webhooks/delivery-delayed';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { useDatabase } from '../../support/database';
-import { orderWithWebhooks } from '../db/new-attempts';
+import { lease, orderWithWebhooks } from '../db/new-attempts';
 
 const database = useDatabase('test');
 
@@ -224,6 +225,68 @@ test('a resend of many waits like any other delivery', async () => {
   const error: unknown = await worker.resend(waiting[0]!.id).catch((thrown: unknown) => thrown);
   expect((error as DeliveryWaits).waitMs).toBeGreaterThan(50_000);
   expect(sent).toHaveLength(3);
+});
+
+test('a probe that sends nothing leaves the probe to another delivery', async () => {
+  const worker = createWorker();
+  const waiting = await open([worker], 2);
+  await delay(450);
+  await lease(database.db, waiting[0]!.id);
+  await expect(send(worker, waiting[0]!)).rejects.toThrow(DeliveryBusy);
+  answer = OK;
+  expect(await send(worker, waiting[1]!)).toMatchObject({ state: 'delivered' });
+});
+
+test('an endpoint that nothing was sent to for days is forgotten', async () => {
+  const worker = createWorker();
+  await open([worker], 0);
+  await forgetSilentEndpoints(database.db);
+  const count = async () => (await database.db.query('select from silent_endpoint')).rowCount;
+  expect(await count()).toBe(1);
+  await database.db.query(
+    `update silent_endpoint set since = since - interval '8 days', probe_at = probe_at - interval '8 days',
+       resend_probe_at = resend_probe_at - interval '8 days'`,
+  );
+  await forgetSilentEndpoints(database.db);
+  expect(await count()).toBe(0);
+});
+
+test('a resend of a pending webhook that waits, and then fails, does not change the schedule', async () => {
+  const worker = createWorker();
+  const waiting = await open([worker], 25);
+  const [webhook] = waiting as [(typeof waiting)[0]];
+  await database.db.query(
+    `update webhook_event set attempts = 1, next_attempt_at = now() + interval '1 hour' where id = $1`,
+    [webhook.id],
+  );
+  const { next } = await stateOf(webhook);
+  await requestResends(
+    database.db,
+    waiting.map(({ id }) => id),
+    60_000,
+  );
+  await expect(worker.resend(webhook.id)).rejects.toThrow(DeliveryWaits);
+  expect((await stateOf(webhook)).next).toEqual(next);
+  await database.db.query(`update silent_endpoint set probe_at = now()`);
+  answer = ERROR_500;
+  expect(await worker.resend(webhook.id)).toMatchObject({ state: 'pending', attempts: 1 });
+  expect(await stateOf(webhook)).toEqual({ state: 'pending', attempts: 1, next });
+});
+
+test('a resend that waits postpones the next attempt of its order, so that it is not overdue', async () => {
+  const worker = createWorker();
+  const [webhook] = await open([worker], 1);
+  await database.db.query(
+    `insert into webhook_event (id, order_id, seller_id, sequence, body, resend_requested_at)
+     select gen_random_uuid(), order_id, seller_id, 2, body, now() from webhook_event where id = $1`,
+    [webhook!.id],
+  );
+  const { rows } = await database.db.query<{ id: string }>(
+    'select id from webhook_event where order_id = $1 and sequence = 2',
+    [webhook!.orderId],
+  );
+  await expect(worker.resend(rows[0]!.id)).rejects.toThrow(DeliveryWaits);
+  expect([(await stateOf(webhook!)).next, (await stateOf(rows[0]!)).next]).toEqual([expect.any(Date), null]);
 });
 
 test('a test webhook that is answered ends the wait', async () => {

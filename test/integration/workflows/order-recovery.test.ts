@@ -1,12 +1,16 @@
 import { temporal } from '@temporalio/proto';
 import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
+import { findOrder } from '../../../src/db/find-orders';
+import { recordPaymentStatus } from '../../../src/db/payments';
 import { inTransaction } from '../../../src/db/pool';
+import type { PendingWebhook } from '../../../src/db/webhook-events';
 import { cancelOrderUpdate, cancelSignal, reportProgressUpdate } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
-import { isRunning, openOrder, queryOrder, timelineOf } from '../../support/orders';
+import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { applyEvents, msUntilSweep, saveHistory } from '../db/new-orders';
 
 const stack = useStack();
 const receiver = useReceiver('test');
@@ -147,10 +151,13 @@ test('the sweep replaces a workflow that is behind its row', async () => {
   expect(replaced.status).toBe('APPROVED');
 });
 
-test('a cancel signal to a workflow that is behind its row is recorded as not carried out', async () => {
+test.each([
+  ['a cancel signal', (id: string) => workflow(id).signal(cancelSignal, { reason: 'fraud' }), /send it again.*fraud/],
+  ['a cancellation request', (id: string) => workflow(id).cancel(), /send it again.*cancellation requested/],
+])('%s to a workflow that is behind its row is recorded as not carried out', async (_, send, reason) => {
   const id = await openOrder(stack, {}, ['signup_started']);
   await approveInRow(id, '0');
-  await workflow(id).signal(cancelSignal, { reason: 'fraud' });
+  await send(id);
   const line = await until(
     async () => (await timelineOf(stack, id)).find(({ version }) => version === null),
     'the refusal is in the timeline',
@@ -159,7 +166,7 @@ test('a cancel signal to a workflow that is behind its row is recorded as not ca
     event: 'cancel',
     actor: 'operator',
     channel: 'temporal',
-    reason: expect.stringMatching(/send it again.*fraud/),
+    reason: expect.stringMatching(reason),
   });
   expect((await stack.api.cancel(id)).status).toBe(200);
 });
@@ -241,7 +248,11 @@ describe('a terminated run', () => {
       reason: 'it was terminated: an operator pressed the button',
     });
     const { body } = await stack.api.call('GET', `${BASE}/order/${id}/timeline/`);
-    expect(body.data.at(-1)).toMatchObject({ type: 'recovery', order_status: 'PENDING', reason: /terminated/ });
+    expect(body.data.at(-1)).toMatchObject({
+      type: 'recovery',
+      order_status: 'PENDING',
+      reason: expect.stringContaining('terminated'),
+    });
     expect(await isRunning(stack.client, id)).toBe(true);
   });
 
@@ -251,8 +262,76 @@ describe('a terminated run', () => {
   });
 });
 
+test('a run that does not send its overdue webhook, as after a restore of Temporal, is replaced, and the webhook arrives', async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  const delivered = async () =>
+    (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'delivered'`, [id])).rowCount;
+  await until(delivered, 'the webhook is delivered');
+  await stack.db.query(
+    'delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)',
+    [id],
+  );
+  await stack.db.query(
+    `update webhook_event set state = 'pending', attempts = 0, created_at = now() - interval '11 minutes' where order_id = $1`,
+    [id],
+  );
+  await until(delivered, 'the webhook is delivered again', 20_000);
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+    event: 'recovered',
+    reason: expect.stringContaining('webhook was overdue'),
+  });
+});
+
+describe('the run of a settled order ends', () => {
+  const hasEnded = (id: string) =>
+    until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the run has ended', 20_000);
+
+  /** Worker and server died after the commit of this save, a while ago. */
+  async function saveInRowOnly(id: string, event: 'completed' | 'failed'): Promise<PendingWebhook[]> {
+    const history = applyEvents((await findOrder(stack.db, id))!, event);
+    const pending = await saveHistory(stack.db, history);
+    const age = `update order_timeline set at = at - interval '2 minutes' where order_id = $1 and version = $2`;
+    await stack.db.query(age, [id, history.order.version]);
+    return pending;
+  }
+
+  test('although it has resent the webhook of a change that only the row has', async () => {
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
+    await until(() => receiver.deliveries.length === 2, 'both webhooks have arrived');
+    const [webhook] = await saveInRowOnly(id, 'completed');
+    expect((await stack.api.call('POST', `${BASE}/webhook_event/${webhook!.id}/resend/`)).status).toBe(202);
+    await until(
+      async () => (await stack.api.call('GET', `${BASE}/order/${id}/timeline/`)).text.includes('"sequence":3'),
+      'the resend is recorded',
+    );
+    expect(await msUntilSweep(stack.db, id)).not.toBeNull();
+    await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
+    await hasEnded(id);
+    expect(receiver.deliveries).toHaveLength(3);
+  });
+
+  test('before the sweep leaves the order alone', async () => {
+    receiver.answerWith(500);
+    const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
+    const settle = `update webhook_event set state = 'delivered', next_attempt_at = null where order_id = $1 and attempts = 1`;
+    await until(async () => (await stack.db.query(settle, [id])).rowCount, 'the first attempt is recorded');
+    await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
+    const isVisited = (ms: number | null) => ms === null || ms > 20_000;
+    await until(async () => isVisited(await msUntilSweep(stack.db, id)), 'the sweep has checked the order');
+    expect([await isRunning(stack.client, id), await msUntilSweep(stack.db, id)]).toEqual([true, expect.any(Number)]);
+    await hasEnded(id);
+  });
+
+  test('although the sweep has no more work for the order', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await saveInRowOnly(id, 'failed');
+    await stack.db.query('delete from order_work where order_id = $1', [id]);
+    await hasEnded(id);
+  });
+});
+
 describe('a run whose workflow tasks keep failing', () => {
-  /** Breaks the run: its history lacks nothing, but the worker cannot decode the update that was sent. */
+  /** Breaks the run: its history has a timer that the workflow code does not start. */
   async function breakRun(id: string): Promise<string> {
     await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
     await stack.stopWorker();
@@ -317,5 +396,24 @@ describe('an expiry', () => {
       actor: 'customer',
       channel: 'workflow',
     });
+  }, 40_000);
+
+  test('does not override a recorded payment', async () => {
+    const id = await openOrder(expiring, {}, ['signup_started']);
+    await choosePaymentTerm(expiring.db, id, 'PAY_NOW');
+    const { rows } = await expiring.db.query<{ id: string }>(
+      `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+      [id],
+    );
+    // The worker that has recorded it dies before the workflow knows.
+    await recordPaymentStatus(expiring.db, rows[0]!.id, 'paid', 600_000);
+    const run = expiring.client.workflow.getHandle(`order-${id}`);
+    const hasExpired = async () => {
+      const { events } = await run.fetchHistory();
+      return events!.some(({ timerFiredEventAttributes }) => timerFiredEventAttributes);
+    };
+    await until(hasExpired, "the order's expiry has fired", 20_000);
+    await run.signal('applicationSubmitted');
+    expect(await run.result()).toMatchObject({ status: 'SUCCESSFUL' });
   }, 40_000);
 });

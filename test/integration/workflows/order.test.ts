@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { findOrder } from '../../../src/db/find-orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
-import { noWebhookPending, openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
+import { noWebhookPending, openOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -71,7 +71,8 @@ test('one of a concurrent cancel and completion wins in each of 200 orders, and 
     };
     await Promise.all(ids.slice(batch * 20, batch * 20 + 20).map(race));
   }
-  process.stdout.write(`cancel won ${cancelled} of 200\n`);
+  expect(cancelled).toBeGreaterThan(0);
+  expect(cancelled).toBeLessThan(200);
 }, 120_000);
 
 test('a start that arrives after the end of the workflow starts no second run', async () => {
@@ -79,14 +80,15 @@ test('a start that arrives after the end of the workflow starts no second run', 
   const createdOrder = (await findOrder(stack.db, id))!;
   expect((await stack.api.cancel(id)).status).toBe(200);
   await workflow(id).result();
+  const { runId: first } = await workflow(id).describe();
   const workflows = createOrderWorkflows(stack.client, {
     startTimeoutMs: 5000,
     updateTimeoutMs: 5000,
     encryptPayloads: false,
   });
   await workflows.start(createdOrder, 0);
-  await until(async () => (await runsOf(stack, id)).length > 0, 'visibility shows the run');
-  expect(await runsOf(stack, id)).toHaveLength(1);
+  // Visibility might not show a second run yet.
+  expect((await workflow(id).describe()).runId).toBe(first);
   expect(await statusOf(stack.client, id)).toBe('COMPLETED');
   expect(await statusOfRow(id)).toBe('UNSUCCESSFUL');
 });

@@ -2,6 +2,7 @@ import {
   type OrderEvent,
   type OrderStatus,
   ORDER_STATUSES,
+  TRANSITIONS,
   isFinal,
   isProgressEvent,
   transition,
@@ -82,4 +83,9 @@ test.each([
   [1, false],
 ])('isProgressEvent(%j) is %j', (event, expected) => {
   expect(isProgressEvent(event)).toBe(expected);
+});
+
+test('UNSUCCESSFUL is the only status that orders reach in several ways, so any other one proves the version', () => {
+  const after = Object.values(TRANSITIONS).flatMap((row) => Object.values(row));
+  expect(ORDER_STATUSES.filter((status) => after.filter((to) => to === status).length > 1)).toEqual(['UNSUCCESSFUL']);
 });

@@ -66,7 +66,7 @@ test('a cached server has precedence over a download', async () => {
   const download = jest.fn(offline);
   expect(await find({ download })).toEqual({ server, ui });
   expect(download).not.toHaveBeenCalled();
-  expect(lines).toEqual(['Temporal: no temporal CLI on PATH']);
+  expect(lines).toEqual([`Temporal: no temporal CLI on PATH; using ${server}`]);
 });
 
 test("the SDK's download has precedence over a build and is cached", async () => {
@@ -84,8 +84,7 @@ test('the server and the UI are built after a log line for each failed step', as
   expect(await find({ build })).toEqual({ server: inCache('server'), ui: inCache('ui') });
   expect(build.mock.calls.map(([, target]) => target)).toEqual([inCache('server'), inCache('ui')]);
   expect(lines).toEqual([
-    'Temporal: no temporal CLI on PATH',
-    `Temporal: no server at ${inCache('server')}`,
+    `Temporal: no temporal CLI on PATH; no server at ${inCache('server')}`,
     'Temporal: the SDK could not download the CLI: dns error',
   ]);
 });

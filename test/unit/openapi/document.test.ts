@@ -171,7 +171,7 @@ describe('generators of clients', () => {
     ).toEqual([]);
   });
 
-  test('find each enum once', () => {
+  test('generators find each enum once', () => {
     const enums = Object.values<any>(document.components?.schemas ?? {}).flatMap((schema) =>
       schema.enum ? [schema.enum.join()] : [],
     );

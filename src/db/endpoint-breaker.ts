@@ -25,7 +25,7 @@ const RESEND_PROBE_MS = 5000;
  * Between two deliveries that wait for an endpoint, so that their checks cost the same for ten as for 20,000. It is also the
  * rate at which they are sent once it answers.
  */
-export const TURN_MS = 250;
+const TURN_MS = 250;
 
 /** The event of a timeline entry about a delivery that waits for a silent endpoint. No request can have it. */
 export const WAITS = 'webhook_waits';
@@ -86,6 +86,17 @@ export async function endSilence(db: DbClient, { sellerId, origin }: Endpoint): 
   return rows[0];
 }
 
+/** Longer than a delivery waits for its endpoint. */
+const FORGET_AFTER = '7 days';
+
+/** Deletes endpoints that nothing has been sent to, and nothing has waited for, for days. */
+export async function forgetSilentEndpoints(db: DbClient): Promise<void> {
+  await db.query(
+    `delete from silent_endpoint
+     where greatest(since, probe_at, resend_probe_at, last_turn_at) < now() - interval '${FORGET_AFTER}'`,
+  );
+}
+
 /** SQL, true if a delivery may probe the silent endpoint `s`. An urgent one does not wait for the next probe. */
 export const mayProbe = (isUrgent: string): string =>
   `(case when ${isUrgent} then coalesce(s.resend_probe_at, s.probe_at) else s.probe_at end) <= now()`;
@@ -98,6 +109,24 @@ export async function leaseProbe(db: DbClient, { sellerId, origin }: Endpoint, i
     [sellerId, origin, isUrgent, PROBE_LEASE_MS],
   );
   return rowCount === 1;
+}
+
+/**
+ * SQL that postpones the next attempt of the schedule of an event's order, so that a run that resumes the order, and the
+ * sweep, know that its deliveries wait. An attempt that is later anyway, beside a resend that waits, keeps its time.
+ */
+const postponeNext = (eventId: string, at: string): string =>
+  `update webhook_event e set next_attempt_at = greatest(e.next_attempt_at, ${at})
+   where e.id = (select next.id from webhook_event next join webhook_event waiting on waiting.order_id = next.order_id
+     where waiting.id = ${eventId} and next.state = 'pending' order by next.sequence limit 1)`;
+
+/** Gives back the probe of an endpoint that was leased, and for which nothing was sent. */
+export async function returnProbe(db: DbClient, { sellerId, origin }: Endpoint): Promise<void> {
+  await db.query(
+    `update silent_endpoint set probe_at = least(probe_at, now()), resend_probe_at = least(resend_probe_at, now())
+     where seller_id = $1 and origin = $2`,
+    [sellerId, origin],
+  );
 }
 
 /** A delivery that waits for a silent endpoint. */
@@ -125,8 +154,8 @@ export async function takeTurn(
          else greatest(last_turn_at + $5 * interval '1 ms', probe_at, now()) end
        where seller_id = $1 and origin = $2 and probe_at is not null
        returning since, case when $4 then greatest(coalesce(resend_probe_at, probe_at), now()) else last_turn_at end as at
-     ), event as (
-       update webhook_event e set next_attempt_at = turn.at from turn where e.id = $3 and e.state = 'pending' and not $4
+     ), postponed as (
+       ${postponeNext('$3', '(select at from turn)')} and not $4 and exists (select from turn)
      ), note as (
        select md5(e.order_id || ':' || extract(epoch from turn.since))::uuid as id from turn, webhook_event e where e.id = $3
      )
@@ -138,12 +167,9 @@ export async function takeTurn(
   return rows[0];
 }
 
-/** Postpones a pending event, so that a run that resumes its order, and the sweep, know that it waits. */
-export async function postponeEvent(db: DbClient, eventId: string, waitMs: number): Promise<void> {
-  await db.query(`update webhook_event set next_attempt_at = ${inMs('$2')} where id = $1 and state = 'pending'`, [
-    eventId,
-    waitMs,
-  ]);
+/** Records that an order's deliveries wait because one of them does. */
+export async function postponeDeliveries(db: DbClient, eventId: string, waitMs: number): Promise<void> {
+  await db.query(postponeNext('$1', inMs('$2')), [eventId, waitMs]);
 }
 
 /** Records in the timeline that the order's deliveries wait. Repeating the call changes nothing. */

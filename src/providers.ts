@@ -6,10 +6,13 @@ import { createSandboxLender } from './lender/sandbox';
 import type { Payments } from './payments/payment-provider';
 import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
 
-/** The adapter of a real lender becomes `live`: see docs/hosted-checkout.md. */
+/**
+ * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes `live`:
+ * see docs/hosted-checkout.md.
+ */
 export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lenders {
   return {
-    sandbox: lender === 'sandbox' ? createSandboxLender(sandboxReferralMs) : undefined,
+    sandbox: lender === 'none' ? undefined : createSandboxLender(sandboxReferralMs),
     live: undefined,
   };
 }
@@ -22,6 +25,6 @@ export function paymentsOf(config: Config, db: DbClient): Payments & { sandbox: 
 /** @returns undefined if there is no hosted checkout */
 function sandboxBankOf({ checkoutBaseUrl, hostedCheckout }: Config, db: DbClient): SandboxBank | undefined {
   const { lender, sandboxReferralMs } = hostedCheckout;
-  if (lender !== 'sandbox') return undefined;
+  if (lender === 'none') return undefined;
   return createSandboxBank(createSandboxBooks(db), `${checkoutBaseUrl}/pay/sandbox-bank`, sandboxReferralMs);
 }

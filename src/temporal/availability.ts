@@ -1,0 +1,100 @@
+import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
+import { type Client, isGrpcServiceError } from '@temporalio/client';
+
+/** A call that takes longer may meet a server that is unavailable. */
+const SUSPICIOUS_MS = 1000;
+/** An overloaded server is slow, and not unavailable. */
+const PROBE_TIMEOUT_MS = 3000;
+const PROBE_EVERY_MS = 500;
+/** The server may be back in a moment. The caller is told within a second that it is not. */
+const WAIT_MS = 500;
+
+/** The Temporal server is known to be unavailable. The call was not made. */
+export class TemporalUnavailable extends Error {}
+
+/** Knows whether the Temporal server can be reached, so that callers need not find out one by one. */
+export interface Availability {
+  /** False from a probe that failed until one that succeeded. */
+  readonly isKnownDown: boolean;
+  /**
+   * Makes a call. If it takes long, the server is probed.
+   * @throws TemporalUnavailable within a second while the server is known to be unavailable
+   */
+  call<T>(work: () => Promise<T>): Promise<T>;
+  /** Ends the probes. */
+  end(): Promise<void>;
+}
+
+/**
+ * Probes the server itself, and not an order: that a worker is slow or an order's run is stuck says nothing about others. While
+ * the server answers, a probe costs a call per slow call, and otherwise nothing.
+ */
+export function createAvailability(client: Client): Availability {
+  const ending = new AbortController();
+  let probing: Promise<void> | undefined;
+  /** Defined while the server is known to be unavailable. Aborts when it is back. */
+  let outage: AbortController | undefined;
+
+  async function isReachable(): Promise<boolean> {
+    try {
+      // Temporal reads the namespace from its database.
+      const { namespace } = client.options;
+      await client.withDeadline(Date.now() + PROBE_TIMEOUT_MS, () =>
+        client.workflowService.describeNamespace({ namespace }),
+      );
+      return true;
+    } catch (error) {
+      return !isGrpcServiceError(error) || ![status.UNAVAILABLE, status.DEADLINE_EXCEEDED].includes(error.code);
+    }
+  }
+
+  async function probe(): Promise<void> {
+    while (!ending.signal.aborted && !(await isReachable())) {
+      outage ??= beginOutage();
+      await pause(PROBE_EVERY_MS, ending.signal);
+    }
+    outage?.abort();
+    outage = undefined;
+  }
+
+  function suspect(): void {
+    if (ending.signal.aborted) return;
+    probing ??= probe().finally(() => (probing = undefined));
+  }
+
+  return {
+    get isKnownDown() {
+      return outage !== undefined;
+    },
+
+    async call(work) {
+      if (outage) await pause(WAIT_MS, outage.signal);
+      if (outage) throw new TemporalUnavailable('the Temporal server is unavailable');
+      const timer = setTimeout(suspect, SUSPICIOUS_MS);
+      try {
+        return await work();
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+
+    async end() {
+      ending.abort();
+      await probing;
+    },
+  };
+}
+
+function beginOutage(): AbortController {
+  const outage = new AbortController();
+  // Each caller that waits.
+  setMaxListeners(0, outage.signal);
+  return outage;
+}
+
+/** Waits until the time has passed or `signal` aborts. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal, ref: false }).catch(() => undefined);
+}

@@ -1,0 +1,165 @@
+import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { prepareTemporal } from '../../tools/local-stack/temporal-server';
+import { PACKAGE_ROOT } from '../../tools/package-root';
+import { fillIn } from '../bench/fill-in';
+import { linePlot } from '../bench/svg';
+import { markdownTable } from '../bench/table';
+import type { Cell } from './cell';
+import { createCleanup } from './cleanup';
+import { explain } from './explain';
+import type { Part } from './part';
+import { runCell } from './run';
+import { type ChaosStack, startChaosStack } from './stack';
+
+/**
+ * `npm run soak -- --minutes 30 --rate 6`: lets the service work at a steady load, samples memory, connections and handles of every
+ * process, and checks every invariant at the end. Writes the numbers and a plot to docs/reliability.md.
+ */
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '30' }, rate: { type: 'string', default: '6' } },
+});
+const SAMPLE_MS = 5000;
+/** Caches fill first: the start is the mean of the second tenth of the samples, the end that of the last. */
+const TENTH = 10;
+/** Growth from start to end that counts as flat: noise of a garbage collector, and of a pool. */
+const FLAT = { memory: 1.15, connections: 1.2, handles: 1.2 };
+const PAGE = path.join(PACKAGE_ROOT, 'docs/reliability.md');
+const PLOT = 'images/soak.svg';
+
+/** What one part uses, over all of its processes. Memory in MB. */
+interface Usage {
+  memory: number;
+  connections: number;
+  handles: number;
+}
+
+type Measure = keyof Usage;
+const MEASURES: Measure[] = ['memory', 'connections', 'handles'];
+
+interface Sample {
+  /** Seconds since the start. */
+  at: number;
+  usage: Record<string, Usage>;
+}
+
+/** Shared memory counts in proportion, so that the processes of Postgres add up. */
+function usageOf(part: Part): Usage {
+  const sum: Usage = { memory: 0, connections: 0, handles: 0 };
+  for (const pid of part.pids()) {
+    try {
+      const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+      sum.memory += Number(/^Pss:\s*(\d+) kB$/m.exec(rollup)?.[1] ?? 0) / 1024;
+      const handles = readdirSync(`/proc/${pid}/fd`);
+      sum.handles += handles.length;
+      sum.connections += handles.filter((fd) => isSocket(`/proc/${pid}/fd/${fd}`)).length;
+    } catch {
+      // A process of Postgres that has just ended.
+    }
+  }
+  return sum;
+}
+
+function isSocket(file: string): boolean {
+  try {
+    return readlinkSync(file).startsWith('socket:');
+  } catch {
+    return false;
+  }
+}
+
+async function sampleFor(parts: readonly Part[], ms: number): Promise<Sample[]> {
+  const startedAt = performance.now();
+  const samples: Sample[] = [];
+  while (performance.now() < startedAt + ms) {
+    await delay(SAMPLE_MS);
+    const at = (performance.now() - startedAt) / 1000;
+    samples.push({ at, usage: Object.fromEntries(parts.map((part) => [part.name, usageOf(part)])) });
+  }
+  return samples;
+}
+
+const mean = (list: readonly number[]): number => list.reduce((sum, value) => sum + value, 0) / list.length;
+
+/** How a measure of a part developed. */
+function growthOf(samples: readonly Sample[], name: string, measure: Measure) {
+  const list = samples.map(({ usage }) => usage[name]![measure]);
+  const tenth = Math.max(1, Math.floor(list.length / TENTH));
+  const [start, end] = [mean(list.slice(tenth, 2 * tenth)), mean(list.slice(-tenth))];
+  // One connection more or less is none.
+  return { start, end, max: Math.max(...list), isFlat: end <= Math.max(start * FLAT[measure], start + 2) };
+}
+
+function report(samples: readonly Sample[], names: readonly string[]): { table: string; growing: string[] } {
+  const growing: string[] = [];
+  const rows = names.map((name) => [
+    name,
+    ...MEASURES.map((measure) => {
+      const { start, end, max, isFlat } = growthOf(samples, name, measure);
+      if (!isFlat) growing.push(`${measure} of ${name}: ${Math.round(start)} -> ${Math.round(end)}`);
+      return `${Math.round(start)} / ${Math.round(end)} / ${Math.round(max)}${isFlat ? '' : ' **grows**'}`;
+    }),
+  ]);
+  const head = ['process', 'memory, MB: start / end / most', 'connections', 'handles'];
+  return { table: markdownTable(head, rows), growing };
+}
+
+function writePage(samples: readonly Sample[], names: readonly string[], text: string): void {
+  const series = names.map((name) => ({
+    name,
+    points: samples.map(({ at, usage }): [number, number] => [at, usage[name]!.memory]),
+  }));
+  writeFileSync(path.join(PACKAGE_ROOT, 'docs', PLOT), linePlot('Memory of each process', 'MB', series));
+  const image = `![Memory of each process over time](${PLOT})`;
+  writeFileSync(PAGE, fillIn(readFileSync(PAGE, 'utf8'), { soak: `${text}\n\n${image}` }));
+}
+
+const partsOf = ({ apis, workers, temporal, postgres }: ChaosStack): Part[] => [
+  ...apis,
+  ...workers,
+  temporal,
+  postgres,
+];
+
+async function run(): Promise<number> {
+  const minutes = Number(values.minutes);
+  await prepareTemporal(console.log, false);
+  const cleanup = createCleanup();
+  for (const name of ['SIGINT', 'SIGTERM'] as const)
+    process.on(name, () => void cleanup.run().then(() => process.exit(130)));
+  try {
+    const stack = await startChaosStack(cleanup, false);
+    const parts = partsOf(stack);
+    const names = parts.map(({ name }) => name);
+    let samples: Sample[] = [];
+    const cell: Cell = {
+      name: 'soak',
+      group: 'process',
+      strike: async () => void (samples = await sampleFor(parts, minutes * 60_000)),
+    };
+    const result = await runCell(stack, cell, { seed: 1, rate: Number(values.rate), oldRoot: undefined });
+    if (result.broken.length > 0) console.log(explain(result.broken, result.facts, stack));
+    const { table, growing } = report(samples, names);
+    const summary =
+      `${minutes} minutes with ${values.rate} new orders a second: ${result.orders} orders, ${result.calls} calls, ` +
+      `${result.broken.length} broken invariants. \`npm run soak -- --minutes ${minutes} --rate ${values.rate}\`, ` +
+      `${new Date().toISOString().slice(0, 10)}.`;
+    const text = `${summary}\n\n${table}`;
+    console.log(`\n${text}`);
+    for (const line of growing) console.log(`grows: ${line}`);
+    writePage(samples, names, text);
+    return growing.length + result.broken.length === 0 ? 0 : 1;
+  } finally {
+    await cleanup.run();
+  }
+}
+
+void run().then(
+  (code) => process.exit(code),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,63 @@
+import type { Lender } from '../../../src/lender/lender';
+import type { PaymentProvider } from '../../../src/payments/payment-provider';
+import type * as Providers from '../../../src/providers';
+import { apiOf } from '../../support/api';
+import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import { createSeller } from '../../support/stack';
+
+/** Adapters as an operator connects them: see docs/hosted-checkout.md. */
+const mockLender: Lender = {
+  reviewTime: 'about 2 hours',
+  quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }], interestPence: 0 }),
+  decide: ({ amountPence }) =>
+    Promise.resolve({
+      kind: 'approved',
+      offer: { instalments: [{ dueInMonths: 1, amountPence }], interestPence: 0 },
+    }),
+};
+const mockBank: PaymentProvider = {
+  banks: [{ id: 'high-street', name: 'High Street Bank' }],
+  start: () => Promise.resolve('https://high-street.example/approve'),
+  statusOf: () => Promise.resolve('pending'),
+  cancel: () => Promise.resolve('cancelled'),
+  refund: () => Promise.resolve(),
+};
+jest.mock('../../../src/providers', () => {
+  const providers = jest.requireActual<typeof Providers>('../../../src/providers');
+  const { lendersOf, paymentsOf } = providers;
+  return {
+    lendersOf: (...args: Parameters<typeof lendersOf>) => ({ ...lendersOf(...args), live: mockLender }),
+    paymentsOf: (...args: Parameters<typeof paymentsOf>) => ({ ...paymentsOf(...args), live: mockBank }),
+  };
+});
+
+const stack = useCheckout({ sandbox: false });
+
+test('an order of a live account uses the live lender and the live bank', async () => {
+  const { id, customer } = await newCustomer(stack);
+  const choice = await customer.look();
+  expect(choice.text).toContain('1 monthly payment of £1,234.50');
+  expect(choice.text).not.toContain('no money moves');
+  const banks = await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  expect([banks.text.includes('High Street Bank'), banks.text.includes('Oak Bank')]).toEqual([true, false]);
+  await customer.submit('payment', { bank: 'high-street' });
+  expect(await customer.bankPage()).toBe('https://high-street.example/approve');
+  await customer.look();
+  await customer.submit('payment/cancel', {});
+  const details = await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  expect([details.heading, details.text.includes('Test customers')]).toEqual(['About your business', false]);
+  // The sandbox lender would decline.
+  const decided = await customer.submit('application', { ...BUSINESS, email: 'declined@example.com' });
+  expect(decided.heading).toBe('You are approved');
+  expect(await statusOfOrder(stack, id)).toBe('APPROVED');
+});
+
+test('an order of a sandbox account beside it keeps the sandbox', async () => {
+  const seller = await createSeller(stack.db, undefined, { sandbox: true });
+  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const { customer } = await newCustomer({ ...stack, api });
+  expect((await customer.look()).text).toContain('3 monthly payments of £411.50');
+  expect((await customer.submit('choice', { payment_term: 'PAY_NOW' })).text).toContain('Oak Bank');
+  const declined = await customer.apply({ email: 'declined@example.com' });
+  expect(declined.heading).toBe('Pay later was not approved');
+});
