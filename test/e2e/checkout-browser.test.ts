@@ -224,6 +224,9 @@ visit('every step is accessible and works with the keyboard alone', async ({ pag
     await page.keyboard.type(value);
     await page.keyboard.press('Tab');
   }
+  // The link to the privacy notice comes before the button.
+  await page.keyboard.press('Tab');
+  expect(await page.locator(':focus').textContent()).toContain('Submit application');
   await page.keyboard.press('Enter');
   await expectPage(page, 'You are approved');
   await inspect(page, 'schedule');

@@ -8,8 +8,8 @@ import { installRequirements } from './python-venv';
 const SERVER = 18;
 
 function versionOnPath(): number {
-  const { stdout } = spawnSync('pg_dump', ['--version'], { encoding: 'utf8' });
-  return Number(/ (\d+)\./.exec(stdout)?.[1] ?? 0);
+  const { output } = spawnSync('pg_dump', ['--version'], { encoding: 'utf8' });
+  return Number(/ (\d+)\./.exec(String(output))?.[1] ?? 0);
 }
 
 const isOnPath = versionOnPath() >= SERVER;

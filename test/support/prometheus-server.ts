@@ -65,8 +65,8 @@ export async function startPrometheus(jobs: Record<string, string>, ruleFile: st
   );
 
   async function read(name: string, parameters: Record<string, string> = {}): Promise<any> {
-    const query = new URLSearchParams(parameters).toString();
-    const response = await fetch(`http://${address}/api/v1/${name}?${query}`);
+    const query = new URLSearchParams(parameters);
+    const response = await fetch(`http://${address}/api/v1/${name}?${query.toString()}`);
     const { status, error, data } = (await response.json()) as any;
     if (status !== 'success') throw new Error(error);
     return data;

@@ -16,7 +16,7 @@ export async function startService(stack: Stack, env: Record<string, string> = {
   return {
     api: apiOf(`http://127.0.0.1:${processes[0].port}`, stack.seller, stack.api.checkoutKey),
     lines: () => processes.flatMap(({ lines }) => lines),
-    stop: async () => {
+    async stop() {
       await Promise.all(processes.map((one) => one.signal('SIGTERM')));
     },
   };
