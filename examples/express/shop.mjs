@@ -86,7 +86,7 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
     console.error(error);
     // The customer may have paid: the shop does not know.
     const text = 'If you have paid, do not pay again: we have your order. Otherwise, try again in a minute.';
-    response.status(502).send(messagePage('Something went wrong on our side', text));
+    response.status(500).send(messagePage('Something went wrong on our side', text));
   });
 
   return shop;
