@@ -56,7 +56,10 @@ beforeAll(async () => {
   const isServed = () => scrape(...addresses).then(Boolean, () => false);
   await until(isServed, 'both processes serve metrics');
   const jobs = { 'order-service-api': addresses[0]!, 'order-service-worker': addresses[1]! };
-  if (hasPrometheus) prometheus = await startPrometheus(jobs, path.join(MONITORING, 'alert-rules.yml'));
+  if (!hasPrometheus) return;
+  prometheus = await startPrometheus(jobs, path.join(MONITORING, 'alert-rules.yml'));
+  // What happens before the first scrape is not an increase.
+  await until(async () => (await prometheus!.evaluate('up == 1')).length === 2, 'both processes have been scraped');
 });
 
 const traced = (): Pick<Stack, 'api' | 'db'> => ({ api, db: stack.db });

@@ -64,11 +64,19 @@ async function restoreBackup(id: string): Promise<void> {
   });
 }
 
+/** The status in the first response that does not come from the row: on a busy machine, a query can exceed its time limit. */
+function liveStatus(id: string): Promise<string> {
+  return until(async () => {
+    const { headers, body } = await stack.api.get(id);
+    return headers.get('Order-Source') === 'workflow' && body.data.status;
+  }, 'the workflow answers a GET');
+}
+
 test('the next save adds the changes that the row of a restored backup lacks', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
   await restoreBackup(id);
   // The response has the newer of the row's and the workflow's state.
-  expect((await stack.api.get(id)).body.data.status).toBe('APPROVED');
+  expect(await liveStatus(id)).toBe('APPROVED');
   const answer = await workflow(id).executeUpdate(reportProgressUpdate, {
     args: [{ event: 'completed', actor: 'checkout', channel: 'api', reason: null, observedVersion: 1 }],
   });
@@ -214,7 +222,7 @@ describe('a restored Postgres does not undo a finished order', () => {
 
   test('a GET shows the result of the closed run, and has the row brought forward', async () => {
     const id = await finished();
-    expect((await stack.api.get(id)).body.data.status).toBe('SUCCESSFUL');
+    expect(await liveStatus(id)).toBe('SUCCESSFUL');
     await until(async () => (await versionOfRow(id)) === 4, 'the row is at the version of the workflow');
   });
 });
