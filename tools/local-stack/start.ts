@@ -43,6 +43,8 @@ async function start(started: (running: Running) => void): Promise<void> {
   const claim = claimData(DATA_DIR);
   started(claim);
   hasData = true;
+  // Only now: a start that is refused says why in one line.
+  if (!env.PORT && port !== 3000) print(`Port 3000 is in use: the API listens on ${port}`);
 
   env.DATABASE_URL ||= await startOwnPostgres(started);
   const { settings, uiUrl } = env.TEMPORAL_ADDRESS
@@ -159,11 +161,7 @@ async function checkSettings(env: NodeJS.ProcessEnv): Promise<number> {
   } catch (error) {
     throw error instanceof ConfigError ? new StartError(error.message.replace(/\n +/g, ' ')) : error;
   }
-  if (!env.PORT) {
-    const port = await choosePort(3000);
-    if (port !== 3000) print(`Port 3000 is in use: the API listens on ${port}`);
-    return port;
-  }
+  if (!env.PORT) return choosePort(3000);
   if (await isPortFree(Number(env.PORT))) return Number(env.PORT);
   // Often it is the service itself.
   const running = findRunning(DATA_DIR);

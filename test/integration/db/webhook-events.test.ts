@@ -25,6 +25,7 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     attempts: 0,
     waitMs: null,
     waitedMs: 0,
+    sealedSecrets: [],
     ...{ resendRequested: false, resendUrgent: false },
     ...{ isSilent: false, isOpen: false, probeDue: false, urgentProbeDue: false },
   });
