@@ -16,6 +16,10 @@ if (existsSync(new URL(`${LOCAL_STACK}/running.js`, import.meta.url))) {
     process.exit(1);
   }
 }
+if (!existsSync(new URL('../node_modules/typescript', import.meta.url))) {
+  console.error('The packages are missing. Run `npm ci` first.');
+  process.exit(1);
+}
 if (!isBuilt()) {
   console.log('Compiling (about half a minute; the next start does it only if something has changed) …');
   const { status } = spawnSync(process.execPath, ['tools/build.mjs'], { stdio: 'inherit' });

@@ -22,6 +22,8 @@ async function main(): Promise<void> {
   if (!/^https?:\/\//.test(forwardTo) || !URL.canParse(forwardTo))
     throw new Error(`--forward-to must be a URL that starts with http:// or https://: ${forwardTo}`);
   const { ORDERS_URL = '', SELLER_ID = '', SELLER_API_KEY = '' } = process.env;
+  for (const [name, value] of Object.entries({ ORDERS_URL, SELLER_ID, SELLER_API_KEY }))
+    if (value === '') throw new Error(`${name} is not set, or not exported: export it.`);
   if (!SELLER_API_KEY.startsWith('sk_test_'))
     throw new Error('SELLER_API_KEY is not the key of a sandbox account (sk_test_…).');
   const orders = createClient({ baseUrl: ORDERS_URL, sellerId: SELLER_ID, apiKey: SELLER_API_KEY });

@@ -54,6 +54,15 @@ describe('the Authorization header', () => {
     }
   });
 
+  test('is missed by a message that says what the header has instead', async () => {
+    const { key } = stack.seller;
+    const detailOf = async (header: string) => expectProblem(await get(header), 401, 'unauthorized').detail;
+    expect(await detailOf(`Token ${key}`)).toMatch(/^The header Authorization has no Bearer key\. /);
+    for (const header of [`Bearer '${key}'`, `Bearer <${key}>`, 'Bearer whsec_AAAA+BBB/CC=='])
+      expect(await detailOf(header)).toMatch(/^The value after Bearer is not an API key: .*without quotes\. /);
+    expect(await detailOf(`Bearer ${key}x`)).toMatch(/^The key sk_.{3}… is unknown or revoked\. /);
+  });
+
   test('returns 401 for arbitrary text', async () => {
     for (const key of ["' or 1=1 --", '%00', 'x'.repeat(10_000), '\u00e9', '${jndi:ldap://x}']) {
       expectProblem(await get(`Bearer ${key}`), 401, 'unauthorized');

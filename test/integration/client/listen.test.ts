@@ -61,12 +61,13 @@ test('listen reports a receiver that is not running and continues', async () => 
   await running.exited;
 });
 
-test('listen refuses a live account, an unknown key and wrong usage, in a message', async () => {
+test('listen refuses a live account, an unknown or missing key and wrong usage, in a message', async () => {
   const live = await createSeller(stack.db);
   const forward = ['--forward-to', 'http://localhost:8080/'];
   const runs = [
     [listen(forward, live), 'SELLER_API_KEY is not the key of a sandbox account'],
     [listen(forward, { ...live, key: `sk_test_${'x'.repeat(43)}` }), 'is unknown or revoked'],
+    [listen(forward, { ...live, key: '' }), 'SELLER_API_KEY is not set, or not exported'],
     [listen([]), 'Usage: order-service listen --forward-to <url>'],
     [
       listen(['--forward-to', 'localhost:8080']),
