@@ -1,11 +1,23 @@
-/** While starts pile up, the first workflow tasks of the orders are spread over this time. */
-const SPREAD_MS = 120_000;
+/** The first workflow tasks that nobody waits for begin this far apart. */
+const GAP_MS = 100;
+/** No workflow waits longer than this, however many there are. */
+const LONGEST_MS = 10 * 60_000;
 
 /**
- * How long the workflow of a new order waits for a first message before it runs. A message starts it at once, so most orders
- * never wait to the end; and first workflow tasks that nobody waits for do not stand in line before those of others.
- * @param isPiledUp true if other starts wait
+ * Creates a function that returns how long the workflow of the next new order waits for a first message before it runs. A
+ * message starts it at once, so most orders never wait to the end. The first tasks of a burst are spread evenly: if they came
+ * together, they would stand in line before the tasks that people wait for.
+ * @param baseMs of an order that comes alone; 0: no workflow waits
  */
-export function startDelay(baseMs: number, isPiledUp: boolean): number {
-  return baseMs > 0 && isPiledUp ? baseMs + Math.random() * SPREAD_MS : baseMs;
+export function createStartDelay(baseMs: number): () => number {
+  let latest = 0;
+  return () => {
+    if (baseMs === 0) return 0;
+    const now = performance.now();
+    latest = Math.max(latest + GAP_MS, now + baseMs);
+    const longest = Math.max(baseMs, LONGEST_MS);
+    if (latest <= now + longest) return latest - now;
+    latest = now + longest;
+    return baseMs + Math.random() * (longest - baseMs);
+  };
 }

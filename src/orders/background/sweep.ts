@@ -20,7 +20,7 @@ import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
 import { createAdaptiveLimit } from './adaptive-limit';
 import { logMissed } from './missed-calls';
-import { startDelay } from './start-delay';
+import { createStartDelay } from './start-delay';
 import { runLane } from './sweep-lane';
 
 /** Orders of one kind that a worker checks at the same time. */
@@ -68,6 +68,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   const { idempotencyKeyDays, applicationRetentionMs } = options;
   const stopping = new AbortController();
   const starts = createAdaptiveLimit(startsInFlight);
+  const nextDelay = createStartDelay(startDelayMs);
   const missed = logMissed(log, 'sweep: orders could not be checked, retrying later');
   let brokenSince = Date.now() - DAY_MS;
   let openRuns = workflows.listOpen();
@@ -142,7 +143,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   async function start(due: DueOrder): Promise<void> {
     const startedAt = performance.now();
     try {
-      await workflows.start(due, startDelay(startDelayMs, true));
+      await workflows.start(due, nextDelay());
     } finally {
       starts.observe(performance.now() - startedAt);
     }

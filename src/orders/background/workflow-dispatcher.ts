@@ -7,7 +7,7 @@ import type { OrderWorkflows } from '../../temporal/order-workflows';
 import { createAdaptiveLimit } from './adaptive-limit';
 import { FairQueue } from './fair-queue';
 import { logMissed } from './missed-calls';
-import { startDelay } from './start-delay';
+import { createStartDelay } from './start-delay';
 
 /** The maximum number of calls for people that wait for a free slot. The sweep makes all further calls. */
 const MAX_WAITING_CALLS = 500;
@@ -50,6 +50,7 @@ export function createWorkflowDispatcher(
 ): WorkflowDispatcher {
   const interactive = bulkhead(inFlight, MAX_WAITING_CALLS);
   const starts = createAdaptiveLimit(inFlight);
+  const nextDelay = createStartDelay(startDelayMs);
   const waiting = new FairQueue<{ history: OrderHistory; since: number }>();
   const missed = logMissed(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
@@ -82,7 +83,7 @@ export function createWorkflowDispatcher(
   async function start(history: OrderHistory): Promise<void> {
     const startedAt = performance.now();
     try {
-      await workflows.start(history, startDelay(startDelayMs, waiting.size > 0));
+      await workflows.start(history, nextDelay());
     } finally {
       starts.observe(performance.now() - startedAt);
     }

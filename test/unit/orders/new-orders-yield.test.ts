@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAdaptiveLimit } from '../../../src/orders/background/adaptive-limit';
 import { FairQueue } from '../../../src/orders/background/fair-queue';
-import { startDelay } from '../../../src/orders/background/start-delay';
+import { createStartDelay } from '../../../src/orders/background/start-delay';
 import { runLane } from '../../../src/orders/background/sweep-lane';
 
 test('owners of queued items take turns, and each gets its items in their order', () => {
@@ -40,13 +40,27 @@ describe('the number of concurrent starts', () => {
   });
 });
 
-test('a start is delayed more, and by a random time, only while others wait', () => {
-  expect(startDelay(10_000, false)).toBe(10_000);
-  expect(startDelay(0, true)).toBe(0);
-  const delays = Array.from({ length: 1000 }, () => startDelay(10_000, true));
-  expect(Math.min(...delays)).toBeGreaterThanOrEqual(10_000);
-  expect(Math.max(...delays)).toBeLessThan(130_000);
-  expect(Math.max(...delays) - Math.min(...delays)).toBeGreaterThan(100_000);
+describe('the delay of a start', () => {
+  test('is the same for orders that come alone', () => {
+    expect(createStartDelay(10_000)()).toBe(10_000);
+    expect(createStartDelay(0)()).toBe(0);
+  });
+
+  test('spreads the first tasks of a burst evenly', () => {
+    const next = createStartDelay(10_000);
+    const delays = Array.from({ length: 5000 }, next);
+    expect(delays[0]).toBe(10_000);
+    expect(delays[4999]! - delays[0]!).toBeGreaterThan(495_000);
+    expect(delays[4999]! - delays[0]!).toBeLessThanOrEqual(500_000);
+  });
+
+  test('is at most ten minutes', () => {
+    const next = createStartDelay(10_000);
+    const delays = Array.from({ length: 20_000 }, next);
+    expect(Math.max(...delays)).toBeLessThanOrEqual(600_000);
+    const late = delays.slice(10_000);
+    expect(late.filter((ms) => ms > 500_000).length).toBeLessThan(3000);
+  });
 });
 
 describe('a lane of the sweep', () => {
