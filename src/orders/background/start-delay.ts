@@ -13,7 +13,7 @@ export function createStartDelay(baseMs: number): () => number {
   let latest = 0;
   return () => {
     if (baseMs === 0) return 0;
-    const now = performance.now();
+    const now = Math.round(performance.now());
     latest = Math.max(latest + GAP_MS, now + baseMs);
     const longest = Math.max(baseMs, LONGEST_MS);
     if (latest <= now + longest) return latest - now;
