@@ -88,14 +88,7 @@ async function saveChange(
       history.order.id,
       base.event,
       base.at,
-      change.version,
-      change.event,
-      change.from,
-      change.to,
-      change.actor,
-      change.channel,
-      change.reason,
-      change.at,
+      ...timelineValues(change),
       stateAfter(history, change).cancelledAt,
       webhook?.sequence,
       webhook?.body,
@@ -144,19 +137,15 @@ export async function insertChange(client: DbClient, orderId: string, change: Or
   await client.query(
     `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, reason, at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      orderId,
-      change.version,
-      change.event,
-      change.from,
-      change.to,
-      change.actor,
-      change.channel,
-      change.reason,
-      change.at,
-    ],
+    [orderId, ...timelineValues(change)],
   );
 }
+
+/** What `order_timeline` stores of a change, from `version` to `at`. */
+const timelineValues = ({ version, event, from, to, actor, channel, reason, at }: OrderChange) => [
+  ...[version, event, from, to],
+  ...[actor, channel, reason, at],
+];
 
 /** A refused request that came by signal. A signal has no response, so the refusal is recorded in the timeline. */
 export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'channel' | 'reason' | 'at'> {

@@ -49,7 +49,7 @@ export interface WebhookEvent extends EventState {
   /** The request that made the change. */
   requestId: string | null;
   traceparent: string | null;
-  /** That sign it now, encrypted. */
+  /** The secrets that sign it now, encrypted. */
   sealedSecrets: string[];
   resendRequested: boolean;
   resendUrgent: boolean;

@@ -35,8 +35,8 @@ export function createWriteProbe(url: string, onError: (error: Error) => void): 
 }
 
 /**
- * Checks whether Postgres can write. The lock fails on a standby and in a read-only database. The rows fail if the disk is full, on which statements that
- * reuse free space still succeed.
+ * Checks whether Postgres can write. The lock fails on a standby and in a read-only database. The rows fail if the disk is
+ * full, on which statements that reuse free space still succeed.
  * @throws the error of Postgres
  */
 export async function probeWrite(db: Db): Promise<void> {
@@ -54,7 +54,7 @@ export async function probeWrite(db: Db): Promise<void> {
   }
 }
 
-/** A probe that takes too long goes on in the background. */
+/** A probe that takes too long continues in the background. */
 async function withTimeout(probed: Promise<void>): Promise<DatabaseHealth> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<DatabaseHealth>((resolve) => {

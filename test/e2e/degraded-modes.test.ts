@@ -10,7 +10,7 @@ import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
 /*
- * docs/degraded-modes.md: what callers see, what waits, and that everything goes on without a person. An unavailable Temporal is in
+ * docs/degraded-modes.md: what callers see, what waits, and that everything continues without a person. An unavailable Temporal is in
  * faults.test.ts, and receivers in failing-receivers.test.ts and test/integration/webhooks/circuit-breaker.test.ts.
  */
 const stack = useStack({ worker: false, env: { UPDATE_TIMEOUT_MS: '2000', WEBHOOK_RETRY_DELAYS: '0,1,1,1,1,1,1,1' } });
@@ -34,7 +34,7 @@ async function cancelSucceeds(id: string): Promise<void> {
 
 const isReady = async () => (await stack.api.call('GET', '/health/ready', { key: null })).status === 200;
 
-test('without a worker, orders are created and read, a change gets 503, and all of it goes on with the next worker', async () => {
+test('without a worker, orders are created and read, a change gets 503, and all of it continues with the next worker', async () => {
   await stack.startWorker();
   const id = await openOrder(stack);
   await stack.stopWorker();
@@ -49,7 +49,7 @@ test('without a worker, orders are created and read, a change gets 503, and all 
   await until(() => queryOrder(stack.client, created.body.data.id).catch(() => null), 'the new order runs');
 });
 
-test('without Postgres, every call gets 503, and webhooks and changes go on once it is back', async () => {
+test('without Postgres, every call gets 503, and webhooks and changes continue once it is back', async () => {
   await stack.startWorker();
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);

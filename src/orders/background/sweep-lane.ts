@@ -16,7 +16,7 @@ export interface LaneOptions<T> {
   intervalMs: number;
 }
 
-/** Works on due orders until `signal` aborts. A slow order occupies one place, and the others go on. */
+/** Works on due orders until `signal` aborts. A slow order occupies one place, and the others continue. */
 export async function runLane<T>(options: LaneOptions<T>, signal: AbortSignal): Promise<void> {
   const { capacity, lease, work, onError, intervalMs } = options;
   const running = new Set<Promise<void>>();
