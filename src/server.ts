@@ -46,8 +46,12 @@ export async function startServer(
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
   const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
   const workflows = createOrderWorkflows(client, config);
+  const admission = createAdmission(db, {
+    concurrency: Math.ceil(config.databasePoolSize / 2),
+    maxBacklogAgeMs: config.maxBacklogAgeMs,
+  });
   const dispatcher = createWorkflowDispatcher(
-    { db, workflows, log },
+    { db, workflows, admission, log },
     {
       inFlight: config.startsInFlight,
       checkAfterMs: config.sweep.checkAfterMs,
@@ -62,10 +66,7 @@ export async function startServer(
     keys: createKeyRing(config.encryptionKeys),
     workflows,
     dispatcher,
-    admission: createAdmission(db, {
-      concurrency: Math.ceil(config.databasePoolSize / 2),
-      maxBacklogAgeMs: config.maxBacklogAgeMs,
-    }),
+    admission,
     liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
     rules: {
       maxAmountPence: config.maxAmountPence,

@@ -1,7 +1,7 @@
-import { bulkhead } from 'cockatiel';
 import { Problem } from '../contracts/problem';
 import { backlogAgeMs } from '../db/order-work';
 import type { Db } from '../db/pool';
+import { FairQueue } from './fair-queue';
 
 const READ_EVERY_MS = 2000;
 const RETRY_AFTER_S = 60;
@@ -9,10 +9,12 @@ const RETRY_AFTER_S = 60;
 /** Decides when a new order may be inserted. */
 export interface Admission {
   /**
-   * Runs the insert of a new order when it is its turn.
+   * Runs the insert of a new order when it is its turn. Sellers take turns.
    * @throws Problem `overloaded` while orders wait too long for their workflows
    */
-  insert<T>(work: () => Promise<T>): Promise<T>;
+  insert<T>(sellerId: string, work: () => Promise<T>): Promise<T>;
+  /** True while inserts wait for their turn. */
+  hasQueue(): boolean;
 }
 
 /**
@@ -23,7 +25,8 @@ export function createAdmission(
   db: Db,
   { concurrency, maxBacklogAgeMs }: { concurrency: number; maxBacklogAgeMs: number },
 ): Admission {
-  const limit = bulkhead(concurrency, Infinity);
+  const waiting = new FairQueue<() => void>();
+  let running = 0;
   let ageMs = 0;
   const readAge = async (): Promise<void> => {
     ageMs = await backlogAgeMs(db);
@@ -32,10 +35,20 @@ export function createAdmission(
   setInterval(() => void readAge().catch(() => undefined), READ_EVERY_MS).unref();
 
   return {
-    async insert(work) {
+    async insert(sellerId, work) {
       if (ageMs > maxBacklogAgeMs) throw overloaded();
-      return limit.execute(work);
+      if (running < concurrency) running += 1;
+      else await new Promise<void>((resolve) => waiting.push(sellerId, resolve));
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        // The next one takes the place.
+        if (next) next();
+        else running -= 1;
+      }
     },
+    hasQueue: () => waiting.size > 0,
   };
 }
 

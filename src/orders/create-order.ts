@@ -83,7 +83,7 @@ async function tryToCreate(
       sweepAfterMs: deps.sweepStartAfterMs,
       idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     };
-    const inserted = await deps.admission.insert(() => insertOrder(deps.db, fresh));
+    const inserted = await deps.admission.insert(seller.id, () => insertOrder(deps.db, fresh));
     if (inserted) {
       reportChanges(deps.log, order.id, history.changes);
       // After the response is written, which the call to Temporal would delay.

@@ -33,7 +33,10 @@ export interface PaymentProvider {
    * @throws PaymentProviderUnavailable
    */
   start(payment: NewPayment): Promise<string>;
-  /** @throws PaymentProviderUnavailable */
+  /**
+   * @returns `paid` only once the whole amount has been received: the service does not compare amounts itself
+   * @throws PaymentProviderUnavailable
+   */
   statusOf(id: string): Promise<PaymentStatus>;
   /**
    * Cancels a payment that the customer has not approved. An unknown payment can no longer be started.

@@ -4,8 +4,9 @@ import { countRequests, markRunning, sweepNow } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
+import type { Admission } from '../admission';
 import { createAdaptiveLimit } from './adaptive-limit';
-import { FairQueue } from './fair-queue';
+import { FairQueue } from '../fair-queue';
 import { logMissed } from './missed-calls';
 import { createStartDelay } from './start-delay';
 
@@ -43,9 +44,19 @@ export interface DispatcherOptions {
   startDelayMs: number;
 }
 
-/** New orders wait in a line of their own, in which sellers take turns: whatever people wait for passes them. */
+interface DispatcherDependencies {
+  db: Db;
+  workflows: OrderWorkflows;
+  admission: Pick<Admission, 'hasQueue'>;
+  log: Logger;
+}
+
+/**
+ * New orders wait in a line of their own, in which sellers take turns: whatever people wait for passes them. While more orders
+ * arrive than can be inserted, one at a time is started: the rest of the machine then works for those who wait.
+ */
 export function createWorkflowDispatcher(
-  { db, workflows, log }: { db: Db; workflows: OrderWorkflows; log: Logger },
+  { db, workflows, admission, log }: DispatcherDependencies,
   { inFlight, checkAfterMs, sweepStartAfterMs, startDelayMs }: DispatcherOptions,
 ): WorkflowDispatcher {
   const interactive = bulkhead(inFlight, MAX_WAITING_CALLS);
@@ -92,7 +103,7 @@ export function createWorkflowDispatcher(
   }
 
   function startNext(): void {
-    while (!draining && starting < starts.current) {
+    while (!draining && starting < (admission.hasQueue() ? 1 : starts.current)) {
       const next = waiting.shift();
       if (!next) return;
       const { id } = next.history.order;

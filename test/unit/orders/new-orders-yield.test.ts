@@ -1,8 +1,17 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate, setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { Db } from '../../../src/db/pool';
+import type { OrderHistory } from '../../../src/domain/order';
+import { createAdmission } from '../../../src/orders/admission';
 import { createAdaptiveLimit } from '../../../src/orders/background/adaptive-limit';
-import { FairQueue } from '../../../src/orders/background/fair-queue';
+import { FairQueue } from '../../../src/orders/fair-queue';
 import { createStartDelay } from '../../../src/orders/background/start-delay';
 import { runLane } from '../../../src/orders/background/sweep-lane';
+import { createWorkflowDispatcher } from '../../../src/orders/background/workflow-dispatcher';
+import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+
+/** For code that does not come to its first query. */
+const NO_DB = {} as Db;
 
 test('owners of queued items take turns, and each gets its items in their order', () => {
   const queue = new FairQueue<string>();
@@ -10,6 +19,71 @@ test('owners of queued items take turns, and each gets its items in their order'
   const taken = Array.from({ length: queue.size }, () => queue.shift());
   expect(taken).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
   expect([queue.shift(), queue.size]).toEqual([undefined, 0]);
+});
+
+describe('inserts of new orders', () => {
+  /** Inserts that run until they are finished, two at a time. */
+  function createInserts() {
+    const admission = createAdmission(NO_DB, { concurrency: 2, maxBacklogAgeMs: 1000 });
+    const running = new Map<string, () => void>();
+    const insert = (order: string): Promise<void> =>
+      admission.insert(order.charAt(0), () => new Promise((resolve) => running.set(order, resolve)));
+    const finish = async (order: string): Promise<void> => {
+      running.get(order)!();
+      running.delete(order);
+      await setImmediate();
+    };
+    return { admission, running, insert, finish };
+  }
+
+  test('let sellers take turns', async () => {
+    const { admission, running, insert, finish } = createInserts();
+    const inserted = Promise.all(['a1', 'a2', 'a3', 'a4', 'b1'].map(insert));
+    expect([...running.keys()]).toEqual(['a1', 'a2']);
+    expect(admission.hasQueue()).toBe(true);
+    await finish('a1');
+    await finish('a2');
+    expect([...running.keys()]).toEqual(['a3', 'b1']);
+    await finish('b1');
+    expect([...running.keys()]).toEqual(['a3', 'a4']);
+    expect(admission.hasQueue()).toBe(false);
+    await finish('a3');
+    await finish('a4');
+    await inserted;
+  });
+
+  test('free their place when they fail', async () => {
+    const { admission } = createInserts();
+    const fail = () => admission.insert('a', () => Promise.reject(new Error('no')));
+    await Promise.all([1, 2, 3].map(() => expect(fail()).rejects.toThrow('no')));
+    expect(await admission.insert('a', () => Promise.resolve('inserted'))).toBe('inserted');
+  });
+});
+
+test('while inserts wait for their turn, workflows start one at a time', async () => {
+  let hasQueue = true;
+  const started: (() => void)[] = [];
+  const workflows = { start: () => new Promise((_, reject) => started.push(() => reject(new Error('ended')))) };
+  const dispatcher = createWorkflowDispatcher(
+    {
+      db: NO_DB,
+      workflows: workflows as unknown as OrderWorkflows,
+      admission: { hasQueue: () => hasQueue },
+      log: pino({ enabled: false }),
+    },
+    { inFlight: 20, checkAfterMs: 1000, sweepStartAfterMs: 60_000, startDelayMs: 0 },
+  );
+  for (let index = 0; index < 10; index++)
+    dispatcher.start({ order: { id: `order ${index}`, sellerId: 'a', version: 1 } } as unknown as OrderHistory);
+  expect(started).toHaveLength(1);
+  started[0]!();
+  await setImmediate();
+  expect(started).toHaveLength(2);
+  hasQueue = false;
+  started[1]!();
+  await setImmediate();
+  expect(started.length).toBeGreaterThan(4);
+  for (const end of started) end();
 });
 
 describe('the number of concurrent starts', () => {
