@@ -11,7 +11,7 @@ import { createWorkflowDispatcher } from '../../../src/orders/background/workflo
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 
 /** For code that does not come to its first query. */
-const NO_DB = {} as Db;
+const NO_DB = undefined as unknown as Db;
 
 test('owners of queued items take turns, and each gets its items in their order', () => {
   const queue = new FairQueue<string>();
