@@ -1,12 +1,12 @@
 /** The first workflow tasks that nobody waits for begin this far apart. */
-const GAP_MS = 100;
+const GAP_MS = 250;
 /** No workflow waits longer than this, however many there are. */
-const LONGEST_MS = 10 * 60_000;
+const LONGEST_MS = 30 * 60_000;
 
 /**
  * Creates a function that returns how long the workflow of the next new order waits for a first message before it runs. A
  * message starts it at once, so most orders never wait to the end. The first tasks of a burst are spread evenly: if they came
- * together, they would stand in line before the tasks that people wait for.
+ * together, they would stand in line before the tasks that people wait for, and push used workflows out of the worker's cache.
  * @param baseMs of an order that comes alone; 0: no workflow waits
  */
 export function createStartDelay(baseMs: number): () => number {
