@@ -16,7 +16,7 @@ export const memory: Section = {
   title: 'Memory of a worker',
   about:
     `The resident memory of one worker after ${FEW} orders were created and stay open, and after 20,000. The customers of ` +
-    `${FEW} and of ${TOUCHED} have begun, more than the worker keeps in its cache. At rest: all first tasks have ended, and ${SETTLE_MS / 1000} s have passed. Measured once.`,
+    `${FEW} and of ${TOUCHED} have begun, more than the worker keeps in its cache. At rest: all first tasks have ended, and ${SETTLE_MS / 1000} s have passed.`,
   async run(bench) {
     // First tasks would continue for half an hour.
     const service = await startService(bench.servers, { env: { WORKFLOW_START_DELAY_MS: '0' } });
