@@ -84,7 +84,7 @@ async function attempt(
     response = await fetch(address, { ...request, signal });
     text = await response.text();
   } catch (error) {
-    return { error: toConnectionError(error, timeoutMs), retryAfterMs: 0 };
+    return { error: toConnectionError(error, new URL(address).origin, timeoutMs), retryAfterMs: 0 };
   }
   const body = parse(text);
   if (response.ok && body !== undefined) return { body, headers: response.headers };
@@ -98,9 +98,13 @@ function addressOf(url: string, { path, query = {} }: Call): string {
   return `${url}${path}${search.size > 0 ? `?${search.toString()}` : ''}`;
 }
 
-function toConnectionError(error: unknown, timeoutMs: number): ConnectionError {
-  const timedOut = (error as { name?: unknown } | null)?.name === 'TimeoutError';
-  const message = timedOut ? `no response within ${timeoutMs} ms` : 'the order service is unreachable';
+function toConnectionError(error: unknown, origin: string, timeoutMs: number): ConnectionError {
+  const { name, cause } = error as { name?: string; cause?: { code?: string } };
+  const reason = cause?.code === undefined ? '' : ` (${cause.code})`;
+  const message =
+    name === 'TimeoutError'
+      ? `no response from ${origin} within ${timeoutMs} ms`
+      : `the order service at ${origin} is unreachable${reason}`;
   return new ConnectionError(message, { cause: error });
 }
 
