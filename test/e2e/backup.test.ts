@@ -45,7 +45,7 @@ async function run(name: string): Promise<void> {
 }
 
 (hasPostgresTools ? test : test.skip)(
-  'after a dump and a restore as printed, reconcile brings back every change and order that the dump lacks',
+  'after a backup and restore by the runbook, reconcile brings back every change and order that the dump lacks',
   async () => {
     const before = await startService(stack);
     const open = (events: string[], data = {}) =>

@@ -591,6 +591,6 @@ visit('the sample documents are accessible', async ({ page }) => {
   }
 });
 
-inBrowser('none of these pages asked another host, broke its policy, was too large or was not accessible', () => {
+inBrowser('no page called another host, violated its security policy, was too large or was not accessible', () => {
   expect(violations).toEqual([]);
 });

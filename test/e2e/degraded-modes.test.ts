@@ -34,7 +34,7 @@ async function cancelSucceeds(id: string): Promise<void> {
 
 const isReady = async () => (await stack.api.call('GET', '/health/ready', { key: null })).status === 200;
 
-test('without a worker, orders are created and read, a change gets 503, and all of it continues with the next worker', async () => {
+test('without a worker, orders are created and read, changes get 503, and the next worker resumes them', async () => {
   await stack.startWorker();
   const id = await openOrder(stack);
   await stack.stopWorker();
@@ -71,7 +71,7 @@ test('without Postgres, every call gets 503, and webhooks and changes continue o
   await until(isReady, 'the API is ready');
 }, 120_000);
 
-test('on a full disk, orders are read, and what is written gets 503 until there is space', async () => {
+test('on a full disk, orders are read, and every write gets 503 until there is space', async () => {
   await stack.startWorker();
   const id = await openOrder(stack);
   await stack.db.query(`create function disk_full() returns trigger language plpgsql as

@@ -42,7 +42,7 @@ function startWorkerProcess(address = temporal.address): Promise<ServiceProcess>
   return startProcess('worker', { ...stack.env, TEMPORAL_ADDRESS: address });
 }
 
-test('while Temporal is down, changes fail within a second, and orders are created that run once it is up', async () => {
+test('while Temporal is down, changes fail within a second, and new orders run once it is up', async () => {
   const worker = await startWorkerProcess();
   const open = await openOrder(stack);
   await temporal.stop();
@@ -81,7 +81,7 @@ async function isKnownDown(): Promise<boolean> {
   return parseMetrics(await registry.metrics()).value('order_service_open_breakers', { breaker: 'temporal' }) === 1;
 }
 
-test('the sweep starts the workflow of an order whose API process was killed before it could', async () => {
+test('the sweep starts the workflow of an order whose API process was killed before the start', async () => {
   const worker = await startWorkerProcess();
   // The API's calls to Temporal never return, so the kill always comes before the start of the workflow.
   const proxy = await startProxy(temporal.address);
@@ -189,7 +189,7 @@ async function saveWaits(): Promise<boolean> {
   return (await statementsWaiting(stack.db, 'save_change')) === 1;
 }
 
-test('two API processes and two workers share the load, and the log of the API that served a request has its id', async () => {
+test('two API processes and two workers share the load, and each API logs the ids of its requests', async () => {
   const workers = await Promise.all([startWorkerProcess(), startWorkerProcess()]);
   const servers = await Promise.all([startProcess('server', stack.env), startProcess('server', stack.env)]);
   const apis = servers.map(({ port }) => apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey));
@@ -214,7 +214,7 @@ test('two API processes and two workers share the load, and the log of the API t
   }
 });
 
-test('a worker is not ready as soon as it gets SIGTERM, whatever its sweep waits for, and exits with 0', async () => {
+test('on SIGTERM a worker is no longer ready, even while its sweep waits for a lock, and exits with 0', async () => {
   const worker = await startWorkerProcess();
   const isReady = async () => (await fetch(`http://127.0.0.1:${worker.port}/health/ready`)).status === 200;
   await until(isReady, 'the worker is ready');

@@ -15,7 +15,7 @@ const stack = useStack({ worker: false });
 const receiver = useReceiver();
 
 /** As docs/encryption.md describes: turn it on, change the key, and remove the old one at the end. */
-test('a key is changed in the printed steps while orders are open, and the old one is not needed in Postgres', async () => {
+test('an encryption key is replaced while orders are open, and Postgres no longer uses the old one', async () => {
   const newKey = async () => (await runCli(['encryption', 'new-key'])).stdout.trim();
   const [first, second] = [await newKey(), await newKey()];
   const idOf = (key: string) => key.split(':')[0];

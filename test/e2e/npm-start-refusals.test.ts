@@ -50,7 +50,7 @@ test('npm start refuses a port that is in use in one line', async () => {
   server.close();
 });
 
-test('npm start reports damaged data of Postgres in one line, with the cure', () => {
+test('npm start reports damaged Postgres data in one line, with the command that fixes it', () => {
   const dataDir = path.join(folder, 'damaged');
   mkdirSync(path.join(dataDir, 'postgres'), { recursive: true, mode: 0o700 });
   writeFileSync(path.join(dataDir, 'postgres/PG_VERSION'), '18\n');
@@ -63,7 +63,7 @@ test('npm start reports damaged data of Postgres in one line, with the cure', ()
   ]);
 });
 
-test('a second start names the address of the first, and a killed one blocks nothing', () => {
+test('a second npm start names the address of the first, and a killed npm start blocks no other', () => {
   const dataDir = mkdtempSync(path.join(folder, 'claimed-'));
   const claim = claimData(dataDir);
   claim.isUpAt('http://127.0.0.1:3000');

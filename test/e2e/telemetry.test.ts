@@ -82,7 +82,7 @@ async function untilGrown(before: Metrics, name: string, labels: Record<string, 
 
 const counted = (name: string, labels: Record<string, string>) => [`order_service_${name}`, labels] as const;
 
-test("one trace leads from the caller's request over update, workflow and activity to the receiver", async () => {
+test("one trace leads from the caller's request through update, workflow and activity to the receiver", async () => {
   const id = await openOrder(traced(), { webhook_url: receiver.url, reference: 'traced-reference' });
   const traceId = '4bf92f3577b34da6a3ce929d0e0e4736';
   const requestId = randomUUID();
@@ -219,7 +219,7 @@ describe('metrics', () => {
     ]);
   });
 
-  test('count replaced runs, refused signals and what operators do, with a log line for each', async () => {
+  test('count replaced runs, refused signals and operator actions, with a log line for each', async () => {
     const before = await scrape(...addresses);
     const id = await openOrder(traced());
     const handle = stack.client.workflow.getHandle(`order-${id}`);
@@ -263,7 +263,7 @@ describe('metrics', () => {
     expect((await scrape(...addresses)).value(...counted('open_breakers', { breaker: 'lender' }))).toBe(0);
   });
 
-  test('show orders by status, what waits and for how long, the pool, the event loop, and the metrics of the SDK', async () => {
+  test('show orders by status, the backlog and its age, the pool, the event loop and the Temporal SDK', async () => {
     const api0 = await scrape(addresses[0]!);
     const names = ['database_connections', 'database_connections_max', 'database_waiting', 'postgres_up', 'info'];
     expect([...names.map((name) => `order_service_${name}`).filter((name) => !api0.names.has(name))]).toEqual([]);
@@ -306,7 +306,7 @@ describe('metrics', () => {
     expect((await api.progress(waiting, 'signup_started')).status).toBe(503);
   });
 
-  test('of alert rules and dashboard all exist', async () => {
+  test('include every metric that the alert rules and the dashboard use', async () => {
     const { names } = await scrape(addresses[0]!);
     for (const name of workerNames) names.add(name);
     const files = ['alert-rules.yml', 'grafana-dashboard.json'].map((file) =>
@@ -337,7 +337,7 @@ describe('in Prometheus', () => {
     expect(series.filter(({ labels }) => shown.every((label) => label in labels))).not.toEqual([]);
   });
 
-  ifInstalled('every alert rule is evaluated, and those fire whose trouble there is', async () => {
+  ifInstalled('every alert rule is evaluated, and the rules whose conditions hold become active', async () => {
     const find = async (name: string) => (await prometheus!.alertRules()).find((rule) => rule.name === name)?.state;
     await until(async () => (await find('OrderServiceWorkersDown')) === 'pending', 'the worker is missed');
     const rules = await prometheus!.alertRules();
@@ -360,7 +360,7 @@ beforeEach(async () => {
   if (worker.isRunning()) workerNames = (await scrape(addresses[1]!)).names;
 });
 
-test('no log line of these scenarios contains a pay link, key, secret, name, or URL of a seller', async () => {
+test('no log line of API or worker contains a pay link, key, secret, name, or URL of a seller', async () => {
   const { rows } = await stack.db.query<{ pay_link_id: string }>('select pay_link_id from orders');
   expect(rows.length).toBeGreaterThan(8);
   const text = [...server.lines, ...worker.lines].join('\n');

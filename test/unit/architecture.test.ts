@@ -125,7 +125,7 @@ describe('the import rules', () => {
   const rulesBrokenBy = (file: string): string[] =>
     violations.filter(({ from }) => from === file).map(({ rule }) => rule);
 
-  test.each(REFUSED)('%s refuses in %s: %s', (rule, file) => {
+  test.each(REFUSED)('the rule %s refuses the import in %s: %s', (rule, file) => {
     expect(rulesBrokenBy(file)).toContain(rule);
   });
 
@@ -135,7 +135,7 @@ describe('the import rules', () => {
     expect(CYCLE.map(([file]) => file)).toContain(inCycle[0]);
   });
 
-  test.each(ALLOWED)('the rules allow in %s: %s', (file) => {
+  test.each(ALLOWED)('the rules allow the import in %s: %s', (file) => {
     expect(rulesBrokenBy(file)).toEqual([]);
   });
 });

@@ -136,7 +136,7 @@ const INVALID: Record<string, string> = {
 // Any string is a valid host.
 const WITHOUT_RULES = ['HOST'];
 
-test('the table of invalid values covers every setting', () => {
+test('every setting that has rules is tested with an invalid value', () => {
   const names = listSettings().map(({ env }) => env);
   expect([...Object.keys(INVALID), ...WITHOUT_RULES].sort()).toEqual(names.sort());
 });
@@ -211,13 +211,13 @@ test('an error never contains a value, which may be a secret', () => {
 describe('webhooks to private addresses', () => {
   const production = { ...REQUIRED, NODE_ENV: 'production' };
 
-  test('production refuses them, and plain http, by default', () => {
+  test('are refused in production by default, like those over plain http', () => {
     const config = loadConfig(production);
     expect(config.production).toBe(true);
     expect(config.addressPolicy).toEqual({ allowPrivate: false, allowHttp: false });
   });
 
-  test('production requires two settings to allow them', () => {
+  test('are allowed in production only by two settings', () => {
     const lines = errorLines({ ...production, WEBHOOK_ALLOW_PRIVATE: 'true' });
     expect(namesIn(lines)).toEqual(['WEBHOOK_ALLOW_PRIVATE']);
     expect(lines[0]).toContain('WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION=true');
@@ -230,7 +230,7 @@ describe('webhooks to private addresses', () => {
     expect(namesIn(lines).sort()).toEqual(['CHECKOUT_BASE_URL', 'DATABASE_URL', 'PORT', 'WEBHOOK_ALLOW_PRIVATE']);
   });
 
-  test('other environments require one setting to allow them', () => {
+  test('are allowed in other environments by one setting', () => {
     const config = loadConfig({ ...REQUIRED, WEBHOOK_ALLOW_PRIVATE: 'true' });
     expect(config.addressPolicy).toEqual({ allowPrivate: true, allowHttp: true });
   });
@@ -250,13 +250,13 @@ test('values are converted to the units of the code', () => {
   expect(config.orderExpiresAfterMs).toBe(86_400_000);
 });
 
-test('a postgresql:// URL is accepted', () => {
+test('DATABASE_URL can be a postgresql:// URL', () => {
   const { databaseUrl } = loadConfig({ ...REQUIRED, DATABASE_URL: 'postgresql://db/orders' });
   expect(databaseUrl).toBe('postgresql://db/orders');
 });
 
 describe('loaders for a part of the settings', () => {
-  test('a part has the same values as the whole', () => {
+  test('return the same values as the loader of all settings', () => {
     const env = { ...REQUIRED, NODE_ENV: 'production', UPDATE_TIMEOUT_MS: '500' };
     const whole = loadConfig(env);
     expect(whole).toMatchObject({ ...loadDatabaseConfig(env), ...loadWorkflowConfig(env) });
@@ -269,13 +269,13 @@ describe('loaders for a part of the settings', () => {
     expect(loadCheckoutBaseUrl(env)).toBe(whole.checkoutBaseUrl);
   });
 
-  test('a part ignores other settings, missing or invalid', () => {
+  test('ignore other settings, missing or invalid', () => {
     expect(loadDatabaseConfig({ DATABASE_URL: REQUIRED.DATABASE_URL, PORT: 'x' }).production).toBe(false);
     expect(loadWorkflowConfig({ DATABASE_URL: 'x' }).updateTimeoutMs).toBe(10_000);
     expect(() => loadCheckoutBaseUrl(REQUIRED)).not.toThrow();
   });
 
-  test('a part reports its own settings only', () => {
+  test('report only their own settings', () => {
     expect(() => loadDatabaseConfig({ PORT: 'x' })).toThrow(/^Invalid configuration:\n {2}DATABASE_URL is missing$/);
     expect(() => loadWorkflowConfig({ UPDATE_TIMEOUT_MS: 'soon' })).toThrow(ConfigError);
     expect(() => loadCheckoutBaseUrl({})).toThrow(/CHECKOUT_BASE_URL is missing$/);

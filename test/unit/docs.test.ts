@@ -45,7 +45,7 @@ const shown = pages.flatMap((page) =>
   ),
 );
 
-test.each(shown)('%s shows %s as it is', (_page, file, code) => {
+test.each(shown)('%s shows the file %s unchanged', (_page, file, code) => {
   expect(code).toBe(read(file));
 });
 
@@ -56,7 +56,7 @@ test('pages show every file of the examples in PHP, Python and Express', () => {
   expect(shown.map(([, file]) => file).sort()).toEqual(files.filter((file) => !file.endsWith('__')).sort());
 });
 
-test('security.md names tests for what is met, by their full path', () => {
+test('docs/security.md names its tests by their full path, and every one exists', () => {
   const named = matches(read('docs/security.md'), /`([\w./-]+\.test\.ts)`/g);
   expect(named.length).toBeGreaterThan(90);
   expect(named.filter((file) => !existsSync(path.join(PACKAGE_ROOT, file)))).toEqual([]);

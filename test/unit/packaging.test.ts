@@ -66,7 +66,7 @@ describe('docker-compose.yml', () => {
     ]);
   });
 
-  test.each(Object.entries(services))('restricts %s', (_name, service) => {
+  test.each(Object.entries(services))('restricts the privileges and resources of %s', (_name, service) => {
     expect(service).toMatchObject({
       read_only: true,
       tmpfs: expect.arrayContaining(['/tmp']),

@@ -29,12 +29,12 @@ test('every package has a licence that is allowed', () => {
 test.each([
   ['no licence', 1, {}],
   ['an unknown licence', 1, { license: 'SEE LICENSE IN EULA' }],
-  ['copyleft', 1, { license: 'GPL-3.0' }],
-  ['copyleft beside another', 1, { license: 'MIT AND AGPL-3.0-only' }],
-  ['a choice with an allowed one', 0, { license: '(MIT OR GPL-3.0)' }],
+  ['a copyleft licence', 1, { license: 'GPL-3.0' }],
+  ['a copyleft licence beside an allowed one', 1, { license: 'MIT AND AGPL-3.0-only' }],
+  ['a choice that includes an allowed licence', 0, { license: '(MIT OR GPL-3.0)' }],
   ['MPL-2.0 in production', 1, { license: 'MPL-2.0' }],
   ['MPL-2.0 in development', 0, { license: 'MPL-2.0', dev: true }],
-])('a package with %s ends the check with code %j', (_title, code, added) => {
+])('a package with %s ends the licence check with code %j', (_title, code, added) => {
   const { status, stderr } = checkLicences({ version: '1.0.0', ...added });
   expect([status, stderr.includes('added@1.0.0')]).toEqual([code, code === 1]);
 });

@@ -54,7 +54,7 @@ describe('the Authorization header', () => {
     }
   });
 
-  test('is missed by a message that says what the header has instead', async () => {
+  test('without a valid key returns an error that states what is wrong with the header', async () => {
     const { key } = stack.seller;
     const detailOf = async (header: string) => expectProblem(await get(header), 401, 'unauthorized').detail;
     expect(await detailOf(`Token ${key}`)).toMatch(/^The header Authorization has no Bearer key\. /);
@@ -63,7 +63,7 @@ describe('the Authorization header', () => {
     expect(await detailOf(`Bearer ${key}x`)).toMatch(/^The key sk_.{3}… is unknown or revoked\. /);
   });
 
-  test('returns 401 for arbitrary text', async () => {
+  test('with arbitrary text returns 401', async () => {
     for (const key of ["' or 1=1 --", '%00', 'x'.repeat(10_000), '\u00e9', '${jndi:ldap://x}']) {
       expectProblem(await get(`Bearer ${key}`), 401, 'unauthorized');
     }

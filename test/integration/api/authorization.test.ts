@@ -34,7 +34,7 @@ function seen({ status, headers, body }: ApiResponse): unknown {
   return { status, shown, body: JSON.stringify({ ...body, request_id: '', instance: '' }) };
 }
 
-test('every route has a row in the matrix, and every row has a route', () => {
+test('every route has an entry in the authorization matrix, and every entry has a route', () => {
   expect(apiRoutes().sort()).toEqual([...Object.keys(MATRIX), ...Object.keys(OPEN)].sort());
 });
 
@@ -76,7 +76,7 @@ describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
   );
 });
 
-test('none of these calls changed anything of another seller', async () => {
+test('no refused call changed anything of another seller', async () => {
   const { orderId, eventId, sellerId } = things["another's"];
   const { rows: orders } = await stack.db.query('select status, cancelled_at, version from orders where id = $1', [
     orderId,

@@ -72,7 +72,7 @@ const NOT_JSON: [string, Buffer | string][] = [
   ['XML', '<order/>'],
 ];
 
-test.each(NOT_JSON)('%s is not JSON and returns 400', async (_, body) => {
+test.each(NOT_JSON)('a body that is not JSON returns 400: %s', async (_, body) => {
   expectProblem(await post(body), 400, 'malformed_json');
 });
 
@@ -105,33 +105,33 @@ const INVALID_REQUESTS: [string, string, string[]][] = [
   ['meta_data of 20 KiB', order('large', `, "meta_data": {"a": "${'x'.repeat(20_480)}"}`), ['/data/meta_data too_big']],
 ];
 
-test.each(INVALID_REQUESTS)('%s is JSON but not an order, and returns 422', async (_, body, errors) => {
+test.each(INVALID_REQUESTS)('JSON that is not a valid create request returns 422: %s', async (_, body, errors) => {
   expect(pointers(expectProblem(await post(body), 422, 'invalid_request'))).toEqual(errors);
 });
 
 test.each([
-  ['in the envelope', '{"data": {"amount": 1}, "data": {"amount": 2, "reference": "x"}}', '/data'],
-  ['in the order', order('twice', ', "amount": 2'), '/data/amount'],
-  ['in escapes', order('twice', ', "\\u0061mount": 2'), '/data/amount'],
+  ['at the top level', '{"data": {"amount": 1}, "data": {"amount": 2, "reference": "x"}}', '/data'],
+  ['in data', order('twice', ', "amount": 2'), '/data/amount'],
+  ['written with escapes', order('twice', ', "\\u0061mount": 2'), '/data/amount'],
   ['in meta_data', order('twice', ', "meta_data": {"a": [1, {"b": 1, "b": 1}]}'), '/data/meta_data/a/1/b'],
 ])('a duplicate key %s is refused with its pointer', async (_, body, pointer) => {
   expect(pointers(expectProblem(await post(body), 422, 'invalid_request'))).toEqual([`${pointer} duplicate_key`]);
 });
 
 test.each([
-  ['in the envelope', '{"data": {"amount": 0, "reference": "p"}, "__proto__": {"a": 1}}', '/__proto__ unknown_field'],
-  ['in the order', '{"data": {"amount": 0, "__proto__": {"reference": "p"}}}', '/data/__proto__ unknown_field'],
+  ['at the top level', '{"data": {"amount": 0, "reference": "p"}, "__proto__": {"a": 1}}', '/__proto__ unknown_field'],
+  ['in data', '{"data": {"amount": 0, "__proto__": {"reference": "p"}}}', '/data/__proto__ unknown_field'],
   [
     'in meta_data',
     '{"data": {"amount": 0, "reference": "p", "meta_data": {"a": [{"__proto__": {"b": 1}}]}}}',
     '/data/meta_data forbidden_key',
   ],
   [
-    'in escapes',
+    'written with escapes',
     '{"data": {"amount": 0, "reference": "p", "meta_data": {"\\u005f_proto__": 1}}}',
     '/data/meta_data forbidden_key',
   ],
-])('a key __proto__ %s is refused with its pointer, beside all other errors', async (_, body, error) => {
+])('a key __proto__ %s is refused with its pointer, together with all other errors', async (_, body, error) => {
   const problem = expectProblem(await post(body), 422, 'invalid_request');
   expect(pointers(problem)).toEqual(expect.arrayContaining(['/data/amount too_small', error]));
   expect(({} as Record<string, unknown>).amount).toBeUndefined();
@@ -203,12 +203,12 @@ describe('the content type', () => {
   );
 });
 
-describe('the size', () => {
+describe('a body', () => {
   test.each([70_000, 10_000_000])('of %d bytes returns 413', async (size) => {
     expectProblem(await post(order('x'.repeat(size))), 413, 'payload_too_large');
   });
 
-  test('up to 64 KiB is accepted', async () => {
+  test('of up to 64 KiB is accepted', async () => {
     const body = order('large').padEnd(64 * 1024);
     expect((await post(body)).status).toBe(201);
     expectProblem(await post(`${body} `), 413, 'payload_too_large');
@@ -235,7 +235,7 @@ test('no refused request created an order', async () => {
   expect(rows).toEqual([]);
 });
 
-test('the progress call applies the same rules to its body', async () => {
+test('the progress call refuses a body that is invalid, too large or of another content type', async () => {
   const { api } = stack;
   const { id } = (await api.create()).body.data;
   const call = (body: string, headers = {}) =>

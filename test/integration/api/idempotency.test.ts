@@ -29,7 +29,7 @@ describe('a call that repeats its Idempotency-Key', () => {
     expect(await countOf('replayed')).toBe(1);
   });
 
-  test('gets it although the rules have become stricter since', async () => {
+  test('gets the first response even if the rules have become stricter since', async () => {
     const key = randomUUID();
     const data = {
       reference: 'accepted',
@@ -160,7 +160,7 @@ describe('a failed call', () => {
 describe('of fifty concurrent calls', () => {
   const fifty = Array.from({ length: 50 }, (_, index) => index);
 
-  test('all with one key and one body get the same order', async () => {
+  test('with one key and one body, all get the same order', async () => {
     const responses = await Promise.all(fifty.map(() => create('fifty', { reference: 'fifty' })));
     expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(responses[0]!.status).toBe(201);

@@ -44,11 +44,11 @@ async function send(call: string, body: Buffer | string): Promise<ApiResponse> {
   return { status: response.status, headers: response.headers, text, body: JSON.parse(text) };
 }
 
-test('the suite is complete', () => {
+test('JSONTestSuite is complete', () => {
   expect(['y_', 'n_', 'i_'].map((prefix) => kind(prefix).length)).toEqual([95, 188, 35]);
 });
 
-describe.each(Object.keys(CALLS))('for %s,', (call) => {
+describe.each(Object.keys(CALLS))('in the %s call,', (call) => {
   const codes = (cases: JsonCase[]) =>
     inBatches(cases, 20, async ({ name, bytes }) => {
       const response = await send(call, bytes);

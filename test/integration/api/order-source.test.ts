@@ -33,7 +33,7 @@ describe('with a worker', () => {
     const getIfChanged = (id: string, etag: string, options: CallOptions = {}) =>
       stack.api.get(id, { headers: { 'If-None-Match': etag }, ...options });
 
-    test('an unchanged order returns 304 from its row, also to other spellings of the header', async () => {
+    test('an unchanged order returns 304 from its row, whatever the form of the header', async () => {
       const id = await openOrder(stack);
       const etag = (await stack.api.get(id)).headers.get('ETag')!;
       for (const header of [etag, `W/${etag}`, `"other", ${etag}`]) {
@@ -52,7 +52,7 @@ describe('with a worker', () => {
       expect(changed.headers.get('ETag')).toBe('"2"');
     });
 
-    test('another seller gets the same 404 as without it', async () => {
+    test('another seller gets a 404', async () => {
       const id = await openOrder(stack);
       const etag = (await stack.api.get(id)).headers.get('ETag')!;
       const other = await createSeller(stack.db);
@@ -106,7 +106,7 @@ describe('without a worker', () => {
     expect(waited.length).toBeLessThanOrEqual(1 + (performance.now() - start) / PROBE_INTERVAL_MS);
   });
 
-  test('many concurrent reads all return within the budget', async () => {
+  test('many concurrent reads all return within the query budget', async () => {
     const reads = await Promise.all(Array.from({ length: 50 }, timedGet));
     expect(reads.map(({ status }) => status)).toEqual(Array(50).fill(200));
     expect(Math.max(...reads.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + TOLERANCE_MS);

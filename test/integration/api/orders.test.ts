@@ -15,7 +15,7 @@ async function anotherSeller(defaultRedirectUrl: string | null) {
   return apiOf(stack.api.url, seller, stack.api.checkoutKey);
 }
 
-describe('create', () => {
+describe('a create call', () => {
   test('returns 201 with exactly the fields of the specification', async () => {
     const { status, body } = await stack.api.create({ amount: 1234.5, reference: 'order 17' });
     expect(status).toBe(201);
@@ -64,7 +64,7 @@ describe('create', () => {
   });
 });
 
-describe('retrieve', () => {
+describe('a retrieve call', () => {
   test('returns 200 with the fields of the specification and order_url', async () => {
     const created = await stack.api.create({ amount: 99.99, reference: 'order 18' });
     const { id, order_url } = created.body.data;
@@ -132,7 +132,7 @@ describe('retrieve', () => {
   });
 });
 
-describe('create without the trailing slash', () => {
+describe('a create call without the trailing slash', () => {
   test('creates an order', async () => {
     const { api, seller } = stack;
     const body = { data: { amount: 1, reference: 'no slash' } };
@@ -222,7 +222,7 @@ describe('source and meta_data', () => {
   });
 
   test.each(['注文 👩‍👩‍👧‍👦', "Robert'); drop table orders;--", '${7*7} {{7*7}} %s %00', '<img src=x onerror=alert(1)>'])(
-    'and references are returned unchanged: %s',
+    'are returned unchanged, like references: %s',
     async (reference) => {
       const created = await stack.api.create({ reference, source: reference, meta_data: { [reference]: reference } });
       expect(created.body.data.reference).toBe(reference);
@@ -232,7 +232,7 @@ describe('source and meta_data', () => {
   );
 });
 
-describe('amounts on the wire', () => {
+describe('the amount', () => {
   test.each([
     ['0.01', '0.01'],
     ['0.30000000000000004', '0.3'],

@@ -114,7 +114,7 @@ test('a checkout key cannot read, cancel or create orders and gets 401', async (
   expectProblem(await api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key, body }), 401, 'unauthorized');
 });
 
-test('the path works without a trailing slash', async () => {
+test('the progress path works without a trailing slash', async () => {
   const id = await openOrder(stack);
   const body = { data: { event: 'signup_started', reason: null } };
   const response = await stack.api.call('POST', `${BASE}/order/${id}/progress`, { key: stack.api.checkoutKey, body });

@@ -124,6 +124,6 @@ test('pipelined requests are answered in order', async () => {
   expect(raw.indexOf('"reference":"first"')).toBeLessThan(raw.indexOf('"reference":"second"'));
 });
 
-test('the service still creates orders after all these requests', async () => {
+test('the service still creates orders after all malformed requests', async () => {
   expect((await stack.api.create()).status).toBe(201);
 });

@@ -18,7 +18,7 @@ test.each([
   ['PENDING', ['signup_started']],
   ['APPROVED', ['signup_started', 'approved']],
   ['SUCCESSFUL', ['signup_started', 'approved', 'completed']],
-])('the reference of a %s order is in use', async (status, events) => {
+])('the reference of a %s order cannot be used again', async (status, events) => {
   const reference = `of ${status}`;
   const id = await openOrder(stack, { reference }, events);
   const problem = expectProblem(await stack.api.create({ reference }), 409, 'duplicate_reference');

@@ -53,7 +53,7 @@ describe('a burst of requests', () => {
     },
   );
 
-  test('in waves gets no more through', async () => {
+  test('that comes in waves gets no more requests through', async () => {
     const counters = [newCounter().counter, newCounter().counter];
     let through = 0;
     for (let wave = 0; wave < 20; wave++) through += await burst(counters, 15, 100);
@@ -104,7 +104,7 @@ describe('while Postgres is', () => {
   });
   afterEach(() => proxy.stop());
 
-  test('unresponsive, a burst waits for one timeout and then uses the own count', async () => {
+  test('unresponsive, a burst waits for one timeout, and then the process uses its own count', async () => {
     proxy.blackHole();
     const start = performance.now();
     const early = burst([counter], 5, 10);
@@ -115,7 +115,7 @@ describe('while Postgres is', () => {
     expect(performance.now() - start).toBeLessThan(2 * SYNC_TIMEOUT_MS);
   });
 
-  test('unavailable, the own count continues', async () => {
+  test('unavailable, the process continues with its own count', async () => {
     proxy.stop();
     expect(await burst([counter], 30, 10)).toBe(9);
     expect(await burst([counter], 30, 10)).toBe(0);

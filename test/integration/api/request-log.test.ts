@@ -27,7 +27,7 @@ async function logged(make: (headers: Record<string, string>) => Promise<unknown
   return lines.filter(({ request_id, event }) => request_id === requestId && event === undefined);
 }
 
-test('a request writes one line with its method, path, status, order and seller', async () => {
+test('a request writes one log line with its method, path, status, order and seller', async () => {
   let id = '';
   const created = await logged(async (headers) => {
     id = (await api.create({}, { headers })).body.data.id;
@@ -54,7 +54,7 @@ test('a successful health check is logged at debug level', async () => {
   expect(unknown).toMatchObject([{ level: 30, path: '/health/other', status: 404 }]);
 });
 
-test('a refused request writes one line too', async () => {
+test('a refused request writes one log line', async () => {
   const noKey = await logged((headers) => api.create({}, { headers, key: null }));
   expect(noKey).toMatchObject([{ status: 401 }]);
   expect(noKey[0]).not.toHaveProperty('seller_id');
@@ -62,7 +62,7 @@ test('a refused request writes one line too', async () => {
   expect(await logged((headers) => api.call('GET', '/nothing', { headers }))).toMatchObject([{ status: 404 }]);
 });
 
-test('the line has the trace id of a valid traceparent only', async () => {
+test('the log line of a request has the trace id of its traceparent, if that is valid', async () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
   const traced = (traceparent: string) =>
     logged((headers) => api.call('GET', '/health/live', { headers: { ...headers, traceparent } }));
@@ -78,7 +78,7 @@ test('the line has the trace id of a valid traceparent only', async () => {
   }
 });
 
-test('no line contains a key, a body, a query or an Idempotency-Key', async () => {
+test('no log line contains a key, a body, a query or an Idempotency-Key', async () => {
   const body = { reference: 'private-reference', meta_data: { card: 'private-meta' } };
   await api.create(body, { headers: { 'Idempotency-Key': 'private-idem', 'X-Other': 'private-header' } });
   await api.create({ ...body, amount: 'private-amount' });
@@ -97,7 +97,7 @@ test('an id is logged in full only if it belongs to the caller: a wrong id may b
   ]);
 });
 
-test.each([BASE, SECOND, SECOND.toUpperCase()])('no line contains a pay link below %s', async (base) => {
+test.each([BASE, SECOND, SECOND.toUpperCase()])('no log line contains a pay link below %s', async (base) => {
   const payLinkId = randomUUID();
   for (const path of ['pay_link', 'PAY_LINK', 'Pay_Link']) {
     await logged((headers) => api.call('GET', `${base}/${path}/${payLinkId}/`, { headers, key: null }));

@@ -60,7 +60,7 @@ describe('an unsupported method', () => {
     }
   });
 
-  test('returns 405 without a key too', async () => {
+  test('returns 405 even without a key', async () => {
     expectProblem(await stack.api.call('PUT', `${BASE}/order/${id}/`, { key: null }), 405, 'method_not_allowed');
   });
 

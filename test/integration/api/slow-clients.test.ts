@@ -37,7 +37,7 @@ describe('slow clients', () => {
   }, 120_000);
 });
 
-describe('a client that does not read', () => {
+describe('a client that does not read its responses', () => {
   const REQUESTS = 200;
   const RESPONSE = 'x'.repeat(100_000);
   let connected: (socket: Socket) => void;
@@ -59,7 +59,7 @@ describe('a client that does not read', () => {
     await server.close(0);
   });
 
-  test('a client that does not read its responses loses its connection', async () => {
+  test('loses its connection', async () => {
     client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(REQUESTS));
     const socket = await connection;
     await once(socket, 'close');

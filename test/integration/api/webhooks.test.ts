@@ -285,7 +285,7 @@ describe('rotating the signing secret', () => {
     { data: { overlap_seconds: -1 } },
     { data: { overlap_seconds: 604_801 } },
     { data: { overlap_seconds: 1.5 } },
-  ])('refuses %j', async (body) => {
+  ])('refuses the body %j', async (body) => {
     const response = await rotate(body);
     expectProblem(response, 422, 'invalid_request');
     expect(response.body.errors).toMatchObject([{ pointer: '/data/overlap_seconds' }]);

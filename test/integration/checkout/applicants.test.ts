@@ -182,7 +182,7 @@ test('after the seller cancels, every browser sees the cancellation', async () =
   expect((await customer.look()).heading).toBe('This order was cancelled');
 });
 
-test('the way back of the other browser is the redirect URL only if the order is complete', async () => {
+test('another browser is led to the redirect URL only if the order is complete', async () => {
   const { id, url, customer } = await newOrder();
   await customer.apply();
   const other = customerAt(url);

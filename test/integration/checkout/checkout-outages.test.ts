@@ -12,7 +12,7 @@ describe('while Temporal is unavailable', () => {
   });
   afterEach(() => proxy.stop());
 
-  test('the pages load and accept applications, a refused choice is saved, and the checkout continues afterwards', async () => {
+  test('the pages load and accept applications, and a choice that gets 503 is saved and can be repeated', async () => {
     const stack = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '5000' }, address: proxy.address });
     const orders = await Promise.all([stack.api.create(), stack.api.create()]);
     for (const { body } of orders) await until(() => isRunning(stack.client, body.data.id), 'the workflow runs');

@@ -52,7 +52,7 @@ test('an order of a live account uses the live lender and the live bank', async 
   expect(await statusOfOrder(stack, id)).toBe('APPROVED');
 });
 
-test('an order of a sandbox account beside it keeps the sandbox', async () => {
+test('an order of a sandbox account uses the sandbox even if a live lender and bank are configured', async () => {
   const seller = await createSeller(stack.db, undefined, { sandbox: true });
   const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
   const { customer } = await newCustomer({ ...stack, api });

@@ -237,17 +237,17 @@ describe('order cancel prints a one-line error', () => {
     id = await openOrder(stack);
   });
 
-  test('order cancel names the address if Temporal is down', async () => {
+  test('that names the address if Temporal is down', async () => {
     const run = await runCli(['order', 'cancel', id], { ...stack.env, TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expectError(run, 1, /Temporal is unavailable at 127.0.0.1:1/);
   });
 
-  test('order cancel names the namespace if it does not exist', async () => {
+  test('that names the namespace if it does not exist', async () => {
     const run = await runCli(['order', 'cancel', id], { ...stack.env, TEMPORAL_NAMESPACE: 'elsewhere' });
     expectError(run, 1, /elsewhere/);
   });
 
-  test('order cancel does not run if Postgres refuses to record it in the audit log', async () => {
+  test('and does not run if Postgres refuses to record it in the audit log', async () => {
     const reading = new URL(stack.databaseUrl);
     reading.searchParams.set('options', '-c default_transaction_read_only=on');
     const run = await runCli(['order', 'cancel', id, '--operator', 'al'], { ...stack.env, DATABASE_URL: reading.href });
@@ -256,7 +256,7 @@ describe('order cancel prints a one-line error', () => {
     expect(await json('audit', '--by', 'al')).toEqual([]);
   });
 
-  test('order cancel states that the outcome is unknown if no worker is running', async () => {
+  test('that states that the outcome is unknown if no worker is running', async () => {
     await stack.stopWorker();
     const run = await runCli(['order', 'cancel', id], { ...stack.env, UPDATE_TIMEOUT_MS: '500' });
     expectError(run, 1, /The outcome is unknown.*Repeating the same call is safe/);

@@ -227,7 +227,7 @@ test('reconcile --repair ends the run of a settled order, and resumes an order f
   await until(async () => Object.keys(await differences()).length === 0, 'nothing differs');
 });
 
-test('reconcile names the decision that different changes need, and --keep-row carries it out', async () => {
+test('reconcile asks which of two different changes is right, and --keep-row keeps that of the row', async () => {
   const id = await ended(['signup_started', 'approved', 'completed']);
   await restoreRow(id, 3, 'APPROVED');
   await stack.db.query(

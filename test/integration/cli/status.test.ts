@@ -15,7 +15,7 @@ const status = (env: Record<string, string> = {}) => runCli(['status', '--json']
 const stateOf = (run: { json: () => any }) =>
   Object.fromEntries(run.json().checks.map((check: any) => [check.part, check.state]));
 
-test('status finds every part of a healthy service, and exits with 0', async () => {
+test('status lists every part of a healthy service, and exits with 0', async () => {
   const run = await status({ ORDERS_URL: stack.api.url });
   expect(run).toMatchObject({ code: 0, stderr: '' });
   expect(stateOf(run)).toEqual({
@@ -77,7 +77,7 @@ test('status names each part that needs a person, and exits with 1', async () =>
   expect(stateOf(alone)).toMatchObject({ postgres: 'failed', schema: 'failed', temporal: 'failed' });
 });
 
-test('status finds that Postgres only reads', async () => {
+test('status reports a Postgres that is read-only', async () => {
   const database = new URL(stack.databaseUrl).pathname.slice(1);
   await stack.db.query(`alter database ${database} set default_transaction_read_only = on`);
   const run = await status();

@@ -101,7 +101,7 @@ test.each<LenderDecision>([
   { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 123_450 }], interestPence: 50 } },
   { kind: 'declined', code: 'affordability' },
   { kind: 'failed' },
-])('the first decision is kept: $kind', async (decision) => {
+])('the first decision is kept if another one follows: $kind', async (decision) => {
   const id = await orderAfter('signup_started');
   await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
   const { id: applicationId } = (await findApplication(database.db, id))!;

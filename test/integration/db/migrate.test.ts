@@ -78,7 +78,7 @@ test('migrate builds a concurrent index outside of a transaction, even while ano
   expect(rows).toEqual([{ indisvalid: true }]);
 });
 
-test('migrate rejects a concurrent index without the marker', async () => {
+test('migrate rejects a concurrent index if its file lacks the marker no-transaction', async () => {
   migrations.write({ '0001_item': 'create table item (id integer);' });
   migrations.write({ '0002_item_by_id': 'create index concurrently item_by_id on item (id);' });
   await expect(migrate(database.url, migrations.folder)).rejects.toThrow(/^0002_item_by_id\.sql: .*transaction block$/);

@@ -10,7 +10,7 @@ async function idsByPage(size: number, selection: OrderSelection = {}): Promise<
   return found;
 }
 
-test('the pages return every order once, in the requested size', async () => {
+test('reading by page returns every order once, in pages of the requested size', async () => {
   const orders = await Promise.all(Array.from({ length: 7 }, () => insertNewOrder(database.db)));
   const ids = orders.map(({ order }) => order.id).sort();
   expect(await idsByPage(3)).toEqual([ids.slice(0, 3), ids.slice(3, 6), ids.slice(6)]);

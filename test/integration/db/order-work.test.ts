@@ -54,7 +54,7 @@ async function letSecondsPass(seconds: number): Promise<void> {
 }
 
 describe('the sweep', () => {
-  test('leases the orders that are due, as they are stored, and no others', async () => {
+  test('leases the orders that are due, with their stored state, and no others', async () => {
     const due = await dueAfter(-1000);
     await dueAfter(60_000);
     expect(await leaseDueOrders(database.db, 'starts', 10, 60_000)).toEqual([
@@ -100,7 +100,7 @@ describe('the sweep', () => {
     expect((await leaseIds(2)).sort()).toEqual([busy.order.id, other.order.id].sort());
   });
 
-  test('leases what people wait for apart from new orders and from checks', async () => {
+  test('leases what people wait for separately from new orders and checks', async () => {
     const fresh = await dueAfter(-1000);
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'signup_started'), -1000);
@@ -143,7 +143,7 @@ describe('the sweep', () => {
     expect(await leaseIds()).toEqual([order.id]);
   });
 
-  test('leases an order that has settled since as settled, and finishSettled ends its work', async () => {
+  test('leases an order that settled in the meantime as settled, and then ends its work', async () => {
     const { order } = await insertNewOrder(database.db, { webhookUrl: null }, { sweepAfterMs: -1000 });
     await database.db.query(`update orders set status = 'UNSUCCESSFUL' where id = $1`, [order.id]);
     expect(await leaseDueOrders(database.db, 'starts', 10, 60_000)).toMatchObject([{ settled: true }]);
@@ -158,7 +158,7 @@ describe('the sweep', () => {
   });
 });
 
-describe('markRunning', () => {
+describe('marking an order as running', () => {
   test.each([
     ['a new order after the given time', 0, 600],
     ['an order that is an hour old after an hour', 3600, 3600],
@@ -218,7 +218,7 @@ describe('a save that only Postgres is known to have', () => {
     expect(await workOf(id)).toEqual([{ proven_sweep_at: null }]);
   });
 
-  test('stays due if the caller of markRunning knows an earlier version', async () => {
+  test('stays due if the order is marked as running at an earlier version', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     const { id } = history.order;
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 40_000);
@@ -229,7 +229,7 @@ describe('a save that only Postgres is known to have', () => {
   });
 });
 
-describe('a caller of markRunning that has only sent a signal', () => {
+describe('marking an order as running after a signal', () => {
   test('postpones the check of an order whose workflow has the last save, and of no other', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     const { id } = history.order;
@@ -242,8 +242,8 @@ describe('a caller of markRunning that has only sent a signal', () => {
   });
 });
 
-describe('sweepSettled', () => {
-  test('makes the sweep check settled orders now, and no others', async () => {
+describe('a list of orders with open runs', () => {
+  test('makes the sweep check the settled ones now, and no others', async () => {
     const open = await dueAfter(60_000);
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
@@ -298,7 +298,7 @@ describe('overdue webhooks', () => {
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
 
-  test('are dealt with at once if a person repairs the order', async () => {
+  test('a repair by a person makes the sweep check an order at once, even a recently stuck one', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await markStuck(database.db, history.order.id);
@@ -307,14 +307,14 @@ describe('overdue webhooks', () => {
   });
 });
 
-describe('sweepSoon', () => {
-  test('makes the sweep check an open order within seconds', async () => {
+describe('a workflow that is about to stop', () => {
+  test('makes the sweep check its open order within seconds', async () => {
     const { order } = await dueAfter(60_000);
     await sweepSoon(database.db, order.id);
     expect(Math.abs((await secondsUntilSweep(order.id)) - 2)).toBeLessThan(1);
   });
 
-  test('adds no work for a settled order', async () => {
+  test('adds no work if its order is settled', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, history.order.id, 2);
@@ -322,7 +322,7 @@ describe('sweepSoon', () => {
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
 
-  test('makes the sweep check a closed order with a pending webhook within seconds', async () => {
+  test('makes the sweep check its closed order within seconds if a webhook is pending', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, history.order.id, 2);
@@ -342,7 +342,7 @@ describe('the delivery lease', () => {
     expect(await leaseDelivery(database.db, ids[0]!, 2, 60_000)).toBeDefined();
   });
 
-  test('the delivery lease expires', async () => {
+  test('expires', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started');
     expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeDefined();
     await letSecondsPass(50);

@@ -68,7 +68,7 @@ describe('an attempt whose lease another attempt has taken over', () => {
 });
 
 describe('a resend', () => {
-  test('answers the request that it has read, and not one that was made during it', async () => {
+  test('fulfils the request that it has read, and not one that is made during its attempt', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started');
     const [id] = ids as [string];
     await makeAttempt(database.db, id, DELIVERED);
@@ -124,7 +124,7 @@ test('after a 410 that disabled two events, one delivered resend is enough for l
   expect(rows.map(({ state }) => state)).toEqual(['delivered', 'disabled', 'pending']);
 });
 
-test('times are of the clock of Postgres', async () => {
+test('the times of an attempt are by the clock of Postgres', async () => {
   const { ids } = await orderWithWebhooks(database.db, 'signup_started');
   await makeAttempt(database.db, ids[0]!, { delayMs: 60_000 });
   const { rows } = await database.db.query(

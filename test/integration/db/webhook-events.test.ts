@@ -57,7 +57,7 @@ test('the sweep passes on a bulk resend with a gap between two orders', async ()
   expect(rows.map(({ ms }) => Math.round(ms))).toEqual([1000, 1500, 2000]);
 });
 
-describe('a resend is urgent unless the seller has requested twenty', () => {
+describe('a requested resend', () => {
   /** Webhook events of one seller. */
   async function eventsOfSeller(count: number): Promise<string[]> {
     const orders = await Promise.all(
@@ -71,20 +71,20 @@ describe('a resend is urgent unless the seller has requested twenty', () => {
   const countUrgent = async (events: string[]) =>
     (await database.db.query('select from webhook_event where resend_urgent and id = any($1)', [events])).rowCount;
 
-  test('one by one', async () => {
+  test('is urgent if it is one of the first twenty of its seller', async () => {
     const events = await eventsOfSeller(22);
     for (const id of events) await requestResends(database.db, [id], 60_000);
     expect(await countUrgent(events)).toBe(20);
   });
 
-  test('in groups', async () => {
+  test('is not urgent if its group takes its seller beyond twenty', async () => {
     const events = await eventsOfSeller(40);
     await requestResends(database.db, events.slice(0, 19), 60_000);
     await requestResends(database.db, events.slice(19, 38), 60_000);
     expect(await countUrgent(events)).toBe(19);
   });
 
-  test('and stays urgent if it is requested again', async () => {
+  test('stays urgent if it is requested again', async () => {
     const events = await eventsOfSeller(25);
     await requestResends(database.db, [events[0]!], 60_000);
     await requestResends(database.db, events.slice(1), 60_000);

@@ -27,16 +27,16 @@ const normalize = (json: string): Record<string, unknown> =>
       .replace(/\d+ (requests|s\b)/g, 'n $1'),
   );
 
-test('the page has exactly one section for each error code, in the order of their statuses', () => {
+test('docs/errors.md has exactly one section for each error code, in the order of their statuses', () => {
   expect([...sections.keys()]).toEqual(Object.keys(PROBLEMS));
 });
 
-test('the page has exactly one table row for each field error code', () => {
+test('docs/errors.md has exactly one table row for each field error code', () => {
   const [, table = ''] = page.split('\n## Field error codes\n');
   expect([...table.matchAll(/^\| `(\w+)` \| \S.* \|$/gm)].map(([, code]) => code)).toEqual([...FIELD_ERROR_CODES]);
 });
 
-test.each(Object.keys(PROBLEMS) as ProblemCode[])('the API returns %s as the page shows it', async (code) => {
+test.each(Object.keys(PROBLEMS) as ProblemCode[])('the API returns %s as docs/errors.md shows it', async (code) => {
   const response = await PROVOCATIONS[code](stack);
   const { order_id, order_url, order_status, order_amount } = expectProblem(response, PROBLEMS[code].status, code);
   const { status, text, example } = sections.get(code)!;

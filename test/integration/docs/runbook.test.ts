@@ -95,11 +95,11 @@ test('every command of the runbook works as printed, in the order of the page', 
   await until(async () => (await countAttempts()) > attempts, 'the resent webhook has a new attempt');
 });
 
-test.each(statements)('the statement works: %s', async (statement) => {
+test.each(statements)('the SQL statement of the runbook works: %s', async (statement) => {
   await expect(stack.db.query(statement)).resolves.toBeDefined();
 });
 
-test('every case names a symptom and a query, which the Temporal server accepts', async () => {
+test('every case of the runbook names a symptom and a query, which the Temporal server accepts', async () => {
   const cases = sections.filter((section) => section.includes('\nSymptom: '));
   expect(cases.length).toBeGreaterThanOrEqual(12);
   for (const section of cases) {

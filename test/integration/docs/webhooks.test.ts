@@ -173,7 +173,7 @@ describe.each(languages)('the %s example', (language) => {
 
 test('Node is always among the tested languages', () => expect(languages).toContain('js'));
 
-test('every curl command works unchanged', async () => {
+test('every curl command of docs/webhooks.md works unchanged', async () => {
   const lines = blocks.filter(({ language }) => language === 'sh').map(({ code }) => code);
   expect(lines).toHaveLength(3);
   const env = {
@@ -195,7 +195,7 @@ test('every curl command works unchanged', async () => {
   expect(rotated.data.webhook_secret).toMatch(/^whsec_/);
 });
 
-test('the page documents the default schedule', () => {
+test('the default schedule is the documented one', () => {
   const { delaysMs, attemptsWithSuccessor, jitter } = STANDARD_SCHEDULE;
   expect(delaysMs.map((ms) => ms / 1000)).toEqual([0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]);
   expect([attemptsWithSuccessor, jitter]).toEqual([5, 0.1]);

@@ -115,7 +115,7 @@ test('after three attempts without an answer, in two workers, the deliveries of 
   ]);
 });
 
-test('an old delivery no longer waits, so that it ends even if the endpoint never answers again', async () => {
+test('a delivery that is days old does not wait, so that it ends even if the endpoint stays silent', async () => {
   const workers = [createWorker()];
   const [old] = await open(workers, 1);
   await database.db.query(`update webhook_event set created_at = now() - interval '5 days' where id = $1`, [old!.id]);
@@ -167,7 +167,7 @@ test('an answer between the failures starts the count again', async () => {
   expect(lines).toEqual([]);
 });
 
-test('failures of this service do not count', async () => {
+test('failures of the service itself do not count as failures of the endpoint', async () => {
   const worker = createWorker();
   answer = { ...TIMEOUT, error: 'interrupted' };
   for (const webhook of await pendingWebhooks(4)) await send(worker, webhook);
@@ -213,7 +213,7 @@ test('a requested resend probes the endpoint within seconds, before the deliveri
   expect(sent.at(-1)).toBe(id);
 });
 
-test('a resend of many waits like any other delivery', async () => {
+test('a bulk resend waits like any other delivery', async () => {
   const worker = createWorker();
   const waiting = await open([worker], 25);
   await requestResends(
@@ -227,7 +227,7 @@ test('a resend of many waits like any other delivery', async () => {
   expect(sent).toHaveLength(3);
 });
 
-test('a probe that sends nothing leaves the probe to another delivery', async () => {
+test('a delivery that cannot send its probe leaves the probe to another delivery', async () => {
   const worker = createWorker();
   const waiting = await open([worker], 2);
   await delay(450);
@@ -297,7 +297,7 @@ test('a test webhook that is answered ends the wait', async () => {
   expect(await send(worker, webhook!)).toMatchObject({ state: 'delivered' });
 });
 
-test('if a worker dies with its probe, another delivery probes the endpoint later', async () => {
+test('if a worker dies during its probe, another delivery probes the endpoint later', async () => {
   const workers = [createWorker(), createWorker()];
   const waiting = await open(workers, 2);
   await delay(450);

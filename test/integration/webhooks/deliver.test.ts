@@ -98,7 +98,7 @@ test('an attempt must end before its lease does', async () => {
   expect(requests[0]!.deadlineMs! - monotonicMs()).toBeLessThanOrEqual(25_000);
 });
 
-test('if the lease takes more than five seconds, it is given back, and nothing is sent', async () => {
+test('a delivery lease that took more than five seconds to acquire is released, and nothing is sent', async () => {
   const { id } = await webhook();
   const slow: Db = Object.create(database.db, {
     query: {
@@ -157,7 +157,7 @@ test('a failed resend of an exhausted webhook does not report again that it is e
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'a webhook attempt failed', resend: true }]);
 });
 
-test('why a name is not used is in the log only', async () => {
+test('only the log states the private address to which a host name leads', async () => {
   const { id, sellerId } = await webhook();
   const { delivery, lines } = deliveryTo(() => REFUSED);
   await delivery.send(first(id));

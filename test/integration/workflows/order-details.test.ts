@@ -41,7 +41,7 @@ const found = async (state: string) => {
   return ids;
 };
 
-test('an order whose webhooks arrive, or fail once, never sets WebhookState', async () => {
+test('an order whose webhooks arrive, or fail once, never sets the search attribute WebhookState', async () => {
   receiver.answerWith(() => (receiver.deliveries.length === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'declined']);
   await handle(id).result();
@@ -49,7 +49,7 @@ test('an order whose webhooks arrive, or fail once, never sets WebhookState', as
   expect(await webhookStates(id)).toEqual([]);
 });
 
-test('a failing webhook, its error and the one behind it are named, and the order is found until it arrives', async () => {
+test('the Temporal UI finds an order with a failing webhook, and shows its error and the webhook behind it', async () => {
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: `${receiver.url}?${SECRET_URL}` }, ['signup_started', 'approved']);
   await until(async () => /attempt 3 at/.test(await details(id)), 'two attempts have failed');
@@ -66,7 +66,7 @@ test('a failing webhook, its error and the one behind it are named, and the orde
   expect(stored).not.toMatch(/hunter2|thanks/);
 });
 
-test('a webhook that is given up is named until a resend of it arrives', async () => {
+test('the Temporal UI names a webhook that was given up until a resend of it arrives', async () => {
   receiver.answerWith(({ body }) => (body.data.sequence === 1 ? 503 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
   await until(async () => /webhook 1 was given up, last error HTTP 503/.test(await details(id)), 'it is given up');
@@ -77,7 +77,7 @@ test('a webhook that is given up is named until a resend of it arrives', async (
   expect(await webhookStates(id)).toEqual(['retrying', 'exhausted', undefined]);
 });
 
-test('a webhook that gets 410 is named until a resend of it arrives', async () => {
+test('the Temporal UI names a webhook that got a 410 until a resend of it arrives', async () => {
   receiver.answerWith(410);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
   const gone = /webhook 1 got HTTP 410: webhooks of this order are disabled$/m;
@@ -88,7 +88,7 @@ test('a webhook that gets 410 is named until a resend of it arrives', async () =
   expect(await webhookStates(id)).toEqual([]);
 });
 
-test('an endpoint that does not answer, and a replaced run, are named', async () => {
+test('the Temporal UI shows that an endpoint does not answer, and that a run was replaced', async () => {
   const silent = await startTestServer((request) => void request.socket.destroy());
   const id = await openOrder(stack, { webhook_url: silent.url }, ['signup_started']);
   await until(async () => /webhook 1 waits: .*next try/.test(await details(id)), 'the webhook waits');

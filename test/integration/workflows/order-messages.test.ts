@@ -53,7 +53,7 @@ test('a signal changes the order like a request, and a refused signal is recorde
 });
 
 test.each([
-  ['nothing', []],
+  ['no argument', []],
   ['null', [null]],
   ['a number', [42]],
   ['a list', [['approved']]],
@@ -79,7 +79,7 @@ test.each([
 });
 
 test.each([
-  ['nothing', 'temporal', []],
+  ['no argument', 'temporal', []],
   ['an unknown channel', 'temporal', [{ channel: 'telephone' }]],
   ['a channel', 'cli', [{ channel: 'cli' }]],
 ])('an update cancelOrder with %s is a cancel by an operator, with the channel %s', async (_, channel, args) => {

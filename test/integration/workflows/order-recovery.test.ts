@@ -373,7 +373,7 @@ describe('a run whose workflow tasks keep failing', () => {
     });
   }
 
-  test('is replaced visibly, and its order goes on', async () => {
+  test('is replaced visibly, and its order continues', async () => {
     const id = await openOrder(stack, {}, ['signup_started']);
     const broken = await breakRun(id);
     const line = await until(

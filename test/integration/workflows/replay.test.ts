@@ -33,7 +33,7 @@ test.each(files)('the history %s, of a run without tracing, replays with tracing
   await replay(read(file), TRACED_WORKFLOW_BUNDLE);
 });
 
-describe('a change of the workflow code that old runs do not survive fails the replay', () => {
+describe('a change of the workflow code that breaks old runs fails the replay', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'order-service-bundle-'));
   afterAll(() => rmSync(folder, { recursive: true }));
   const SAVE = 'const { saveOrder } = inPostgres(';
@@ -43,7 +43,7 @@ describe('a change of the workflow code that old runs do not survive fails the r
     ['an activity has another name', ').sendWebhook(', ').deliverWebhook('],
     ['a timer comes before a save', SAVE, `await (0, workflow_1.condition)(() => false, 1); ${SAVE}`],
     ['an upsert is left out', UPSERT, '(() => undefined)('],
-  ])('%s', async (_, before, after) => {
+  ])('if %s', async (_, before, after) => {
     const code = readFileSync(WORKFLOW_BUNDLE, 'utf8');
     expect(code).toContain(before);
     const codePath = path.join(folder, 'changed.js');

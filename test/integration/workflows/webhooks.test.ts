@@ -261,7 +261,7 @@ test('an endpoint that hangs takes only the slots of its seller and delays neith
   await busy.stop();
 });
 
-test('every live secret signs', async () => {
+test('a webhook is signed with every live secret', async () => {
   const { webhookSecret, id: sellerId } = stack.seller;
   const next = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
   await stack.db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, next]);

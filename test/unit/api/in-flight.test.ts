@@ -18,7 +18,7 @@ function sender(limit: ReturnType<typeof limitInFlight>) {
   return { send, release: () => release.shift()?.(), running: () => running };
 }
 
-test('further requests of a seller wait in order, and those of another seller do not', async () => {
+test('requests beyond the limit of a seller wait in order, and those of another seller do not', async () => {
   const { send, release, running } = sender(limitInFlight(2, 'wait'));
   const sent = [send('a'), send('a'), send('a'), send('b')];
   await setImmediate();
@@ -35,7 +35,7 @@ test('further requests of a seller wait in order, and those of another seller do
   expect(running()).toBe(0);
 });
 
-test('further requests of a seller fail with 429 if they may not wait', async () => {
+test('requests beyond the limit of a seller fail with 429 if they may not wait', async () => {
   const { send, release } = sender(limitInFlight(1, 'fail'));
   const first = send('a');
   await setImmediate();

@@ -28,7 +28,7 @@ test.each([
   ['{"data":{"meta_data":{"meta_data":{"data":{}}}}}', '{"meta_data":{"data":{}}}'],
   ['{"data":{"meta_data":"{}"}}', undefined],
   ['{"data":[{"meta_data":{}}],"meta_data":{}}', undefined],
-])('the source of meta_data in %s is found', (text, source) => {
+])('the source of meta_data in %s is %s', (text, source) => {
   expect(inspectJson(text, PATH).source).toBe(source);
 });
 

@@ -3,7 +3,7 @@ import { selfTimes } from '../../bench/self-times';
 import { type Row, compare, meetsGoal } from '../../bench/section';
 import { rowsTable } from '../../bench/table';
 
-test('a run replaces the generated parts of a page, and keeps all other text', () => {
+test('a benchmark run replaces the generated parts of a page, and keeps all other text', () => {
   const page = 'Before.\n<!-- bench:a -->\nold\n<!-- /bench -->\nProse.\n<!-- bench:b -->\nkept\n<!-- /bench -->\n';
   const filled = fillIn(page, { a: 'new' });
   expect(filled).toBe(
@@ -21,7 +21,7 @@ describe('a goal', () => {
     [{ of: 'ratio', atLeast: 2 }, true],
     [{ of: 'value', atMost: 4 }, true],
     [{ of: 'value', atMost: 3.9 }, false],
-  ] as const)('%j of a ratio of 2 and a value of 4 is met: %j', (goal, met) => {
+  ] as const)('of %j is met by a ratio of 2 and a value of 4: %j', (goal, met) => {
     expect(meetsGoal({ ...row, goal })).toBe(met);
   });
 
@@ -32,7 +32,7 @@ describe('a goal', () => {
   });
 });
 
-test('self times leave out idle time, and add up all places of a function', () => {
+test('self times exclude idle time, and add up all call sites of a function', () => {
   const frame = (functionName: string) => ({ functionName, scriptId: '1', url: '', lineNumber: 0, columnNumber: 0 });
   const nodes = [frame('(root)'), frame('(idle)'), frame('work'), frame('work'), frame('other')].map(
     (callFrame, index) => ({ id: index + 1, callFrame }),

@@ -24,7 +24,7 @@ const offer = (pence: number, representativeInterest = 0, count = 3, interestFre
     promotions: interestFreeDays === 0 ? [] : [{ name: 'Spring offer', interestFreeDays, validUntil: '2099-01-31' }],
   });
 
-test('repayments are one line, whichever of them differs', () => {
+test('repayments are described in one line, whichever of them differs', () => {
   expect(describePayments(offer(123_450))).toBe('3 monthly payments of £411.50');
   expect(describePayments(offer(10_000))).toBe('3 monthly payments: £33.34, then 2 of £33.33');
   expect(describePayments(offer(123_450, 12.9))).toBe('3 monthly payments: 2 of £411.50, then £438.11');
@@ -32,7 +32,7 @@ test('repayments are one line, whichever of them differs', () => {
   expect(describePayments(offer(1))).toBe('1 monthly payment of £0.01');
 });
 
-test('the cost is one line: interest and the first due date', () => {
+test('the cost is described in one line: the interest and the first due date', () => {
   const pricing = (representativeInterest: number) => ({ representativeInterest, promotions: [] });
   expect(describeCost(pricing(0), offer(123_450), '2026-11-21')).toBe('0% interest, first due 21 December');
   expect(describeCost(pricing(12.9), offer(123_450, 12.9), '2026-11-21')).toBe(

@@ -1,7 +1,7 @@
 import { createOrderRequestSchema } from '../../../src/contracts/request-schemas';
 import { PRODUCTION, accept, errorsOf, errorsOfData, parseJson, productionSchema } from './create-order-body';
 
-describe('amount', () => {
+describe('the amount', () => {
   test.each([
     [0.01, 1],
     [1, 100],

@@ -1,11 +1,11 @@
 import { VALID, accept, errorsOf, errorsOfData, parseJson, productionSchema } from './create-order-body';
 
 describe('a create request', () => {
-  test('an amount and a reference are enough, and the amount is converted to pence', () => {
+  test('needs only an amount, which is converted to pence, and a reference', () => {
     expect(accept({})).toEqual({ amount: 123_450, reference: 'order 17' });
   });
 
-  test('every optional field is accepted unchanged', () => {
+  test('accepts every optional field unchanged', () => {
     const rest = {
       allowed_payment_terms: ['PAY_LATER'],
       webhook_url: 'https://shop.example/hooks',
@@ -18,7 +18,7 @@ describe('a create request', () => {
     expect(accept({ ...rest, meta_data })).toEqual(request);
   });
 
-  test('null is the same as an omitted optional field', () => {
+  test('treats null as an omitted optional field', () => {
     const nulls = {
       allowed_payment_terms: null,
       webhook_url: null,
@@ -32,19 +32,19 @@ describe('a create request', () => {
   });
 });
 
-describe('the body', () => {
+describe('a request body', () => {
   test.each([
     ['a list', [], [' invalid_type']],
     ['a string', 'data', [' invalid_type']],
     ['a number', 1, [' invalid_type']],
     ['null', null, [' required']],
     ['an empty object', {}, ['/data required']],
-    ['data that is null', { data: null }, ['/data required']],
-    ['data that is a list', { data: [VALID] }, ['/data invalid_type']],
-    ['a second top-level field', { data: VALID, meta: {} }, ['/meta unknown_field']],
-    ['a request without data', VALID, ['/data required', '/amount unknown_field', '/reference unknown_field']],
-    ['a misspelled data', { Data: VALID }, ['/data required', '/Data unknown_field']],
-  ])('%s is refused', (_, body, errors) => {
+    ['an object whose data is null', { data: null }, ['/data required']],
+    ['an object whose data is a list', { data: [VALID] }, ['/data invalid_type']],
+    ['an object with a second top-level field', { data: VALID, meta: {} }, ['/meta unknown_field']],
+    ['an order without the data field', VALID, ['/data required', '/amount unknown_field', '/reference unknown_field']],
+    ['an object with a misspelled data field', { Data: VALID }, ['/data required', '/Data unknown_field']],
+  ])('is refused if it is %s', (_, body, errors) => {
     expect(errorsOf(body)).toEqual(errors);
   });
 });

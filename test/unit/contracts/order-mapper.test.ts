@@ -15,8 +15,8 @@ const PROMOTED: Order = {
   },
 };
 
-describe('toCreatedOrderBody', () => {
-  test('the body has exactly the create response fields of spec section 2.1', () => {
+describe('the body of a create response', () => {
+  test('has exactly the fields of section 2.1 of the specification', () => {
     expect(toCreatedOrderBody(ORDER, CHECKOUT)).toEqual({
       id: ORDER.id,
       amount: 1234.5,
@@ -27,13 +27,13 @@ describe('toCreatedOrderBody', () => {
     });
   });
 
-  test('the body matches its schema', () => {
+  test('matches its schema', () => {
     expect(createdOrderSchema.strict().safeParse(toCreatedOrderBody(ORDER, CHECKOUT)).error).toBeUndefined();
   });
 });
 
-describe('toOrderBody', () => {
-  test('the body has the retrieve response fields of spec section 2.1, order_url, webhook_url and created_at', () => {
+describe('the body of a retrieve response', () => {
+  test('has the fields of section 2.1 of the specification, order_url, webhook_url and created_at', () => {
     expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).toEqual({
       id: ORDER.id,
       amount: 1234.5,
@@ -50,7 +50,7 @@ describe('toOrderBody', () => {
     });
   });
 
-  test('only an order that has them shows a cancel URL, a webhook URL and an expiry', () => {
+  test('shows a cancel URL, a webhook URL and an expiry only if the order has them', () => {
     const more = { cancelUrl: 'https://shop.example/cart', expiresAt: atMinute(60) };
     expect(toOrderBody({ ...ORDER, ...more }, NOTHING, CHECKOUT)).toMatchObject({
       cancel_url: more.cancelUrl,
@@ -60,19 +60,19 @@ describe('toOrderBody', () => {
     for (const field of ['cancel_url', 'webhook_url', 'expires_at']) expect(without).not.toHaveProperty(field);
   });
 
-  test('every field of a promotion is mapped', () => {
+  test('has every field of a promotion', () => {
     expect(toOrderBody(PROMOTED, NOTHING, CHECKOUT).pricing).toEqual({
       representative_interest: 9.9,
       promotions: [{ name: 'Spring', interest_free_days: 90, valid_until: '2027-01-31' }],
     });
   });
 
-  test('only a cancelled order has cancelled_at', () => {
+  test('has cancelled_at only if the order was cancelled', () => {
     expect(toOrderBody(historyAfter('cancel').order, NOTHING, CHECKOUT).cancelled_at).toBe(atMinute(1));
     expect(toOrderBody(IN_STATUS.UNSUCCESSFUL.order, NOTHING, CHECKOUT)).not.toHaveProperty('cancelled_at');
   });
 
-  test('source and meta_data are returned as sent, and omitted if they were not sent', () => {
+  test('has source and meta_data as they were sent, and omits them if they were not', () => {
     const metaData = '{ "10": 1.10, "9": -0 }';
     const body = toOrderBody(ORDER, { source: 'magento', metaData }, CHECKOUT);
     expect(body.source).toBe('magento');
@@ -81,12 +81,12 @@ describe('toOrderBody', () => {
     expect(toOrderBody(ORDER, NOTHING, CHECKOUT)).not.toHaveProperty('meta_data');
   });
 
-  test("the body omits the seller's ID and the version", () => {
+  test("omits the seller's id and the version", () => {
     const text = JSON.stringify(toOrderBody(ORDER, NOTHING, CHECKOUT));
     for (const internal of [ORDER.sellerId, 'version']) expect(text).not.toContain(internal);
   });
 
-  test('the body matches its schema in every status', () => {
+  test('matches its schema in every status', () => {
     for (const { order } of [...Object.values(IN_STATUS), historyAfter('cancel'), { order: PROMOTED }]) {
       const body = toOrderBody(order, { source: 'x', metaData: '{"a":1}' }, CHECKOUT);
       expect(orderSchema.strict().safeParse(body).error).toBeUndefined();

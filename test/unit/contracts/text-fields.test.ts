@@ -1,7 +1,7 @@
 import { orderListQuerySchema } from '../../../src/contracts/request-schemas';
 import { accept, errorsOfData } from './create-order-body';
 
-describe('reference', () => {
+describe('the reference', () => {
   test.each([
     'a',
     '0',
@@ -94,8 +94,8 @@ describe('reference', () => {
   });
 });
 
-describe('source', () => {
-  test('joiners are accepted, and the text is not normalized', () => {
+describe('the source', () => {
+  test('can contain a zero-width non-joiner, and is not normalized', () => {
     expect(accept({ source: 'می\u200cخواهم cafe\u0301' }).source).toBe('می\u200cخواهم cafe\u0301');
   });
 

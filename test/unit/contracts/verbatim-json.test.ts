@@ -1,7 +1,7 @@
 import { recordSource, sourceOf, stringify, verbatim } from '../../../src/contracts/verbatim-json';
 
 test.each(['{}', '{ "10": 1.10,\n"9": 1e400 }', '{"a":"\\"quoted\\" \\\\ \\u00e9 $& $1"}', '{"emoji":"🎉\u2028"}'])(
-  '%s is written as it is, wherever it occurs',
+  'the JSON text %s is written unchanged, wherever it occurs',
   (text) => {
     expect(stringify({ before: 'a"b\\', list: [verbatim(text), 1, verbatim(text)] })).toBe(
       `{"before":"a\\"b\\\\","list":[${text},1,${text}]}`,

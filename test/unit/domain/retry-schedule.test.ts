@@ -70,12 +70,12 @@ test('no wait is longer than an hour while a later event waits', () => {
 });
 
 test.each([
-  ['before the first attempt', null, 0, null],
-  ['a short wait', 5 * MINUTE, 0, 5 * MINUTE],
-  ['a wait of a day that has just begun', 24 * HOUR, 0, HOUR],
-  ['a wait of a day that began 20 minutes ago', 24 * HOUR, 20 * MINUTE, 40 * MINUTE],
-  ['a wait of a day that began two hours ago', 22 * HOUR, 2 * HOUR, 0],
-])('%s becomes at most an hour in total as soon as a later event waits', (_, waitMs, waitedMs, expected) => {
+  ['an event before its first attempt has no wait', null, 0, null],
+  ['a short wait stays as it is', 5 * MINUTE, 0, 5 * MINUTE],
+  ['a wait of a day that has just begun ends after an hour', 24 * HOUR, 0, HOUR],
+  ['a wait of a day that began 20 minutes ago ends after 40 minutes', 24 * HOUR, 20 * MINUTE, 40 * MINUTE],
+  ['a wait of a day that began two hours ago ends at once', 22 * HOUR, 2 * HOUR, 0],
+])('as soon as a later event waits, %s', (_, waitMs, waitedMs, expected) => {
   expect(whileSuccessorWaits(STANDARD_SCHEDULE, { attempts: 1, waitMs, waitedMs })).toEqual({
     yieldsToNext: false,
     waitWithSuccessorMs: expected,

@@ -52,7 +52,7 @@ test.each(TABLE)('%s in status %s leads to %s', (event, from, to) => {
   expect(transition(from, event)).toBe(to);
 });
 
-test('the table has each of the 5 × 7 cells once', () => {
+test('the table of these tests has each pair of the 5 statuses and 7 events once', () => {
   const cells = new Set(TABLE.map(([event, from]) => `${event} ${from}`));
   expect(cells.size).toBe(35);
   expect(TABLE).toHaveLength(35);

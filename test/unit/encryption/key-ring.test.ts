@@ -21,7 +21,7 @@ test('a text is encrypted with the first key, differently each time, and decrypt
 test.each([
   ['moved to another context', (sealed: string) => sealed, 'other seller', /not valid/],
   ['changed', (sealed: string) => sealed.slice(0, -2) + (sealed.endsWith('AA') ? 'BB' : 'AA'), 'seller', /not valid/],
-  ['cut', () => 'enc:new:abcd', 'seller', /incomplete/],
+  ['cut off', () => 'enc:new:abcd', 'seller', /incomplete/],
   ['encrypted with a key that is not configured', (s: string) => s.replace('new', 'lost'), 'seller', /"lost" is not/],
 ])('a text that was %s is refused', (_, change, context, message) => {
   expect(() => ring.open(change(ring.seal(SECRET, 'seller')), context)).toThrow(message);
@@ -38,11 +38,11 @@ test.each([
   ['a key without an id', randomBytes(32).toString('base64')],
   ['a repeated id', [OLD, OLD].map(({ id, key }) => `${id}:${key.toString('base64')}`).join(',')],
   ['an empty entry', `a:${OLD.key.toString('base64')},`],
-])('%s is not a valid setting', (_, text) => {
+])('ENCRYPTION_KEYS with %s is invalid', (_, text) => {
   expect(parseKeys(text)).toBeUndefined();
 });
 
-test('a setting has the keys in their order', () => {
+test('ENCRYPTION_KEYS keeps the order of its keys', () => {
   const text = [NEW, OLD].map(({ id, key }) => `${id}:${key.toString('base64')}`).join(', ');
   expect(parseKeys(text)).toEqual([NEW, OLD]);
 });

@@ -94,7 +94,7 @@ function lockAndEndBy(signal: NodeJS.Signals): number {
   return ended.pid;
 }
 
-test('Ctrl-C releases the lock', () => {
+test('Ctrl-C during a build releases the lock', () => {
   lockAndEndBy('SIGINT');
   expect(readdirSync(cache)).toEqual([]);
 });

@@ -171,7 +171,7 @@ describe('generators of clients', () => {
     ).toEqual([]);
   });
 
-  test('generators find each enum once', () => {
+  test('find each enum once', () => {
     const enums = Object.values<any>(document.components?.schemas ?? {}).flatMap((schema) =>
       schema.enum ? [schema.enum.join()] : [],
     );
@@ -231,7 +231,7 @@ describe('generators of clients', () => {
   });
 });
 
-describe('expectDocumented', () => {
+describe('the check of a response against the document', () => {
   const path = '/health/live';
   const good = {
     status: 200,
@@ -243,7 +243,7 @@ describe('expectDocumented', () => {
     expectDocumented('GET', path, { status, headers: new Headers(headers), body, text: '' } satisfies ApiResponse);
   };
 
-  test('a documented response is accepted', () => {
+  test('accepts a documented response', () => {
     expect(check({})).not.toThrow();
   });
 
@@ -267,7 +267,7 @@ describe('expectDocumented', () => {
       'must NOT have unevaluated properties {"unevaluatedProperty":"more"}',
     ],
     ['a missing field', { body: {} as any }, 'must have required property'],
-  ])('a response with %s is refused', (_name, response, reason) => {
+  ])('refuses a response with %s', (_name, response, reason) => {
     expect(check(response)).toThrow(reason);
   });
 });

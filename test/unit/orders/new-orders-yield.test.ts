@@ -138,7 +138,7 @@ describe('the delay of a start', () => {
 });
 
 describe('a lane of the sweep', () => {
-  test('continues with other orders while one is slow, and ends with it', async () => {
+  test('continues with other orders while one is slow, and ends only after that one', async () => {
     const stop = new AbortController();
     const due = ['slow', ...Array.from({ length: 9 }, (_, index) => `order ${index}`)];
     const done: string[] = [];

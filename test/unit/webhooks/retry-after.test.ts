@@ -24,7 +24,7 @@ describe('parseRetryAfter', () => {
     ['an ISO date', '2026-03-01T12:02:00Z', null],
     ['a date that does not exist', 'Sun, 99 Mar 2026 12:02:00 GMT', null],
     ['words', 'soon', null],
-  ])('reads %s', (_what, value, expected) => {
+  ])('returns the right wait for %s', (_what, value, expected) => {
     expect(parseRetryAfter(value, now)).toBe(expected);
   });
 

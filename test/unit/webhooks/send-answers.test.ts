@@ -87,7 +87,7 @@ describe('an attempt that the receiver rejects', () => {
   });
 
   test.each([429, 503])(
-    'returns the wait of %i with Retry-After, in seconds or as a date by the clock of the signature',
+    'returns the wait of a %i with Retry-After, in seconds or as a date by the clock of the signature',
     async (status) => {
       const inSeconds = await sendTo((response) => response.writeHead(status, { 'retry-after': '120' }).end());
       expect(inSeconds.attempt).toMatchObject({
@@ -105,7 +105,7 @@ describe('an attempt that the receiver rejects', () => {
     },
   );
 
-  test('is gone with status 410', async () => {
+  test('has the outcome gone with status 410', async () => {
     const { attempt } = await sendTo((response) => response.writeHead(410, { 'retry-after': '9' }).end());
     expect(attempt).toMatchObject({ status: 410, outcome: 'gone', error: 'http_status', retryAfterMs: null });
   });
