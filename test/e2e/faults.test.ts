@@ -189,7 +189,7 @@ async function saveWaits(): Promise<boolean> {
   return (await statementsWaiting(stack.db, 'save_change')) === 1;
 }
 
-test('two API processes and two workers share the load, and each API logs the ids of its requests', async () => {
+test('two API processes create one order for one Idempotency-Key, and an API logs the ids of its requests', async () => {
   const workers = await Promise.all([startWorkerProcess(), startWorkerProcess()]);
   const servers = await Promise.all([startProcess('server', stack.env), startProcess('server', stack.env)]);
   const apis = servers.map(({ port }) => apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey));

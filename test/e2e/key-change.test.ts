@@ -14,7 +14,7 @@ afterAll(() => killProcesses());
 const stack = useStack({ worker: false });
 const receiver = useReceiver();
 
-/** As docs/encryption.md describes: turn it on, change the key, and remove the old one at the end. */
+/** As docs/encryption.md describes, except for the removal of the old key: open histories need it. */
 test('an encryption key is replaced while orders are open, and Postgres no longer uses the old one', async () => {
   const newKey = async () => (await runCli(['encryption', 'new-key'])).stdout.trim();
   const [first, second] = [await newKey(), await newKey()];
@@ -45,7 +45,7 @@ test('an encryption key is replaced while orders are open, and Postgres no longe
     const id = await openOrder({ ...stack, api: service.api }, { webhook_url: receiver.url });
     opened.push(id);
     remaining.set(id, [...whole]);
-    // Orders of all earlier steps go on, whatever key their histories were written with.
+    // Orders of all earlier steps continue, whatever key their histories were written with.
     for (const [order, events] of remaining) {
       const event = events.shift();
       if (event) expect(await service.api.progress(order, event)).toMatchObject({ status: 200 });

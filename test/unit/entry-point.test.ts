@@ -25,9 +25,9 @@ async function stopForEver(stopsWithinMs?: number): Promise<jest.SpyInstance> {
 }
 
 test.each([
-  [undefined, 20_000],
-  [600_000, 620_000],
-])('a process whose part may take %s ms to stop is killed after %s ms, not before', async (allowed, killed) => {
+  ['states no time to stop', undefined, 20_000],
+  ['may take 600,000 ms to stop', 600_000, 620_000],
+])('a process whose part %s is not killed before its time', async (_part, allowed, killed) => {
   const kill = await stopForEver(allowed);
   jest.advanceTimersByTime(killed - 1);
   expect(kill).not.toHaveBeenCalled();

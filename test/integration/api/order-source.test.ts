@@ -52,11 +52,15 @@ describe('with a worker', () => {
       expect(changed.headers.get('ETag')).toBe('"2"');
     });
 
-    test('another seller gets a 404', async () => {
+    test('another seller gets the same 404 as without it', async () => {
       const id = await openOrder(stack);
       const etag = (await stack.api.get(id)).headers.get('ETag')!;
       const other = await createSeller(stack.db);
-      expect((await getIfChanged(id, etag, { key: other.key })).status).toBe(404);
+      const hidden = await getIfChanged(id, etag, { key: other.key });
+      const plain = await stack.api.get(id, { key: other.key });
+      const withoutRequestId = ({ status, body }: typeof hidden) => [status, { ...body, request_id: undefined }];
+      expect(withoutRequestId(hidden)).toEqual(withoutRequestId(plain));
+      expect(hidden.status).toBe(404);
     });
   });
 

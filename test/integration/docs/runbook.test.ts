@@ -104,6 +104,7 @@ test('every case of the runbook names a symptom and a query, which the Temporal 
   expect(cases.length).toBeGreaterThanOrEqual(12);
   for (const section of cases) {
     const query = /^UI query: `([^`]+)`/m.exec(section)?.[1]?.replace('$SELLER_ID', stack.seller.id);
+    expect(query).toBeDefined();
     await expect(stack.client.workflow.count(query)).resolves.toMatchObject({ count: expect.any(Number) });
   }
 });

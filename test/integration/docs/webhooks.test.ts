@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { BASE } from '../../support/api';
 import { installed } from '../../support/installed';
 import { openOrder } from '../../support/orders';
@@ -195,8 +196,15 @@ test('every curl command of docs/webhooks.md works unchanged', async () => {
   expect(rotated.data.webhook_secret).toMatch(/^whsec_/);
 });
 
-test('the default schedule is the documented one', () => {
-  const { delaysMs, attemptsWithSuccessor, jitter } = STANDARD_SCHEDULE;
-  expect(delaysMs.map((ms) => ms / 1000)).toEqual([0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400]);
-  expect([attemptsWithSuccessor, jitter]).toEqual([5, 0.1]);
+test('docs/webhooks.md states the default schedule', () => {
+  const text = readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8').replaceAll('\n', ' ');
+  const [, list = '', jitter] = /immediately, then after (.+?)\. Each delay varies randomly by ±(\d+) %/.exec(text) ?? [];
+  const seconds = { s: 1, min: 60, h: 3600 };
+  const delays = [...list.matchAll(/(\d+) (s|min|h)\b/g)].map(([, n, unit]) => Number(n) * seconds[unit as 's']);
+  expect([0, ...delays]).toEqual(STANDARD_SCHEDULE.delaysMs.map((ms) => ms / 1000));
+  expect(Number(jitter) / 100).toBe(STANDARD_SCHEDULE.jitter);
+  expect(text).toContain('A webhook has ten attempts over three days');
+  expect(STANDARD_SCHEDULE.delaysMs).toHaveLength(10);
+  expect(text).toContain('the limit is five attempts');
+  expect(STANDARD_SCHEDULE.attemptsWithSuccessor).toBe(5);
 });
