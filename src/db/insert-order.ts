@@ -1,7 +1,7 @@
 import type { Attachments, OrderHistory } from '../domain/order';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { addNewOrders } from './order-work';
-import type { Db } from './pool';
+import { type Db, runStatement } from './pool';
 
 /** A claim on an Idempotency-Key: the request that it belongs to, and the response that a repeat gets. */
 export interface IdempotencyClaim {
@@ -27,7 +27,7 @@ export async function insertOrder(
   db: Db,
   { order, changes, attachments, sweepAfterMs, idempotency }: NewOrder,
 ): Promise<boolean> {
-  const { rowCount } = await db.query({
+  const { rowCount } = await runStatement(db, {
     name: 'insert_order',
     text: `with claim as (
        insert into idempotency_key (seller_id, key, request_digest, order_id, response)

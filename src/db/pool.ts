@@ -23,6 +23,26 @@ export function createPool(url: string, max: number, onError: (error: Error) => 
   return pool;
 }
 
+/** SQLSTATEs of a statement that Postgres refused although the connection works: a violated constraint, a lock timeout. */
+const REFUSED = /^(23|55P03)/;
+
+/**
+ * Runs a statement that callers can make fail. Unlike `db.query`, which closes the connection after every error, it keeps the
+ * connection if Postgres refused the statement.
+ */
+export async function runStatement(db: Db, statement: pg.QueryConfig): Promise<pg.QueryResult> {
+  const client = await db.connect();
+  let broken: Error | undefined;
+  try {
+    return await client.query(statement);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError && REFUSED.test(error.code ?? ''))) broken = error as Error;
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
 /** Runs `work` in a transaction. If the rollback fails, the connection is closed instead of returned to the pool. */
 export async function inTransaction<T>(db: Db, work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
   const client = await db.connect();

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { violatedConstraint } from '../../../src/db/database-errors';
 import { findIdempotencyKey } from '../../../src/db/idempotency-keys';
 import { type IdempotencyClaim, insertOrder } from '../../../src/db/insert-order';
+import { createPool } from '../../../src/db/pool';
 import { useDatabase } from '../../support/database';
 import { newOrder, newSeller } from './new-orders';
 
@@ -29,6 +30,17 @@ test('a second order with the same reference violates the unique index of its se
   const duplicate = insertOrder(database.db, newOrder(sellerId, { reference: 'taken' }));
   expect(violatedConstraint(await duplicate.catch((error: unknown) => error))).toBe('orders_reference');
   expect(await insertOrder(database.db, newOrder(await newSeller(database.db), { reference: 'taken' }))).toBe(true);
+});
+
+test('a refused insert keeps its connection', async () => {
+  const pool = createPool(database.url, 1, () => undefined);
+  const pid = async () => (await pool.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid;
+  const before = await pid();
+  await insertOrder(pool, newOrder(sellerId, { reference: 'taken once' }));
+  const duplicate = insertOrder(pool, newOrder(sellerId, { reference: 'taken once' }));
+  await expect(duplicate).rejects.toMatchObject({ code: '23505' });
+  expect(await pid()).toBe(before);
+  await pool.end();
 });
 
 test('the reference of an UNSUCCESSFUL order can be used again', async () => {
