@@ -5,12 +5,21 @@ import { FairQueue } from './fair-queue';
 
 const READ_EVERY_MS = 2000;
 const RETRY_AFTER_S = 60;
+/** An insert that has waited this long is refused: its caller may be gone, and further ones wait behind it. */
+const MAX_WAIT_MS = 10_000;
+const RETRY_AFTER_WAIT_S = 5;
+
+interface Turn {
+  begin: () => void;
+  /** True if the insert waits no longer. */
+  isOver: boolean;
+}
 
 /** Decides when a new order may be inserted. */
 export interface Admission {
   /**
    * Runs the insert of a new order when it is its turn. Sellers take turns.
-   * @throws Problem `overloaded` while orders wait too long for their workflows
+   * @throws Problem `overloaded` if its turn does not come in time, or while orders wait too long for their workflows
    */
   insert<T>(sellerId: string, work: () => Promise<T>): Promise<T>;
   /** True while inserts wait for their turn. */
@@ -25,7 +34,7 @@ export function createAdmission(
   db: Db,
   { concurrency, maxBacklogAgeMs }: { concurrency: number; maxBacklogAgeMs: number },
 ): Admission {
-  const waiting = new FairQueue<() => void>();
+  const waiting = new FairQueue<Turn>();
   let running = 0;
   let ageMs = 0;
   const readAge = async (): Promise<void> => {
@@ -34,28 +43,53 @@ export function createAdmission(
   // Without Postgres, no order is inserted anyway.
   setInterval(() => void readAge().catch(() => undefined), READ_EVERY_MS).unref();
 
+  async function waitForTurn(sellerId: string): Promise<void> {
+    if (running < concurrency) {
+      running += 1;
+      return;
+    }
+    await new Promise<void>((resolve, reject) => {
+      const turn: Turn = {
+        isOver: false,
+        begin() {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      const timer = setTimeout(() => {
+        turn.isOver = true;
+        reject(overloaded(RETRY_AFTER_WAIT_S));
+      }, MAX_WAIT_MS);
+      waiting.push(sellerId, turn);
+    });
+  }
+
+  /** The next insert takes the place of one that has ended. */
+  function endTurn(): void {
+    let next = waiting.shift();
+    while (next?.isOver) next = waiting.shift();
+    if (next) next.begin();
+    else running -= 1;
+  }
+
   return {
     async insert(sellerId, work) {
-      if (ageMs > maxBacklogAgeMs) throw overloaded();
-      if (running < concurrency) running += 1;
-      else await new Promise<void>((resolve) => waiting.push(sellerId, resolve));
+      if (ageMs > maxBacklogAgeMs) throw overloaded(RETRY_AFTER_S);
+      await waitForTurn(sellerId);
       try {
         return await work();
       } finally {
-        const next = waiting.shift();
-        // The next one takes the place.
-        if (next) next();
-        else running -= 1;
+        endTurn();
       }
     },
     hasQueue: () => waiting.size > 0,
   };
 }
 
-function overloaded(): Problem {
+function overloaded(retryAfterS: number): Problem {
   return new Problem(
     'overloaded',
     'Too many new orders wait to be processed. Nothing changed. Repeating the call later is safe.',
-    { headers: { 'Retry-After': String(RETRY_AFTER_S) } },
+    { headers: { 'Retry-After': String(retryAfterS) } },
   );
 }

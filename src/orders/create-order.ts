@@ -73,19 +73,23 @@ async function tryToCreate(
   key: string | undefined,
 ): Promise<CreatedOrder | undefined> {
   const requestDigest = digestOf(request);
-  const order = newOrder(deps, seller, request);
-  const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
-  const history = created(order, { actor: 'seller', channel: 'api' });
   try {
-    const fresh = {
-      ...history,
-      attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
-      sweepAfterMs: deps.sweepStartAfterMs,
-      idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
-    };
-    const inserted = await deps.admission.insert(seller.id, () => insertOrder(deps.db, fresh));
+    // Dated when its turn comes: an order that appeared with an earlier date would be missing in pages already read.
+    const inserted = await deps.admission.insert(seller.id, async () => {
+      const order = newOrder(deps, seller, request);
+      const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
+      const history = created(order, { actor: 'seller', channel: 'api' });
+      const isNew = await insertOrder(deps.db, {
+        ...history,
+        attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
+        sweepAfterMs: deps.sweepStartAfterMs,
+        idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
+      });
+      return isNew ? { history, body } : undefined;
+    });
     if (inserted) {
-      reportChanges(deps.log, order.id, history.changes);
+      const { history, body } = inserted;
+      reportChanges(deps.log, body.id, history.changes);
       // After the response is written, which the call to Temporal would delay.
       setImmediate(() => deps.dispatcher.start(history));
       return { body, replayed: false };

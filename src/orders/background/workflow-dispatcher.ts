@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { bulkhead } from 'cockatiel';
 import type { Logger } from 'pino';
 import { countRequests, markRunning, sweepNow } from '../../db/order-work';
@@ -44,6 +45,13 @@ export interface DispatcherOptions {
   startDelayMs: number;
 }
 
+interface WaitingStart {
+  history: OrderHistory;
+  since: number;
+  /** Runs a function as part of the create, so that the workflow belongs to its trace. */
+  inRequest: <T>(work: () => T) => T;
+}
+
 interface DispatcherDependencies {
   db: Db;
   workflows: OrderWorkflows;
@@ -62,7 +70,7 @@ export function createWorkflowDispatcher(
   const interactive = bulkhead(inFlight, MAX_WAITING_CALLS);
   const starts = createAdaptiveLimit(inFlight);
   const nextDelay = createStartDelay(startDelayMs);
-  const waiting = new FairQueue<{ history: OrderHistory; since: number }>();
+  const waiting = new FairQueue<WaitingStart>();
   const missed = logMissed(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
   let starting = 0;
@@ -113,7 +121,10 @@ export function createWorkflowDispatcher(
         continue;
       }
       starting += 1;
-      void track(id, start(next.history)).finally(() => {
+      void track(
+        id,
+        next.inRequest(() => start(next.history)),
+      ).finally(() => {
         starting -= 1;
         startNext();
       });
@@ -128,7 +139,7 @@ export function createWorkflowDispatcher(
         missed(id, 'too many starts are waiting');
         return;
       }
-      waiting.push(sellerId, { history, since: performance.now() });
+      waiting.push(sellerId, { history, since: performance.now(), inRequest: AsyncLocalStorage.snapshot() });
       startNext();
     },
     resendWebhooks: (order) => passOn(order, () => workflows.resendWebhooks(order, 'api')),

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { BASE } from '../../support/api';
+import { holdTransaction, statementsWaiting } from '../../support/database';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { createSeller, type TestSeller, useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
 const stack = useStack();
 let seller: TestSeller;
@@ -61,6 +63,22 @@ test('orders with the same created_at are all listed', async () => {
   const second = (await list({ limit: '3', cursor: first.next_cursor })).body;
   expect([...first.data, ...second.data].map(({ id }) => id)).toEqual([...ids].sort().reverse());
   expect(second.next_cursor).toBeNull();
+});
+
+test('an order that waits for its insert is dated when its turn comes, so that no page was read past it', async () => {
+  const lock = await holdTransaction(stack.db, 'lock table orders in share mode');
+  const created = Promise.all(Array.from({ length: 30 }, () => create()));
+  await until(
+    async () => (await statementsWaiting(stack.db, 'with claim')) === 10,
+    'ten inserts run and the others wait',
+  );
+  const releasedAt = Date.now();
+  await lock.rollback();
+  const { rows } = await stack.db.query<{ created_at: Date }>(
+    'select created_at from orders where id = any($1) order by created_at desc limit 1',
+    [await created],
+  );
+  expect(rows[0]!.created_at.getTime()).toBeGreaterThanOrEqual(releasedAt);
 });
 
 test('status, reference, created_from and created_before filter the list', async () => {

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Db } from '../../../src/db/pool';
@@ -39,6 +40,7 @@ describe('inserts of new orders', () => {
   test('let sellers take turns', async () => {
     const { admission, running, insert, finish } = createInserts();
     const inserted = Promise.all(['a1', 'a2', 'a3', 'a4', 'b1'].map(insert));
+    await setImmediate();
     expect([...running.keys()]).toEqual(['a1', 'a2']);
     expect(admission.hasQueue()).toBe(true);
     await finish('a1');
@@ -52,6 +54,29 @@ describe('inserts of new orders', () => {
     await inserted;
   });
 
+  test('are refused after ten seconds in the line, and do not run later', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const { running, insert, finish } = createInserts();
+      const inserted = ['a1', 'a2', 'a3'].map(insert);
+      const refused = expect(inserted[2]).rejects.toMatchObject({
+        code: 'overloaded',
+        headers: { 'Retry-After': '5' },
+      });
+      jest.advanceTimersByTime(9_999);
+      const late = insert('a4');
+      jest.advanceTimersByTime(1);
+      await refused;
+      await finish('a1');
+      expect([...running.keys()]).toEqual(['a2', 'a4']);
+      await finish('a2');
+      await finish('a4');
+      await late;
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   test('free their place when they fail', async () => {
     const { admission } = createInserts();
     const fail = () => admission.insert('a', () => Promise.reject(new Error('no')));
@@ -60,10 +85,17 @@ describe('inserts of new orders', () => {
   });
 });
 
-test('while inserts wait for their turn, workflows start one at a time', async () => {
+test('while inserts wait for their turn, workflows start one at a time, each as part of its own request', async () => {
   let hasQueue = true;
   const started: (() => void)[] = [];
-  const workflows = { start: () => new Promise((_, reject) => started.push(() => reject(new Error('ended')))) };
+  const requests: (string | undefined)[] = [];
+  const request = new AsyncLocalStorage<string>();
+  const workflows = {
+    start() {
+      requests.push(request.getStore());
+      return new Promise((_, reject) => started.push(() => reject(new Error('ended'))));
+    },
+  };
   const dispatcher = createWorkflowDispatcher(
     {
       db: NO_DB,
@@ -74,7 +106,9 @@ test('while inserts wait for their turn, workflows start one at a time', async (
     { inFlight: 20, checkAfterMs: 1000, sweepStartAfterMs: 60_000, startDelayMs: 0 },
   );
   for (let index = 0; index < 10; index++)
-    dispatcher.start({ order: { id: `order ${index}`, sellerId: 'a', version: 1 } } as unknown as OrderHistory);
+    request.run(`request ${index}`, () =>
+      dispatcher.start({ order: { id: `order ${index}`, sellerId: 'a', version: 1 } } as unknown as OrderHistory),
+    );
   expect(started).toHaveLength(1);
   started[0]!();
   await setImmediate();
@@ -83,6 +117,7 @@ test('while inserts wait for their turn, workflows start one at a time', async (
   started[1]!();
   await setImmediate();
   expect(started.length).toBeGreaterThan(4);
+  expect(requests).toEqual(requests.map((_, index) => `request ${index}`));
   for (const end of started) end();
 });
 
