@@ -5,7 +5,7 @@ import { findLastPayment, recordPaymentStatus } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
 import type { PaymentTerm } from '../src/domain/order';
-import { type Payment, type PaymentStatus, isInProgress } from '../src/domain/payment';
+import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
 import type { BANK_UNAVAILABLE } from '../workflows/messages';
@@ -40,14 +40,15 @@ export interface LenderActivityOptions {
 
 export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {
   /** A paid payment is an approval, after which the workflow completes the order, whether the browser returns or not. */
-  async function askBank({ id, status, startedAt, sandbox }: Payment): Promise<LenderResponse> {
+  async function askBank(payment: Payment): Promise<LenderResponse> {
+    const { id, status, ageMs, sandbox } = payment;
     const provider = sandbox ? payments.sandbox : payments.live;
-    const latest = isInProgress(status) ? await statusOf(provider, id) : status;
+    const latest = isInProgress(status) ? await statusOf(provider, payment) : status;
     await recordPaymentStatus(db, id, latest, COMPLETE_AFTER_MS);
     if (latest === 'paid') return { ...decided({ kind: 'approved' }), isPaid: true };
     if (!isInProgress(latest)) return { kind: 'nothing' };
     const { min, max } = PAYMENT_CHECK_MS;
-    return { kind: 'referred', askAgainMs: Math.min(Math.max((Date.now() - startedAt.getTime()) / 4, min), max) };
+    return { kind: 'referred', askAgainMs: Math.min(Math.max(ageMs / 4, min), max) };
   }
 
   return {
@@ -94,10 +95,12 @@ function decided({ kind }: Pick<LenderDecision, 'kind'>): Extract<LenderResponse
   return { kind: 'decided', event: kind, reason: DECISION_REASONS[kind] };
 }
 
-async function statusOf(payments: PaymentProvider | undefined, id: string): Promise<PaymentStatus> {
+async function statusOf(payments: PaymentProvider | undefined, { id, ageMs }: Payment): Promise<PaymentStatus> {
   if (!payments) throw unavailable('no payment provider is configured: set CHECKOUT_LENDER', 'BankUnavailable');
   try {
-    return await payments.statusOf(id);
+    const status = await payments.statusOf(id);
+    // The bank does not know a payment whose customer never reached it, so it would stay pending for ever.
+    return status === 'pending' && ageMs > APPROVE_WITHIN_MS ? await payments.cancel(id) : status;
   } catch (error) {
     if (error instanceof PaymentProviderUnavailable) throw unavailable(error.message, 'BankUnavailable');
     const kind = error instanceof Error ? error.name : typeof error;

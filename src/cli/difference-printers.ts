@@ -2,11 +2,14 @@ import { DIFFERENCES, type Difference } from '../orders/reconcile';
 import { REPAIRS, type Repair } from '../orders/repair-difference';
 import { write } from './output';
 
+/** The result of a repair. `error`: why it failed, in one line. */
+export type RepairResult = { repair: Repair } | { repair: 'failed'; error: string };
+
 /** Prints the result of `reconcile` in parts. */
 interface Printer {
   open(): Promise<void>;
-  /** @param repair undefined without `--repair` */
-  difference(difference: Difference, repair: Repair | undefined): Promise<void>;
+  /** @param result undefined without `--repair` */
+  difference(difference: Difference, result: RepairResult | undefined): Promise<void>;
   close(checked: number, differing: number): Promise<void>;
 }
 
@@ -14,13 +17,17 @@ interface Printer {
 export function linePrinter(): Printer {
   return {
     open: () => Promise.resolve(),
-    difference: ({ kind, orderId, row, workflow }, repair) =>
+    difference: ({ kind, orderId, row, workflow }, result) =>
       write(
         `${orderId} ${kind}: ${DIFFERENCES[kind]} (row: ${row ? `version ${row.version}, ${row.status}` : 'none'}; ` +
-          `workflow: ${describe(workflow)})${repair === undefined ? '' : `; ${REPAIRS[repair]}`}\n`,
+          `workflow: ${describe(workflow)})${result ? `; ${describeRepair(result)}` : ''}\n`,
       ),
     close: (checked, differing) => write(`${checked} compared, ${differing} differ\n`),
   };
+}
+
+function describeRepair(result: RepairResult): string {
+  return result.repair === 'failed' ? `repair failed: ${result.error}` : REPAIRS[result.repair];
 }
 
 function describe(workflow: Difference['workflow']): string {
@@ -35,7 +42,7 @@ export function jsonPrinter(): Printer {
   let separator = '';
   return {
     open: () => write('{"differences": ['),
-    difference: async ({ kind, orderId, row, workflow }, repair) => {
+    difference: async ({ kind, orderId, row, workflow }, result) => {
       const { running = false, saved } = workflow ?? {};
       const { version = null, status = null } = saved?.order ?? {};
       const body = {
@@ -44,7 +51,7 @@ export function jsonPrinter(): Printer {
         difference: kind,
         row: row ? { version: row.version, status: row.status } : null,
         workflow: workflow ? { running, version, status } : null,
-        ...(repair !== undefined && { repair }),
+        ...result,
       };
       await write(`${separator}\n  ${JSON.stringify(body)}`);
       separator = ',';

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { loadWorkflowConfig } from '../config';
-import { type ReconcileDependencies, reconcile } from '../orders/reconcile';
-import { repairDifference } from '../orders/repair-difference';
+import { type Difference, type ReconcileDependencies, reconcile } from '../orders/reconcile';
+import { type RepairDependencies, repairDifference } from '../orders/repair-difference';
 import { createOrderWorkflows } from '../temporal/order-workflows';
 import { time, uuid } from './arguments';
-import { EXIT_FAILED } from './cli-error';
-import { jsonPrinter, linePrinter } from './difference-printers';
+import { CliError, EXIT_FAILED, isUnreachable, reasonOf } from './cli-error';
+import { type RepairResult, jsonPrinter, linePrinter } from './difference-printers';
 import { wantsJson } from './output';
 import { requireAccount } from './require-account';
 import type { Services } from './services';
@@ -37,18 +37,30 @@ export function addReconcileCommand(program: Command, services: Services): void 
       const printer = wantsJson(command) ? jsonPrinter() : linePrinter();
       let checked = 0;
       let differing = 0;
+      let failed = 0;
       await printer.open();
       for await (const page of reconcile(deps, { sellerId: seller, since })) {
         checked += page.checked;
         differing += page.differences.length;
         for (const difference of page.differences) {
-          await printer.difference(
-            difference,
-            repair && (await repairDifference({ db, workflows, keepRow }, difference)),
-          );
+          const result = repair && (await tryRepair({ db, workflows, keepRow }, difference));
+          if (result?.repair === 'failed') failed += 1;
+          await printer.difference(difference, result);
         }
       }
       await printer.close(checked, differing);
+      // The audit log records it.
+      if (failed > 0) throw new CliError(`failed repairs: ${failed}; fix the error of each, then repeat the command`);
       if (differing > 0) process.exitCode = EXIT_FAILED;
     });
+}
+
+/** A failed repair does not prevent the others, unless the database is unavailable to all. */
+async function tryRepair(deps: RepairDependencies, difference: Difference): Promise<RepairResult> {
+  try {
+    return { repair: await repairDifference(deps, difference) };
+  } catch (error) {
+    if (isUnreachable(error)) throw error;
+    return { repair: 'failed', error: reasonOf(error) };
+  }
 }

@@ -3,6 +3,7 @@ import { sweepWithin } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
+  round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
   (select sandbox from orders where id = p.order_id) as sandbox`;
 
 /** Finds the last payment that was started for an order. */

@@ -4,6 +4,9 @@
  */
 export type PaymentStatus = 'pending' | 'processing' | 'paid' | 'refused' | 'cancelled' | 'refunded';
 
+/** A payment that nobody has approved is cancelled after this time. */
+export const APPROVE_WITHIN_MS = 15 * 60_000;
+
 /** A payment of an order at the customer's bank. */
 export interface Payment {
   /** The id that the payment provider knows the payment by. */
@@ -13,6 +16,8 @@ export interface Payment {
   bank: string;
   status: PaymentStatus;
   startedAt: Date;
+  /** Since it was started, in ms, by the clock of Postgres. */
+  ageMs: number;
   /** True if the order is one of a sandbox account. */
   sandbox: boolean;
 }

@@ -1,5 +1,5 @@
 import type { SandboxBooks, SandboxPayment } from '../db/sandbox-payments';
-import type { PaymentStatus } from '../domain/payment';
+import { type PaymentStatus, APPROVE_WITHIN_MS } from '../domain/payment';
 import type { BankOutcome } from '../lender/test-customers';
 import type { Bank, PaymentProvider } from './payment-provider';
 
@@ -8,9 +8,6 @@ const BANKS: readonly Bank[] = [
   { id: 'harbour', name: 'Harbour Bank' },
   { id: 'northern', name: 'Northern Mutual' },
 ];
-
-/** Payments that nobody approves are cancelled after this time. */
-const APPROVAL_MS = 15 * 60_000;
 
 /** A customer who presses Cancel on the bank's page. */
 export const CANCELLED_AT_BANK = 'cancelled';
@@ -57,7 +54,7 @@ export function createSandboxBank(books: SandboxBooks, pageUrl: string, delayMs:
 
 function isTimedOut({ isCancelled, customer, ageMs, decidedMs }: SandboxPayment, delayMs: number): boolean {
   if (isCancelled) return false;
-  return customer === null ? ageMs > APPROVAL_MS : customer === 'abandoned' && decidedMs >= delayMs;
+  return customer === null ? ageMs > APPROVE_WITHIN_MS : customer === 'abandoned' && decidedMs >= delayMs;
 }
 
 function statusNow({ isCancelled, isRefunded, customer, decidedMs }: SandboxPayment, delayMs: number): PaymentStatus {

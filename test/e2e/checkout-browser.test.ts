@@ -560,7 +560,15 @@ visit('rare pages are accessible', async ({ page }) => {
     now: new Date(),
     code: undefined,
   };
-  const payment = { id, orderId: id, bank: 'oak', status: 'refunded' as const, startedAt: new Date(), sandbox: true };
+  const payment = {
+    id,
+    orderId: id,
+    bank: 'oak',
+    status: 'refunded' as const,
+    startedAt: new Date(),
+    ageMs: 0,
+    sandbox: true,
+  };
   const closed = { ...checkout, order: { ...order, status: 'UNSUCCESSFUL' as const } };
   const rare: Record<string, CheckoutPage> = {
     waiting: waitingPage({ ...waiting, state: 'waiting' }),

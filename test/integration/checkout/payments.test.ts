@@ -25,10 +25,14 @@ const expireAtBank = async (id: string) =>
   stack.db.query("update sandbox_payment set started_at = now() - interval '16 minutes' where id = $1", [
     (await paymentOf(id)).id,
   ]);
+const startedAgo = async (id: string, time: string) =>
+  stack.db.query('update payment set started_at = now() - $2::interval where id = $1', [
+    (await paymentOf(id)).id,
+    time,
+  ]);
 /** Makes the workflow check the payment again only in a minute, as it does while a customer takes a long time. */
 async function postponeCheck(id: string): Promise<void> {
-  const { id: paymentId } = await paymentOf(id);
-  await stack.db.query("update payment set started_at = now() - interval '5 minutes' where id = $1", [paymentId]);
+  await startedAgo(id, '5 minutes');
   await until(async () => {
     const { currentDetails } = await workflow(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
     const [, at = ''] = /asked again at ([\d.:TZ-]+)/.exec(currentDetails ?? '') ?? [];
@@ -93,6 +97,24 @@ test.concurrent('a payment that nobody approves is cancelled by the bank after 1
   await customer.leaveAtBank(bankPage, 'approved');
   expect(await atBank(id)).toMatchObject({ customer: null, isCancelled: true });
   expect(await statusOf(id)).toBe('PENDING');
+});
+
+test.concurrent('a payment whose customer never reached the bank is cancelled after 15 minutes', async () => {
+  const { id, customer } = await newOrder();
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_NOW' });
+  await customer.send('payment', { bank: 'oak' });
+  expect(await atBank(id)).toBeUndefined();
+  await startedAgo(id, '16 minutes');
+  await until(async () => (await paymentsOf(id))[0] === 'cancelled', 'the workflow cancels it');
+  // The bank no longer starts it.
+  expect(await atBank(id)).toMatchObject({ isCancelled: true });
+  const page = await customer.look();
+  expect(page.heading).toBe('Choose your bank');
+  expect(page.text).toContain('The payment at Oak Bank was cancelled. No money was taken.');
+  const again = await customer.decideAtBank(await customer.startPayment('harbour'), 'approved');
+  expect(again.heading).toBe('Your order is complete');
+  expect(await paymentsOf(id)).toEqual(['cancelled', 'paid']);
 });
 
 test.concurrent('double clicks, two tabs and two browsers start one payment, which is paid once', async () => {

@@ -3,9 +3,10 @@ import { type CliRun, expectError, runCli } from '../../support/cli';
 import { findOrder } from '../../../src/db/find-orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
 import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
+import { apiOf } from '../../support/api';
 import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
-import { useStack } from '../../support/stack';
+import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 jest.setTimeout(120_000);
@@ -255,16 +256,21 @@ test('reconcile asks which of two different changes is right, and --keep-row kee
   });
 });
 
-test('reconcile finds orders without a row, rebuilds what the workflow holds and reports the rest as lost', async () => {
-  const open = await openOrder(stack, { reference: 'rebuilt', amount: 12.34 }, ['signup_started', 'approved']);
-  const closed = await ended(['failed']);
-  const taken = await openOrder(stack, { reference: 'taken' });
-  for (const id of [open, closed, taken]) {
+/** Restores a backup that is older than the orders. */
+async function deleteRows(...ids: string[]): Promise<void> {
+  for (const id of ids) {
     for (const table of ['order_work', 'order_timeline']) {
       await stack.db.query(`delete from ${table} where order_id = $1`, [id]);
     }
     await stack.db.query('delete from orders where id = $1', [id]);
   }
+}
+
+test('reconcile finds orders without a row, rebuilds what the workflow holds and reports the rest as lost', async () => {
+  const open = await openOrder(stack, { reference: 'rebuilt', amount: 12.34 }, ['signup_started', 'approved']);
+  const closed = await ended(['failed']);
+  const taken = await openOrder(stack, { reference: 'taken' });
+  await deleteRows(open, closed, taken);
   const successor = await openOrder(stack, { reference: 'taken' });
   await until(async () => Object.keys(await differences()).length === 3, 'visibility shows the workflows');
   const { stdout } = await reconcile('--repair');
@@ -279,6 +285,57 @@ test('reconcile finds orders without a row, rebuilds what the workflow holds and
   });
   expect((await stack.api.progress(open, 'completed')).body.data.status).toBe('SUCCESSFUL');
   expect(await differences()).toEqual({ [taken]: 'row_missing' });
+});
+
+test('reconcile --repair rebuilds an order of a sandbox account', async () => {
+  const seller = await createSeller(stack.db, undefined, { sandbox: true });
+  const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
+  const id = await openOrder({ ...stack, api });
+  await deleteRows(id);
+  await until(async () => (await differences())[id], 'visibility shows the workflow');
+  expect((await reconcile('--repair')).stdout).toMatch(new RegExp(`^${id} row_missing: .*; rebuilt`, 'm'));
+  expect((await findOrder(stack.db, id))?.order).toMatchObject({ sellerId: seller.id, sandbox: true });
+  expect(await differences()).toEqual({});
+});
+
+test('reconcile --repair prints a repair that fails, continues with the others, and exits with 1', async () => {
+  const failing = [await openOrder(stack, { reference: 'failing-1' })];
+  const fine = await openOrder(stack);
+  failing.push(await openOrder(stack, { reference: 'failing-2' }));
+  await deleteRows(fine, ...failing);
+  await stack.db.query(
+    `create function fail() returns trigger language plpgsql as $$ begin raise 'refused by\na test'; end $$`,
+  );
+  await stack.db.query(
+    `create trigger fail before insert on orders for each row
+     when (new.reference like 'failing-_') execute function fail()`,
+  );
+  await until(async () => Object.keys(await differences()).length === 3, 'visibility shows the workflows');
+  const { code, stdout, stderr } = await reconcile('--repair');
+  for (const id of failing) {
+    expect(stdout).toMatch(new RegExp(`^${id} row_missing: .*; repair failed: refused by a test$`, 'm'));
+  }
+  expect(stdout).toMatch(new RegExp(`^${fine} row_missing: .*; rebuilt`, 'm'));
+  expect(stdout).toMatch(/\n3 compared, 3 differ\n$/);
+  expect([code, stderr]).toEqual([1, 'error: failed repairs: 2; fix the error of each, then repeat the command\n']);
+  const { differences: found } = (await reconcile('--repair', '--json')).json();
+  const failure = { repair: 'failed', error: 'refused by a test' };
+  expect(found).toHaveLength(2);
+  for (const id of failing) expect(found).toContainEqual(expect.objectContaining({ order_id: id, ...failure }));
+});
+
+test('reconcile --repair reports an order whose account is missing', async () => {
+  const seller = await createSeller(stack.db);
+  const id = await openOrder({ ...stack, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) });
+  await deleteRows(id);
+  for (const table of ['api_key', 'webhook_secret']) {
+    await stack.db.query(`delete from ${table} where seller_id = $1`, [seller.id]);
+  }
+  await stack.db.query('delete from seller where id = $1', [seller.id]);
+  await until(async () => (await differences())[id], 'visibility shows the workflow');
+  expect((await reconcile('--repair')).stdout).toMatch(
+    new RegExp(`^${id} row_missing: .*; lost: its account is missing`, 'm'),
+  );
 });
 
 test('reconcile reports a deleted workflow and one that never started, but not that of an order that was just created', async () => {

@@ -4,8 +4,11 @@ import { DefaultLogger } from '@temporalio/worker';
 import { type Lenders, createActivities } from '../../../activities/index';
 import { findApplication, recordDecision } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
+import { findLastPayment } from '../../../src/db/payments';
 import { NO_OFFER } from '../../../src/domain/application';
+import type { PaymentStatus } from '../../../src/domain/payment';
 import type { Lender } from '../../../src/lender/lender';
+import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/payments/payment-provider';
 import { apiOf } from '../../support/api';
 import { BUSINESS, applied, customerAt, newCustomer, startCheckout } from '../../support/checkout';
 import { storedText } from '../../support/history';
@@ -68,7 +71,7 @@ test('the workflow asks again about a referred application and shows when', asyn
 test('a customer who cancels a payment and applies does not wait until the bank would be asked again', async () => {
   const id = await applied(stack, 'jo@bloggs.example', { notify: false, sweepAfterMs: 600_000 });
   await stack.db.query(
-    `insert into payment (order_id, bank, started_at) values ($1, 'oak', now() - interval '1 hour')`,
+    `insert into payment (order_id, bank, started_at) values ($1, 'oak', now() - interval '5 minutes')`,
     [id],
   );
   await workflow(id).signal('applicationSubmitted');
@@ -152,13 +155,13 @@ test('history contains no data about the customer after an application, a decisi
   expect(events!.filter(({ eventType }) => eventType === EventType.EVENT_TYPE_MARKER_RECORDED)).toHaveLength(3);
 });
 
-/** Runs the activity with these lenders. */
-function askLender(id: string, lenders: Lenders) {
+/** Runs the activity with these lenders, and this bank for sandbox accounts. */
+function askLender(id: string, lenders: Lenders, bank?: PaymentProvider) {
   const activities = createActivities({
     db: stack.db,
     keys: undefined as never,
     lenders,
-    payments: { sandbox: undefined, live: undefined },
+    payments: { sandbox: bank, live: undefined },
     sender: undefined as never,
     schedule: undefined as never,
     attemptsPerSeller: 1,
@@ -195,6 +198,35 @@ test('an unavailable bank fails the activity with a type of its own, by which th
   await expect(askLender(id, { sandbox: unreachable, live: unreachable })).rejects.toMatchObject({
     type: 'BankUnavailable',
     message: 'no payment provider is configured: set CHECKOUT_LENDER',
+  });
+});
+
+/** Asks a bank that reports these statuses about a payment that no workflow asks about. */
+async function askBank(age: string, found: PaymentStatus, cancel: () => Promise<PaymentStatus>) {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await stack.db.query("insert into payment (order_id, bank, started_at) values ($1, 'oak', now() - $2::interval)", [
+    id,
+    age,
+  ]);
+  const unused = () => Promise.reject(new Error('not used'));
+  const bank = { banks: [], start: unused, refund: unused, statusOf: () => Promise.resolve(found), cancel };
+  const response = await askLender(id, { sandbox: unreachable, live: unreachable }, bank);
+  return [response, (await findLastPayment(stack.db, id))?.status];
+}
+
+test('the activity cancels a payment that is not approved after 15 minutes, unless the customer has just approved it', async () => {
+  const waiting = { kind: 'referred', askAgainMs: 60_000 };
+  const mustNotCancel = () => Promise.reject(new Error('this payment must not be cancelled'));
+  expect(await askBank('14 minutes', 'pending', mustNotCancel)).toEqual([waiting, 'pending']);
+  expect(await askBank('16 minutes', 'processing', mustNotCancel)).toEqual([waiting, 'processing']);
+  const cancelTo = (status: PaymentStatus) => askBank('16 minutes', 'pending', () => Promise.resolve(status));
+  expect(await cancelTo('cancelled')).toEqual([{ kind: 'nothing' }, 'cancelled']);
+  expect(await cancelTo('processing')).toEqual([waiting, 'processing']);
+  expect(await cancelTo('paid')).toEqual([expect.objectContaining({ event: 'approved', isPaid: true }), 'paid']);
+  const down = () => Promise.reject(new PaymentProviderUnavailable('the bank is down'));
+  await expect(askBank('16 minutes', 'pending', down)).rejects.toMatchObject({
+    type: 'BankUnavailable',
+    message: 'the bank is down',
   });
 });
 
