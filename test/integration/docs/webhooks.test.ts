@@ -198,7 +198,8 @@ test('every curl command of docs/webhooks.md works unchanged', async () => {
 
 test('docs/webhooks.md states the default schedule', () => {
   const text = readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8').replaceAll('\n', ' ');
-  const [, list = '', jitter] = /immediately, then after (.+?)\. Each delay varies randomly by ±(\d+) %/.exec(text) ?? [];
+  const [, list = '', jitter] =
+    /immediately, then after (.+?)\. Each delay varies randomly by ±(\d+) %/.exec(text) ?? [];
   const seconds = { s: 1, min: 60, h: 3600 };
   const delays = [...list.matchAll(/(\d+) (s|min|h)\b/g)].map(([, n, unit]) => Number(n) * seconds[unit as 's']);
   expect([0, ...delays]).toEqual(STANDARD_SCHEDULE.delaysMs.map((ms) => ms / 1000));
