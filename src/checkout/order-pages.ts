@@ -174,7 +174,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
           ...(await formContext(ctx, checkout)),
           order,
           bank: bankName(profile, payment?.bank ?? ''),
-          update: { path, url: `${path}/return/`, isRefreshing, waitedMs: ageOf(payment?.startedAt) },
+          update: { path, url: `${path}/return/`, isRefreshing, waitedMs: payment?.ageMs ?? 0 },
         });
       case 'waiting':
       case 'referred':
@@ -224,5 +224,3 @@ function notProcessed(lenderName: string): FormAlert {
 function valuesOf(application: Application | undefined): FormValues {
   return application?.submitted ? toTypedValues(application.submitted.applicant) : EMPTY_FORM;
 }
-
-const ageOf = (since: Date | undefined): number => (since ? Date.now() - since.getTime() : 0);

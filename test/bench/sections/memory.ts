@@ -9,7 +9,7 @@ const FEW = 200;
 const TOUCHED = 1000;
 const CLIENTS = 8;
 const SETTLE_MS = 20_000;
-/** Node itself takes half of a container's memory for the heap. */
+/** The Dockerfile's option, and half of the container's memory for the heap, which Node takes by itself. */
 const CONTAINER = ['--max-semi-space-size=16', '--max-old-space-size=1024'];
 const LIMIT_MS = 600_000;
 
