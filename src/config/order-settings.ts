@@ -99,7 +99,7 @@ export const workflowSettings = {
   startDelayMs: setting(
     'WORKFLOW_START_DELAY_MS',
     milliseconds(0, HOUR).default(10 * SECOND),
-    "Time that a new order's workflow waits for a first call before it runs; up to 30 minutes in all while many orders " +
+    "Time that a new order's workflow waits for a first call before it runs; up to two hours in all while many orders " +
       'wait. [A cancel or a progress report ends the wait; a plain signal does not](operations.md#new-orders).',
   ),
   maxBacklogAgeMs: setting(

@@ -1,7 +1,7 @@
 /** The first workflow tasks that nobody waits for begin this far apart. */
 const GAP_MS = 250;
 /** No workflow waits longer than this, however many there are. */
-const LONGEST_MS = 30 * 60_000;
+const LONGEST_MS = 2 * 60 * 60_000;
 
 /**
  * Creates a function that returns how long the workflow of the next new order waits for a first message before it runs. A
