@@ -55,7 +55,7 @@ export function brokenInvariants(
           ...identityFaults(record, order),
           ...historyFaults(order),
           ...answerFaults(record, order, allowed),
-          ...workflowFaults(order),
+          ...workflowFaults(order, allowed),
           ...webhookFaults(record, order, allowed),
         ]
       : allowed.reportedLost?.has(id)
@@ -120,12 +120,18 @@ function answerFaults(
 }
 
 /** One workflow, closed, with the state of the row, and nothing left to do. */
-function workflowFaults({ runs, hasWork, version, status, cancelledAt }: OrderFacts): string[] {
+function workflowFaults(
+  { id, runs, hasWork, version, status, cancelledAt }: OrderFacts,
+  { reportedLost }: Allowances,
+): string[] {
   const last = runs.at(-1);
   if (!last) return ['the order has no workflow'];
   const open = runs.filter((run) => run.status === 'RUNNING').length;
   const { result } = last;
-  const agrees = result?.version === version && result.status === status && result.cancelledAt === cancelledAt;
+  // A run that found no row has failed. Its history gave the row that was rebuilt.
+  const wasRebuilt = last.status === 'FAILED' && reportedLost?.has(id);
+  const agrees =
+    wasRebuilt || (result?.version === version && result.status === status && result.cancelledAt === cancelledAt);
   return [
     ...(open > 0 ? [`stuck: ${open} of its runs are open`] : []),
     ...(hasWork ? ['stuck: work is left for the sweep'] : []),
