@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
 import { VERSION } from '../version';
-import { createAuthentication, identifyCaller } from './authenticate';
+import { createAuthentication, identifyCaller, type Middleware as Limit } from './authenticate';
 import { createBodyReaders } from './body';
 import type { State } from './context';
 import { docsRoutes } from './docs-routes';
@@ -58,27 +58,32 @@ export function createApp(options: AppOptions): Koa<State> {
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(sendJson());
   app.use(renderProblems());
-  mount(app, healthRoutes(health));
+  const { router: healthRouter, slowDown } = healthRoutes(health);
+  mount(app, healthRouter, slowDown);
   app.use(identifyCaller(deps.db, limits));
-  const authenticate = createAuthentication(limits, unsent);
+  app.use(unsent.check);
+  const count: Middleware<State> = (ctx, next) => limits.countCaller(ctx, 1).then(next);
+  const authenticate = createAuthentication(limits);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION });
   const bodies = createBodyReaders(maxBodyBytes);
-  const limitLists = limitInFlight(LISTS_AT_ONCE, 'wait');
+  const limitRunningLists = limitInFlight(LISTS_AT_ONCE, 'wait');
+  // Those that have waited had nothing unread before.
+  const limitLists: Limit = (ctx, next) => limitRunningLists(ctx, () => unsent.check(ctx, next));
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   for (const basePath of api.basePaths) {
-    mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists));
-    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitTests }));
+    mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
+    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitTests }), count);
   }
-  app.use(async (ctx, next) => {
-    await limits.countCaller(ctx, 1);
-    await next();
-  });
+  app.use(count);
   mount(app, docsRoutes(document));
   return app;
 }
 
-/** Adds the router. An unsupported method on one of its paths gets a 405, and OPTIONS a 204, both with `Allow`. */
-function mount(app: Koa<State>, router: Router<State>): void {
+/**
+ * Adds the router. An unsupported method on one of its paths gets a 405, and OPTIONS a 204, both with `Allow`.
+ * @param limit limits these requests, which no route does
+ */
+function mount(app: Koa<State>, router: Router<State>, limit: Middleware<State> = (_, next) => next()): void {
   app.use(router.routes());
   app.use(async (ctx, next) => {
     const matched = router.match(ctx.path, ctx.method);
@@ -87,8 +92,11 @@ function mount(app: Koa<State>, router: Router<State>): void {
       return;
     }
     const allowed = [...new Set(matched.path.flatMap((layer) => layer.methods))].sort().join(', ');
-    if (ctx.method !== 'OPTIONS') throw methodNotAllowed(allowed);
-    ctx.set('Allow', allowed);
-    ctx.status = 204;
+    await limit(ctx, () => {
+      if (ctx.method !== 'OPTIONS') throw methodNotAllowed(allowed);
+      ctx.set('Allow', allowed);
+      ctx.status = 204;
+      return Promise.resolve();
+    });
   });
 }

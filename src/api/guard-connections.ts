@@ -9,7 +9,7 @@ const NEARLY_FULL = 9 / 10;
 
 /**
  * Keeps connections available: one address gets a tenth of them, and if they are nearly used up, a new connection closes
- * the one that has been without a request for the longest time.
+ * the one that has been without a request for the longest time, or else the one whose request takes longest to arrive.
  */
 export function guardConnections(
   server: Server,
@@ -19,7 +19,21 @@ export function guardConnections(
   const maxPerAddress = isBehindProxy ? Infinity : Math.ceil(maxConnections * ADDRESS_PART);
   /** The connections without a running request, the longest idle first. */
   const idle = new Set<Socket>();
+  /** The latest request of each other connection, the oldest first. */
+  const busy = new Map<Socket, IncomingMessage>();
   let open = 0;
+
+  function findSilent(): Socket | undefined {
+    const [longestIdle] = idle;
+    if (longestIdle) return longestIdle;
+    for (const [socket, request] of busy) if (!request.complete) return socket;
+    return undefined;
+  }
+
+  function forget(socket: Socket): void {
+    idle.delete(socket);
+    busy.delete(socket);
+  }
 
   server.on('connection', (socket: Socket) => {
     const address = clientNetwork(socket.remoteAddress ?? '');
@@ -30,25 +44,30 @@ export function guardConnections(
     }
     perAddress.set(address, held + 1);
     open++;
-    const [longestIdle] = idle;
-    if (longestIdle && open > maxConnections * NEARLY_FULL) {
+    const silent = open > maxConnections * NEARLY_FULL ? findSilent() : undefined;
+    if (silent) {
       // Before its close event: another connection that arrives until then closes the next one.
-      idle.delete(longestIdle);
-      longestIdle.destroy();
+      forget(silent);
+      silent.destroy();
     }
     idle.add(socket);
     socket.once('close', () => {
       open--;
-      idle.delete(socket);
+      forget(socket);
       const left = (perAddress.get(address) ?? 1) - 1;
       if (left > 0) perAddress.set(address, left);
       else perAddress.delete(address);
     });
   });
-  server.on('request', ({ socket }: IncomingMessage, response: ServerResponse) => {
-    idle.delete(socket);
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    forget(socket);
+    busy.set(socket, request);
     response.once('close', () => {
-      if (!socket.destroyed) idle.add(socket);
+      if (socket.destroyed || busy.get(socket) !== request) return;
+      forget(socket);
+      idle.add(socket);
     });
   });
 }

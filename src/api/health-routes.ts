@@ -3,9 +3,8 @@ import Router from '@koa/router';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { DatabaseHealth } from '../db/write-probe';
 import { VERSION } from '../version';
-import type { Middleware } from './authenticate';
 import { clientNetwork } from './client-network';
-import type { State } from './context';
+import type { Context, Next, State } from './context';
 
 export interface HealthChecks {
   checkDatabase: () => Promise<DatabaseHealth>;
@@ -16,11 +15,14 @@ export interface HealthChecks {
 /** Checks a second that one address gets at once; further ones wait a second. No load balancer needs as many. */
 const CHECKS_PER_SECOND = 100;
 
-/** Health checks for load balancers. They ignore Temporal, because orders can be created and read while it is down. */
-export function healthRoutes({ checkDatabase, isServing }: HealthChecks): Router<State> {
+/**
+ * Health checks for load balancers. They ignore Temporal, because orders can be created and read while it is down.
+ * @returns also the middleware that slows down an address with many requests
+ */
+export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
   const router = new Router<State>({ prefix: '/health', sensitive: true });
   const limiter = new RateLimiterMemory({ points: CHECKS_PER_SECOND, duration: 1 });
-  const slowDown: Middleware = async (ctx, next) => {
+  const slowDown = async (ctx: Pick<Context, 'ip'>, next: Next): Promise<void> => {
     await limiter.consume(clientNetwork(ctx.ip)).catch(() => delay(1000));
     await next();
   };
@@ -33,5 +35,5 @@ export function healthRoutes({ checkDatabase, isServing }: HealthChecks): Router
     ctx.status = status === 'ok' ? 200 : 503;
     ctx.body = { status, database };
   });
-  return router;
+  return { router, slowDown };
 }

@@ -32,6 +32,8 @@ export interface HttpServer {
 
 const IDLE_CHECK_MS = 50;
 const MAX_HEADERS = 200;
+/** Requests that a connection may send before their responses. Node begins all of them at once. */
+const MAX_PIPELINED = 20;
 const UNREAD_MS = 100;
 
 /** @throws the system's error if the port is unavailable */
@@ -53,7 +55,9 @@ export async function listen(
   };
   /** The latest response of each connection, finished or not. */
   const latest = new WeakMap<Socket, ServerResponse>();
+  const isTooDeep = countPipelined();
   const server = createServer(options, (request, response) => {
+    if (isTooDeep(request.socket, response)) return;
     latest.set(request.socket, response);
     if (request.httpVersion === '1.1' && request.headers.host === undefined) {
       rejectRequest(response, new Problem('bad_request', 'The Host header is missing.'));
@@ -86,6 +90,24 @@ export async function listen(
   return {
     port: (server.address() as AddressInfo).port,
     close: (graceMs, delayMs = 0) => close(server, graceMs, delayMs),
+  };
+}
+
+/** Returns a function that counts the unfinished responses of a connection, and closes it if they are too many. */
+function countPipelined(): (socket: Socket, response: ServerResponse) => boolean {
+  const unfinished = new WeakMap<Socket, number>();
+  const change = (socket: Socket, by: number): number => {
+    const count = (unfinished.get(socket) ?? 0) + by;
+    unfinished.set(socket, count);
+    return count;
+  };
+  return (socket, response) => {
+    // What has arrived is still parsed.
+    if (socket.destroyed) return true;
+    response.once('close', () => change(socket, -1));
+    if (change(socket, 1) <= MAX_PIPELINED) return false;
+    socket.destroy();
+    return true;
   };
 }
 

@@ -17,16 +17,23 @@ let server: HttpServer;
 const clients: Socket[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
+  release.splice(0).forEach((end) => end());
   await server.close(0);
 });
 
-/** Starts a server that reads a JSON body and returns 204. */
+/** Ends the requests to `/held`. */
+const release: (() => void)[] = [];
+
+/** Starts a server that reads a JSON body and returns 204, for `/held` later. */
 async function startServer(settings: Partial<HttpSettings>): Promise<void> {
   const app = new Koa<State>();
   app.on('error', () => undefined);
   app.use(requestLog(log)).use(renderProblems());
   app.use((ctx, next) => createBodyReaders(HTTP.maxBodyBytes).jsonBody(ctx as never, next));
-  app.use((ctx) => void (ctx.status = 204));
+  app.use(async (ctx) => {
+    if (ctx.path === '/held') await new Promise<void>((resolve) => release.push(resolve));
+    ctx.status = 204;
+  });
   server = await listen(app, 0, '127.0.0.1', { ...HTTP, ...settings });
 }
 
@@ -50,6 +57,8 @@ function blockProcess(ms: number): void {
 const QUICK = { headersTimeoutMs: 500, requestTimeoutMs: 600 };
 const post = (path: string, rest: string) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${rest}`;
+
+const REQUEST = post('/', 'Content-Length: 2\r\n\r\n{}');
 
 describe('a request that takes too long to arrive', () => {
   test('returns 408 if its body is late, and the log line says so', async () => {
@@ -177,6 +186,22 @@ describe('closing the server', () => {
   });
 });
 
+const HELD = post('/held', 'Content-Length: 2\r\n\r\n{}');
+
+test('a connection may send 20 requests before their responses, and is closed with more', async () => {
+  await startServer({});
+  const { socket: fine, response } = open(HELD.repeat(20));
+  await until(() => release.length === 20, 'every request runs');
+  release.splice(0).forEach((end) => end());
+  await until(() => response().match(/ 204 /g)?.length === 20, 'every request has a response');
+  fine.write(HELD.repeat(20));
+  await until(() => release.length === 20, 'the finished ones no longer count');
+  const { socket } = open(HELD.repeat(1000));
+  await closed(socket);
+  expect(release).toHaveLength(40);
+  expect(fine.destroyed).toBe(false);
+});
+
 describe('the number of connections', () => {
   /** Opens a connection, and completes a request on it if `text` is one. */
   const connected = async (text = ''): Promise<ReturnType<typeof open>> => {
@@ -184,7 +209,6 @@ describe('the number of connections', () => {
     await new Promise((resolve) => client.socket.once('connect', resolve));
     return client;
   };
-  const REQUEST = post('/', 'Content-Length: 2\r\n\r\n{}');
 
   test('of one address is limited to a tenth of all', async () => {
     await startServer({ maxConnections: 30 });
@@ -207,13 +231,10 @@ describe('the number of connections', () => {
 
   test('cannot exceed the limit while every connection has a running request', async () => {
     await startServer({ maxConnections: 2, isBehindProxy: true });
-    const running = post('/', 'Expect: 100-continue\r\nContent-Length: 2\r\n\r\n{');
-    const begin = async () => {
-      const client = await connected(running);
-      await until(() => client.response() !== '', 'the request has begun');
-      return client;
-    };
-    const [first, second] = [await begin(), await begin()];
+    const first = await connected(HELD);
+    await until(() => release.length === 1, 'the first request runs');
+    const second = await connected(HELD);
+    await until(() => release.length === 2, 'both requests run');
     const ask = async (): Promise<string> => {
       const { socket, response } = open(REQUEST.replace('Host: x', 'Host: x\r\nConnection: close'));
       await closed(socket);
@@ -222,8 +243,21 @@ describe('the number of connections', () => {
     expect(await ask()).toBe('');
     first.socket.destroy();
     await until(async () => (await ask()).startsWith('HTTP/1.1 204 '), 'a closed connection makes room');
-    second.socket.write('}');
+    release.splice(0).forEach((end) => end());
     await until(() => second.response().includes(' 204 '), 'the running request is not disturbed');
+  });
+
+  test('stays below the limit, because requests that do not arrive are cut off', async () => {
+    await startServer({ maxConnections: 20, isBehindProxy: true });
+    const slow = await Promise.all(
+      Array.from({ length: 18 }, () => connected(post('/', 'Content-Length: 9\r\n\r\n{'))),
+    );
+    await until(() => slow.every(({ socket }) => socket.bytesWritten > 0), 'the requests have begun');
+    await sleep(50);
+    const { response } = await connected(REQUEST);
+    await until(() => response().includes(' 204 '), 'a new client has a response');
+    expect(slow.map(({ socket }) => socket.destroyed).indexOf(true)).toBe(0);
+    expect(slow.filter(({ socket }) => socket.destroyed)).toHaveLength(1);
   });
 
   test('stays below the limit, because silent connections are closed first', async () => {

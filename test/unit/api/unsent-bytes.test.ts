@@ -19,29 +19,30 @@ afterEach(async () => {
   await server.close(0);
 });
 
-/** Starts a server that sends each caller, named in the path, a large response. */
+/** Starts a server that sends each caller, the seller or the address that the path names, a large response. */
 async function startServer(limits: UnsentLimits): Promise<void> {
   const app = new Koa<State>();
   app.on('error', () => undefined);
   const unsent = createUnsentLimit(limits);
   app.use(requestLog(log)).use((ctx, next) => unsent.measure(ctx as unknown as Context, next));
   app.use(renderProblems());
-  app.use((ctx) => {
-    const caller = { kind: 'seller', seller: { id: ctx.path } } as State['caller'] & object;
-    ctx.state.caller = caller;
-    unsent.check(caller);
-    ctx.body = 'x'.repeat(RESPONSE_BYTES);
+  app.use((ctx, next) => {
+    const name = ctx.path.slice(1);
+    if (/\d/.test(name)) ctx.request.ip = name;
+    else ctx.state.caller = { kind: 'seller', seller: { id: name } } as State['caller'] & object;
+    return unsent.check(ctx as unknown as Context, next);
   });
+  app.use((ctx) => void (ctx.body = 'x'.repeat(RESPONSE_BYTES)));
   server = await listen(app, 0, '127.0.0.1', HTTP);
 }
 
-/** Sends a request and does not read the response. */
-async function leaveUnread(caller: string): Promise<Socket> {
+/** Sends requests on one connection and does not read the responses. */
+async function leaveUnread(caller: string, requests = 1): Promise<Socket> {
   const socket = connect({ port: server.port, host: '127.0.0.1' });
   clients.push(socket);
   socket.on('error', () => undefined);
   socket.pause();
-  socket.write(`GET /${caller} HTTP/1.1\r\nHost: x\r\n\r\n`);
+  socket.write(`GET /${caller} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(requests));
   await new Promise((resolve) => setTimeout(resolve, 200));
   return socket;
 }
@@ -61,20 +62,29 @@ const statusFor = async (caller: string): Promise<number> => {
   return response.status;
 };
 
-test('a caller with too many unread bytes gets a 429 until they are read', async () => {
+test.each(['a', '10.0.0.1'])('caller %s with too many unread bytes gets a 429 until they are read', async (caller) => {
   await startServer({ perCaller: 1_000_000, perProcess: 1_000_000_000 });
-  const unread = await leaveUnread('a');
-  expect(await statusFor('a')).toBe(429);
+  const unread = await leaveUnread(caller);
+  expect(await statusFor(caller)).toBe(429);
   expect(await statusFor('b')).toBe(200);
   expect(await read(unread, RESPONSE_BYTES)).toBeGreaterThan(RESPONSE_BYTES);
+  await until(async () => (await statusFor(caller)) === 200, 'the caller is served again');
+});
+
+test('a caller whose connection with several unread responses is gone is served again', async () => {
+  await startServer({ perCaller: 1_000_000, perProcess: 1_000_000_000 });
+  const unread = await leaveUnread('a', 3);
+  expect(await statusFor('a')).toBe(429);
+  unread.destroy();
   await until(async () => (await statusFor('a')) === 200, 'the caller is served again');
 });
 
-test('over the limit of the process, the connections that have waited longest are closed', async () => {
-  await startServer({ perCaller: 1_000_000_000, perProcess: 50_000_000 });
-  const oldest = await leaveUnread('a');
-  const newer = await leaveUnread('b');
-  expect(await statusFor('c')).toBe(200);
+test('over the limit of the process, the oldest connection of the caller with most unread bytes is closed', async () => {
+  await startServer({ perCaller: 1_000_000_000, perProcess: 3.5 * RESPONSE_BYTES });
+  const slow = await leaveUnread('b');
+  const oldest = await leaveUnread('10.0.0.1');
+  const newer = await leaveUnread('10.0.0.1');
+  const newest = await leaveUnread('10.0.0.1');
   expect(await read(oldest, RESPONSE_BYTES)).toBeLessThan(RESPONSE_BYTES);
-  expect(await read(newer, RESPONSE_BYTES)).toBeGreaterThan(RESPONSE_BYTES);
+  for (const other of [slow, newer, newest]) expect(await read(other, RESPONSE_BYTES)).toBeGreaterThan(RESPONSE_BYTES);
 });
