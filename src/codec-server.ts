@@ -1,6 +1,7 @@
 import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
 import type { Logger } from 'pino';
+import { isCompressed } from './api/body';
 import { listen } from './api/http-server';
 import { ConfigError, loadCodecServerConfig } from './config';
 import { DecryptionError } from './encryption/key-ring';
@@ -29,6 +30,7 @@ export async function startCodecServer(
   const app = new Koa();
   app.on('error', (error: Error) => log.warn({ err: error }, 'request failed'));
   app.use(allowPage(config.codecServerOrigin));
+  app.use(refuseCompressed);
   app.use(bodyParser({ enableTypes: ['json'], jsonLimit: MAX_BODY }));
   app.use(async (ctx) => {
     const [, action] = ACTION.exec(ctx.path) ?? [];
@@ -41,6 +43,10 @@ export async function startCodecServer(
   log.info({ port: http.port }, 'codec server started');
   return { port: http.port, stop: () => http.close(config.shutdownGraceMs) };
 }
+
+/** A few compressed bytes can expand to megabytes. */
+const refuseCompressed: Koa.Middleware = (ctx, next) =>
+  isCompressed(ctx.get('Content-Encoding')) ? ctx.throw(415, 'Send the body uncompressed.') : next();
 
 /** Lets the scripts of one page call this server. */
 function allowPage(origin: string | undefined): Koa.Middleware {

@@ -36,7 +36,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
     if (ctx.is('application/json') === false || ctx.get('Content-Type') === '') {
       throw new Problem('unsupported_media_type', 'Send the body as application/json.');
     }
-    if (!/^(utf-?8)?$/i.test(ctx.request.charset) || isCompressed(ctx)) {
+    if (!/^(utf-?8)?$/i.test(ctx.request.charset) || isCompressed(ctx.get('Content-Encoding'))) {
       throw new Problem('unsupported_media_type', 'Send the body in UTF-8 and uncompressed.');
     }
     try {
@@ -65,8 +65,9 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
   };
 }
 
-/** Refused: a few compressed bytes can expand to megabytes. */
-const isCompressed = (ctx: Context): boolean => !['', 'identity'].includes(ctx.get('Content-Encoding').toLowerCase());
+/** Compressed bodies are refused: a few bytes can expand to megabytes. */
+export const isCompressed = (encoding: string): boolean => !['', 'identity'].includes(encoding.toLowerCase());
+
 /**
  * Records the source text of `meta_data`.
  * @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value counts

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { traceIdOf } from '../domain/request-context';
-import { requestFields, withRequest } from '../telemetry/current-request';
+import { hasOwnIds, requestFields, withRequest } from '../telemetry/current-request';
 import type { State } from './context';
 
 const VALID_ID = /^[\w.:/+=-]{1,128}$/;
@@ -15,10 +15,10 @@ const shorten = (value: string): string => `${value.slice(0, 8)}…`;
 
 /**
  * The path as it is logged. A pay link gives access to the order's checkout, and a wrong path may contain one anywhere, so
- * only words and the ids of a route that succeeded are logged in full.
+ * only words and the ids of a request that succeeded are logged in full.
  */
 function loggedPath({ path, status, params = {} }: LoggedRequest): string {
-  const ids = Object.entries(params).filter(([name]) => name !== 'payLinkId' && status !== 404);
+  const ids = Object.entries(params).filter(([name]) => name !== 'payLinkId' && hasOwnIds(status));
   const known = new Set(ids.map(([, id]) => id));
   return path
     .split('/')
@@ -59,7 +59,7 @@ export function requestLog(log: Logger): Middleware<State> {
           path: loggedPath(ctx),
           status: ctx.status,
           duration_ms: Math.round(performance.now() - start),
-          ...(orderId && { order_id: ctx.status === 404 ? shorten(orderId) : orderId }),
+          ...(orderId && { order_id: hasOwnIds(ctx.status) ? orderId : shorten(orderId) }),
           ...(caller?.kind === 'seller' && { seller_id: caller.seller.id }),
         },
         'request',

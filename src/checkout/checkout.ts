@@ -34,6 +34,8 @@ export interface CheckoutOptions {
 }
 
 const CHECKOUT_PATH = /^\/pay(\/|$)/;
+/** The address of an order's pages, if the id is a pay link. */
+const PAY_LINK_PATH = /^\/pay\/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(\/|$)/i;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout(options: CheckoutOptions): Middleware {
@@ -54,6 +56,21 @@ export function createCheckout(options: CheckoutOptions): Middleware {
   );
   const routes = router.routes() as unknown as Middleware;
 
+  const serve = (ctx: Context): Promise<void> =>
+    routes(ctx, () => {
+      const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
+      throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
+    }) as Promise<void>;
+
+  /** Customers with a valid pay link are never refused for the mistakes of others at their address. */
+  async function countMistake(ctx: Context, error: unknown): Promise<never> {
+    const isMistake = [errors.ORDER_NOT_FOUND, errors.PAGE_NOT_FOUND, errors.METHOD_NOT_ALLOWED].includes(
+      errorPageFor(error),
+    );
+    if (isMistake) await limits.countAddress(ctx);
+    throw error;
+  }
+
   return async (ctx, next) => {
     if (!CHECKOUT_PATH.test(ctx.path)) {
       await next();
@@ -61,11 +78,11 @@ export function createCheckout(options: CheckoutOptions): Middleware {
     }
     setSecurityHeaders(ctx, isHttps);
     try {
-      await limits.countAddress(ctx);
-      await routes(ctx, () => {
-        const allowed = router.match(ctx.path, ctx.method).path.flatMap(({ methods }) => methods);
-        throw allowed.length > 0 ? new MethodNotAllowedError(allowed) : new PageNotFoundError();
-      });
+      if (PAY_LINK_PATH.test(ctx.path)) await serve(ctx).catch((error: unknown) => countMistake(ctx, error));
+      else {
+        await limits.countAddress(ctx);
+        await serve(ctx);
+      }
     } catch (error) {
       const page = errorPageFor(error);
       const log = ctx.state.log as Logger;

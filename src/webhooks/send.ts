@@ -1,4 +1,5 @@
 import type { LookupFunction, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './address-guard';
 import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt, type Classification } from './attempt';
@@ -41,6 +42,9 @@ export interface WebhookSender {
   /** Accepts no further requests; resolves when the running attempts have ended. */
   close: () => Promise<void>;
 }
+
+/** An attempt without a usable address takes this long, so that its duration does not reveal which names exist internally. */
+const NO_ADDRESS_MS = 1000;
 
 /**
  * Each attempt opens its own connection: a receiver may close a kept-alive connection at the moment of reuse, which
@@ -95,6 +99,7 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
     } finally {
       clearTimeout(deadline);
       await client.destroy();
+      if (result.error === 'dns') await delay(Math.min(NO_ADDRESS_MS, limitMs) - elapsedMs());
       result.durationMs = elapsedMs();
     }
     return result;

@@ -81,6 +81,16 @@ describe('a key', () => {
     expect((await api.progress(randomUUID(), 'approved')).status).toBe(404);
   });
 
+  test('uses its limit for requests with another method too', async () => {
+    const api = await startApi({ RATE_LIMIT_KEY: '3' });
+    const calls = ['PUT', 'OPTIONS', 'PATCH', 'OPTIONS'].map((method) => (one: Api) => {
+      return one.call(method, `${BASE}/order/${randomUUID()}/`);
+    });
+    const answers: number[] = [];
+    for (const call of calls) answers.push((await call(api)).status);
+    expect(answers).toEqual([405, 204, 405, 429]);
+  });
+
   test('of the checkout has a limit of its own, because it serves the customers of all sellers', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '1', RATE_LIMIT_CHECKOUT_KEY: '3' });
     const report = (one: Api) => one.progress(randomUUID(), 'approved');
@@ -208,15 +218,18 @@ describe('an address', () => {
     expect(served).toEqual({ status: 200, isSlow: false });
   });
 
-  test('that floods the health checks waits for them', async () => {
+  test.each([
+    ['GET', 200],
+    ['PUT', 405],
+  ])('that floods the health checks with %s waits for them', async (method, expected) => {
     const api = await startApi({});
     const begun = performance.now();
     const check = async () => {
-      const { status } = await api.call('GET', '/health/live', { key: null });
+      const { status } = await api.call(method, '/health/live', { key: null });
       return { status, isSlow: performance.now() - begun > 950 };
     };
     const answers = await Promise.all(Array.from({ length: 150 }, check));
-    expect(answers.map(({ status }) => status)).toEqual(times(150, 200));
+    expect(answers.map(({ status }) => status)).toEqual(times(150, expected));
     expect(answers.filter(({ isSlow }) => isSlow).length).toBeGreaterThanOrEqual(50);
     expect(answers[0]!.isSlow).toBe(false);
   });

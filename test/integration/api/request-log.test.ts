@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
+import { createCheckoutKey } from '../../../src/db/sellers';
 import { BASE, apiOf } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { useDatabase } from '../../support/database';
@@ -95,6 +96,20 @@ test('an id is logged in full only if it belongs to the caller: a wrong id may b
   expect(await logged((headers) => api.get(id, { headers }))).toMatchObject([
     { path: `${BASE}/order/${id.slice(0, 8)}…/`, status: 404, order_id: `${id.slice(0, 8)}…` },
   ]);
+});
+
+test('the pay link of an order is not logged if it is used as an id, whatever the response is', async () => {
+  const { order_url: url } = (await api.create()).body.data as { order_url: string };
+  const payLinkId = /[\da-f-]{36}/.exec(url)![0];
+  const key = await createCheckoutKey(database.db);
+  const statuses = [
+    (await api.get(payLinkId)).status,
+    (await api.get(payLinkId, { key: null })).status,
+    (await api.call('POST', `${BASE}/order/${payLinkId}/progress/`, { key, body: { data: {} } })).status,
+    (await api.call('PUT', `${BASE}/order/${payLinkId}/`)).status,
+  ];
+  expect(statuses).toEqual([404, 401, 422, 405]);
+  expect(JSON.stringify(lines)).not.toContain(payLinkId);
 });
 
 test.each([BASE, SECOND, SECOND.toUpperCase()])('no log line contains a pay link below %s', async (base) => {

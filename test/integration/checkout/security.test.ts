@@ -325,3 +325,18 @@ test('logs contain the order id, but no pay link, no customer data and no code',
     expect(text).not.toContain(secret);
   }
 });
+
+const crowded = useCheckout({
+  env: { RATE_LIMIT_ADDRESS: '3', RATE_LIMIT_WINDOW_MS: '60000' },
+  worker: false,
+});
+
+test('a valid pay link works at an address that has reached its limit, and an unknown one does not', async () => {
+  const { order_url: url } = (await crowded.api.create()).body.data as { order_url: string };
+  const unknown = customerAt(url.replace(/pay\/.{8}/, 'pay/00000000'));
+  const statuses = [];
+  for (let count = 0; count < 4; count++) statuses.push((await unknown.look()).status);
+  expect(statuses).toEqual([404, 404, 404, 429]);
+  expect((await customerAt(url).look()).status).toBe(200);
+  expect((await fetch(new URL('/pay/nothing/', url))).status).toBe(429);
+});

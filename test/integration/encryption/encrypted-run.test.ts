@@ -59,10 +59,10 @@ async function wholeOrder(service: typeof stack, amountPence: number) {
   return { id, facts: [name!, reference!, String(amountPence), pounds], delivery: sent()[0]! };
 }
 
-const decode = (body: object) =>
+const decode = (body: object, headers: Record<string, string> = {}) =>
   fetch(`http://127.0.0.1:${codecServer.port}/decode`, {
     method: 'POST',
-    headers: { 'Content-Type': 'application/json', 'X-Namespace': 'default' },
+    headers: { 'Content-Type': 'application/json', 'X-Namespace': 'default', ...headers },
     body: JSON.stringify(body),
   });
 
@@ -89,6 +89,10 @@ test('the codec server decrypts a history for the UI', async () => {
 
 test.each([{ payloads: [{ metadata: 7 }] }, { payloads: 'none' }])('the codec server refuses %j', async (body) => {
   expect((await decode(body)).status).toBe(400);
+});
+
+test('the codec server refuses a compressed body', async () => {
+  expect((await decode({ payloads: [] }, { 'Content-Encoding': 'br' })).status).toBe(415);
 });
 
 test('secrets are encrypted in Postgres, sign as before, and can be encrypted with a new key', async () => {

@@ -71,6 +71,22 @@ describe('an attempt', () => {
     expect(attempt.operatorDetail).toBe('getaddrinfo ENOTFOUND unknown.example');
   });
 
+  test('takes a second without a usable address, whether the name is internal or unknown', async () => {
+    const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND', syscall: 'getaddrinfo' });
+    const late: LookupFunction = (_name, _options, callback) => void setTimeout(callback, 300, unknown, []);
+    const policy = { allowPrivate: false, allowHttp: true };
+    const attempts = await Promise.all(
+      [lookupReturning(['10.0.0.1']), late].map((lookup) =>
+        sender({ lookup, policy }).send(webhook('http://x.example/')),
+      ),
+    );
+    for (const { error, durationMs } of attempts) {
+      expect(error).toBe('dns');
+      expect(durationMs).toBeGreaterThanOrEqual(995);
+      expect(durationMs).toBeLessThan(1000 + SLACK_MS);
+    }
+  });
+
   test('fails with dns, not refused, if the resolver refuses the connection', async () => {
     const lookup: LookupFunction = (_name, _options, callback) => {
       const error = Object.assign(new Error('queryA ECONNREFUSED'), { code: 'ECONNREFUSED', syscall: 'queryA' });
