@@ -133,7 +133,7 @@ export const rateLimitSettings = {
     address: setting(
       'RATE_LIMIT_ADDRESS',
       requests().default(1000),
-      'Limit for requests without a valid key, from one address (IPv6: one /64). Customers in one office may share an address.',
+      'Limit for requests without a valid key or pay link, from one address (IPv6: one /64).',
     ),
     payLink: setting('RATE_LIMIT_PAY_LINK', requests().default(100), 'Limit for requests for one pay link.'),
   }),
