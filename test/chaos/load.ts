@@ -39,7 +39,7 @@ export function startLoad({ apiUrls, checkoutKey, shops, ledger, random, rate, r
   const begin = async (): Promise<void> => {
     const startedAt = performance.now();
     for (let count = 0; isOpen; count++) {
-      await delay(startedAt + (count * 1000) / rate - performance.now());
+      await delay(Math.max(startedAt + (count * 1000) / rate - performance.now(), 0));
       if (running.size >= MAX_RUNNING) continue;
       const journey = travel(shopper, random.pick(shops), random).finally(() => running.delete(journey));
       running.add(journey);
