@@ -111,7 +111,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     if (!run?.running) {
       const isAhead = (run?.saved?.order.version ?? 0) > order.version;
       if (settled && !isAhead && !isBehind) return true;
-      const previous = toPrevious(run, 'sweep');
+      const previous = toPrevious(run, order, 'sweep');
       log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
       await workflows.resume(order, previous);
       return !settled;
