@@ -86,7 +86,8 @@ const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
 /** @throws Problem `rate_limited` */
 async function count(ctx: Ctx, counter: RequestCounter, client: string, limit: number, cost = 1): Promise<void> {
-  const usage = await counter.increment(client, limit, cost);
+  // A call that costs more than the whole limit could never succeed.
+  const usage = await counter.increment(client, limit, Math.min(cost, limit));
   setRateLimitHeaders(ctx, counter, usage);
   if (usage.used > usage.limit) throw rateLimited(counter, usage);
 }

@@ -43,7 +43,7 @@ export function addReconcileCommand(program: Command, services: Services): void 
         checked += page.checked;
         differing += page.differences.length;
         for (const difference of page.differences) {
-          const result = repair && (await tryRepair({ db, workflows, keepRow }, difference));
+          const result = repair && (await tryRepair({ db, workflows, inspect, keepRow }, difference));
           if (result?.repair === 'failed') failed += 1;
           await printer.difference(difference, result);
         }

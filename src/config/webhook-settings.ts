@@ -12,11 +12,11 @@ export const webhookSettings = {
       'WEBHOOK_RETRY_DELAYS',
       z
         .string()
-        .regex(/^\d+(\.\d+)?(,\d+(\.\d+)?)*$/, 'must be seconds separated by commas, such as 0,5,300')
+        .regex(/^0(,\d+(\.\d+)?)*$/, 'must be 0, then further seconds separated by commas, such as 0,5,300')
         .meta({ unit: 'seconds' })
         .default(STANDARD_DELAYS)
         .transform((list) => list.split(',').map((seconds) => Math.round(Number(seconds) * SECOND))),
-      'Delay before each attempt. The number of delays is the number of attempts.',
+      'Delay before each attempt. The first one must be 0. The number of delays is the number of attempts.',
     ),
     jitter: setting(
       'WEBHOOK_RETRY_JITTER',

@@ -13,9 +13,10 @@ export const SETTLED = 'is_settled(o.id, o.status)';
  * SQL, true for an order `o` whose status does not show the decision on its application or the result of its payment yet.
  * It may be recorded already.
  */
-const APPLICATION_PENDING = `(o.status = 'PENDING' and (
-  exists (select from application a where a.order_id = o.id and a.submitted_at is not null)
-  or exists (select from payment p where p.order_id = o.id and p.status in ('pending', 'processing', 'paid'))))`;
+const APPLICATION_PENDING = `((o.status = 'PENDING'
+    and exists (select from application a where a.order_id = o.id and a.submitted_at is not null))
+  or (o.status in ('PENDING', 'APPROVED')
+    and exists (select from payment p where p.order_id = o.id and p.status in ('pending', 'processing', 'paid'))))`;
 
 /** SQL, true for an order `o` whose customer has agreed to the offer and which is not completed yet. */
 const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (

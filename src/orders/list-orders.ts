@@ -26,9 +26,12 @@ export async function listOrders(
   return toPage(bodies, Math.min(limit, countWithin(MAX_PAGE_BYTES, bodies)), ({ id }) => id);
 }
 
-/** @returns the number of items until their size exceeds `maxBytes`; at least 1 */
+/**
+ * Measures in bytes, as Postgres does: if it cuts the list, the last item is over the limit here too.
+ * @returns the number of items until their size exceeds `maxBytes`; at least 1
+ */
 function countWithin(maxBytes: number, items: readonly object[]): number {
   let bytes = 0;
-  const over = items.findIndex((item) => (bytes += stringify(item).length) > maxBytes);
+  const over = items.findIndex((item) => (bytes += Buffer.byteLength(stringify(item))) > maxBytes);
   return over === -1 ? items.length : Math.max(over, 1);
 }

@@ -1,9 +1,10 @@
-import { findOrder } from '../db/find-orders';
+import { findOrder, findOrderByReference } from '../db/find-orders';
 import { sweepDifference } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { rebuildOrder } from '../db/rebuild-order';
+import type { WorkflowHistory } from '../domain/order';
 import type { OrderWorkflows } from '../temporal/order-workflows';
-import type { Difference } from './reconcile';
+import type { Difference, ReconcileDependencies } from './reconcile';
 
 /** What became of a difference, or what a person has to do about it. */
 export const REPAIRS = {
@@ -15,6 +16,7 @@ export const REPAIRS = {
   no_history: 'lost: Temporal has no history of it either',
   no_account: 'lost: its account is missing; create no new one, restore a newer backup',
   no_redirect_url: 'give the account a default redirect URL, then repair again',
+  repeat_later: 'another order has its reference until the sweep has closed that one: repair again in a minute',
   reference_taken: 'lost: another order has its reference; tell the seller which of the two is valid',
 };
 export type Repair = keyof typeof REPAIRS;
@@ -22,18 +24,18 @@ export type Repair = keyof typeof REPAIRS;
 export interface RepairDependencies {
   db: Db;
   workflows: Pick<OrderWorkflows, 'resume' | 'terminate'>;
+  inspect: ReconcileDependencies['inspect'];
   /** True if rows count that differ from their workflow. */
   keepRow: boolean;
 }
 
 /** Repairs a difference, or has the sweep repair it within seconds. */
-export async function repairDifference(
-  { db, workflows, keepRow }: RepairDependencies,
-  { kind, orderId, row, workflow }: Difference,
-): Promise<Repair> {
+export async function repairDifference(deps: RepairDependencies, difference: Difference): Promise<Repair> {
+  const { db, workflows, keepRow } = deps;
+  const { kind, orderId, row, workflow } = difference;
   if (!row) {
     if (!workflow?.saved || workflow.sellerId === undefined) return 'no_history';
-    return rebuildOrder(db, workflow.sellerId, workflow.saved);
+    return rebuild(deps, workflow.sellerId, workflow.saved);
   }
   if (kind === 'no_answer') return 'start_worker';
   if (kind !== 'different') {
@@ -46,4 +48,13 @@ export async function repairDifference(
   if (workflow?.running) await workflows.terminate(orderId, workflow.runId, reason);
   await workflows.resume(stored.order, { saved: null, reason, channel: 'cli' });
   return 'kept_row';
+}
+
+async function rebuild({ db, inspect }: RepairDependencies, sellerId: string, saved: WorkflowHistory): Promise<Repair> {
+  const rebuilt = await rebuildOrder(db, sellerId, saved);
+  if (rebuilt !== 'reference_taken') return rebuilt;
+  const holder = await findOrderByReference(db, sellerId, saved.order.reference);
+  // The holder's row may lack a change that the sweep saves again, as after a cancel that the backup does not have.
+  const isFree = !holder || (await inspect(holder.id))?.saved?.order.status === 'UNSUCCESSFUL';
+  return isFree ? 'repeat_later' : 'reference_taken';
 }

@@ -163,7 +163,7 @@ export function createOrderWorkflows(
         await client.workflow.getHandle(workflowId(order.id)).signal(definition);
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
-        const previous = toPrevious(await inspect(order.id), channel);
+        const previous = toPrevious(await inspect(order.id), order, channel);
         await client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
           ...resumeOptions(order, previous, encryptPayloads),
           signal: definition,
@@ -271,7 +271,7 @@ export function createOrderWorkflows(
         let start: WorkflowStart | undefined;
         if (!started) start = firstStartOptions(row, 0, encryptPayloads);
         else if (isFinal(order.status))
-          start = resumeOptions(order, toPrevious(await inspect(order.id), request.channel), encryptPayloads);
+          start = resumeOptions(order, toPrevious(await inspect(order.id), order, request.channel), encryptPayloads);
         let updateId = `${request.event}:${order.version}`;
         for (let tries = 1; ; tries++) {
           try {
@@ -282,7 +282,7 @@ export function createOrderWorkflows(
             // The server returns the outcome of an update even after its run has ended: the next run needs another id.
             updateId = `${request.event}:${order.version}:${tries}`;
             await delay(RETRY_DELAY_MS);
-            start = resumeOptions(order, toPrevious(await inspect(order.id), request.channel), encryptPayloads);
+            start = resumeOptions(order, toPrevious(await inspect(order.id), order, request.channel), encryptPayloads);
           }
         }
       });
@@ -294,8 +294,9 @@ export function createOrderWorkflows(
  * What the run that follows a closed or missing one has to know. A run that still runs is not replaced.
  * @param channel of the request that starts it
  */
-export function toPrevious(run: InspectedWorkflow | undefined, channel: Channel): PreviousRun {
-  if (!run) return { saved: null, reason: 'Temporal held no run of the order', channel };
+export function toPrevious(run: InspectedWorkflow | undefined, { status }: Order, channel: Channel): PreviousRun {
+  // Temporal deletes closed runs after its retention.
+  if (!run) return { saved: null, reason: isFinal(status) ? null : 'Temporal held no run of the order', channel };
   return { saved: run.saved ?? null, reason: run.problem, channel };
 }
 

@@ -250,6 +250,12 @@ test('values are converted to the units of the code', () => {
   expect(config.orderExpiresAfterMs).toBe(86_400_000);
 });
 
+test.each(['5,300', '0.5', '0.0,5', '0,'])('WEBHOOK_RETRY_DELAYS cannot be %j', (delays) => {
+  expect(errorLines({ ...REQUIRED, WEBHOOK_RETRY_DELAYS: delays })).toEqual([
+    expect.stringContaining('WEBHOOK_RETRY_DELAYS must be 0, then further seconds'),
+  ]);
+});
+
 test('DATABASE_URL can be a postgresql:// URL', () => {
   const { databaseUrl } = loadConfig({ ...REQUIRED, DATABASE_URL: 'postgresql://db/orders' });
   expect(databaseUrl).toBe('postgresql://db/orders');

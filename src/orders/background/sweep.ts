@@ -111,7 +111,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     if (!run?.running) {
       const isAhead = (run?.saved?.order.version ?? 0) > order.version;
       if (settled && !isAhead && !isBehind) return true;
-      const previous = toPrevious(run, 'sweep');
+      const previous = toPrevious(run, order, 'sweep');
       log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
       await workflows.resume(order, previous);
       return !settled;
@@ -153,14 +153,18 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   async function findBroken(): Promise<void> {
     const startedAt = Date.now();
     let batch: string[] = [];
-    for await (const orderId of workflows.findBroken(new Date(brokenSince))) {
-      if (stopping.signal.aborted) return;
-      batch.push(orderId);
-      if (batch.length < BROKEN_BATCH) continue;
+    try {
+      for await (const orderId of workflows.findBroken(new Date(brokenSince))) {
+        if (stopping.signal.aborted) return;
+        batch.push(orderId);
+        if (batch.length < BROKEN_BATCH) continue;
+        await sweepNow(db, batch);
+        batch = [];
+      }
+    } finally {
+      // A scan that always fails at the same place still makes due what it found before.
       await sweepNow(db, batch);
-      batch = [];
     }
-    await sweepNow(db, batch);
     // A scan that fails is repeated from the same time.
     brokenSince = startedAt - VISIBILITY_LAG_MS;
   }

@@ -280,6 +280,15 @@ test('a list counts as one request for each 10 items of its limit, and a webhook
   expect(left(await api.call('POST', `${BASE}/seller/${seller.id}/webhook_test/`, { body: '{' }))).toBe('4');
 });
 
+test('a call that costs more than the limit takes the whole limit', async () => {
+  const api = await startApi({});
+  await updateAccount(database.db, seller.id, { rateLimit: 10 });
+  const testWebhook = () => api.call('POST', `${BASE}/seller/${seller.id}/webhook_test/`, { body: '{' });
+  const { status, headers } = await testWebhook();
+  expect([status, headers.get('RateLimit')]).toEqual([400, expect.stringMatching(/^"seller";r=0;/)]);
+  expectRateLimited(await testWebhook(), 'seller');
+});
+
 test('counts of ended windows are deleted', async () => {
   const { db } = database;
   const insert = (key: string, ageMs: number) =>

@@ -1,5 +1,6 @@
 import { findLastPayment } from '../../../src/db/payments';
 import { createSandboxBooks } from '../../../src/db/sandbox-payments';
+import { BASE } from '../../support/api';
 import { type Customer, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -68,6 +69,18 @@ test.concurrent('a confirmed payment completes the order after its workflow was 
   await workflow(id).terminate('an operator pressed the button');
   await customer.leaveAtBank(bankPage, 'approved');
   await untilStatus(id, 'SUCCESSFUL');
+});
+
+test.concurrent('a payment completes an order that is already approved and whose run was terminated', async () => {
+  const { id, customer } = await newOrder();
+  const bankPage = await customer.startPayment();
+  const body = { data: { event: 'approved' } };
+  expect((await stack.api.call('POST', `${BASE}/order/${id}/simulate/`, { body })).status).toBe(200);
+  await workflow(id).terminate('an operator pressed the button');
+  await customer.leaveAtBank(bankPage, 'slow');
+  await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
+  await untilStatus(id, 'SUCCESSFUL');
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'recovered', 'completed']);
 });
 
 test.concurrent.each([

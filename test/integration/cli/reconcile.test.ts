@@ -287,6 +287,26 @@ test('reconcile finds orders without a row, rebuilds what the workflow holds and
   expect(await differences()).toEqual({ [taken]: 'row_missing' });
 });
 
+test('reconcile --repair rebuilds an order once the sweep has closed the order that had its reference', async () => {
+  const first = await openOrder(stack, { reference: 'reused' });
+  expect((await stack.api.cancel(first)).status).toBe(200);
+  await stack.client.workflow.getHandle(`order-${first}`).result();
+  const second = await openOrder(stack, { reference: 'reused' });
+  await stack.stopWorker();
+  await deleteRows(second);
+  await restoreRow(first, 1, 'CREATED');
+  await until(async () => (await differences())[second], 'visibility shows the workflow');
+  const { stdout } = await reconcile('--repair');
+  expect(stdout).toMatch(new RegExp(`^${first} row_behind: .*; handed to the sweep$`, 'm'));
+  expect(stdout).toMatch(
+    new RegExp(`^${second} row_missing: .*; another order has its reference .* repair again`, 'm'),
+  );
+  await stack.startWorker();
+  await until(async () => !(await differences())[first], 'the sweep has closed the first order');
+  expect((await reconcile('--repair')).stdout).toMatch(new RegExp(`^${second} row_missing: .*; rebuilt`, 'm'));
+  expect(await differences()).toEqual({});
+});
+
 test('reconcile --repair rebuilds an order of a sandbox account', async () => {
   const seller = await createSeller(stack.db, undefined, { sandbox: true });
   const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);

@@ -5,6 +5,7 @@ import { startSweep } from '../../../src/orders/background/sweep';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
+import { insertNewOrder } from '../db/new-orders';
 
 const database = useDatabase('test');
 
@@ -41,6 +42,22 @@ test('a scan for closed runs that fails is repeated from the same time', async (
   await until(() => starts.length === 3, 'three scans have begun');
   expect(starts[1]).toEqual(starts[0]);
   expect(starts[2]!.getTime()).toBeGreaterThan(starts[1]!.getTime());
+});
+
+test('a scan that fails makes the orders due that it found before', async () => {
+  const { order } = await insertNewOrder(database.db);
+  const isDue = async (): Promise<boolean> => {
+    const query = `select sweep_at < now() + interval '1 minute' as due from order_work where order_id = $1`;
+    return (await database.db.query<{ due: boolean }>(query, [order.id])).rows[0]!.due;
+  };
+  await database.db.query(`update order_work set started = true, sweep_at = now() + interval '1 hour'`);
+  expect(await isDue()).toBe(false);
+  sweepWith(async function* () {
+    await nextTick();
+    yield order.id;
+    throw new Error('the server lacks a search attribute');
+  });
+  await until(isDue, 'the order is due');
 });
 
 test('a job that fails does not hold up the scan for closed runs', async () => {

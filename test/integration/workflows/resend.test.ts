@@ -1,10 +1,12 @@
+import { insertOrder } from '../../../src/db/insert-order';
 import { requestResends } from '../../../src/db/webhook-events';
 import { BASE } from '../../support/api';
 import { startTestServer } from '../../support/http-server';
-import { openOrder, runsOf, statusOf } from '../../support/orders';
+import { openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { applyEvents, newOrder, saveHistory } from '../db/new-orders';
 
 /** Seconds before each of three attempts. No test waits for the second one. */
 const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,30,0.1' } });
@@ -106,6 +108,30 @@ test('a resend after the end of the workflow starts a run, which ends after the 
     [id],
   );
   expect(rowCount).toBe(1);
+});
+
+test("neither a resend nor a cancel after Temporal's retention is recorded as a recovery", async () => {
+  /** A settled order without a run. Temporal takes a minute to delete one. */
+  const expired = async (): Promise<string> => {
+    const order = newOrder(stack.seller.id, { webhookUrl: receiver.url });
+    await insertOrder(stack.db, order);
+    const { id } = order.order;
+    await saveHistory(stack.db, applyEvents(order, 'failed'));
+    await stack.db.query(`update webhook_event set state = 'delivered' where order_id = $1`, [id]);
+    await stack.db.query('delete from order_work where order_id = $1', [id]);
+    return id;
+  };
+  const [resent, cancelled, swept] = [await expired(), await expired(), await expired()];
+  const [first, , third] = await Promise.all([resent, cancelled, swept].map(eventsOf));
+  await resend(first![0]!.id);
+  await requestResends(stack.db, [third![0]!.id], 0);
+  expect((await stack.api.cancel(cancelled)).status).toBe(200);
+  for (const id of [resent, swept]) await untilResent(id);
+  expect(receiver.deliveries).toHaveLength(2);
+  const changes = async (id: string) => (await timelineOf(stack, id)).map(({ event }) => event);
+  expect(await changes(resent)).toEqual(['created', 'failed']);
+  expect(await changes(swept)).toEqual(['created', 'failed']);
+  expect(await changes(cancelled)).toEqual(['created', 'failed', 'cancel']);
 });
 
 test('a failed resend does not change the state of a settled webhook', async () => {
