@@ -212,7 +212,7 @@ export interface KnownRun {
 
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
- * long as it has existed, but at least daily, so that abandoned orders cost almost nothing.
+ * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. A settled order stays due.
  */
 export async function markRunning(
   db: DbClient,
@@ -225,6 +225,7 @@ export async function markRunning(
     text: `update order_work w set started = true, requests_passed_on = greatest(requests_passed_on, $3),
        proven_sweep_at = case when o.version = $4 then null else w.proven_sweep_at end,
        sweep_at = case when requests > $3 or o.version <> $4 or ($4::integer is null and w.proven_sweep_at is not null)
+             or ${SETTLED}
            then sweep_at
          else now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day') end
      from orders o where order_id = $1 and o.id = order_id`,

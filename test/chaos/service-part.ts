@@ -20,6 +20,8 @@ export interface ServicePart extends Part {
 }
 
 const LOG_LINES = 2000;
+/** As in the image, in a container of 1 GB. */
+const IN_CONTAINER = ['--max-semi-space-size=16', '--max-old-space-size=512'];
 
 export function createServicePart(name: string, entry: 'server' | 'worker', env: Record<string, string>): ServicePart {
   let running: ServiceProcess | undefined;
@@ -35,7 +37,10 @@ export function createServicePart(name: string, entry: 'server' | 'worker', env:
         entry,
         { ...env, ...launch.env },
         {
-          nodeOptions: preload ? ['--require', path.join(__dirname, 'preload', `${preload}.js`)] : [],
+          nodeOptions: [
+            ...IN_CONTAINER,
+            ...(preload ? ['--require', path.join(__dirname, 'preload', `${preload}.js`)] : []),
+          ],
           ...(root !== undefined && { root }),
         },
       );

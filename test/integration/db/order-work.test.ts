@@ -229,6 +229,17 @@ describe('a save that only Postgres is known to have', () => {
   });
 });
 
+test('marking an order as running does not postpone its check if it has been settled in the meantime', async () => {
+  const history = await insertNewOrder(database.db, { webhookUrl: null });
+  const { id } = history.order;
+  await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+  await finishSettled(database.db, id, 2);
+  await sweepSettled(database.db, [id]);
+  // The sweep leased the order before it was settled.
+  await markRunning(database.db, id, 600_000, { version: 2, passedOn: 0 });
+  expect(await secondsUntilSweep(id)).toBeLessThan(1);
+});
+
 describe('marking an order as running after a signal', () => {
   test('postpones the check of an order whose workflow has the last save, and of no other', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
