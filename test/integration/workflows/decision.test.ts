@@ -188,7 +188,9 @@ test('a sandbox account never reaches the real lender, and a live account never 
   const approved = expect.objectContaining({ kind: 'decided', event: 'approved' });
   expect(await askLender(sandboxOrder, { sandbox: approving, live: unreachable })).toEqual(approved);
   const liveOrder = await appliedLive();
-  await expect(askLender(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow('no real lender');
+  await expect(askLender(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow(
+    'no lender is configured',
+  );
   expect(await askLender(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
 });
 
