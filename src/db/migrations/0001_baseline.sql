@@ -129,13 +129,14 @@ create index order_work_requested on order_work (sweep_at) where requests > requ
 create index order_work_unstarted on order_work (seller_id, sweep_at) where not started;
 create index order_work_waiting on order_work (waiting_since) where not started;
 
--- Changes and webhook attempts of an order share one numbering, in the order in which they are recorded.
+-- The entries of the timelines, which include webhook attempts, share one numbering, in the order in which they are
+-- recorded.
 create sequence timeline_position;
 
 create table order_timeline (
   position bigint primary key default nextval('timeline_position'),
   order_id uuid not null references orders,
-  -- The version that the change made; null for a refused request, and for a replaced run.
+  -- The version that the change made; null for a refused request, a replaced run and a wait of webhooks.
   version integer,
   event text not null,
   from_status text,
@@ -144,9 +145,10 @@ create table order_timeline (
   -- How the request came: see `Channel` in src/domain/status.ts.
   channel text not null,
   reason text,
-  -- By the workflow's clock.
+  -- Of a change or a refusal: by the clock of the process that made it (created: the API, otherwise the workflow). Of a
+  -- recovery or a wait: by Postgres.
   at timestamptz not null,
-  -- Set for a refused request and for a replaced run, so that a retried activity records it once.
+  -- Set for a refused request, a replaced run and a wait of webhooks, so that a retried activity records it once.
   note_id uuid unique,
   unique (order_id, version)
 );
