@@ -80,7 +80,7 @@ describe('the Authorization header', () => {
   });
 });
 
-test('a seller can have several live keys, and a revoked key stops working immediately', async () => {
+test('a seller can have several active keys, and a revoked key stops working immediately', async () => {
   const { api, db, seller } = stack;
   const second = await createSellerKey(db, seller.id);
   const path = `${BASE}/seller/${seller.id}/connection_check/`;

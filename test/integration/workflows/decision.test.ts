@@ -77,7 +77,7 @@ test('a customer who cancels a payment and applies does not wait until the bank 
   await workflow(id).signal('applicationSubmitted');
   const line = await until(async () => /asked again at (\S+Z)/.exec((await details(id)) ?? ''), 'the bank is asked');
   expect(Date.parse(line[1]!) - Date.now()).toBeGreaterThan(30_000);
-  await stack.db.query(`update payment set status = 'cancelled', settled_at = now() where order_id = $1`, [id]);
+  await stack.db.query(`update payment set status = 'cancelled', closed_at = now() where order_id = $1`, [id]);
   await workflow(id).signal('applicationSubmitted');
   await untilStatus(id, 'APPROVED');
 });

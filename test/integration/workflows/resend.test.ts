@@ -108,7 +108,7 @@ test('a resend after the end of the workflow starts a run, which ends after the 
   expect(rowCount).toBe(1);
 });
 
-test('a failed resend does not change the state of a settled webhook', async () => {
+test('a failed resend does not change the state of an ended webhook', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   await until(async () => (await eventsOf(id))[0]!.state === 'delivered', 'the webhook is delivered');
   const [event] = await eventsOf(id);
