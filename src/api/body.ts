@@ -65,8 +65,9 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
   };
 }
 
-/** Refused: a few compressed bytes can expand to megabytes. */
+/** Compressed bodies are refused: a few bytes can expand to megabytes. */
 const isCompressed = (ctx: Context): boolean => !['', 'identity'].includes(ctx.get('Content-Encoding').toLowerCase());
+
 /**
  * Records the source text of `meta_data`.
  * @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value counts

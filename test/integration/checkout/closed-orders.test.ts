@@ -11,7 +11,7 @@ const stack = useCheckout();
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
 
-test('a cancellation by the seller ends the checkout at every step, and the pages say so', async () => {
+test('a cancellation by the seller ends the checkout at every step, and the pages state it', async () => {
   for (const step of ['created', 'details', 'referred', 'approved']) {
     const { id, customer } = await newOrder();
     await customer.look();
@@ -90,7 +90,7 @@ test('an order that was approved outside the checkout cannot be completed in it'
 
 const quick = useCheckout({ env: { ORDER_EXPIRES_AFTER_MS: '1000' } });
 
-test('the page of an expired order says that it has expired, and leads to the cancel URL', async () => {
+test('the page of an expired order states that it has expired, and leads to the cancel URL', async () => {
   const { id, order_url: url } = (await quick.api.create({ cancel_url: CANCEL })).body.data;
   const { created_at, expires_at } = (await quick.api.get(id)).body.data;
   expect(Date.parse(expires_at) - Date.parse(created_at)).toBe(1000);
