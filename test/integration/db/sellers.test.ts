@@ -5,10 +5,11 @@ import {
   activeWebhookSecrets,
   rotateWebhookSecret,
 } from '../../../src/db/secrets';
+import { insertOrder } from '../../../src/db/insert-order';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { holdTransaction, useDatabase } from '../../support/database';
-import { newSeller } from './new-orders';
+import { newOrder, newSeller } from './new-orders';
 
 const database = useDatabase();
 
@@ -72,12 +73,16 @@ test('the active webhook secrets of a seller are listed newest first, without ex
 });
 
 test('a rotation does not wait for new orders of its seller, nor they for it', async () => {
+  const { db } = database;
   const id = await newSeller(database.db);
   // As the foreign key of a new order does.
-  const inserting = await holdTransaction(database.db, 'select from seller where id = $1 for key share', [id]);
-  const rotated = await rotateWebhookSecret(database.db, NO_KEYS, id, 'new', 0);
-  expect(rotated).toMatchObject({ kind: 'rotated' });
+  const inserting = await holdTransaction(db, 'select from seller where id = $1 for key share', [id]);
+  expect(await rotateWebhookSecret(db, NO_KEYS, id, 'new', 0)).toMatchObject({ kind: 'rotated' });
   await inserting.rollback();
+  // The lock that a rotation takes.
+  const rotating = await holdTransaction(db, 'select from seller where id = $1 for no key update', [id]);
+  await insertOrder(db, newOrder(id));
+  await rotating.rollback();
 });
 
 test('only expired webhook secrets are deleted', async () => {
