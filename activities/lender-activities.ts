@@ -99,7 +99,7 @@ async function statusOf(payments: PaymentProvider | undefined, { id, ageMs }: Pa
   if (!payments) throw unavailable('no payment provider is configured: set CHECKOUT_LENDER', 'BankUnavailable');
   try {
     const status = await payments.statusOf(id);
-    // The bank does not know a payment whose customer never reached it, so it would stay pending for ever.
+    // The bank does not know a payment whose customer never reached it, so it would stay pending forever.
     return status === 'pending' && ageMs > APPROVE_WITHIN_MS ? await payments.cancel(id) : status;
   } catch (error) {
     if (error instanceof PaymentProviderUnavailable) throw unavailable(error.message, 'BankUnavailable');
@@ -109,7 +109,7 @@ async function statusOf(payments: PaymentProvider | undefined, { id, ageMs }: Pa
 }
 
 async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {
-  if (!lender) throw unavailable('no real lender is configured, and the sandbox lender serves sandbox accounts only');
+  if (!lender) throw unavailable('no lender is configured for this kind of account: see CHECKOUT_LENDER');
   const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), Context.current().cancellationSignal]);
   try {
     return await lender.decide(application, signal);

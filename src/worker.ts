@@ -88,7 +88,7 @@ export async function startWorker(
     // Rejects if a worker fails, and never resolves.
     failed: Promise.all(runs).then(() => new Promise<never>(() => undefined)),
     async stop() {
-      // First of all, so that other workers get the tasks. The process is not ready any more.
+      // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
       await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReturns()]);
       // `failed` reports a failure. The other worker ends its tasks.

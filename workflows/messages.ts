@@ -9,8 +9,8 @@ import type { PreviousRun, VersionedRequest, WorkflowHistory, WorkflowOrder } fr
 export type OrderWorkflowInput = { history: WorkflowHistory } | { orderId: string; previous?: PreviousRun };
 
 /**
- * Order workflows, with their saves in local activities, and webhook attempts, which the server hands to the worker that
- * asked for them. Attempts have the slots of activities, which nothing else uses, and do not delay saves.
+ * The task queue of order workflows and webhook attempts. Saves are local activities, so the activity slots serve webhook
+ * attempts only, and attempts do not delay saves.
  */
 export const ORDER_TASK_QUEUE = 'orders';
 
@@ -47,7 +47,7 @@ export const AGREED = 'CustomerAgreed';
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const REFUSED = 'OrderChangeRefused';
 
-/** Failure type of a call of the payment provider that is made again. */
+/** Failure type of a call to the payment provider that is retried. */
 export const BANK_UNAVAILABLE = 'BankUnavailable';
 
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');

@@ -29,7 +29,7 @@ import {
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
 
-/** One order, from its creation until it is SUCCESSFUL or UNSUCCESSFUL and settled. */
+/** One order, from its creation until it is settled. */
 export async function orderWorkflow(input: OrderWorkflowInput): Promise<WorkflowOrder> {
   const deliveries = new DeliveryQueue();
   const decisions = new DecisionPoller();

@@ -13,7 +13,7 @@ const SHOWN = /^(?:[sc]k_(?:test_)?)?.{0,3}/;
 
 export type Middleware = (ctx: Context, next: Next) => Promise<void>;
 
-/** Creates a middleware that accepts live keys of one kind. */
+/** Creates a middleware that accepts valid keys of one kind. */
 export type Authenticate = (kind: Caller['kind'], cost?: RequestCost) => Middleware;
 
 /** The number of requests that a request counts as. */
@@ -74,7 +74,7 @@ function reasonFor(ctx: Context): string {
     return 'The value after Bearer is not an API key: it has only letters, digits, _ and -, without quotes.';
   if (key === undefined) return 'The header Authorization has no Bearer key.';
   if (ctx.state.caller) return `The key is a ${ctx.state.caller.kind} key.`;
-  return `The key ${SHOWN.exec(key)?.[0]}… is unknown or revoked.`;
+  return `The key ${SHOWN.exec(key)?.[0]}… is unknown or revoked, or its account is disabled.`;
 }
 
 /**

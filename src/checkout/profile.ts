@@ -2,7 +2,7 @@ import type { Order } from '../domain/order';
 import type { Lender } from '../lender/lender';
 import type { Bank } from '../payments/payment-provider';
 
-/** What the pages say about the lender, the banks and the service's documents. */
+/** What the pages state about the lender, the banks and the service's documents. */
 export interface Profile extends Pick<Lender, 'quote' | 'reviewTime'> {
   lenderName: string;
   banks: readonly Bank[];

@@ -6,7 +6,7 @@ import { sendPage } from './send-page';
 /** The path of the sample documents, which the pages link to if no others are configured. */
 export const SAMPLE_DOCUMENTS = '/pay/documents';
 
-/** Samples, for a sandbox only: what each document has to say. */
+/** Samples, for a sandbox only: what each document has to contain. */
 const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly string[] }>> = {
   privacy: {
     title: 'Privacy notice',
@@ -22,7 +22,7 @@ const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly strin
     title: 'Terms of use',
     points: [
       'You apply on behalf of a business, and are allowed to.',
-      'An order is complete when this checkout says so, not before.',
+      'An order is complete only when this checkout shows it.',
       'A payment for an order that is cancelled or expires is returned to your account.',
       'The shop delivers what you order. Its own terms apply to that.',
     ],
@@ -46,7 +46,7 @@ export function sampleDocumentRoutes(notice: string | undefined): Router {
       title,
       isSandbox: true,
       content: html`<h1>${title}</h1>
-        <p class="message">This is a sample for tests. It binds nobody. The real document says:</p>
+        <p class="message">This is a sample for tests. It is not binding. The real document states:</p>
         <ul>
           ${points.map((point) => html`<li>${point}</li>`)}
         </ul>`,

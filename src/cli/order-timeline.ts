@@ -42,7 +42,7 @@ function toRow(entry: TimelineEntryBody): Row {
   const at = `${entry.at.slice(0, 19)}Z`;
   if (entry.type === 'webhook_attempt') {
     const { sequence, attempt, resend, status, error } = entry;
-    const what = `webhook ${sequence}, attempt ${attempt}${resend ? ' (resend)' : ''}`;
+    const what = `webhook ${sequence}, attempt ${attempt}${resend ? ' (unscheduled)' : ''}`;
     return { at, what, who: 'system', channel: null, outcome: error ?? status };
   }
   if (entry.type === 'recovery') {

@@ -105,8 +105,8 @@ function addUpdate(seller: Command, services: Services): void {
   const update = seller
     .command('update')
     .description(
-      'change the given settings: the shop URL, colour, logo and rate limit apply immediately, also to open orders; ' +
-        'the other settings apply to new orders only',
+      'change the given settings: the shop URL, colour, logo, contact email, help URL and rate limit apply immediately, ' +
+        'also to open orders; the other settings apply to new orders only',
     )
     .argument('<seller-id>', 'id of the seller', uuid)
     .option('--name <name>', 'company name, shown to customers');
@@ -161,6 +161,8 @@ function toRow(account: Account): Row {
     pricing: toPricingBody(account.pricing),
     brand_colour: account.brandColour,
     logo: account.logo,
+    contact_email: account.contactEmail,
+    help_url: account.helpUrl,
     max_order_amount: account.maxAmountPence === null ? null : penceToPounds(account.maxAmountPence),
     rate_limit: account.rateLimit,
     created_at: account.createdAt,

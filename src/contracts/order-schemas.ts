@@ -25,8 +25,8 @@ export const channel = z.enum(CHANNELS).meta({
   id: 'Channel',
   description:
     'How the request came. api: this API. hosted_checkout: the hosted checkout. cli: the command line of the operators. ' +
-    "sweep: the service's check of open orders. workflow: the order's workflow itself, for the expiry or the lender's " +
-    'decision. temporal: a message to the workflow that somebody sent through Temporal.',
+    "sweep: the service's check of open orders. workflow: the order's workflow itself, for its expiry, or a decision " +
+    'of the lender or the bank. temporal: a message to the workflow that somebody sent through Temporal.',
   examples: ['api'],
 });
 

@@ -22,8 +22,7 @@ export function createOrderRequestSchema(rules: OrderRules) {
       webhook_url: optional(webhookUrl(rules)).meta({
         description:
           'Receives a webhook for each status change after CREATED. Without it, none is sent. Private addresses and ' +
-          'user names are not allowed. Must be https ' +
-          'in production.',
+          'user names are not allowed. Must be https in production.',
       }),
       redirect_url: optional(redirectUrl(rules)).meta({
         description:

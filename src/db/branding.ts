@@ -7,7 +7,7 @@ export interface Branding {
   /** `#rrggbb`; null for the service's own colour. */
   colour: string | null;
   hasLogo: boolean;
-  /** How customers reach the seller; null if the account does not say. */
+  /** How customers reach the seller; null if the account does not state it. */
   contactEmail: string | null;
   helpUrl: string | null;
 }

@@ -87,13 +87,13 @@ export async function endSilence(db: DbClient, { sellerId, origin }: Endpoint): 
 }
 
 /** Longer than a delivery waits for its endpoint. */
-const FORGET_AFTER = '7 days';
+const ABANDONED_AFTER = '7 days';
 
-/** Deletes endpoints that nothing has been sent to, and nothing has waited for, for days. */
-export async function forgetSilentEndpoints(db: DbClient): Promise<void> {
+/** Deletes the breakers of endpoints that nothing has been sent to, and nothing has waited for, for days. */
+export async function deleteAbandonedBreakers(db: DbClient): Promise<void> {
   await db.query(
     `delete from silent_endpoint
-     where greatest(since, probe_at, resend_probe_at, last_turn_at) < now() - interval '${FORGET_AFTER}'`,
+     where greatest(since, probe_at, resend_probe_at, last_turn_at) < now() - interval '${ABANDONED_AFTER}'`,
   );
 }
 
@@ -120,7 +120,7 @@ const postponeNext = (eventId: string, at: string): string =>
    where e.id = (select next.id from webhook_event next join webhook_event waiting on waiting.order_id = next.order_id
      where waiting.id = ${eventId} and next.state = 'pending' order by next.sequence limit 1)`;
 
-/** Gives back the probe of an endpoint that was leased, and for which nothing was sent. */
+/** Releases a leased probe for which nothing was sent. */
 export async function returnProbe(db: DbClient, { sellerId, origin }: Endpoint): Promise<void> {
   await db.query(
     `update silent_endpoint set probe_at = least(probe_at, now()), resend_probe_at = least(resend_probe_at, now())
@@ -138,8 +138,8 @@ export interface Turn {
 }
 
 /**
- * Gives a delivery its turn: after the next probe, and after all deliveries that wait already. An urgent one waits for the next
- * moment at which it may probe.
+ * Gives a delivery its turn: after the next probe, and after all deliveries that wait already. An urgent one waits for
+ * the next moment at which it may probe.
  * @returns undefined if the breaker is closed
  */
 export async function takeTurn(

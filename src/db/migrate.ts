@@ -8,7 +8,7 @@ import { findPendingMigrations } from './schema-check';
 const LOCK = 7_351_001;
 const LOCK_POLL_MS = 200;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Everybody else waits behind a migration that waits for a lock on their table: so it gives up soon, and is tried again. */
+/** Other statements queue behind a migration that waits for a lock, so it gives up after a second and is retried. */
 const LOCK_TIMEOUT_MS = 1000;
 const LOCK_RETRY_MS = 2000;
 const LOCK_NOT_AVAILABLE = '55P03';

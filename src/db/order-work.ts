@@ -28,7 +28,7 @@ const RESEND_PENDING = `exists (
 
 /**
  * SQL, true for an order `o` whose next webhook should have been attempted a while ago. An event becomes the next one when
- * the one before it is settled.
+ * the one before it has ended.
  */
 const WEBHOOK_OVERDUE = `coalesce((
   select coalesce(e.next_attempt_at, greatest(e.created_at, (select max(a.at) from webhook_attempt a
@@ -59,8 +59,8 @@ export const sweepWithin = (orders: string, ms: string): string =>
    where order_id in (select order_id from ${orders})`;
 
 /**
- * Makes the sweep check the events' orders within `ms`, settled orders too, each `gapMs` after the one before. The caller holds
- * the lock on their rows.
+ * Makes the sweep check the events' orders within `ms`, settled orders too, each `gapMs` after the one before. The caller
+ * holds the lock on their rows.
  */
 export async function sweepForResends(
   client: DbClient,
@@ -78,7 +78,10 @@ export async function sweepForResends(
   );
 }
 
-/** Ends the sweep's work for an order that is settled, unless it still has to prove the last save. The caller holds the lock on the order's row. */
+/**
+ * Ends the sweep's work for an order that is settled, unless it still has to prove the last save. The caller holds the lock
+ * on the order's row.
+ */
 export async function removeIfSettled(client: DbClient, orderId: string): Promise<void> {
   await client.query(
     `delete from order_work w using orders o

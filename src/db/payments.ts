@@ -72,7 +72,7 @@ export async function recordPaymentStatus(
   await db.query(
     // The lock makes a save, such as that of an expiry, see the payment, or the payment see the save.
     `with recorded as (
-       update payment set status = $2, settled_at = case when $3 then now() end
+       update payment set status = $2, closed_at = case when $3 then now() end
        where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
        returning order_id
      ), open as (
@@ -87,11 +87,11 @@ export async function recordPaymentStatus(
   );
 }
 
-/** Settles paid payments of SUCCESSFUL orders: their money belongs to the seller. */
-export async function settlePaid(db: DbClient): Promise<void> {
+/** Closes paid payments of SUCCESSFUL orders: their money belongs to the seller. */
+export async function closePaid(db: DbClient): Promise<void> {
   await db.query(
-    `update payment p set settled_at = now() from orders o
-     where p.settled_at is null and p.status = 'paid' and o.id = p.order_id and o.status = 'SUCCESSFUL'`,
+    `update payment p set closed_at = now() from orders o
+     where p.closed_at is null and p.status = 'paid' and o.id = p.order_id and o.status = 'SUCCESSFUL'`,
   );
 }
 
@@ -102,7 +102,7 @@ export async function settlePaid(db: DbClient): Promise<void> {
 export async function findPaymentsToReturn(db: DbClient, limit: number): Promise<Payment[]> {
   const { rows } = await db.query<Payment>(
     `select ${COLUMNS} from payment p join orders o on o.id = p.order_id
-     where p.settled_at is null
+     where p.closed_at is null
        and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))
      order by random() limit $1`,
     [limit],

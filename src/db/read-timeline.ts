@@ -3,7 +3,7 @@ import type { Actor, Channel, OrderStatus } from '../domain/status';
 import { isStatusChange } from './order-work';
 import type { DbClient } from './pool';
 
-/** An entry of an order's timeline: a change, a refused request or a webhook attempt. */
+/** An entry of an order's timeline: a change, a refused request, a replaced run, a wait of webhooks or a webhook attempt. */
 export interface TimelineEntry {
   /** Orders the entries. New entries get higher positions than those that were read. */
   position: string;
@@ -14,7 +14,7 @@ export interface TimelineEntry {
 }
 
 interface ChangeLine {
-  /** The version that the change made; null for a refused request. */
+  /** The version that the change made; null for a refused request, a replaced run and a wait of webhooks. */
   version: number | null;
   event: string;
   from: OrderStatus | null;
@@ -26,7 +26,7 @@ interface ChangeLine {
 
 interface AttemptLine {
   attempt: number;
-  /** The position in the retry schedule, from 1; null for a resend. */
+  /** The position in the retry schedule, from 1; null for a resend, and for an attempt that outlived its lease. */
   step: number | null;
   status: number | null;
   error: string | null;

@@ -8,11 +8,11 @@ export interface SandboxPayment {
   payee: string;
   reference: string;
   returnUrl: string;
-  /** Since it was started, in ms. */
+  /** Time since the start, in ms, by the clock of Postgres. */
   ageMs: number;
   /** The test customer who decided. */
   customer: string | null;
-  /** Since the customer decided, in ms. */
+  /** Time since the customer decided, in ms, by the clock of Postgres. */
   decidedMs: number;
   isCancelled: boolean;
   isRefunded: boolean;

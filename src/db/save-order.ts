@@ -33,7 +33,8 @@ export interface SavedHistory {
  * committed, and its result was lost. A row that is older (a restored backup) gets every change that it lacks.
  * @param webhooks for all status changes of the history; none if the order has no webhook URL
  * @throws RowConflict if the row is newer, holds a different change, or is missing
- * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer or paid
+ * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer
+ * or paid
  */
 export async function saveOrder(
   db: Db,

@@ -17,7 +17,7 @@ export async function insertWebhookSecret(
 }
 
 /** SQL: the secrets that currently sign the webhooks of `seller`, encrypted, newest first. */
-export const liveSecretsOf = (seller: string): string =>
+export const activeSecretsOf = (seller: string): string =>
   `array(select secret from webhook_secret
      where seller_id = ${seller} and (expires_at is null or expires_at > now()) order by id desc)`;
 
@@ -29,23 +29,23 @@ export const openSecrets = (keys: KeyRing, sellerId: string, sealed: readonly st
  * Lists the secrets that currently sign a seller's webhooks, newest first.
  * @throws DecryptionError
  */
-export async function liveWebhookSecrets(db: DbClient, keys: KeyRing, sellerId: string): Promise<string[]> {
-  const { rows } = await db.query<{ sealed: string[] }>(`select ${liveSecretsOf('$1')} as sealed`, [sellerId]);
+export async function activeWebhookSecrets(db: DbClient, keys: KeyRing, sellerId: string): Promise<string[]> {
+  const { rows } = await db.query<{ sealed: string[] }>(`select ${activeSecretsOf('$1')} as sealed`, [sellerId]);
   return openSecrets(keys, sellerId, rows[0]?.sealed ?? []);
 }
 
-/** The maximum number of live secrets per seller: each one lengthens the signature header. */
-export const MAX_LIVE_SECRETS = 5;
+/** The maximum number of active secrets per seller: each one lengthens the signature header. */
+export const MAX_ACTIVE_SECRETS = 5;
 
 export type Rotation =
   /** `previousValidUntil`: when the last older secret expires; null if there is none. */
   | { kind: 'rotated'; previousValidUntil: Date | null }
-  /** The seller would have too many live secrets until `possibleAt`, when the next one expires. */
+  /** The seller would have too many active secrets until `possibleAt`, when the next one expires. */
   | { kind: 'too_many'; possibleAt: Date };
 
 /**
  * Adds a signing secret. Older secrets continue to sign for at most `overlapMs`, so that the receiver can change to the
- * new one. None of them ends earlier to make room: a rotation that would leave too many live secrets changes nothing.
+ * new one. None of them ends earlier to make room: a rotation that would leave too many active secrets changes nothing.
  * @returns undefined if the seller does not exist
  */
 export async function rotateWebhookSecret(
@@ -59,15 +59,15 @@ export async function rotateWebhookSecret(
     // The lock serialises concurrent rotations, and does not block new orders, which refer to the seller.
     const { rowCount: exists } = await client.query('select from seller where id = $1 for no key update', [sellerId]);
     if (!exists) return undefined;
-    const { rows } = await client.query<{ live: number; until: Date | null; first: Date }>(
-      `select count(*)::integer as live, max(until) as until, min(expires_at) as first
+    const { rows } = await client.query<{ active: number; until: Date | null; first: Date }>(
+      `select count(*)::integer as active, max(until) as until, min(expires_at) as first
        from (select expires_at, least(expires_at, now() + $2 * interval '1 ms') as until from webhook_secret
          where seller_id = $1) older
        where until > now()`,
       [sellerId, overlapMs],
     );
     const older = rows[0];
-    if (older && older.live >= MAX_LIVE_SECRETS) return { kind: 'too_many', possibleAt: older.first };
+    if (older && older.active >= MAX_ACTIVE_SECRETS) return { kind: 'too_many', possibleAt: older.first };
     await client.query(
       `update webhook_secret set expires_at = least(expires_at, now() + $2 * interval '1 ms') where seller_id = $1`,
       [sellerId, overlapMs],

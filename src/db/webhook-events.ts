@@ -1,7 +1,7 @@
 import type { WebhookState } from '../domain/webhook';
 import { sweepForResends } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
-import { liveSecretsOf } from './secrets';
+import { activeSecretsOf } from './secrets';
 import { ORIGIN, mayProbe } from './endpoint-breaker';
 
 /** A webhook event that the delivery queue of its order still has to send. */
@@ -64,7 +64,7 @@ export interface WebhookEvent extends EventState {
 }
 
 /**
- * An older event no longer waits for its endpoint: its remaining attempts are made as the schedule says, so that it ends even
+ * An older event no longer waits for its endpoint: its remaining attempts are made as the schedule requires, so that it ends even
  * if the endpoint never answers again. Longer than the schedule.
  */
 const PATIENCE = '4 days';
@@ -74,7 +74,7 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
     name: 'find_webhook_event',
     text: `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
        e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
-       ${liveSecretsOf('e.seller_id')} as "sealedSecrets",
+       ${activeSecretsOf('e.seller_id')} as "sealedSecrets",
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
        s.seller_id is not null as "isSilent", s.probe_at is not null and e.created_at > now() - interval '${PATIENCE}' as "isOpen",
        coalesce(${mayProbe('false')}, false) as "probeDue", coalesce(${mayProbe('true')}, false) as "urgentProbeDue"
@@ -101,7 +101,7 @@ export type Resend = Pick<PendingWebhook, 'id' | 'sequence'>;
 
 /** A resend that is requested in Postgres. */
 export interface RequestedResend extends Resend {
-  /** True if somebody waits for it. */
+  /** True if it does not wait its turn: see `URGENT_RESENDS`. */
   isUrgent: boolean;
 }
 

@@ -87,7 +87,7 @@ export interface PreviousRun {
   saved: WorkflowHistory | null;
   /** Why it was replaced, for the timeline; null if it had completed. */
   reason: string | null;
-  /** Of the request that replaced it. */
+  /** The channel of the request that replaced it. */
   channel: Channel;
 }
 

@@ -16,7 +16,7 @@ export interface Payment {
   bank: string;
   status: PaymentStatus;
   startedAt: Date;
-  /** Since it was started, in ms, by the clock of Postgres. */
+  /** Time since the start, in ms, by the clock of Postgres. */
   ageMs: number;
   /** True if the order is one of a sandbox account. */
   sandbox: boolean;

@@ -1,6 +1,6 @@
 /**
  * Sets the query parameter `orderId` of a URL to the order's id (spec section 2.1) and replaces an existing one. Other
- * parameters and the fragment keep their exact text: URLSearchParams would encode them anew (`%20` as `+`).
+ * parameters and the fragment keep their exact text: URLSearchParams would re-encode them (`%20` as `+`).
  */
 export function withOrderId(url: string, orderId: string): string {
   const parsed = new URL(url);

@@ -43,8 +43,8 @@ export function retryDelay(
   if (hasSuccessor && yieldsToNext(schedule, attempt)) return null;
   const delay = schedule.delaysMs[attempt];
   if (delay === undefined) return null;
-  const floorMs = Math.min(retryAfterMs, schedule.maxRetryAfterMs);
-  const waitMs = Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), floorMs));
+  const requestedMs = Math.min(retryAfterMs, schedule.maxRetryAfterMs);
+  const waitMs = Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), requestedMs));
   return hasSuccessor ? Math.min(waitMs, schedule.maxWaitWithSuccessorMs) : waitMs;
 }
 

@@ -11,8 +11,8 @@ export const ACTORS = ['seller', 'customer', 'checkout', 'operator', 'system'] a
 export type Actor = (typeof ACTORS)[number];
 
 /**
- * How a request came to an order. `workflow`: the order's workflow made it itself, for its expiry or the lender's decision.
- * `temporal`: a person or a program sent it to the workflow through Temporal.
+ * How a request came to an order. `workflow`: the order's workflow made it itself, for its expiry, or a decision of the
+ * lender or the bank. `temporal`: a person or a program sent it to the workflow through Temporal.
  */
 export const CHANNELS = ['api', 'hosted_checkout', 'cli', 'sweep', 'workflow', 'temporal'] as const;
 export type Channel = (typeof CHANNELS)[number];

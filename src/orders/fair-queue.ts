@@ -22,7 +22,7 @@ export class FairQueue<T> {
     const item = items.shift();
     this.count -= 1;
     this.owners.delete(owner);
-    // To the end of the line.
+    // To the end of the queue.
     if (items.length > 0) this.owners.set(owner, items);
     return item;
   }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
 import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-log-schemas';
 import type { Db } from '../db/pool';
-import { MAX_LIVE_SECRETS, rotateWebhookSecret } from '../db/secrets';
+import { MAX_ACTIVE_SECRETS, rotateWebhookSecret } from '../db/secrets';
 import type { KeyRing } from '../encryption/key-ring';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
@@ -26,7 +26,7 @@ export async function rotateSecret(
 
 function tooManySecrets(possibleAt: Date): Problem {
   const detail =
-    `${MAX_LIVE_SECRETS} webhook secrets are active, the maximum. The first one ends at ${possibleAt.toISOString()}; ` +
+    `${MAX_ACTIVE_SECRETS} webhook secrets are active, the maximum. The first one ends at ${possibleAt.toISOString()}; ` +
     'rotate again then. To end all older secrets immediately instead, rotate without an overlap.';
   const seconds = Math.max(1, Math.ceil((possibleAt.getTime() - Date.now()) / 1000));
   return new Problem('too_many_webhook_secrets', detail, { headers: { 'Retry-After': String(seconds) } });

@@ -9,7 +9,7 @@ import {
   findWebhookBody,
   listWebhooks as findWebhooks,
 } from '../db/logged-webhooks';
-import { liveWebhookSecrets } from '../db/secrets';
+import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import { RECOVERED } from '../db/save-order';
 import { WAITS } from '../db/endpoint-breaker';
@@ -69,7 +69,7 @@ export async function retrieveWebhook(
   if (!sent || !webhook) throw notFound();
   if (!sent.sandbox) throw new Problem('sandbox_only', 'Only webhooks of a sandbox account can be retrieved.');
   const timestamp = Math.floor((await readClock(db)).getTime() / 1000);
-  const signature = signWebhook(await liveWebhookSecrets(db, keys, sellerId), eventId, timestamp, sent.body);
+  const signature = signWebhook(await activeWebhookSecrets(db, keys, sellerId), eventId, timestamp, sent.body);
   return {
     ...toWebhookEventBody(webhook),
     request_headers: webhookHeaders(eventId, timestamp, signature),

@@ -17,7 +17,7 @@ import { hasOwnIds } from './current-request';
 import { routeOf } from './route';
 import type { Tracing } from './tracing';
 
-/** What the workflow's spans say about it. All else that the SDK offers, such as references, stays out of traces. */
+/** What the workflow's spans state about it. All else that the SDK offers, such as references, stays out of traces. */
 const WORKFLOW_ATTRIBUTES = ['workflowId', 'runId', 'workflowType', 'taskQueue', 'attempt'] as const;
 
 /** Exports spans by OTLP (http/protobuf). The OTEL_* variables configure exporter, batches, sampler and resource. */

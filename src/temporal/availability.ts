@@ -8,13 +8,13 @@ const SUSPICIOUS_MS = 1000;
 /** An overloaded server is slow, and not unavailable. */
 const PROBE_TIMEOUT_MS = 3000;
 const PROBE_EVERY_MS = 500;
-/** The server may be back in a moment. The caller is told within a second that it is not. */
+/** The server may recover in a moment. Otherwise the call fails within a second. */
 const WAIT_MS = 500;
 
 /** The Temporal server is known to be unavailable. The call was not made. */
 export class TemporalUnavailable extends Error {}
 
-/** Knows whether the Temporal server can be reached, so that callers need not find out one by one. */
+/** Tracks whether the Temporal server can be reached. */
 export interface Availability {
   /** False from a probe that failed until one that succeeded. */
   readonly isKnownDown: boolean;
@@ -28,7 +28,7 @@ export interface Availability {
 }
 
 /**
- * Probes the server itself, and not an order: that a worker is slow or an order's run is stuck says nothing about others. While
+ * Probes the server itself, not an order: a slow worker or a stuck run does not mean that the server is unavailable. While
  * the server answers, a probe costs a call per slow call, and otherwise nothing.
  */
 export function createAvailability(client: Client): Availability {

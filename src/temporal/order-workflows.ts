@@ -133,8 +133,8 @@ export function createOrderWorkflows(
     return calling;
   };
 
-  /** For calls that somebody waits for. */
-  const patiently = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+  /** For calls that a caller waits for. Refused at once while Temporal is known to be unavailable. */
+  const unlessDown = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     availability.call(() => within(timeoutMs, call));
 
   const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
@@ -218,7 +218,7 @@ export function createOrderWorkflows(
     applicationSubmitted: (order, channel) => signal(order, applicationSubmittedSignal, channel),
 
     testWebhook(input) {
-      return patiently(TEST_TIMEOUT_MS, () =>
+      return unlessDown(TEST_TIMEOUT_MS, () =>
         client.workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
           taskQueue: ORDER_TASK_QUEUE,
           workflowId: `webhook-test-${input.webhookId}`,
@@ -266,7 +266,7 @@ export function createOrderWorkflows(
 
     async change(row, request) {
       const { order, started } = row;
-      return patiently(updateTimeoutMs, async () => {
+      return unlessDown(updateTimeoutMs, async () => {
         // The workflow of a final order has probably ended; any other probably runs.
         let start: WorkflowStart | undefined;
         if (!started) start = firstStartOptions(row, 0, encryptPayloads);

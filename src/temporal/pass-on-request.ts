@@ -3,7 +3,7 @@ import { type Headers, defaultPayloadConverter } from '@temporalio/common';
 import { REQUEST_CONTEXT_HEADER } from '../domain/request-context';
 import { currentRequest } from '../telemetry/current-request';
 
-/** Tells workflows for which request an update or a signal is sent. */
+/** Passes the current request to workflows with each update and signal. */
 export const passOnRequest: WorkflowClientInterceptor = {
   startUpdate: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
   startUpdateWithStart: (input, next) => next({ ...input, updateHeaders: withRequestHeader(input.updateHeaders) }),

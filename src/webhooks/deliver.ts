@@ -4,7 +4,7 @@ import type { WebhookTestInput } from '../domain/webhook';
 import { readClock } from '../db/clock';
 import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/order-work';
 import type { Db } from '../db/pool';
-import { liveWebhookSecrets, openSecrets } from '../db/secrets';
+import { activeWebhookSecrets, openSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
 import { type BreakerOptions, originOf, postponeDeliveries } from '../db/endpoint-breaker';
@@ -214,7 +214,7 @@ export function createDelivery({
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
       return withinLimit(sellerId, true, async () => {
-        const secrets = await liveWebhookSecrets(db, keys, sellerId);
+        const secrets = await activeWebhookSecrets(db, keys, sellerId);
         const at = await readClock(db);
         const body = JSON.stringify(toWebhookTest(seller, at));
         const result = await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at);

@@ -26,7 +26,7 @@ interface Slots {
   held: number;
   /** Mean duration. */
   meanMs: number;
-  /** When the last slot was acquired or released: nobody waits less than the slots have stood still. */
+  /** When the last slot was acquired or released. A caller waits at least as long as no slot has changed since. */
   changedAt: number;
   /** The turn of the last caller in the queue. */
   lastTurnAt: number;

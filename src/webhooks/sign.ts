@@ -6,7 +6,7 @@ const SECRET_PREFIX = 'whsec_';
 const LATEST_PLAUSIBLE_SECONDS = 100_000_000_000;
 
 /**
- * Returns the `webhook-signature` header: one `v1,<base64>` entry per live secret, so that a receiver can verify with
+ * Returns the `webhook-signature` header: one `v1,<base64>` entry per active secret, so that a receiver can verify with
  * either secret during a rotation.
  *
  * @param timestamp Unix seconds of this attempt, as sent in `webhook-timestamp`

@@ -29,7 +29,7 @@ function contentFaults({ sequence, body, id }: EventFacts, status: string | unde
   return [
     ...(told.data.sequence === sequence && told.data.order.status === status
       ? []
-      : [`webhook ${sequence} says ${told.data.order.status}, and the change made ${status}`]),
+      : [`webhook ${sequence} has ${told.data.order.status}, and the change made ${status}`]),
     ...(received.every((call) => call.sequence !== sequence || call.id === id)
       ? []
       : [`webhook ${sequence} came with several ids`]),

@@ -23,7 +23,7 @@ const OPENAPI_GENERATOR = '7.24.0';
 const JAVA = ['command -v java', 'Java (Debian: default-jre-headless)'] as const;
 const PYTHON = ['python3 -c "import ensurepip, venv"', 'Python with venv (Debian: python3-venv)'] as const;
 
-/** What openapi-generator says of every document with these features. The clients are complete. */
+/** What openapi-generator reports about every document with these features. The clients are complete. */
 export const HARMLESS = [
   'OpenAPI 3.1 support is still in beta',
   'Failed to get the schema name: null', // additionalProperties: false

@@ -375,7 +375,7 @@ for (const [kind, allowed_payment_terms, title] of [
 }
 
 visit(
-  'an order that is cancelled while the customer is at the bank takes no money, and the page says so',
+  'an order that is cancelled while the customer is at the bank takes no money, and the page states it',
   async ({ page }) => {
     const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
     await page.goto(url);

@@ -49,7 +49,7 @@ test('without a worker, orders are created and read, changes get 503, and the ne
   await until(() => queryOrder(stack.client, created.body.data.id).catch(() => null), 'the new order runs');
 });
 
-test('without Postgres, every call gets 503, and webhooks and changes continue once it is back', async () => {
+test('without Postgres, creating, reading and cancelling an order get 503, and webhooks and changes continue once it is back', async () => {
   await stack.startWorker();
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
@@ -71,7 +71,7 @@ test('without Postgres, every call gets 503, and webhooks and changes continue o
   await until(isReady, 'the API is ready');
 }, 120_000);
 
-test('on a full disk, orders are read, and every write gets 503 until there is space', async () => {
+test('on a full disk, orders are read, and creating and cancelling one get 503 until there is space', async () => {
   await stack.startWorker();
   const id = await openOrder(stack);
   await stack.db.query(`create function disk_full() returns trigger language plpgsql as

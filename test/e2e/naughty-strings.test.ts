@@ -22,7 +22,7 @@ function packed(texts: readonly string[], max: number): string[] {
   return pieces;
 }
 
-test('naughty strings reach the timeline and every webhook unchanged', async () => {
+test('naughty strings in references and reasons reach the webhook and the timeline unchanged', async () => {
   const references = packed(plainReferences(), 255);
   const reasons = packed(plainTexts(500), 500);
   expect(references.some((text) => Buffer.byteLength(text) > 1000)).toBe(true);

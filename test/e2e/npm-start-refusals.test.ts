@@ -58,7 +58,7 @@ test('npm start reports damaged Postgres data in one line, with the command that
   expect(status).toBe(1);
   expect(lines).toEqual([
     expect.stringMatching(
-      /^Postgres did not start: .*If the data are damaged: mv '.*damaged' '.*damaged\.damaged' and start again/,
+      /^Postgres did not start: .*If the data is damaged: mv '.*damaged' '.*damaged\.damaged' and start again/,
     ),
   ]);
 });

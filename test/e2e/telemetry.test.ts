@@ -52,7 +52,7 @@ beforeAll(async () => {
     startProcess('worker', { ...env, METRICS_ADDRESS: addresses[1]! }),
   ]);
   api = apiOf(`http://127.0.0.1:${port}`, stack.seller, stack.api.checkoutKey);
-  // A process serves its metrics a moment after it says that it has started.
+  // A process serves its metrics a moment after it reports that it has started.
   const isServed = () => scrape(...addresses).then(Boolean, () => false);
   await until(isServed, 'both processes serve metrics');
   const jobs = { 'order-service-api': addresses[0]!, 'order-service-worker': addresses[1]! };

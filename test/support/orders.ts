@@ -5,7 +5,7 @@ import type { Stack } from './stack';
 import { until } from './until';
 
 /**
- * Creates an order, waits until its workflow is started and the row says so, and reports `events`. Without the second wait
+ * Creates an order, waits until its workflow is started and the row states it, and reports `events`. Without the second wait
  * the row would change during the test. Returns the order's id.
  */
 export async function openOrder(
@@ -16,7 +16,7 @@ export async function openOrder(
   const { body, status, text } = await api.create(data);
   if (status !== 201) throw new Error(text);
   const { id } = body.data;
-  await until(async () => (await findOrder(db, id))?.started, 'the row says that the workflow is started');
+  await until(async () => (await findOrder(db, id))?.started, 'the row states that the workflow is started');
   for (const event of events) {
     const response = await api.progress(id, event);
     if (response.status !== 200) throw new Error(response.text);

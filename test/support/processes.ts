@@ -38,7 +38,7 @@ export interface ProcessOptions {
   nodeOptions?: readonly string[];
 }
 
-/** Starts an entry point from `dist/`, like production does, and waits until its log says that it is ready. */
+/** Starts an entry point from `dist/`, like production does, and waits until its log states that it is ready. */
 export async function startProcess(
   entry: 'server' | 'worker' | 'dev',
   env: Record<string, string>,

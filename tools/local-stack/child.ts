@@ -95,7 +95,7 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
 
 /**
  * Ends the process that a killed run left behind, if there is one. Throws if the run that started it is still alive,
- * because its data are in use.
+ * because its data is in use.
  */
 export async function stopLeftover(spec: Pick<ChildSpec, 'name' | 'pidFile' | 'stopSignal'>): Promise<void> {
   const record = readRecord(spec.pidFile);

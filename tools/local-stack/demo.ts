@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { parseEnv } from 'node:util';
 import { findAccount, updateAccount } from '../../src/db/accounts';
 import type { Db } from '../../src/db/pool';
-import { insertWebhookSecret, liveWebhookSecrets } from '../../src/db/secrets';
+import { insertWebhookSecret, activeWebhookSecrets } from '../../src/db/secrets';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../src/db/sellers';
 import type { KeyRing } from '../../src/encryption/key-ring';
 import { generateWebhookSecret } from '../../src/webhooks/sign';
@@ -33,7 +33,7 @@ async function findOrCreateSeller(db: Db, keys: KeyRing, envFile: string): Promi
     (await findCaller(db, previous.CHECKOUT_API_KEY))
   ) {
     // A rotation replaces the older ones.
-    const [newest] = await liveWebhookSecrets(db, keys, previous.SELLER_ID);
+    const [newest] = await activeWebhookSecrets(db, keys, previous.SELLER_ID);
     if (newest !== undefined) return { ...previous, WEBHOOK_SECRET: newest };
   }
   const id = randomUUID();

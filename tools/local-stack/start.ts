@@ -31,7 +31,7 @@ const print = (line: string): void => console.log(line);
 
 /** True once this process stops the parts of the stack itself. */
 let stopping = false;
-/** True once the data belong to this process. */
+/** True once the data belongs to this process. */
 let hasData = false;
 
 /** `npm start`: the whole service on this machine, with a real Postgres and a real Temporal, until Ctrl-C. */
@@ -43,7 +43,7 @@ async function start(started: (running: Running) => void): Promise<void> {
   const claim = claimData(DATA_DIR);
   started(claim);
   hasData = true;
-  // Only now: a start that is refused says why in one line.
+  // Only now: a start that is refused reports why in one line.
   if (!env.PORT && port !== 3000) print(`Port 3000 is in use: the API listens on ${port}`);
 
   env.DATABASE_URL ||= await startOwnPostgres(started);
@@ -112,12 +112,12 @@ async function createDataDir(): Promise<void> {
   }
 }
 
-/** Explains how to continue if data of an earlier start prevent this one. */
-async function orCure<T>(starting: Promise<T>, cure: string): Promise<T> {
+/** Explains how to continue if data of an earlier start prevents this one. */
+async function withRecoveryHint<T>(starting: Promise<T>, cure: string): Promise<T> {
   try {
     return await starting;
   } catch (error) {
-    throw new StartError(`${(error as Error).message.replaceAll('\n', ' ')}. If the data are damaged: ${cure}`);
+    throw new StartError(`${(error as Error).message.replaceAll('\n', ' ')}. If the data is damaged: ${cure}`);
   }
 }
 
@@ -125,7 +125,7 @@ async function startOwnPostgres(started: (running: Running) => void): Promise<st
   const dataDir = path.join(DATA_DIR, 'postgres');
   const isNew = !existsSync(dataDir);
   const starting = startPostgres({ dataDir, port: 54329, log: print });
-  const postgres = await (isNew ? starting : orCure(starting, START_AFRESH));
+  const postgres = await (isNew ? starting : withRecoveryHint(starting, START_AFRESH));
   started(postgres);
   stopWhenEnded(postgres.exited, 'Postgres');
   return postgres.url;
@@ -138,7 +138,7 @@ async function startOwnTemporal(
   const isNew = !existsSync(dataDir);
   const starting = startTemporal({ dataDir, port: 7233, uiPort: 8233, log: print });
   const cure = `rm -r '${dataDir}'. The orders are in Postgres, and open ones resume from there.`;
-  const temporal = await (isNew ? starting : orCure(starting, cure));
+  const temporal = await (isNew ? starting : withRecoveryHint(starting, cure));
   started(temporal);
   stopWhenEnded(temporal.exited, 'Temporal');
   const settings = { connectionOptions: { address: temporal.address }, namespace: 'default' };
@@ -170,7 +170,7 @@ async function checkSettings(env: NodeJS.ProcessEnv): Promise<number> {
 
 async function prepareDatabase(config: Config, shopUrl: string): Promise<DemoAccess> {
   const migrating = migrate(config.databaseUrl);
-  await (process.env.DATABASE_URL ? migrating : orCure(migrating, START_AFRESH));
+  await (process.env.DATABASE_URL ? migrating : withRecoveryHint(migrating, START_AFRESH));
   const db = createPool(config.databaseUrl, 1, () => undefined);
   try {
     const keys = createKeyRing(loadEncryptionConfig(process.env).encryptionKeys);

@@ -55,7 +55,7 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
         html`<h2>Your repayments</h2>
           ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}
           <p>
-            You repay ${profile.lenderName}, as the <a href="${profile.creditAgreementUrl}">credit agreement</a> says.
+            You repay ${profile.lenderName}, as the <a href="${profile.creditAgreementUrl}">credit agreement</a> states.
           </p>`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>

@@ -20,7 +20,7 @@ export interface ConfirmationOptions extends FormContext {
   order: Order;
   profile: Profile;
   offer: Offer;
-  /** Undefined once the applicant's data are deleted. */
+  /** Undefined once the applicant's data is deleted. */
   applicant: Applicant | undefined;
   /** The calendar date that the instalments count from. */
   today: string;
@@ -54,7 +54,7 @@ export function confirmationPage(options: ConfirmationOptions): Page {
       ${repaymentSchedule(offer, today)}
       <h2>Before you agree</h2>
       <p>
-        Read the <a href="${creditAgreementUrl}">credit agreement</a>. It says how to make the payments, what happens if
+        Read the <a href="${creditAgreementUrl}">credit agreement</a>. It explains how to make the payments, what happens if
         one is late, and how to repay early. You must be allowed to borrow on behalf of your business.
       </p>
       ${form(

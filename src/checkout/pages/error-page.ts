@@ -10,7 +10,7 @@ export interface ErrorPage {
 export const ORDER_NOT_FOUND: ErrorPage = {
   status: 404,
   title: 'Order not found',
-  text: 'The link may be cut off. Open it again from the shop, or order again there.',
+  text: 'The link may be incomplete. Open it again from the shop, or place a new order there.',
 };
 export const PAGE_NOT_FOUND: ErrorPage = { ...ORDER_NOT_FOUND, title: 'Page not found' };
 export const METHOD_NOT_ALLOWED: ErrorPage = {
@@ -51,7 +51,7 @@ export const NO_LENDER: ErrorPage = {
 export const BANK_UNAVAILABLE: ErrorPage = {
   status: 503,
   title: 'The bank is not responding',
-  text: 'No money was taken. Try again in a minute, or choose another bank.',
+  text: 'We cannot check your payment at the moment. If you approved it, do not pay again. Otherwise, try again in a minute.',
 };
 export const INTERNAL_ERROR: ErrorPage = {
   status: 500,

@@ -41,6 +41,6 @@ export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
 export function giveUpForm(context: FormContext, sellerName: string): Html {
   return html`<hr />
     <h2>Do not want to continue?</h2>
-    <p>Cancel your application. ${sellerName} is told that you are not going to pay for this order.</p>
+    <p>Cancel your application. We tell ${sellerName} that you are not going to pay for this order.</p>
     ${form(context, 'give-up', html`<button class="secondary">Cancel my application</button>`)}`;
 }

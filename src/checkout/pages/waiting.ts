@@ -8,7 +8,7 @@ import { stepOf } from '../steps';
 
 const REFRESH_SECONDS = 5;
 const SLOW_REFRESH_SECONDS = 30;
-/** From then on the page says that the wait is longer than usual. */
+/** From then on the page states that the wait is longer than usual. */
 const LONG_WAIT_MS = 30_000;
 /** From then on the page reloads less often, because few customers still watch it. */
 const VERY_LONG_WAIT_MS = 90_000;
@@ -22,7 +22,7 @@ export interface AutoUpdate {
   waitedMs: number;
 }
 
-/** A page that reloads by itself, and the note that says so. */
+/** A page that reloads by itself, and the note that states it. */
 export function autoUpdate({ path, url, isRefreshing, waitedMs }: AutoUpdate): { refresh: Partial<Page>; note: Html } {
   const afterSeconds = waitedMs > VERY_LONG_WAIT_MS ? SLOW_REFRESH_SECONDS : REFRESH_SECONDS;
   return isRefreshing

@@ -87,7 +87,7 @@ export const timeline: TimelineEntryBody[] = [
     event: 'signup_started',
     from: 'CREATED',
     to: 'PENDING',
-    actor: 'checkout',
+    actor: 'customer',
     channel: 'hosted_checkout',
     reason: null,
     version: 2,

@@ -30,7 +30,8 @@ const EXAMPLES: Record<ProblemCode, Example> = {
     detail: 'The Idempotency-Key must be 1 to 255 printable ASCII characters without spaces.',
   },
   unauthorized: {
-    detail: 'The key sk_rev… is unknown or revoked. Send "Authorization: Bearer <key>" with a valid seller key.',
+    detail:
+      'The key sk_rev… is unknown or revoked, or its account is disabled. Send "Authorization: Bearer <key>" with a valid seller key.',
   },
   sandbox_only: {
     detail: 'The order belongs to a live account. Only orders of a sandbox account can be simulated.',

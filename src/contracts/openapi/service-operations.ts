@@ -71,7 +71,7 @@ const live = publicOperation('checkLiveness', 'Check liveness', 'Returns 200 whi
 const ready = publicOperation(
   'checkReadiness',
   'Check readiness',
-  'Returns 200 if Postgres is available and the process is neither starting nor draining. Temporal is not checked.',
+  'Returns 200 if Postgres can write and the process is neither starting nor draining. Temporal is not checked.',
   {
     '200': healthResponse('The process can serve requests', { status: 'ok', database: 'ok' }),
     '503': healthResponse('The process cannot serve requests now', { status: 'not serving', database: 'ok' }),

@@ -40,7 +40,9 @@ const retrieveTimeline = operation({
   operationId: 'retrieveTimeline',
   tag: 'Webhooks',
   summary: 'Retrieve the timeline of an order',
-  description: 'Lists every change, every refused change and every attempt to deliver a webhook, oldest first.',
+  description:
+    'Lists every change, every refused change, every recovery, every wait for a silent endpoint and every attempt to ' +
+    'deliver a webhook, oldest first.',
   key: 'seller',
   path: order,
   query: timelineQuerySchema,
@@ -81,8 +83,8 @@ const resendWebhook = operation({
   summary: 'Resend a webhook',
   description:
     'Sends the webhook again now, in any state, with the same ID and body. If the attempt succeeds, the webhook ' +
-    'becomes ' +
-    "`delivered`. If it fails, the webhook's state and schedule do not change, unless it returned 410. The order's timeline shows the result.",
+    "becomes `delivered`. If it fails, the webhook's state and schedule do not change, unless it returned 410. The " +
+    "order's timeline shows the result.",
   key: 'seller',
   path: webhook,
   response: {

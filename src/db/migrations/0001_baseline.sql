@@ -52,7 +52,7 @@ create table api_key (
 );
 create index api_key_by_seller on api_key (seller_id);
 
--- Every live secret signs, so that a receiver can change to a new secret while the old one is still live.
+-- Every active secret signs, so that a receiver can change to a new secret while the old one is still active.
 create table webhook_secret (
   id bigint generated always as identity primary key,
   seller_id uuid not null references seller,
@@ -99,8 +99,9 @@ create index orders_by_seller on orders (seller_id, created_at desc, id desc);
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
 create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
 
--- What is left to do for an order. A row exists as long as the order is open or has an unsettled webhook. It changes about
--- nine times per order, and `orders` only three times: measured, 70 % fewer updates of `orders` and 9 % less WAL.
+-- What is left to do for an order. A row exists as long as the order is open or has a pending webhook or a requested resend.
+-- It changes about nine times per order, and `orders` only three times: measured, 70 % fewer updates of `orders` and 9 %
+-- less WAL.
 create table order_work (
   order_id uuid primary key references orders,
   -- True once the workflow has been started.
@@ -129,13 +130,14 @@ create index order_work_requested on order_work (sweep_at) where requests > requ
 create index order_work_unstarted on order_work (seller_id, sweep_at) where not started;
 create index order_work_waiting on order_work (waiting_since) where not started;
 
--- Changes and webhook attempts of an order share one numbering, in the order in which they are recorded.
+-- The entries of the timelines, which include webhook attempts, share one numbering, in the order in which they are
+-- recorded.
 create sequence timeline_position;
 
 create table order_timeline (
   position bigint primary key default nextval('timeline_position'),
   order_id uuid not null references orders,
-  -- The version that the change made; null for a refused request, and for a replaced run.
+  -- The version that the change made; null for a refused request, a replaced run and a wait of webhooks.
   version integer,
   event text not null,
   from_status text,
@@ -144,9 +146,10 @@ create table order_timeline (
   -- How the request came: see `Channel` in src/domain/status.ts.
   channel text not null,
   reason text,
-  -- By the workflow's clock.
+  -- Of a change or a refusal: by the clock of the process that made it (created: the API, otherwise the workflow). Of a
+  -- recovery or a wait: by Postgres.
   at timestamptz not null,
-  -- Set for a refused request and for a replaced run, so that a retried activity records it once.
+  -- Set for a refused request, a replaced run and a wait of webhooks, so that a retried activity records it once.
   note_id uuid unique,
   unique (order_id, version)
 );
@@ -401,12 +404,12 @@ create table payment (
     check (status in ('pending', 'processing', 'paid', 'refused', 'cancelled', 'refunded')),
   started_at timestamptz not null default now(),
   -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it.
-  settled_at timestamptz,
-  check (status not in ('refused', 'cancelled', 'refunded') or settled_at is not null)
+  closed_at timestamptz,
+  check (status not in ('refused', 'cancelled', 'refunded') or closed_at is not null)
 );
 create unique index payment_current on payment (order_id) where status in ('pending', 'processing', 'paid');
 create index payment_by_order on payment (order_id, started_at desc);
-create index payment_unsettled on payment (order_id) where settled_at is null;
+create index payment_open on payment (order_id) where closed_at is null;
 
 -- The books of the sandbox bank. A payment that is cancelled before the bank knows it has no amount.
 create table sandbox_payment (

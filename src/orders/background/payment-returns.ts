@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { findPaymentsToReturn, settlePaid } from '../../db/payments';
+import { findPaymentsToReturn, closePaid } from '../../db/payments';
 import type { Db } from '../../db/pool';
 import { type Payment, isInProgress } from '../../domain/payment';
 import type { Payments } from '../../payments/payment-provider';
@@ -23,7 +23,7 @@ export interface PaymentReturnOptions {
 export function startPaymentReturns({ db, payments, log, intervalMs }: PaymentReturnOptions): () => Promise<void> {
   const stopping = new AbortController();
 
-  async function giveBack(payment: Payment): Promise<void> {
+  async function tryToReturn(payment: Payment): Promise<void> {
     try {
       const status = await returnPayment({ db, payments }, payment);
       if (isInProgress(status)) return;
@@ -36,8 +36,8 @@ export function startPaymentReturns({ db, payments, log, intervalMs }: PaymentRe
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        await settlePaid(db);
-        await Promise.all((await findPaymentsToReturn(db, BATCH)).map(giveBack));
+        await closePaid(db);
+        await Promise.all((await findPaymentsToReturn(db, BATCH)).map(tryToReturn));
       } catch (error) {
         log.warn({ err: error }, 'payments of closed orders could not be read, retrying later');
       }

@@ -15,13 +15,13 @@ import {
 } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
-import { forgetSilentEndpoints } from '../../db/endpoint-breaker';
+import { deleteAbandonedBreakers } from '../../db/endpoint-breaker';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
 import { createAdaptiveLimit } from './adaptive-limit';
 import { logMissed } from './missed-calls';
 import { createStartDelay } from './start-delay';
-import { runLane } from './sweep-lane';
+import { runWorkLoop } from './work-loop';
 
 /** Orders of one kind that a worker checks at the same time. */
 const CONCURRENCY = 20;
@@ -30,7 +30,7 @@ const PRUNE_BATCH = 1000;
 const INTERVALS_PER_SCAN = 12;
 /** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
-/** A change that the row has had for longer is not on its way into Temporal's history any more. */
+/** After this time, a change in the row is no longer on its way into Temporal's history. */
 const KNOWN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 const BROKEN_BATCH = 500;
@@ -59,7 +59,7 @@ export interface SweepOptions {
 
 /**
  * Starts workflows that were never started, and resumes workflows that are missing although their order is open or has
- * an unsettled webhook: after a crash, a lost Temporal database or an operator's terminate. Also prunes old
+ * a pending webhook or a requested resend: after a crash, a lost Temporal database or an operator's terminate. Also prunes old
  * Idempotency-Keys and expired webhook secrets, and purges the personal data of old applications.
  * @returns a function that stops the sweep and resolves once it has stopped
  */
@@ -197,7 +197,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     async () => sweepSettled(db, await nextOpenRuns()),
     () => purgeApplicantData(db, applicationRetentionMs, PRUNE_BATCH),
     () => deleteExpiredSecrets(db),
-    () => forgetSilentEndpoints(db),
+    () => deleteAbandonedBreakers(db),
   ];
 
   const isStopping = (): boolean => stopping.signal.aborted;
@@ -216,15 +216,15 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     log.warn({ err: error }, 'sweep: failed, retrying later');
   }
 
-  const lane = (kind: DueKind, capacity: () => number): Promise<void> =>
-    runLane(
+  const runLoop = (kind: DueKind, capacity: () => number): Promise<void> =>
+    runWorkLoop(
       { capacity, lease: (limit) => leaseDueOrders(db, kind, limit, LEASE_MS), work: check, onError, intervalMs },
       stopping.signal,
     );
   const running = Promise.all([
-    lane('requests', () => CONCURRENCY),
-    lane('starts', () => starts.current),
-    lane('checks', () => CONCURRENCY),
+    runLoop('requests', () => CONCURRENCY),
+    runLoop('starts', () => starts.current),
+    runLoop('checks', () => CONCURRENCY),
     tidy(),
   ]);
   return async () => {

@@ -60,7 +60,7 @@ interface DispatcherDependencies {
 }
 
 /**
- * New orders wait in a line of their own, in which sellers take turns: whatever people wait for passes them. While more orders
+ * New orders wait in a queue of their own, in which sellers take turns: whatever people wait for passes them. While more orders
  * arrive than can be inserted, one at a time is started: the rest of the machine then works for those who wait.
  */
 export function createWorkflowDispatcher(

@@ -47,7 +47,7 @@ export const RESTORE_CELLS: Cell[] = [
       await backUp(stack.temporal);
       await delay(faultMs(random));
       await putBack(stack.temporal);
-      // As docs/operations.md says.
+      // As docs/operations.md describes.
       await Promise.all(stack.workers.map((worker) => restart(worker, 'SIGTERM')));
       await repairOnce(scene);
     },

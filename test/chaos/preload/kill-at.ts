@@ -32,7 +32,7 @@ function isHit(effect: KillPoint['effect'], text: string): boolean {
 
 const kill = (): void => void process.kill(process.pid, 'SIGKILL');
 
-/** Waits for ever: nothing of the process runs after the kill, which takes effect a moment later. */
+/** Waits forever: nothing of the process runs after the kill, which takes effect a moment later. */
 function dieIf(hit: boolean, when: KillPoint['when']): void {
   if (!hit || point.when !== when) return;
   kill();

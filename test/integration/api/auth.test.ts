@@ -60,7 +60,9 @@ describe('the Authorization header', () => {
     expect(await detailOf(`Token ${key}`)).toMatch(/^The header Authorization has no Bearer key\. /);
     for (const header of [`Bearer '${key}'`, `Bearer <${key}>`, 'Bearer whsec_AAAA+BBB/CC=='])
       expect(await detailOf(header)).toMatch(/^The value after Bearer is not an API key: .*without quotes\. /);
-    expect(await detailOf(`Bearer ${key}x`)).toMatch(/^The key sk_.{3}… is unknown or revoked\. /);
+    expect(await detailOf(`Bearer ${key}x`)).toMatch(
+      /^The key sk_.{3}… is unknown or revoked, or its account is disabled\. /,
+    );
   });
 
   test('with arbitrary text returns 401', async () => {
@@ -78,7 +80,7 @@ describe('the Authorization header', () => {
   });
 });
 
-test('a seller can have several live keys, and a revoked key stops working immediately', async () => {
+test('a seller can have several active keys, and a revoked key stops working immediately', async () => {
   const { api, db, seller } = stack;
   const second = await createSellerKey(db, seller.id);
   const path = `${BASE}/seller/${seller.id}/connection_check/`;

@@ -41,7 +41,7 @@ test('every route has an entry in the authorization matrix, and every entry has 
 describe.each(Object.entries(MATRIX))('%s', (route, { kind, ok }) => {
   const parameters = parametersOf(route);
 
-  test(`accepts a live ${kind} key`, async () => {
+  test(`accepts a valid ${kind} key`, async () => {
     expect((await call(route, 'own', '', keys[kind]!)).status).toBe(ok);
   });
 

@@ -19,7 +19,7 @@ async function liveAccount() {
   return { seller, api: apiOf(stack.api.url, seller, stack.api.checkoutKey) };
 }
 
-test('a seller moves an order of its sandbox account to SUCCESSFUL, with the webhooks of a real customer', async () => {
+test('a seller moves an order of its sandbox account to SUCCESSFUL, with three webhooks', async () => {
   expect(stack.seller.key).toMatch(/^sk_test_[\w-]{43}$/);
   const id = await openOrder(stack, { webhook_url: receiver.url });
   for (const event of ['signup_started', 'approved', 'completed']) {

@@ -6,7 +6,7 @@ import {
   webhookEventSchema,
   webhookTestResultSchema,
 } from '../../../src/contracts/webhook-log-schemas';
-import { liveWebhookSecrets } from '../../../src/db/secrets';
+import { activeWebhookSecrets } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Api, apiOf, BASE } from '../../support/api';
 import { noWebhookPending, openOrder } from '../../support/orders';
@@ -240,10 +240,10 @@ describe('rotating the signing secret', () => {
     expect([before, body.data.webhook_secret].map(signedBy)).toEqual([false, true]);
   });
 
-  test('returns 409 instead of ending one of five live secrets early, and says when it is possible again', async () => {
+  test('returns 409 instead of ending one of five active secrets early, and names the time at which it is possible again', async () => {
     const first = (await rotate({ data: { overlap_seconds: 60 } })).body.data;
     for (let count = 0; count < 3; count++) expect((await rotate()).status).toBe(200);
-    const secrets = await liveWebhookSecrets(stack.db, NO_KEYS, other.seller.id);
+    const secrets = await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id);
     expect(secrets).toHaveLength(5);
     expect(secrets).toContain(first.webhook_secret);
     // A short overlap makes no room either.
@@ -254,7 +254,7 @@ describe('rotating the signing secret', () => {
       expect(Number(response.headers.get('Retry-After'))).toBeLessThanOrEqual(60);
       expect(Date.parse(/ends at (\S+);/.exec(detail)![1]!) - Date.now()).toBeLessThanOrEqual(60_000);
     }
-    expect(await liveWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toEqual(secrets);
+    expect(await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toEqual(secrets);
     await stack.db.query(
       `update webhook_secret set expires_at = now() where seller_id = $1 and expires_at < now() + interval '1 minute'`,
       [other.seller.id],
@@ -262,7 +262,7 @@ describe('rotating the signing secret', () => {
     expect((await rotate()).status).toBe(200);
     expectProblem(await rotate(), 409, 'too_many_webhook_secrets');
     expect((await rotate({ data: { overlap_seconds: 0 } })).status).toBe(200);
-    expect(await liveWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toHaveLength(1);
+    expect(await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toHaveLength(1);
   });
 
   test('lets the sweep delete the secrets that have expired', async () => {
@@ -274,10 +274,10 @@ describe('rotating the signing secret', () => {
     }, 'only the new secret is stored');
   });
 
-  test('concurrently never leaves more than five live secrets', async () => {
+  test('concurrently never leaves more than five active secrets', async () => {
     const responses = await Promise.all(Array.from({ length: 8 }, () => rotate()));
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 409, 409, 409, 409]);
-    expect(await liveWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toHaveLength(5);
+    expect(await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toHaveLength(5);
     await rotate({ data: { overlap_seconds: 0 } });
   });
 

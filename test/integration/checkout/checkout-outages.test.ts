@@ -37,7 +37,7 @@ describe('while Temporal is unavailable', () => {
     await stack.stop();
   }, 90_000);
 
-  test('an agreement is saved, the page says that the order is being completed, and the sweep completes it', async () => {
+  test('an agreement is saved, the page states that the order is being completed, and the sweep completes it', async () => {
     const stack = await startCheckout({ env: { UPDATE_TIMEOUT_MS: '2000' }, address: proxy.address });
     const { id, order_url: url } = (await stack.api.create({ redirect_url: REDIRECT })).body.data;
     await until(() => isRunning(stack.client, id), 'the workflow runs');
@@ -63,7 +63,7 @@ describe('while Temporal is unavailable', () => {
 describe('while Postgres is unavailable', () => {
   const stack = useCheckout();
 
-  test('the application form keeps what the customer typed, and other pages say that nothing is lost', async () => {
+  test('the application form keeps what the customer typed, and other pages state that nothing is lost', async () => {
     const { customer } = await newCustomer(stack);
     await customer.look();
     await customer.submit('choice', { payment_term: 'PAY_LATER' });

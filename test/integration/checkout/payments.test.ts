@@ -179,7 +179,7 @@ test.concurrent(
 );
 
 test.concurrent.each(['before', 'after'])(
-  'no money is kept if the seller cancels %s the customer approves at the bank, and the page says so',
+  'no money is kept if the seller cancels %s the customer approves at the bank, and the page states it',
   async (moment) => {
     const { id, customer } = await newOrder();
     const bankPage = await customer.startPayment();

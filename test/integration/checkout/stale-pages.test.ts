@@ -34,7 +34,7 @@ test('a payment method that the order does not allow is refused', async () => {
   expect(await statusOfOrder(stack, id)).toBe('CREATED');
 });
 
-test('the first application of two tabs is used, and the second tab says so', async () => {
+test('the first application of two tabs is used, and the second tab states it', async () => {
   const { id, customer } = await newCustomer(stack);
   await customer.apply({ email: 'referred@b.example' });
   const second = await customer.submit('application', { ...BUSINESS, business_name: 'Another Ltd' });

@@ -105,6 +105,7 @@ test('seller create accepts every account setting', async () => {
     ...['--cancel-url', 'https://shop.example/cart'],
     ...['--shop-url', 'https://shop.example/harrow/'],
     ...['--brand-colour', '#1A2B3C', '--logo', file('logo.png', PNG)],
+    ...['--contact-email', 'help@shop.example', '--help-url', 'https://shop.example/help'],
     ...['--max-order-amount', '500.50', '--rate-limit', '600'],
   );
   expect(await json('seller', 'show', seller_id.toUpperCase())).toEqual({
@@ -117,6 +118,8 @@ test('seller create accepts every account setting', async () => {
     pricing: PRICING,
     brand_colour: '#1a2b3c',
     logo: { type: 'image/png', size: PNG.length },
+    contact_email: 'help@shop.example',
+    help_url: 'https://shop.example/help',
     max_order_amount: 500.5,
     rate_limit: 600,
     created_at: expect.any(String),

@@ -66,7 +66,10 @@ test('listen refuses a live account, an unknown or missing key and wrong usage, 
   const forward = ['--forward-to', 'http://localhost:8080/'];
   const runs = [
     [listen(forward, live), 'SELLER_API_KEY is not the key of a sandbox account'],
-    [listen(forward, { ...live, key: `sk_test_${'x'.repeat(43)}` }), 'is unknown or revoked'],
+    [
+      listen(forward, { ...live, key: `sk_test_${'x'.repeat(43)}` }),
+      'is unknown or revoked, or its account is disabled',
+    ],
     [listen(forward, { ...live, key: '' }), 'SELLER_API_KEY is not set, or not exported'],
     [listen([]), 'Usage: order-service listen --forward-to <url>'],
     [

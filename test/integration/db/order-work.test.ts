@@ -362,7 +362,7 @@ describe('the delivery lease', () => {
     expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeDefined();
   });
 
-  test('is refused for an attempt that is recorded already and for a settled event', async () => {
+  test('is refused for an attempt that is recorded already and for an ended event', async () => {
     const { ids } = await orderWithWebhooks(database.db, 'signup_started');
     await makeAttempt(database.db, ids[0]!);
     expect(await leaseDelivery(database.db, ids[0]!, 1, 60_000)).toBeUndefined();

@@ -4,7 +4,7 @@ import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
 
 const database = useDatabase('test');
 
-test('a payment that cannot be refunded does not hold up the refund of another one', async () => {
+test('payments to return are found in random order, so none that fails holds up another one', async () => {
   const { db } = database;
   const ids: string[] = [];
   for (let count = 0; count < 2; count += 1) {

@@ -2,13 +2,14 @@ import { createHash, randomUUID } from 'node:crypto';
 import {
   deleteExpiredSecrets,
   insertWebhookSecret,
-  liveWebhookSecrets,
+  activeWebhookSecrets,
   rotateWebhookSecret,
 } from '../../../src/db/secrets';
+import { insertOrder } from '../../../src/db/insert-order';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { holdTransaction, useDatabase } from '../../support/database';
-import { newSeller } from './new-orders';
+import { newOrder, newSeller } from './new-orders';
 
 const database = useDatabase();
 
@@ -53,31 +54,35 @@ test('a checkout key identifies the checkout', async () => {
 
 test('an unknown key, a revoked key and the key of a disabled seller identify nobody', async () => {
   const id = await newSeller(database.db);
-  const [revoked, live] = [await createSellerKey(database.db, id), await createSellerKey(database.db, id)];
+  const [revoked, valid] = [await createSellerKey(database.db, id), await createSellerKey(database.db, id)];
   await database.db.query('update api_key set revoked_at = now() where digest = $1', [digestOf(revoked)]);
   expect(await findCaller(database.db, revoked)).toBeUndefined();
-  expect(await findCaller(database.db, live)).toBeDefined();
+  expect(await findCaller(database.db, valid)).toBeDefined();
   expect(await findCaller(database.db, 'sk_unknown')).toBeUndefined();
   await database.db.query('update seller set disabled_at = now() where id = $1', [id]);
-  expect(await findCaller(database.db, live)).toBeUndefined();
+  expect(await findCaller(database.db, valid)).toBeUndefined();
 });
 
-test('the live webhook secrets of a seller are listed newest first, without expired ones', async () => {
+test('the active webhook secrets of a seller are listed newest first, without expired ones', async () => {
   const [id, other] = [await newSeller(database.db), await newSeller(database.db)];
   for (const secret of ['old', 'expiring', 'new']) await insertWebhookSecret(database.db, NO_KEYS, id, secret);
   await insertWebhookSecret(database.db, NO_KEYS, other, 'of another seller');
   await database.db.query(`update webhook_secret set expires_at = now() - interval '1 s' where secret = 'old'`);
   await database.db.query(`update webhook_secret set expires_at = now() + interval '1 h' where secret = 'expiring'`);
-  expect(await liveWebhookSecrets(database.db, NO_KEYS, id)).toEqual(['new', 'expiring']);
+  expect(await activeWebhookSecrets(database.db, NO_KEYS, id)).toEqual(['new', 'expiring']);
 });
 
 test('a rotation does not wait for new orders of its seller, nor they for it', async () => {
+  const { db } = database;
   const id = await newSeller(database.db);
   // As the foreign key of a new order does.
-  const inserting = await holdTransaction(database.db, 'select from seller where id = $1 for key share', [id]);
-  const rotated = await rotateWebhookSecret(database.db, NO_KEYS, id, 'new', 0);
-  expect(rotated).toMatchObject({ kind: 'rotated' });
+  const inserting = await holdTransaction(db, 'select from seller where id = $1 for key share', [id]);
+  expect(await rotateWebhookSecret(db, NO_KEYS, id, 'new', 0)).toMatchObject({ kind: 'rotated' });
   await inserting.rollback();
+  // The lock that a rotation takes.
+  const rotating = await holdTransaction(db, 'select from seller where id = $1 for no key update', [id]);
+  await insertOrder(db, newOrder(id));
+  await rotating.rollback();
 });
 
 test('only expired webhook secrets are deleted', async () => {

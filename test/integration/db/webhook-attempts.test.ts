@@ -136,7 +136,7 @@ test('the times of an attempt are by the clock of Postgres', async () => {
   expect(rows).toEqual([{ at: true, next: true, same: true }]);
 });
 
-test('a late attempt does not make a settled event pending again', async () => {
+test('a late attempt does not make an ended event pending again', async () => {
   const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
   const late = await lease(database.db, ids[0]!, 1, 0);
   await makeAttempt(database.db, ids[0]!, DELIVERED);
@@ -164,7 +164,7 @@ test.each(['delivered', 'exhausted'] as const)(
   },
 );
 
-test("the sweep's work for an open order continues after all its webhooks are settled", async () => {
+test("the sweep's work for an open order continues after all its webhooks have ended", async () => {
   const { order, ids } = await orderWithWebhooks(database.db, 'signup_started');
   await makeAttempt(database.db, ids[0]!, DELIVERED);
   expect(await isInSweep(database.db, order.id)).toBe(true);

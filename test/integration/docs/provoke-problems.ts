@@ -5,7 +5,7 @@ import { listen } from '../../../src/api/http-server';
 import { loadConfig } from '../../../src/config';
 import type { ProblemCode } from '../../../src/contracts/problem-schema';
 import { freePort } from '../../../tools/local-stack/ports';
-import { MAX_LIVE_SECRETS } from '../../../src/db/secrets';
+import { MAX_ACTIVE_SECRETS } from '../../../src/db/secrets';
 import { startServer } from '../../../src/server';
 import { type ApiResponse, type Api, BASE, apiOf } from '../../support/api';
 import { holdTransaction } from '../../support/database';
@@ -54,7 +54,7 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
   },
   async too_many_webhook_secrets({ api, seller }) {
     const rotate = () => api.call('POST', `${BASE}/seller/${seller.id}/webhook_secret/rotate/`);
-    for (let count = 1; count < MAX_LIVE_SECRETS; count++) await rotate();
+    for (let count = 1; count < MAX_ACTIVE_SECRETS; count++) await rotate();
     return rotate();
   },
   payload_too_large: ({ api }) => api.create({ reference: 'x'.repeat(100_000) }),

@@ -5,7 +5,7 @@ import { temporal } from '@temporalio/proto';
 import { verifyWebhook } from '../../../src/client/verify-webhook';
 import { loadCodecServerConfig, loadConfig } from '../../../src/config';
 import { startCodecServer } from '../../../src/codec-server';
-import { liveWebhookSecrets } from '../../../src/db/secrets';
+import { activeWebhookSecrets } from '../../../src/db/secrets';
 import { createKeyRing } from '../../../src/encryption/key-ring';
 import { parseKeys } from '../../../src/encryption/parse-keys';
 import { createLogger } from '../../../src/logger';
@@ -120,7 +120,7 @@ test('secrets are encrypted in Postgres, sign as before, and can be encrypted wi
     { key: newId, secrets: 2, encrypts: true },
   ]);
   const keys = createKeyRing(parseKeys(stdout.trim())!);
-  expect(await liveWebhookSecrets(stack.db, keys, stack.seller.id)).toEqual([stack.seller.webhookSecret]);
+  expect(await activeWebhookSecrets(stack.db, keys, stack.seller.id)).toEqual([stack.seller.webhookSecret]);
   expectError(
     await runCli(['encryption', 'rotate'], { ...stack.env, ENCRYPTION_KEYS: '' }),
     1,

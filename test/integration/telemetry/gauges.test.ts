@@ -64,7 +64,7 @@ test('a silent webhook endpoint is counted until it answers again', async () => 
   expect(await read('order_service_silent_endpoints')).toBe(0);
 });
 
-test('without Postgres, only what the process knows itself is shown', async () => {
+test('if the orders cannot be read, only what the process knows itself is shown', async () => {
   expect(await read('order_service_postgres_up')).toBe(1);
   await database.db.query('alter table order_work rename to hidden');
   const { names, value } = parseMetrics(await registry.metrics());

@@ -3,7 +3,7 @@ import pino from 'pino';
 import { readTimeline } from '../../../src/db/read-timeline';
 import { insertWebhookSecret } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
-import { forgetSilentEndpoints } from '../../../src/db/endpoint-breaker';
+import { deleteAbandonedBreakers } from '../../../src/db/endpoint-breaker';
 import { requestResends } from '../../../src/db/webhook-events';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
@@ -237,17 +237,17 @@ test('a delivery that cannot send its probe leaves the probe to another delivery
   expect(await send(worker, waiting[1]!)).toMatchObject({ state: 'delivered' });
 });
 
-test('an endpoint that nothing was sent to for days is forgotten', async () => {
+test('the breaker of an endpoint that nothing was sent to for days is deleted', async () => {
   const worker = createWorker();
   await open([worker], 0);
-  await forgetSilentEndpoints(database.db);
+  await deleteAbandonedBreakers(database.db);
   const count = async () => (await database.db.query('select from silent_endpoint')).rowCount;
   expect(await count()).toBe(1);
   await database.db.query(
     `update silent_endpoint set since = since - interval '8 days', probe_at = probe_at - interval '8 days',
        resend_probe_at = resend_probe_at - interval '8 days'`,
   );
-  await forgetSilentEndpoints(database.db);
+  await deleteAbandonedBreakers(database.db);
   expect(await count()).toBe(0);
 });
 

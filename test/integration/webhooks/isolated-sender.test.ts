@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
 import { type IsolatedSenderOptions, createIsolatedSender } from '../../../src/webhooks/isolated-sender';
-import type { WebhookSender } from '../../../src/webhooks/send';
+import { type WebhookSender, createWebhookSender } from '../../../src/webhooks/send';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
 import { useReceiver } from '../../support/receiver';
@@ -37,12 +37,16 @@ const faulty = path.join(PACKAGE_ROOT, 'dist/test/integration/webhooks/faulty-th
 
 test('an attempt in the thread gives the same result as one without it', async () => {
   receiver.answerWith(() => 200);
-  expect(await isolated().send(webhook(receiver.url))).toMatchObject({
-    status: 200,
-    outcome: 'delivered',
-    error: null,
-  });
-  expect(receiver.deliveries[0]!.headers['webhook-id']).toBe('evt_1');
+  const policy = { allowPrivate: true, allowHttp: true };
+  const direct = createWebhookSender({ policy });
+  senders.push(direct);
+  const attempt = await direct.send(webhook(receiver.url));
+  expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null });
+  const phases = { connectedMs: expect.any(Number), headersMs: expect.any(Number) };
+  const expected = { ...attempt, durationMs: expect.any(Number), phases };
+  expect(await isolated().send(webhook(receiver.url))).toEqual(expected);
+  const [first, second] = receiver.deliveries.map(({ headers, text }) => ({ headers, text }));
+  expect(second).toEqual(first);
 });
 
 test('ten receivers that flood at once do not delay the event loop of the process', async () => {

@@ -77,7 +77,7 @@ test('a customer who cancels a payment and applies does not wait until the bank 
   await workflow(id).signal('applicationSubmitted');
   const line = await until(async () => /asked again at (\S+Z)/.exec((await details(id)) ?? ''), 'the bank is asked');
   expect(Date.parse(line[1]!) - Date.now()).toBeGreaterThan(30_000);
-  await stack.db.query(`update payment set status = 'cancelled', settled_at = now() where order_id = $1`, [id]);
+  await stack.db.query(`update payment set status = 'cancelled', closed_at = now() where order_id = $1`, [id]);
   await workflow(id).signal('applicationSubmitted');
   await untilStatus(id, 'APPROVED');
 });
@@ -188,7 +188,9 @@ test('a sandbox account never reaches the real lender, and a live account never 
   const approved = expect.objectContaining({ kind: 'decided', event: 'approved' });
   expect(await askLender(sandboxOrder, { sandbox: approving, live: unreachable })).toEqual(approved);
   const liveOrder = await appliedLive();
-  await expect(askLender(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow('no real lender');
+  await expect(askLender(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow(
+    'no lender is configured',
+  );
   expect(await askLender(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
 });
 

@@ -20,7 +20,7 @@ test('a SUCCESSFUL order with three webhooks needs at most 44 history events and
   for (const [index, event] of ['signup_started', 'approved', 'completed'].entries()) {
     await stack.api.progress(id, event);
     await until(() => receiver.deliveries.length === index + 1, 'the webhook has arrived');
-    // The worst case: each webhook is settled before the next change, so that no two steps share a workflow task.
+    // The worst case: each webhook has ended before the next change, so that no two steps share a workflow task.
     await until(() => noWebhookPending(stack, [id]), 'the delivery is recorded');
     if (event !== 'completed') await until(() => isIdle(id), 'the workflow is idle');
   }

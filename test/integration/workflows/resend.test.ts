@@ -134,7 +134,7 @@ test("neither a resend nor a cancel after Temporal's retention is recorded as a 
   expect(await changes(cancelled)).toEqual(['created', 'failed', 'cancel']);
 });
 
-test('a failed resend does not change the state of a settled webhook', async () => {
+test('a failed resend does not change the state of an ended webhook', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   await until(async () => (await eventsOf(id))[0]!.state === 'delivered', 'the webhook is delivered');
   const [event] = await eventsOf(id);

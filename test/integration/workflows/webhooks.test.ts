@@ -48,14 +48,14 @@ async function attemptsOf(id: string) {
   return rows;
 }
 
-const isSettled = (id: string) => noWebhookPending(stack, [id]);
+const hasEnded = (id: string) => noWebhookPending(stack, [id]);
 
 test('a failed webhook is retried on the schedule with the same id and the same body', async () => {
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => receiver.deliveries.length === 2, 'two attempts have arrived');
   receiver.answerWith(200);
-  await until(() => isSettled(id), 'the webhook is settled');
+  await until(() => hasEnded(id), 'the webhook has ended');
   expect(await eventsOf(id)).toEqual([{ sequence: 1, state: 'delivered', attempts: 3 }]);
   expect(await attemptsOf(id)).toMatchObject([
     { attempt: 1, status: 500, error: 'http_status' },
@@ -72,7 +72,7 @@ test('a failed webhook is retried on the schedule with the same id and the same 
 test('a later webhook is sent right after the delivery of the one before it', async () => {
   receiver.answerWith(() => (receiver.deliveries.length < 3 ? 503 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
-  await until(() => isSettled(id), 'all webhooks are settled');
+  await until(() => hasEnded(id), 'all webhooks have ended');
   expect(receiver.deliveries.map(({ body }) => body.data.sequence)).toEqual([1, 1, 1, 2, 3]);
   expect(receiver.deliveries.map(({ body }) => body.data.previous_status)).toEqual([
     ...['CREATED', 'CREATED', 'CREATED', 'PENDING', 'APPROVED'],
@@ -85,7 +85,7 @@ test('a webhook with five failed attempts is exhausted as soon as a later one wa
   await until(async () => (await eventsOf(id))[0]!.attempts === 5, 'five attempts are recorded');
   // The next attempt is 30 seconds away.
   await stack.api.progress(id, 'approved');
-  await until(() => isSettled(id), 'both webhooks are settled', 5000);
+  await until(() => hasEnded(id), 'both webhooks have ended', 5000);
   expect(await eventsOf(id)).toEqual([
     { sequence: 1, state: 'exhausted', attempts: 5 },
     { sequence: 2, state: 'delivered', attempts: 1 },
@@ -100,7 +100,7 @@ test('a long Retry-After is cut short as soon as a later webhook waits, although
   expect(first!.next!.getTime()).toBeGreaterThan(Date.now() + 86_000_000);
   receiver.answerWith(200);
   await stack.api.progress(id, 'approved');
-  await until(() => isSettled(id), 'both webhooks are settled', 10_000);
+  await until(() => hasEnded(id), 'both webhooks have ended', 10_000);
   expect(receiver.deliveries.map(({ body }) => body.data.sequence)).toEqual([1, 1, 2]);
   expect(receiver.deliveries[1]!.at - receiver.deliveries[0]!.at).toBeGreaterThanOrEqual(
     MAX_WAIT_WITH_SUCCESSOR_MS - 100,
@@ -113,7 +113,7 @@ test('a run that resumes an order keeps the wait that has begun', async () => {
   await until(async () => (await eventsOf(id))[0]!.attempts === 1, 'the first attempt is recorded');
   receiver.answerWith(200);
   await stack.client.workflow.getHandle(`order-${id}`).terminate();
-  await until(() => isSettled(id), 'the webhook is settled');
+  await until(() => hasEnded(id), 'the webhook has ended');
   const [first, second] = receiver.deliveries;
   expect(second!.at - first!.at).toBeGreaterThanOrEqual(3900);
 });
@@ -140,14 +140,14 @@ test('receivers that flood do not delay the cancels of another seller', async ()
 test('a 410 ends the attempts of its webhook', async () => {
   receiver.answerWith(410);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
-  await until(() => isSettled(id), 'the webhook is settled');
+  await until(() => hasEnded(id), 'the webhook has ended');
   expect(await eventsOf(id)).toEqual([{ sequence: 1, state: 'disabled', attempts: 1 }]);
 });
 
 test('an order sends no further webhooks after a 410', async () => {
   receiver.answerWith(410);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(() => isSettled(id), 'the webhook is settled');
+  await until(() => hasEnded(id), 'the webhook has ended');
   await stack.api.progress(id, 'approved');
   await stack.api.cancel(id);
   await stack.client.workflow.getHandle(`order-${id}`).result();
@@ -175,7 +175,7 @@ test('attempts of one order do not overlap, even if its workflow is terminated d
   await until(() => open === 1, 'the first attempt has started');
   await stack.client.workflow.getHandle(`order-${id}`).terminate();
   await stack.api.progress(id, 'approved');
-  await until(() => isSettled(id), 'both webhooks are settled');
+  await until(() => hasEnded(id), 'both webhooks have ended');
   expect(maxOpen).toBe(1);
   expect(sequences).toEqual([1, 2]);
   await slow.close();
@@ -198,7 +198,7 @@ test('Retry-After delays the next attempt', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   await until(() => receiver.deliveries.length === 1, 'the first attempt has arrived');
   receiver.answerWith(200);
-  await until(() => isSettled(id), 'the webhook is settled');
+  await until(() => hasEnded(id), 'the webhook has ended');
   expect(receiver.deliveries[1]!.at - receiver.deliveries[0]!.at).toBeGreaterThanOrEqual(2000);
 });
 
@@ -220,7 +220,7 @@ test('a resumed workflow continues the schedule of its webhooks', async () => {
   await until(async () => (await eventsOf(id))[0]!.attempts === 3, 'three attempts are recorded');
   await stack.client.workflow.getHandle(`order-${id}`).terminate();
   receiver.answerWith(200);
-  await until(() => isSettled(id), 'the sweep has resumed the workflow and the webhook is settled');
+  await until(() => hasEnded(id), 'the sweep has resumed the workflow and the webhook has ended');
   expect(await eventsOf(id)).toEqual([{ sequence: 1, state: 'delivered', attempts: 4 }]);
 });
 
@@ -230,9 +230,9 @@ test('an endpoint that fails does not delay the webhooks of other orders', async
   const refused = await openOrder(stack, { webhook_url: 'http://127.0.0.1:9/' }, ['failed']);
   const failing = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   const delivered = await openOrder(stack, { webhook_url: healthy.url }, ['failed']);
-  await until(() => isSettled(delivered), 'the webhook to the healthy endpoint is settled', 3000);
-  expect(await isSettled(refused)).toBe(false);
-  expect(await isSettled(failing)).toBe(false);
+  await until(() => hasEnded(delivered), 'the webhook to the healthy endpoint has ended', 3000);
+  expect(await hasEnded(refused)).toBe(false);
+  expect(await hasEnded(failing)).toBe(false);
   await healthy.stop();
 });
 
@@ -261,7 +261,7 @@ test('an endpoint that hangs takes only the slots of its seller and delays neith
   await busy.stop();
 });
 
-test('a webhook is signed with every live secret', async () => {
+test('a webhook is signed with every active secret', async () => {
   const { webhookSecret, id: sellerId } = stack.seller;
   const next = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
   await stack.db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, next]);
@@ -275,7 +275,7 @@ test('a webhook is signed with every live secret', async () => {
 test('an order without a webhook URL and the cancel of an UNSUCCESSFUL order send no webhook', async () => {
   const withoutUrl = await openOrder(stack, {}, ['failed']);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
-  await until(() => isSettled(id), 'the webhook is settled');
+  await until(() => hasEnded(id), 'the webhook has ended');
   await stack.api.cancel(id);
   expect(await timelineOf(stack, id)).toHaveLength(3);
   expect(await eventsOf(id)).toHaveLength(1);
@@ -284,7 +284,7 @@ test('an order without a webhook URL and the cancel of an UNSUCCESSFUL order sen
 
 test('history contains no key and no secret', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
-  await until(() => isSettled(id), 'the webhook is settled');
+  await until(() => hasEnded(id), 'the webhook has ended');
   const payloads = await storedText(stack.client.workflow.getHandle(`order-${id}`));
   // A payload: the test would prove nothing if payloads were still encoded.
   expect(payloads).toContain('\\"status\\":\\"UNSUCCESSFUL\\"');

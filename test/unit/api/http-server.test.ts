@@ -61,7 +61,7 @@ const post = (path: string, rest: string) =>
 const REQUEST = post('/', 'Content-Length: 2\r\n\r\n{}');
 
 describe('a request that takes too long to arrive', () => {
-  test('returns 408 if its body is late, and the log line says so', async () => {
+  test('returns 408 if its body is late, and the log line reports it', async () => {
     await startServer(QUICK);
     const { socket, response } = open(post('/slow', 'Content-Length: 100\r\n\r\n{'));
     await closed(socket);

@@ -27,7 +27,7 @@ test('the waiting page changes its text after 30 seconds and refreshes less ofte
   expect(after(31, 'completing')).toEqual([5, 'longer than usual']);
 });
 
-test('the page of a review says how long it usually takes, however long the customer waits', () => {
+test('the page of a review states how long it usually takes, however long the customer waits', () => {
   const since = new Date('2027-01-15T12:00:00Z');
   for (const seconds of [1, 3600]) {
     const now = new Date(since.getTime() + seconds * 1000);

@@ -7,7 +7,7 @@ import { createAdmission } from '../../../src/orders/admission';
 import { createAdaptiveLimit } from '../../../src/orders/background/adaptive-limit';
 import { FairQueue } from '../../../src/orders/fair-queue';
 import { createStartDelay } from '../../../src/orders/background/start-delay';
-import { runLane } from '../../../src/orders/background/sweep-lane';
+import { runWorkLoop } from '../../../src/orders/background/work-loop';
 import { createWorkflowDispatcher } from '../../../src/orders/background/workflow-dispatcher';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 
@@ -54,7 +54,7 @@ describe('inserts of new orders', () => {
     await inserted;
   });
 
-  test('are refused after ten seconds in the line, and do not run later', async () => {
+  test('are refused after ten seconds in the queue, and do not run later', async () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate'] });
     try {
       const { running, insert, finish } = createInserts();
@@ -172,13 +172,13 @@ describe('the delay of a start', () => {
   });
 });
 
-describe('a lane of the sweep', () => {
+describe('a work loop of the sweep', () => {
   test('continues with other orders while one is slow, and ends only after that one', async () => {
     const stop = new AbortController();
     const due = ['slow', ...Array.from({ length: 9 }, (_, index) => `order ${index}`)];
     const done: string[] = [];
     let finishSlow = (): void => undefined;
-    const lane = runLane(
+    const loop = runWorkLoop(
       {
         capacity: () => 2,
         lease: (limit) => Promise.resolve(due.splice(0, limit)),
@@ -197,14 +197,14 @@ describe('a lane of the sweep', () => {
     expect(done).not.toContain('slow');
     stop.abort();
     finishSlow();
-    await lane;
+    await loop;
     expect(done).toContain('slow');
   });
 
   test('reports a failed lease and repeats it', async () => {
     const stop = new AbortController();
     const errors: unknown[] = [];
-    const lane = runLane(
+    const loop = runWorkLoop(
       {
         capacity: () => 1,
         lease: () => Promise.reject(new Error('no database')),
@@ -216,7 +216,7 @@ describe('a lane of the sweep', () => {
       },
       stop.signal,
     );
-    await lane;
+    await loop;
     expect(errors).toHaveLength(2);
   });
 });
