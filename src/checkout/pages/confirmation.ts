@@ -54,8 +54,8 @@ export function confirmationPage(options: ConfirmationOptions): Page {
       ${repaymentSchedule(offer, today)}
       <h2>Before you agree</h2>
       <p>
-        Read the <a href="${creditAgreementUrl}">credit agreement</a>. It explains how to make the payments, what happens if
-        one is late, and how to repay early. You must be allowed to borrow on behalf of your business.
+        Read the <a href="${creditAgreementUrl}">credit agreement</a>. It explains how to make the payments, what
+        happens if one is late, and how to repay early. You must be allowed to borrow on behalf of your business.
       </p>
       ${form(
         options,
