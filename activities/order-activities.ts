@@ -21,6 +21,7 @@ import {
   stateAfter,
   toWorkflowHistory,
 } from '../src/domain/order';
+import { RECOVERY_REASONS } from '../src/domain/recovery-reason';
 import type { Channel } from '../src/domain/status';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
 import { currentRequest } from '../src/telemetry/current-request';
@@ -60,6 +61,8 @@ export interface LoadedOrder extends SavedOrder {
   applicationPending: boolean;
 }
 
+const LAST_RUN = RECOVERY_REASONS.row_restored;
+
 /** Reads and writes of an order's row. Each is safe to repeat. */
 export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs, log }: OrderActivityOptions) {
   const forQueue = (pending: PendingWebhook[]): QueuedWebhook[] =>
@@ -77,7 +80,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     const stored = await read(orderId);
     const different = firstDifference(stored.changes, saved.changes);
     if (different !== undefined) {
-      return `the last run had another version ${different} (${saved.changes[different - 1]?.event}), which is not applied`;
+      return `${LAST_RUN} had another version ${different} (${saved.changes[different - 1]?.event}), which is not applied`;
     }
     const missing = saved.changes.length - stored.changes.length;
     if (missing <= 0) return undefined;
@@ -85,9 +88,9 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       await save(stored, saved);
     } catch (error) {
       if (!(error instanceof CustomerAgreed)) throw error;
-      return 'the last run had expired the order, but its customer has agreed, so that is not applied';
+      return `${LAST_RUN} had expired the order, but its customer has agreed, so that is not applied`;
     }
-    return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of the last run`;
+    return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${LAST_RUN}`;
   }
 
   async function save(stored: StoredOrder | undefined, history: WorkflowHistory): Promise<SavedOrder> {

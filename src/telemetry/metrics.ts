@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { REPLACE_REASONS } from './replace-reason';
+import { RECOVERY_REASONS } from '../domain/recovery-reason';
 
 /** The service's metrics. A label has a fixed set of values: never an id, a path or text from outside. */
 export const registry = new Registry();
@@ -52,7 +52,7 @@ function beginAtZero<T extends string>(of: Counter<T>, label: T, values: readonl
   for (const value of values) of.inc({ [label]: value } as Record<T, string>, 0);
 }
 beginAtZero(orderReads, 'source', ['workflow', 'snapshot']);
-beginAtZero(replacedRuns, 'reason', REPLACE_REASONS);
+beginAtZero(replacedRuns, 'reason', [...Object.keys(RECOVERY_REASONS), 'other']);
 beginAtZero(webhooksEnded, 'state', ['delivered', 'exhausted', 'disabled']);
 beginAtZero(lenderRequests, 'outcome', ['approved', 'declined', 'failed', 'referred', 'unavailable', 'cancelled']);
 beginAtZero(operatorActions, 'outcome', ['succeeded', 'failed']);

@@ -1,10 +1,10 @@
 import type { Logger } from 'pino';
 import { type OrderChange, workflowId } from '../domain/order';
+import { recoveryReasonOf } from '../domain/recovery-reason';
 import type { WebhookState } from '../domain/webhook';
 import type { Attempt } from '../webhooks/attempt';
 import { requestFields } from './current-request';
 import * as metrics from './metrics';
-import { replaceReason } from './replace-reason';
 
 // Each function counts one kind of event and writes its log line. Lines have ids only: no names but operators', no URLs,
 // secrets or texts from outside other than an operator's reason.
@@ -30,7 +30,7 @@ export function reportRefusedSignal(
 
 /** @param reason a sentence, as in the timeline */
 export function reportReplacedRun(log: Logger, orderId: string, runId: string, reason: string): void {
-  metrics.replacedRuns.inc({ reason: replaceReason(reason) });
+  metrics.replacedRuns.inc({ reason: recoveryReasonOf(reason) });
   log.warn({ ...orderFields(orderId), ...requestFields(), run_id: runId, reason }, 'a run of an order was replaced');
 }
 

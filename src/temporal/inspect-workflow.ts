@@ -1,6 +1,7 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { orderStatusKey, sellerIdKey } from '../../workflows/messages';
 import { type OrderHistory, type WorkflowHistory, workflowId } from '../domain/order';
+import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import { decodeAll } from './payload-codec';
 import { closeReason, lastSaved, taskFailure } from './read-history';
 
@@ -71,5 +72,5 @@ export async function agreesWithRow({ workflow }: Client, { order }: OrderHistor
 
 function stuckReason({ raw }: WorkflowExecutionDescription, failure: string): string | null {
   const attempts = raw.pendingWorkflowTask?.attempt ?? 0;
-  return attempts < STUCK_ATTEMPTS ? null : `its workflow tasks keep failing${failure}`;
+  return attempts < STUCK_ATTEMPTS ? null : `${RECOVERY_REASONS.stuck}${failure}`;
 }

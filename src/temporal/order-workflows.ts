@@ -22,6 +22,7 @@ import {
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
+import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import type { WebhookTestInput } from '../domain/webhook';
 import {
   type ChangeRequest,
@@ -296,7 +297,7 @@ export function createOrderWorkflows(
  */
 export function toPrevious(run: InspectedWorkflow | undefined, { status }: Order, channel: Channel): PreviousRun {
   // Temporal deletes closed runs after its retention.
-  if (!run) return { saved: null, reason: isFinal(status) ? null : 'Temporal held no run of the order', channel };
+  if (!run) return { saved: null, reason: isFinal(status) ? null : RECOVERY_REASONS.missing, channel };
   return { saved: run.saved ?? null, reason: run.problem, channel };
 }
 

@@ -1,6 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import type { WorkflowHistory } from '../domain/order';
+import { RECOVERY_REASONS } from '../domain/recovery-reason';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
@@ -29,10 +30,10 @@ export function lastSaved(events: readonly Event[]): WorkflowHistory | undefined
 export function closeReason(events: readonly Event[]): string | null {
   const last = events.at(-1);
   const terminated = last?.workflowExecutionTerminatedEventAttributes;
-  if (terminated) return `it was terminated${explain(terminated.reason)}`;
+  if (terminated) return `${RECOVERY_REASONS.terminated}${explain(terminated.reason)}`;
   const failed = last?.workflowExecutionFailedEventAttributes;
-  if (failed) return `it failed${explain(failed.failure?.cause?.message ?? failed.failure?.message)}`;
-  return last?.workflowExecutionCompletedEventAttributes ? null : 'it timed out or was cancelled';
+  if (failed) return `${RECOVERY_REASONS.failed}${explain(failed.failure?.cause?.message ?? failed.failure?.message)}`;
+  return last?.workflowExecutionCompletedEventAttributes ? null : RECOVERY_REASONS.timed_out;
 }
 
 /** Why a workflow task failed most recently. The server records the first failure in a row only. */

@@ -16,6 +16,7 @@ import {
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
 import { deleteAbandonedBreakers } from '../../db/endpoint-breaker';
+import { RECOVERY_REASONS } from '../../domain/recovery-reason';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
 import { createAdaptiveLimit } from './adaptive-limit';
@@ -239,12 +240,12 @@ function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefine
   // Right after a save, the history may not have the change yet.
   const isOld = Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= KNOWN_AFTER_MS;
   if (isOld && run.saved && run.saved.order.version < order.version) {
-    return `it was behind the row: at version ${run.saved.order.version} of ${order.version}`;
+    return `${RECOVERY_REASONS.behind_row}: at version ${run.saved.order.version} of ${order.version}`;
   }
   // One that has just replaced another run still reads the row.
-  if (isOld && settled && run.saved && !run.isBusy) return 'it still ran, although the order was settled';
+  if (isOld && settled && run.saved && !run.isBusy) return RECOVERY_REASONS.still_running;
   if (!isStuck(due, run) || stuckRecently) return undefined;
-  return run.problem ?? 'its next webhook was overdue, and it was not sending';
+  return run.problem ?? RECOVERY_REASONS.webhook_overdue;
 }
 
 /** True if the run does not work on the order, although it has all its changes. */

@@ -1,4 +1,4 @@
-import { replaceReason } from '../../../src/telemetry/replace-reason';
+import { recoveryReasonOf } from '../../../src/domain/recovery-reason';
 
 test.each([
   ['its workflow tasks keep failing: TMPRL1100', 'stuck'],
@@ -13,5 +13,5 @@ test.each([
   ['the row lacked 2 changes of the last run', 'row_restored'],
   ['something new', 'other'],
 ])('the metric counts %j as %s', (sentence, reason) => {
-  expect(replaceReason(sentence)).toBe(reason);
+  expect(recoveryReasonOf(sentence)).toBe(reason);
 });
