@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { BASE } from '../support/api';
@@ -24,7 +25,7 @@ export function makeBombs(): Bombs {
   };
 }
 
-/** The reproduced attacks of issue 13. Each ends after its number of calls or at its deadline. */
+/** Attacks that took earlier versions down or slowed others. Each ends after its number of calls or at its deadline. */
 export const ATTACKS: Record<string, Attack> = {
   /** About 100 bytes that expand to 100 MB, to the pay page without a key, and 50 MB in gzip to the API. */
   async 'compressed bombs'(attacker) {
@@ -99,6 +100,28 @@ export const ATTACKS: Record<string, Attack> = {
   /** The same number from 20 addresses. */
   'silent connections, 20 addresses': (attacker) => holdConnections(attacker, (index) => `127.0.7.${1 + (index % 20)}`),
 
+  /** Requests whose body never arrives, from 20 addresses. */
+  'slow bodies': (attacker) => {
+    const { id, keys } = attacker.seller;
+    const head = `POST ${ORDERS(id)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${keys[0]!}\r\n`;
+    const request = `${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{`;
+    return holdConnections(attacker, (index) => `127.0.8.${1 + (index % 20)}`, request);
+  },
+
+  /** Thousands of requests at once on a connection, without a key and with one. */
+  async 'pipelined requests'(attacker) {
+    const authorization = `Authorization: Bearer ${attacker.seller.keys[0]!}\r\n`;
+    await attacker.repeat(600, 10, async (index) => {
+      const request = `GET ${BASE}/order/${randomUUID()}/ HTTP/1.1\r\nHost: x\r\n${index % 2 === 0 ? authorization : ''}\r\n`;
+      const socket = attacker.open();
+      socket.resume().write(request.repeat(2000));
+      attacker.count('requests sent', 2000);
+      await Promise.race([once(socket, 'close'), delay(1000)]);
+      attacker.count(socket.destroyed ? 'connections closed by the API' : 'connections not closed');
+      socket.destroy();
+    });
+  },
+
   async 'health checks'(attacker) {
     await attacker.repeat(30_000, 50, () => attacker.call('/health/ready'));
   },
@@ -132,10 +155,11 @@ export const ATTACKS: Record<string, Attack> = {
   },
 };
 
-async function holdConnections(attacker: Attacker, addressOf: (index: number) => string): Promise<void> {
+/** @param text sent on each connection */
+async function holdConnections(attacker: Attacker, addressOf: (index: number) => string, text = ''): Promise<void> {
   const count = attacker.scaled(10_000);
   for (let index = 0; index < count; index++) {
-    attacker.open(attacker.target.port, addressOf(index));
+    attacker.open(attacker.target.port, addressOf(index)).write(text);
     if (index % 200 === 0) await delay(20);
   }
   await attacker.untilDeadline();

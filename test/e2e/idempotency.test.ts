@@ -197,7 +197,7 @@ describe('the reference of an order that is being cancelled', () => {
     },
   );
 
-  test.each([1, 2])('stays taken if the order completes before it is cancelled (round %i)', async (round) => {
+  test.each([1, 2])('stays taken if the order completes, and is free if it is cancelled first (round %i)', async (round) => {
     const reference = `completed ${round}`;
     const id = await openOrder(stack, { reference }, ['signup_started', 'approved']);
     const completed = stack.api.progress(id, 'completed');

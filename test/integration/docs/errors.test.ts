@@ -29,6 +29,8 @@ const normalize = (json: string): Record<string, unknown> =>
 
 test('docs/errors.md has exactly one section for each error code, in the order of their statuses', () => {
   expect([...sections.keys()]).toEqual(Object.keys(PROBLEMS));
+  const statuses = [...sections.values()].map(({ status }) => status);
+  expect(statuses).toEqual(statuses.toSorted((a, b) => a - b));
 });
 
 test('docs/errors.md has exactly one table row for each field error code', () => {
