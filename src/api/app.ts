@@ -61,9 +61,11 @@ export function createApp(options: AppOptions): Koa<State> {
   const { router: healthRouter, slowDown } = healthRoutes(health);
   mount(app, healthRouter, slowDown);
   app.use(identifyCaller(deps.db, limits));
-  app.use(unsent.check);
-  const count: Middleware<State> = (ctx, next) => limits.countCaller(ctx, 1).then(next);
-  const authenticate = createAuthentication(limits);
+  const count: Middleware<State> = async (ctx, next) => {
+    await limits.countCaller(ctx, 1);
+    await unsent.check(ctx, next);
+  };
+  const authenticate = createAuthentication(limits, unsent);
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION });
   const bodies = createBodyReaders(maxBodyBytes);
   const limitRunningLists = limitInFlight(LISTS_AT_ONCE, 'wait');

@@ -6,6 +6,7 @@ import { notFound } from '../orders/not-found';
 import type { Context, Next } from './context';
 import { createCallerLookup } from './find-caller';
 import type { RateLimits } from './rate-limit';
+import type { UnsentLimit } from './unsent-bytes';
 
 const BEARER = /^Bearer +([\w-]{1,200})$/i;
 /** The part of an unknown key that the response repeats. */
@@ -49,14 +50,14 @@ export function identifyCaller(db: Db, limits: RateLimits): Middleware {
   };
 }
 
-export function createAuthentication(limits: RateLimits): Authenticate {
+export function createAuthentication(limits: RateLimits, unsent: UnsentLimit): Authenticate {
   return (kind, costOf = () => 1) =>
     async (ctx, next) => {
       await limits.countCaller(ctx, costOf(ctx));
       const { caller, callerError } = ctx.state;
       if (callerError !== undefined) throw callerError;
       if (caller?.kind !== kind) throw unauthorized(kind, ctx);
-      await next();
+      await unsent.check(ctx, next);
     };
 }
 

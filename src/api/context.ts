@@ -11,7 +11,7 @@ export interface State {
   callerError?: Error;
   /** The caller's key. Set together with `caller`; never logged. */
   apiKey?: string;
-  /** Appears in the request's log line. */
+  /** Of an order that was found for the caller. Appears in the request's log line. */
   orderId?: string;
   /** The code of the error response. */
   problemCode?: string;

@@ -7,6 +7,10 @@ const ADDRESS_PART = 1 / 10;
 /** The part of the connections from which on a new connection closes an idle one. */
 const NEARLY_FULL = 9 / 10;
 
+/** Not if Node has stopped reading the body because the service has not begun to. */
+const isArriving = ({ complete, readableLength, readableHighWaterMark }: IncomingMessage): boolean =>
+  !complete && readableLength < readableHighWaterMark;
+
 /**
  * Keeps connections available: one address gets a tenth of them, and if they are nearly used up, a new connection closes
  * the one that has been without a request for the longest time, or else the one whose request takes longest to arrive.
@@ -26,7 +30,7 @@ export function guardConnections(
   function findSilent(): Socket | undefined {
     const [longestIdle] = idle;
     if (longestIdle) return longestIdle;
-    for (const [socket, request] of busy) if (!request.complete) return socket;
+    for (const [socket, request] of busy) if (isArriving(request)) return socket;
     return undefined;
   }
 

@@ -70,6 +70,7 @@ export async function listen(
     void handle(request, response);
   });
   server.on('checkExpectation', (request, response) => {
+    if (isTooDeep(request.socket, response)) return;
     latest.set(request.socket, response);
     rejectRequest(response, new Problem('bad_request', 'The Expect header supports 100-continue only.'));
   });

@@ -1,7 +1,7 @@
-import { Semaphore } from 'async-mutex';
 import { Problem } from '../contracts/problem';
 import { sellerOf } from './authenticate';
 import type { Context, Next } from './context';
+import { limitPerKey } from './limit-per-key';
 
 /**
  * Limits how many requests of one seller run at once in this process, so that a seller who sends many expensive requests
@@ -10,17 +10,11 @@ import type { Context, Next } from './context';
  * @throws Problem `rate_limited` if further requests fail
  */
 export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
-  const sellers = new Map<string, Semaphore>();
+  const sellers = limitPerKey(limit);
   return async (ctx: Context, next: Next): Promise<void> => {
     const { id } = sellerOf(ctx);
-    const semaphore = sellers.get(id) ?? new Semaphore(limit);
-    sellers.set(id, semaphore);
-    if (overflow === 'fail' && semaphore.isLocked()) throw tooMany(limit);
-    try {
-      await semaphore.runExclusive(next);
-    } finally {
-      if (semaphore.getValue() === limit) sellers.delete(id);
-    }
+    if (overflow === 'fail' && sellers.isFull(id)) throw tooMany(limit);
+    await sellers.run(id, next);
   };
 }
 

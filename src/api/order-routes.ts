@@ -53,12 +53,18 @@ export function orderRoutes(
     if (!isKnown(ctx, live.order)) sendOrder(ctx, live);
   };
 
+  const readOrder = async (ctx: Context, sellerId?: string): Promise<StoredOrder> => {
+    const stored = await readStored(deps, orderIdOf(ctx), sellerId);
+    ctx.state.orderId = stored.order.id;
+    return stored;
+  };
+
   const retrieve = async (ctx: Context): Promise<void> => {
-    await sendLive(ctx, await readStored(deps, orderIdOf(ctx), sellerOf(ctx).id));
+    await sendLive(ctx, await readOrder(ctx, sellerOf(ctx).id));
   };
 
   const cancel = async (ctx: Context): Promise<void> => {
-    sendOrder(ctx, await cancelOrder(deps, orderIdOf(ctx), sellerOf(ctx).id));
+    sendOrder(ctx, await cancelOrder(deps, await readOrder(ctx, sellerOf(ctx).id)));
   };
 
   /** A replay comes before every rule: the rules may have become stricter since. */
@@ -110,13 +116,14 @@ export function orderRoutes(
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
     const { data } = validate(progressRequestSchema, ctx.request.body);
-    sendOrder(ctx, await reportProgress(deps, orderIdOf(ctx), { event: data.event, reason: data.reason ?? null }));
+    const report = { event: data.event, reason: data.reason ?? null };
+    sendOrder(ctx, await reportProgress(deps, await readOrder(ctx), report));
   });
 
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
     const { data } = validate(progressRequestSchema, ctx.request.body);
     const progress = { event: data.event, reason: data.reason ?? null };
-    sendOrder(ctx, await simulateProgress(deps, orderIdOf(ctx), sellerOf(ctx).id, progress));
+    sendOrder(ctx, await simulateProgress(deps, await readOrder(ctx, sellerOf(ctx).id), progress));
   });
 
   return router;
@@ -133,11 +140,7 @@ function isKnown(ctx: Context, { version }: Order): boolean {
   return isKnownVersion;
 }
 
-export function orderIdOf(ctx: Context): string {
-  const orderId = (ctx.params.orderId ?? '').toLowerCase();
-  ctx.state.orderId = orderId;
-  return orderId;
-}
+export const orderIdOf = (ctx: Context): string => (ctx.params.orderId ?? '').toLowerCase();
 
 function idempotencyKeyOf(ctx: Context): string | undefined {
   if (ctx.headers['idempotency-key'] === undefined) return undefined;

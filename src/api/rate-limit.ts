@@ -6,11 +6,15 @@ import { digestOf } from '../db/api-keys';
 import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';
 import type { Context } from './context';
+import { limitPerKey } from './limit-per-key';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
 /** Maximum time a request waits until Postgres has counted it. */
 const SYNC_TIMEOUT_MS = 500;
+
+/** Pay links that requests from one address look up at once. More would use up the connections to Postgres. */
+const LOOKUPS_PER_ADDRESS = 4;
 
 /** A caller without a key who repeats refused calls at once gets one answer per connection in this time. */
 const REFUSAL_DELAY_MS = 1000;
@@ -39,6 +43,7 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   const keys = counter('key');
   const sellers = counter('seller', MINUTE_MS);
   const payLinks = counter('pay-link');
+  const lookups = limitPerKey(LOOKUPS_PER_ADDRESS);
   setInterval(() => void deleteEndedCounts(db, MINUTE_MS).catch(() => undefined), MINUTE_MS).unref();
 
   return {
@@ -73,6 +78,9 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     async countPayLink(ctx: Ctx, payLinkId: string): Promise<void> {
       await count(ctx, payLinks, idOf(payLinkId), settings.payLink);
     },
+
+    /** Looks up a pay link. Others at the address wait while it has several lookups, but are not refused. */
+    lookUp: <T>(ctx: Ctx, find: () => Promise<T>): Promise<T> => lookups.run(clientNetwork(ctx.ip), find),
 
     /** Reports the limit of an address without counting the request. */
     async reportAddress(ctx: Ctx): Promise<void> {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { traceIdOf } from '../domain/request-context';
-import { hasOwnIds, requestFields, withRequest } from '../telemetry/current-request';
+import { requestFields, withRequest } from '../telemetry/current-request';
 import type { State } from './context';
 
 const VALID_ID = /^[\w.:/+=-]{1,128}$/;
@@ -15,11 +15,11 @@ const shorten = (value: string): string => `${value.slice(0, 8)}…`;
 
 /**
  * The path as it is logged. A pay link gives access to the order's checkout, and a wrong path may contain one anywhere, so
- * only words and the ids of a request that succeeded are logged in full.
+ * only words, the caller's own ids and the ids of a request that succeeded are logged in full.
  */
-function loggedPath({ path, status, params = {} }: LoggedRequest): string {
-  const ids = Object.entries(params).filter(([name]) => name !== 'payLinkId' && hasOwnIds(status));
-  const known = new Set(ids.map(([, id]) => id));
+function loggedPath({ path, status, params = {}, state: { orderId, caller } }: LoggedRequest): string {
+  const ids = Object.entries(params).filter(([name]) => name !== 'payLinkId' && (status < 400 || status === 409));
+  const known = new Set([...ids.map(([, id]) => id), orderId, caller?.kind === 'seller' && caller.seller.id]);
   return path
     .split('/')
     .map((segment) => (HARMLESS.test(segment) || known.has(segment) ? segment : shorten(segment)))
@@ -31,6 +31,7 @@ interface LoggedRequest {
   status: number;
   /** Set by the router. */
   params?: Record<string, string>;
+  state: Pick<State, 'orderId' | 'caller'>;
 }
 
 /**
@@ -59,7 +60,7 @@ export function requestLog(log: Logger): Middleware<State> {
           path: loggedPath(ctx),
           status: ctx.status,
           duration_ms: Math.round(performance.now() - start),
-          ...(orderId && { order_id: hasOwnIds(ctx.status) ? orderId : shorten(orderId) }),
+          ...(orderId && { order_id: orderId }),
           ...(caller?.kind === 'seller' && { seller_id: caller.seller.id }),
         },
         'request',

@@ -90,7 +90,7 @@ export function createUnsentLimit(limits: UnsentLimits) {
      * A middleware for callers whose responses are large.
      * @throws Problem `rate_limited`
      */
-    check: async (ctx: Context, next: Next): Promise<void> => {
+    check: async (ctx: Pick<Context, 'state' | 'ip'>, next: Next): Promise<void> => {
       if ((perCaller.get(nameOf(ctx)) ?? 0) <= limits.perCaller) {
         await next();
         return;
@@ -102,7 +102,7 @@ export function createUnsentLimit(limits: UnsentLimits) {
 }
 
 /** The seller, the checkout, or the address of a caller without a key. */
-function nameOf({ state: { caller }, ip }: Context): string {
+function nameOf({ state: { caller }, ip }: Pick<Context, 'state' | 'ip'>): string {
   if (caller) return caller.kind === 'seller' ? caller.seller.id : caller.kind;
   return clientNetwork(ip);
 }

@@ -39,6 +39,7 @@ export function webhookRoutes(
   router.get('/order/:orderId/timeline', lister, limitLists, async (ctx) => {
     const query = validateQuery(timelineQuerySchema, ctx.query);
     sendListPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
+    ctx.state.orderId = orderIdOf(ctx);
   });
   router.get('/webhook_event/:eventId', seller, async (ctx) => {
     ctx.body = { data: await retrieveWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id) };

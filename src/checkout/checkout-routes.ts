@@ -46,6 +46,7 @@ export interface CheckoutRouteOptions {
   applicants: Applicants;
   profileOf: ProfileOf;
   countPayLink: RequestReaderOptions['countPayLink'];
+  lookUp: RequestReaderOptions['lookUp'];
   /** The path in front of `/pay/` in public addresses; usually empty. */
   pathPrefix: string;
   notice: string | undefined;
@@ -54,7 +55,7 @@ export interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router {
-  const { deps, csrf, applicants, profileOf, countPayLink, pathPrefix, notice, retentionMs } = options;
+  const { deps, csrf, applicants, profileOf, countPayLink, lookUp, pathPrefix, notice, retentionMs } = options;
   const router = new Router({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
@@ -64,6 +65,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     csrf,
     profileOf,
     countPayLink,
+    lookUp,
     pathOf,
   });
   const send = (ctx: Context, page: Page): void => sendPage(ctx, page, notice);
@@ -191,7 +193,8 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
   }
 
   router.get('/logo', async (ctx) => {
-    const logo = await findLogo(deps.db, await readPayLinkId(ctx));
+    const payLinkId = await readPayLinkId(ctx);
+    const logo = await lookUp(ctx, () => findLogo(deps.db, payLinkId));
     if (!logo) throw notFound();
     ctx.type = logo.type;
     ctx.set('Cache-Control', 'private, max-age=300');

@@ -24,6 +24,7 @@ export interface CheckoutOptions {
   limits: {
     countAddress: (ctx: Context) => Promise<void>;
     countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
+    lookUp: <T>(ctx: Context, find: () => Promise<T>) => Promise<T>;
   };
   /** Shown at the top of the pages of orders in sandbox accounts. */
   notice: string | undefined;
@@ -47,12 +48,22 @@ export function createCheckout(options: CheckoutOptions): Middleware {
   const csrf = createCsrf(readSecret, browsers, origin);
   const applicants = createApplicants(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
-  const { countPayLink } = limits;
+  const { countPayLink, lookUp } = limits;
   const router = new Router();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
   router.use(sampleDocumentRoutes(notice).routes());
   router.use(
-    checkoutRoutes({ deps, csrf, applicants, profileOf, pathPrefix, countPayLink, notice, retentionMs }).routes(),
+    checkoutRoutes({
+      deps,
+      csrf,
+      applicants,
+      profileOf,
+      pathPrefix,
+      countPayLink,
+      lookUp,
+      notice,
+      retentionMs,
+    }).routes(),
   );
   const routes = router.routes() as unknown as Middleware;
 
@@ -64,9 +75,12 @@ export function createCheckout(options: CheckoutOptions): Middleware {
 
   /** Customers with a valid pay link are never refused for the mistakes of others at their address. */
   async function countMistake(ctx: Context, error: unknown): Promise<never> {
-    const isMistake = [errors.ORDER_NOT_FOUND, errors.PAGE_NOT_FOUND, errors.METHOD_NOT_ALLOWED].includes(
-      errorPageFor(error),
-    );
+    const isMistake = [
+      errors.ORDER_NOT_FOUND,
+      errors.PAGE_NOT_FOUND,
+      errors.METHOD_NOT_ALLOWED,
+      errors.TOO_MANY_REQUESTS,
+    ].includes(errorPageFor(error));
     if (isMistake) await limits.countAddress(ctx);
     throw error;
   }

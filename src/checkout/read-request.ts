@@ -15,6 +15,8 @@ export interface RequestReaderOptions {
   profileOf: ProfileOf;
   /** @throws Problem `rate_limited` if a link is requested too often */
   countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
+  /** Runs the first query of a request, which shows whether its pay link exists. */
+  lookUp: <T>(ctx: Context, find: () => Promise<T>) => Promise<T>;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
 }
@@ -28,7 +30,7 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, profileOf, countPayLink, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, csrf, profileOf, countPayLink, lookUp, pathOf }: RequestReaderOptions) {
   /** Counts the request against the link's rate limit. */
   async function readPayLinkId(ctx: Context): Promise<string> {
     const { payLinkId = '' } = ctx.params as { payLinkId?: string };
@@ -41,7 +43,7 @@ export function createRequestReader({ deps, csrf, profileOf, countPayLink, pathO
   /** Reads the order, after asking the bank about a payment whose result is not known yet. */
   async function loadCheckout(ctx: Context): Promise<Checkout> {
     const payLinkId = await readPayLinkId(ctx);
-    const stored = await readCheckout(deps, payLinkId);
+    const stored = await lookUp(ctx, () => readCheckout(deps, payLinkId));
     ctx.state.orderId = stored.order.id;
     const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, payLinkId) : stored;
     const { order, branding } = checkout;

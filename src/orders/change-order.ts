@@ -5,7 +5,6 @@ import { type OrderStatus, isFinal } from '../domain/status';
 import { TemporalUnavailable } from '../temporal/availability';
 import { ChangeRefused } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
-import { readStored } from './read-order';
 
 type ChangeDependencies = Pick<OrderDependencies, 'workflows'>;
 export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
@@ -14,8 +13,7 @@ export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
  * Cancels a seller's order.
  * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL
  */
-export async function cancelOrder(deps: OrderDependencies, orderId: string, sellerId: string): Promise<ChangedOrder> {
-  const stored = await readStored(deps, orderId, sellerId);
+export async function cancelOrder(deps: ChangeDependencies, stored: StoredOrder): Promise<ChangedOrder> {
   return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
 }
 
@@ -37,11 +35,10 @@ export async function cancelForOperator(
  * @throws Problem `transition_not_allowed`
  */
 export async function reportProgress(
-  deps: OrderDependencies,
-  orderId: string,
+  deps: ChangeDependencies,
+  stored: StoredOrder,
   report: Pick<ChangeRequest, 'event' | 'reason'> & Partial<ChangeRequest>,
 ): Promise<ChangedOrder> {
-  const stored = await readStored(deps, orderId);
   return changeOrder(deps, stored, { actor: 'checkout', channel: 'api', ...report });
 }
 
@@ -50,12 +47,10 @@ export async function reportProgress(
  * @throws Problem `sandbox_only` if the account is live, or `transition_not_allowed`
  */
 export async function simulateProgress(
-  deps: OrderDependencies,
-  orderId: string,
-  sellerId: string,
+  deps: ChangeDependencies,
+  stored: StoredOrder,
   progress: Pick<ChangeRequest, 'event' | 'reason'>,
 ): Promise<ChangedOrder> {
-  const stored = await readStored(deps, orderId, sellerId);
   if (!stored.order.sandbox)
     throw new Problem(
       'sandbox_only',

@@ -10,7 +10,7 @@ import type { Actor, ProgressEvent } from '../domain/status';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
-import { readByPayLink } from './read-order';
+import { readByPayLink, readStored } from './read-order';
 
 /** The order belongs to a live account, and no real lender is configured. */
 export class NoLenderError extends Error {}
@@ -132,7 +132,7 @@ export async function report(
   { actor = 'customer', reason = null }: { actor?: Actor; reason?: string | null } = {},
 ): Promise<void> {
   try {
-    await reportProgress(deps, orderId, { event, reason, actor, channel: 'hosted_checkout' });
+    await reportProgress(deps, await readStored(deps, orderId), { event, reason, actor, channel: 'hosted_checkout' });
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'transition_not_allowed') throw error;
   }

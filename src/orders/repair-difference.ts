@@ -55,6 +55,7 @@ async function rebuild({ db, inspect }: RepairDependencies, sellerId: string, sa
   if (rebuilt !== 'reference_taken') return rebuilt;
   const holder = await findOrderByReference(db, sellerId, saved.order.reference);
   // The holder's row may lack a change that the sweep saves again, as after a cancel that the backup does not have.
-  const isFree = !holder || (await inspect(holder.id))?.saved?.order.status === 'UNSUCCESSFUL';
-  return isFree ? 'repeat_later' : 'reference_taken';
+  if (holder && (await inspect(holder.id))?.saved?.order.status !== 'UNSUCCESSFUL') return 'reference_taken';
+  if (holder) await sweepDifference(db, holder.id);
+  return 'repeat_later';
 }

@@ -27,6 +27,3 @@ export function requestFields(
     ...(traceId && { trace_id: traceId }),
   };
 }
-
-/** True if the ids in the path of a request with this response are the caller's own. Another one may be a pay link. */
-export const hasOwnIds = (status: number): boolean => status < 400 || status === 409;

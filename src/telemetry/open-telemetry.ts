@@ -13,7 +13,6 @@ import {
 import type { Middleware } from 'koa';
 import { traceIdOf } from '../domain/request-context';
 import type { WebhookRequest, WebhookSender } from '../webhooks/send';
-import { hasOwnIds } from './current-request';
 import { routeOf } from './route';
 import type { Tracing } from './tracing';
 
@@ -89,7 +88,7 @@ const traceRequests: Middleware = async (ctx, next) => {
         'http.route': route,
         'http.response.status_code': ctx.status,
         ...(requestId && { 'order_service.request_id': requestId }),
-        ...(orderId && hasOwnIds(ctx.status) && { 'order_service.order_id': orderId }),
+        ...(orderId && { 'order_service.order_id': orderId }),
       });
       if (ctx.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
       span.end();

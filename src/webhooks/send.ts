@@ -43,7 +43,7 @@ export interface WebhookSender {
   close: () => Promise<void>;
 }
 
-/** An attempt without a usable address takes this long, so that its duration does not reveal which names exist internally. */
+/** An attempt without a usable address takes at least this long: otherwise its duration reveals which names exist internally. */
 const NO_ADDRESS_MS = 1000;
 
 /**
@@ -99,7 +99,7 @@ export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: 
     } finally {
       clearTimeout(deadline);
       await client.destroy();
-      if (result.error === 'dns') await delay(Math.min(NO_ADDRESS_MS, limitMs) - elapsedMs());
+      if (result.error === 'dns') await delay(Math.max(Math.min(NO_ADDRESS_MS, limitMs) - elapsedMs(), 0));
       result.durationMs = elapsedMs();
     }
     return result;

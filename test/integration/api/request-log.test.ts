@@ -94,7 +94,15 @@ test('no log line contains a key, a body, a query or an Idempotency-Key', async 
 test('an id is logged in full only if it belongs to the caller: a wrong id may be a pay link', async () => {
   const id = randomUUID();
   expect(await logged((headers) => api.get(id, { headers }))).toMatchObject([
-    { path: `${BASE}/order/${id.slice(0, 8)}…/`, status: 404, order_id: `${id.slice(0, 8)}…` },
+    { path: `${BASE}/order/${id.slice(0, 8)}…/`, status: 404 },
+  ]);
+});
+
+test('the id of an order of the caller is logged in full if its change fails', async () => {
+  const { id } = (await api.create()).body.data as { id: string };
+  const made = await logged((headers) => api.call('DELETE', `${BASE}/order/${id}/`, { headers }));
+  expect(made.filter(({ msg }) => msg === 'request')).toMatchObject([
+    { path: `${BASE}/order/${id}/`, status: 503, order_id: id },
   ]);
 });
 

@@ -340,3 +340,20 @@ test('a valid pay link works at an address that has reached its limit, and an un
   expect((await customerAt(url).look()).status).toBe(200);
   expect((await fetch(new URL('/pay/nothing/', url))).status).toBe(429);
 });
+
+const guarded = useCheckout({
+  env: { RATE_LIMIT_ADDRESS: '3', RATE_LIMIT_PAY_LINK: '1', RATE_LIMIT_WINDOW_MS: '60000' },
+  worker: false,
+});
+
+test('repeating an unknown pay link counts against the address, which waits for each refusal', async () => {
+  const { order_url: url } = (await guarded.api.create()).body.data as { order_url: string };
+  const unknown = customerAt(url.replace(/pay\/.{8}/, 'pay/00000000'));
+  const statuses = [];
+  for (let count = 0; count < 3; count++) statuses.push((await unknown.look()).status);
+  expect(statuses).toEqual([404, 429, 429]);
+  const begun = performance.now();
+  const refused = await unknown.look();
+  expect([refused.status, performance.now() - begun > 950]).toEqual([429, true]);
+  expect(refused.headers.get('RateLimit')).toContain('"address";r=0');
+});

@@ -188,6 +188,13 @@ describe('closing the server', () => {
 
 const HELD = post('/held', 'Content-Length: 2\r\n\r\n{}');
 
+test('a connection that sends 1,000 requests with an unknown Expect header is closed', async () => {
+  await startServer({});
+  const { socket, response } = open('GET / HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'.repeat(1000));
+  await closed(socket);
+  expect(response().match(/ 400 /g)?.length ?? 0).toBeLessThanOrEqual(20);
+});
+
 test('a connection may send 20 requests before their responses, and is closed with more', async () => {
   await startServer({});
   const { socket: fine, response } = open(HELD.repeat(20));

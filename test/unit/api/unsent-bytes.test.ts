@@ -30,7 +30,7 @@ async function startServer(limits: UnsentLimits): Promise<void> {
     const name = ctx.path.slice(1);
     if (/\d/.test(name)) ctx.request.ip = name;
     else ctx.state.caller = { kind: 'seller', seller: { id: name } } as State['caller'] & object;
-    return unsent.check(ctx as unknown as Context, next);
+    return unsent.check(ctx, next);
   });
   app.use((ctx) => void (ctx.body = 'x'.repeat(RESPONSE_BYTES)));
   server = await listen(app, 0, '127.0.0.1', HTTP);
