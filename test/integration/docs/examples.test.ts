@@ -23,7 +23,8 @@ interface Example {
 }
 const EXAMPLES: Record<string, Example> = {
   php: {
-    command: (port) => ['php', '-S', `127.0.0.1:${port}`, '-t', 'examples/php'],
+    // With errors displayed, which is PHP's default without a php.ini, an uncaught exception does not cause a 500.
+    command: (port) => ['php', '-d', 'display_errors=1', '-S', `127.0.0.1:${port}`, '-t', 'examples/php'],
     installed: ['php', '-r', 'curl_init();'],
     pagePath: (page) => `/${page}.php`,
   },
