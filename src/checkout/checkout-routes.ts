@@ -112,8 +112,9 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
         return;
       }
       try {
-        // An order with one payment term has no page for the choice.
-        if (checkout.order.status === 'CREATED') await choosePaymentTerm(deps, checkout, 'PAY_LATER');
+        // An order with one payment term has no page for the choice. It can be PENDING without one, for example after a purge.
+        if (checkout.order.status === 'CREATED' || !checkout.application)
+          await choosePaymentTerm(deps, checkout, 'PAY_LATER');
         const digest = applicants.digestOf(browser, checkout);
         await submitApplication(deps, checkout, result.applicant, digest, fields[REPLACES] ?? '');
       } catch (error) {

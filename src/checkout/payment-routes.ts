@@ -42,7 +42,9 @@ export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): 
         send(ctx, await pages.banks(ctx, checkout, true));
         return;
       }
-      if (checkout.order.status === 'CREATED') await choosePaymentTerm(deps, checkout, 'PAY_NOW');
+      // As with an application: an order with one payment term can be PENDING without a choice.
+      if (checkout.order.status === 'CREATED' || !checkout.application)
+        await choosePaymentTerm(deps, checkout, 'PAY_NOW');
       await startPayment(deps, checkout, bank.id, {
         browserDigest: applicants.digestOf(browser, checkout),
         ownDigests: applicants.digestsOf(ctx, checkout),

@@ -59,6 +59,20 @@ test('an application is not submitted if another window has changed the payment 
   expect(rows).toEqual([{ submitted_at: null }]);
 });
 
+test.each([
+  ['PAY_LATER', 'application', BUSINESS, 'You are approved'],
+  ['PAY_NOW', 'payment', { bank: 'oak' }, 'Taking you to Oak Bank'],
+])(
+  'a PENDING order with one payment term, %s, continues without a stored choice',
+  async (term, form, fields, heading) => {
+    const { id, customer } = await newCustomer(stack, { allowed_payment_terms: [term] });
+    expect((await stack.api.progress(id, 'signup_started')).status).toBe(200);
+    await customer.look();
+    expect((await customer.submit(form, fields)).heading).toBe(heading);
+    expect(await timelineOf(stack, id)).toHaveLength(term === 'PAY_LATER' ? 3 : 2);
+  },
+);
+
 test('a customer can agree only to the due dates that the page showed', async () => {
   const { id, customer } = await newCustomer(stack);
   await customer.apply();
