@@ -14,6 +14,7 @@ import { BANK_UNAVAILABLE, errorPage } from './pages/error-page';
 import { toBankPage } from './pages/paying';
 import { type ProfileOf, bankName } from './profile';
 import type { SubmittedForm } from './read-request';
+import type { CheckoutRequestState } from './send-page';
 
 export interface PaymentRouteOptions {
   deps: OrderDependencies;
@@ -67,7 +68,7 @@ export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): 
       send(ctx, toBankPage(name, await bankPageOf(deps, payment, checkout, returnUrlOf(order))));
     } catch (error) {
       if (!(error instanceof PaymentProviderUnavailable)) throw error;
-      send(ctx, errorPage(BANK_UNAVAILABLE, ctx.path.replace(/\/bank\/?$/, '')));
+      send(ctx, errorPage(BANK_UNAVAILABLE, (ctx.state as CheckoutRequestState).layout?.path));
     }
   });
 
@@ -78,7 +79,7 @@ export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): 
       redirect(ctx, checkout, 'return/');
     } catch (error) {
       if (!(error instanceof PaymentProviderUnavailable)) throw error;
-      send(ctx, errorPage(BANK_UNAVAILABLE, ctx.path.replace(/\/payment\/cancel\/?$/, '')));
+      send(ctx, errorPage(BANK_UNAVAILABLE, (ctx.state as CheckoutRequestState).layout?.path));
     }
   });
 }
