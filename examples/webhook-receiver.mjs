@@ -13,7 +13,11 @@ const seen = new Set();
 
 const server = createServer(async (request, response) => {
   const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
+  try {
+    for await (const chunk of request) chunks.push(chunk);
+  } catch {
+    return; // The client disconnected. A webhook is sent again.
+  }
   const text = Buffer.concat(chunks).toString();
 
   try {

@@ -1,5 +1,6 @@
 <?php
-// Receives webhooks. With a malformed secret, the exception causes a 500, and the webhook is sent again.
+// Receives webhooks. After an error, such as a malformed secret, the status stays 500, and the webhook is sent again.
+http_response_code(500); // PHP itself sets it only if display_errors is off.
 require 'verify_webhook.php';
 
 $body = file_get_contents('php://input');

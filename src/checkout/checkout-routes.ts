@@ -24,7 +24,7 @@ import { type CheckoutState, checkoutState, isApplicantState } from './checkout-
 import type { Csrf } from './csrf';
 import { enterCode } from './enter-code';
 import type { Page } from './layout';
-import { ALREADY_SUBMITTED, PAYMENT_METHOD_CHANGED, createOrderPages } from './order-pages';
+import { NOT_USED, createOrderPages } from './order-pages';
 import { AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/confirmation';
 import { REPLACES } from './pages/details';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
@@ -93,7 +93,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     const isOwn = !isApplicantState(state, checkout) || applicants.isApplicant(ctx, checkout);
     if (!CHOICE_STATES.includes(state) || !isOwn) {
       const isUsed = isOwn && term === checkout.application?.paymentTerm;
-      redirect(ctx, checkout, isUsed ? '' : ALREADY_SUBMITTED);
+      redirect(ctx, checkout, isUsed ? '' : NOT_USED);
       return;
     }
     if (term === undefined) {
@@ -114,8 +114,9 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
         return;
       }
       try {
-        // An order with one payment term has no page for the choice.
-        if (checkout.order.status === 'CREATED') await choosePaymentTerm(deps, checkout, 'PAY_LATER');
+        // An order with one payment term has no page for the choice. It can be PENDING without one, for example after a purge.
+        if (checkout.order.status === 'CREATED' || !checkout.application)
+          await choosePaymentTerm(deps, checkout, 'PAY_LATER');
         const digest = applicants.digestOf(browser, checkout);
         await submitApplication(deps, checkout, result.applicant, digest, fields[REPLACES] ?? '');
       } catch (error) {
@@ -128,18 +129,12 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
       await waitForDecision(deps, checkout.order.payLinkId);
     }
     const latest = await readCheckout(deps, checkout.order.payLinkId);
-    const { application } = latest;
-    // Not submitted: another window has chosen to pay now.
-    if (checkoutState(latest) === 'bank' && !application?.submitted && 'applicant' in result) {
-      redirect(ctx, checkout, PAYMENT_METHOD_CHANGED);
-      return;
-    }
     // The answers of another browser's application are compared only for its applicant: others could guess them.
     const isUsed =
       applicants.isApplicant(ctx, latest) &&
       'applicant' in result &&
-      isDeepStrictEqual(result.applicant, application?.submitted?.applicant);
-    redirect(ctx, checkout, isUsed ? '' : ALREADY_SUBMITTED);
+      isDeepStrictEqual(result.applicant, latest.application?.submitted?.applicant);
+    redirect(ctx, checkout, isUsed ? '' : NOT_USED);
   });
 
   router.post('/give-up', async (ctx) => {

@@ -23,18 +23,17 @@ import { type ProfileOf, bankName } from './profile';
 
 const DAY_MS = 86_400_000;
 
-/** A query string that adds a message to the page: an earlier application is used. */
-export const ALREADY_SUBMITTED = '?message=already-submitted';
+/** A query string that adds a message to the page: why the answers of a form were not used, if that needs an explanation. */
+export const NOT_USED = '?message=not-used';
 
-/** A query string that adds a message to the page: another window has chosen to pay now. */
-export const PAYMENT_METHOD_CHANGED = '?message=payment-method-changed';
-
-const MESSAGES: Readonly<Record<string, string>> = {
-  'already-submitted':
-    'An application for this order was already submitted. We did not use the answers that you just sent.',
-  'payment-method-changed':
-    'You changed the payment method to “Pay now” in another window. Your application was not submitted.',
-};
+function whyNotUsed({ application }: Checkout): string | undefined {
+  if (application?.submitted) {
+    return 'An application for this order was already submitted. We did not use the answers that you just sent.';
+  }
+  return application?.paymentTerm === 'PAY_NOW'
+    ? 'You changed the payment method to “Pay now” in another window. Your application was not submitted.'
+    : undefined;
+}
 
 export interface OrderPagesOptions {
   csrf: Csrf;
@@ -142,7 +141,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
   /** The page for the order's current state. */
   async function current(ctx: Context, checkout: Checkout): Promise<Page> {
     const page = (await otherBrowser(ctx, checkout)) ?? (await pageOfState(ctx, checkout));
-    const message = checkout.application ? MESSAGES[String(ctx.query.message)] : undefined;
+    const message = `?message=${String(ctx.query.message)}` === NOT_USED ? whyNotUsed(checkout) : undefined;
     return message === undefined
       ? page
       : {

@@ -14,6 +14,7 @@ import { BANK_UNAVAILABLE, errorPage } from './pages/error-page';
 import { toBankPage } from './pages/paying';
 import { type ProfileOf, bankName } from './profile';
 import type { SubmittedForm } from './read-request';
+import type { CheckoutRequestState } from './send-page';
 
 export interface PaymentRouteOptions {
   deps: OrderDependencies;
@@ -42,7 +43,9 @@ export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): 
         send(ctx, await pages.banks(ctx, checkout, true));
         return;
       }
-      if (checkout.order.status === 'CREATED') await choosePaymentTerm(deps, checkout, 'PAY_NOW');
+      // As with an application: an order with one payment term can be PENDING without a choice.
+      if (checkout.order.status === 'CREATED' || !checkout.application)
+        await choosePaymentTerm(deps, checkout, 'PAY_NOW');
       await startPayment(deps, checkout, bank.id, {
         browserDigest: applicants.digestOf(browser, checkout),
         ownDigests: applicants.digestsOf(ctx, checkout),
@@ -65,7 +68,7 @@ export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): 
       send(ctx, toBankPage(name, await bankPageOf(deps, payment, checkout, returnUrlOf(order))));
     } catch (error) {
       if (!(error instanceof PaymentProviderUnavailable)) throw error;
-      send(ctx, errorPage(BANK_UNAVAILABLE, ctx.path.replace(/\/bank\/?$/, '')));
+      send(ctx, errorPage(BANK_UNAVAILABLE, (ctx.state as CheckoutRequestState).layout?.path));
     }
   });
 
@@ -76,7 +79,7 @@ export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): 
       redirect(ctx, checkout, 'return/');
     } catch (error) {
       if (!(error instanceof PaymentProviderUnavailable)) throw error;
-      send(ctx, errorPage(BANK_UNAVAILABLE, ctx.path.replace(/\/payment\/cancel\/?$/, '')));
+      send(ctx, errorPage(BANK_UNAVAILABLE, (ctx.state as CheckoutRequestState).layout?.path));
     }
   });
 }

@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
 import { text } from '../contracts/fields';
 import { isUuid } from '../domain/uuid';
@@ -52,9 +52,13 @@ export function printable(max: number) {
 
 const TIME = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
-export function time(value: string): Date {
+function time(value: string): Date {
   if (!TIME.safeParse(value).success) {
     throw new InvalidArgumentError('It must be a time such as 2027-01-31 or 2027-01-31T09:00:00Z.');
   }
   return new Date(value);
+}
+
+export function timeOption(flag: '--since' | '--until', description: string): Option {
+  return new Option(`${flag} <time>`, `${description} (a date is its start in UTC)`).argParser(time);
 }

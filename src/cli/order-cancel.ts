@@ -6,7 +6,7 @@ import type { OrderStatus } from '../domain/status';
 import { cancelForOperator } from '../orders/change-order';
 import { withRequest } from '../telemetry/current-request';
 import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflows';
-import { printable, time, uuid } from './arguments';
+import { printable, timeOption, uuid } from './arguments';
 import { type NotCancelled, OPEN_STATUSES, cancelSelection, selectOpenOrders } from './cancel-selection';
 import { CliError, UsageError } from './cli-error';
 import { print, wantsJson, write } from './output';
@@ -33,8 +33,8 @@ export function addOrderCancel(order: Command, services: Services): void {
     .argument('[order-id]', 'id of the order', uuid)
     .option('--seller <seller-id>', 'open orders of this seller', uuid)
     .addOption(new Option('--status <status>', 'orders in this status; default: every open one').choices(OPEN_STATUSES))
-    .option('--since <time>', 'orders created at or after this time', time)
-    .option('--until <time>', 'orders created before this time', time)
+    .addOption(timeOption('--since', 'orders created at or after this time'))
+    .addOption(timeOption('--until', 'orders created before this time'))
     .option('--reason <text>', "reason for the order's timeline and the seller's webhook", printable(500))
     .option('--dry-run', 'only count the orders that the filter selects')
     .action(async (id: string | undefined, options: CancelOptions, command: Command) => {

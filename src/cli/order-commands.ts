@@ -6,7 +6,7 @@ import type { StoredOrder } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
 import { workflowId } from '../domain/order';
-import { integer, time, uuid } from './arguments';
+import { integer, timeOption, uuid } from './arguments';
 import { addOrderCancel } from './order-cancel';
 import { printTimeline } from './order-timeline';
 import { type Row, print, toMode } from './output';
@@ -49,8 +49,8 @@ function addList(order: Command, services: Services): void {
     .option('--seller <seller-id>', 'only orders of this seller', uuid)
     .addOption(new Option('--status <status>', 'only orders in this status').choices(ORDER_STATUSES))
     .option('--reference <text>', 'only orders with this reference', (text) => text.normalize('NFC'))
-    .option('--since <time>', 'only orders created at or after this time', time)
-    .option('--until <time>', 'only orders created before this time', time)
+    .addOption(timeOption('--since', 'only orders created at or after this time'))
+    .addOption(timeOption('--until', 'only orders created before this time'))
     .option('--after <order-id>', 'continue after this order, the last one of the previous page', uuid)
     .option('--limit <number>', 'maximum number of orders', integer(1, 1000), 50)
     .action(async ({ seller, since, until, limit, ...filter }: ListOptions, command: Command) => {

@@ -3,7 +3,7 @@ import { loadWorkflowConfig } from '../config';
 import { type Difference, type ReconcileDependencies, reconcile } from '../orders/reconcile';
 import { type RepairDependencies, repairDifference } from '../orders/repair-difference';
 import { createOrderWorkflows } from '../temporal/order-workflows';
-import { time, uuid } from './arguments';
+import { timeOption, uuid } from './arguments';
 import { CliError, EXIT_FAILED, isUnreachable, reasonOf } from './cli-error';
 import { type RepairResult, jsonPrinter, linePrinter } from './difference-printers';
 import { wantsJson } from './output';
@@ -25,7 +25,7 @@ export function addReconcileCommand(program: Command, services: Services): void 
     .command('reconcile')
     .description('compare orders between Postgres and Temporal and list the differences; exit with 1 if there are any')
     .option('--seller <seller-id>', 'only orders of this seller', uuid)
-    .option('--since <time>', 'only orders created or changed at or after this time', time)
+    .addOption(timeOption('--since', 'only orders created or changed at or after this time'))
     .option('--repair', 'repair the differences, most through the sweep of the workers; without it, nothing changes')
     .option('--keep-row', 'with --repair: where row and workflow hold different changes, the row counts')
     .action(async ({ seller, since, repair, keepRow = false }: Options, command: Command) => {

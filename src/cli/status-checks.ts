@@ -97,7 +97,14 @@ export async function checkBreakers(urls: string | undefined): Promise<Check> {
   if (!urls) return unknown('breakers', 'set METRICS_URL to check them');
   return check('breakers', async () => {
     const pages = await Promise.all(
-      urls.split(',').map(async (url) => (await fetch(url, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) })).text()),
+      urls.split(',').map(async (url) => {
+        const response = await fetch(url, { signal: AbortSignal.timeout(HTTP_TIMEOUT_MS) });
+        const page = await response.text();
+        if (response.ok && page.includes('order_service_info')) return page;
+        throw new Error(
+          `${url} returned ${response.status}, not the service's metrics: check that METRICS_URL ends with /metrics`,
+        );
+      }),
     );
     const found = [...pages.join('\n').matchAll(/^order_service_open_breakers\{breaker="([^"]+)"\} ([1-9]\d*)$/gm)];
     const open = found.map(([, name, count]) => `${name} (${count})`);
@@ -105,16 +112,18 @@ export async function checkBreakers(urls: string | undefined): Promise<Check> {
   });
 }
 
-/** What waits, in numbers; undefined without Postgres. */
+/** Reads what waits, in numbers, and checks it. */
 export async function readWork(db: () => Db) {
   try {
-    return { backlog: await readBacklog(db()), orders: await countOrdersByStatus(db()) };
-  } catch {
-    return undefined;
+    const backlog = await readBacklog(db());
+    const orders = await countOrdersByStatus(db());
+    return { checks: checkBacklog(backlog), numbers: { backlog, orders } };
+  } catch (error) {
+    return { checks: [failed('backlog', reasonOf(error))] };
   }
 }
 
-export function checkBacklog(backlog: Backlog): Check[] {
+function checkBacklog(backlog: Backlog): Check[] {
   const { ordersWaiting, webhooksPending, webhooksExhausted } = backlog;
   const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
   const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);

@@ -3,7 +3,7 @@ import { VERSION } from '../version';
 import { EXIT_FAILED } from './cli-error';
 import { print, wantsJson } from './output';
 import type { Services } from './services';
-import { checkApi, checkBacklog, checkBreakers, checkPostgres, checkTemporal, readWork } from './status-checks';
+import { checkApi, checkBreakers, checkPostgres, checkTemporal, readWork } from './status-checks';
 
 export function addStatusCommand(program: Command, { db, temporal, env }: Services): void {
   program
@@ -17,11 +17,11 @@ export function addStatusCommand(program: Command, { db, temporal, env }: Servic
         checkBreakers(env.METRICS_URL),
         readWork(db),
       ]);
-      const checks = [...postgres, ...inTemporal, api, breakers, ...(work ? checkBacklog(work.backlog) : [])];
+      const checks = [...postgres, ...inTemporal, api, breakers, ...work.checks];
       const needsPerson = checks.some(({ state }) => state === 'failed' || state === 'attention');
       if (needsPerson) process.exitCode = EXIT_FAILED;
       const status = needsPerson ? 'needs a person' : 'ok';
-      if (wantsJson(command)) await print(command, { status, version: VERSION, checks, ...work });
+      if (wantsJson(command)) await print(command, { status, version: VERSION, checks, ...work.numbers });
       else await print(command, [...checks, { part: 'version', state: status, detail: VERSION }]);
     });
 }

@@ -5,7 +5,7 @@ import { requestResends } from '../db/webhook-events';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
 import { toWebhookEventBody } from '../orders/webhook-log';
-import { hours, integer, time, uuid, uuids } from './arguments';
+import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { CliError, UsageError } from './cli-error';
 import { print } from './output';
 import { requireAccount } from './require-account';
@@ -87,8 +87,8 @@ function withFilter(command: Command): Command {
   return command
     .option('--seller <seller-id>', 'only webhooks of this seller', uuid)
     .addOption(new Option('--state <state>', 'only webhooks in this state').choices(WEBHOOK_STATES))
-    .option('--since <time>', 'only webhooks of changes at or after this time', time)
-    .option('--until <time>', 'only webhooks of changes before this time', time);
+    .addOption(timeOption('--since', 'only webhooks of changes at or after this time'))
+    .addOption(timeOption('--until', 'only webhooks of changes before this time'));
 }
 
 const toFilter = ({ seller, state, since, until }: FilterOptions): WebhookFilter => ({

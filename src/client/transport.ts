@@ -2,8 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ConnectionError, OrderServiceError } from './client-errors';
 import type { Problem } from './contract-types';
 
-/** Temporary failures. */
-const RETRYABLE_STATUSES: readonly number[] = [408, 500, 502, 503, 504];
 const FIRST_BACKOFF_MS = 500;
 const MAX_BACKOFF_MS = 8000;
 /** If the service asks for a longer wait, the client throws immediately. */
@@ -88,8 +86,15 @@ async function attempt(
   }
   const body = parse(text);
   if (response.ok && body !== undefined) return { body, headers: response.headers };
-  const seconds = Number(response.headers.get('Retry-After'));
-  return { error: toServiceError(response.status, body), retryAfterMs: seconds > 0 ? seconds * 1000 : 0 };
+  return { error: toServiceError(response.status, body), retryAfterMs: parseRetryAfter(response.headers) };
+}
+
+/** The service sends seconds. A proxy may send a date. */
+function parseRetryAfter(headers: Headers): number {
+  const value = headers.get('Retry-After') ?? '';
+  const seconds = Number(value);
+  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
+  return ms > 0 ? ms : 0;
 }
 
 function addressOf(url: string, { path, query = {} }: Call): string {
@@ -136,7 +141,8 @@ function canRetry({ idempotent }: Call, error: OrderServiceError | ConnectionErr
   if (error instanceof ConnectionError) return idempotent;
   // With the first code the service did nothing. With the second one the earlier call is still in progress.
   if (error.code === 'rate_limited' || error.code === 'idempotency_key_in_progress') return true;
-  return idempotent && RETRYABLE_STATUSES.includes(error.status);
+  // A proxy has its own statuses, such as 520, and its 429 has no code.
+  return idempotent && (error.status === 408 || error.status === 429 || error.status >= 500);
 }
 
 /** Exponential backoff with jitter, so that clients that failed together do not retry together. */

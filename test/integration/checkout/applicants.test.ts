@@ -85,7 +85,7 @@ test('another browser cannot find out the answers of an application by guessing 
       (await other.send(part, { ...guess, business_name: 'X', payment_term: 'PAY_NOW' })).headers.get('Location'),
     );
   }
-  expect(new Set(locations)).toEqual(new Set([`${new URL(url).pathname}?message=already-submitted`]));
+  expect(new Set(locations)).toEqual(new Set([`${new URL(url).pathname}?message=not-used`]));
   const page = await other.submit('application', guess);
   expect([page.heading, page.text.includes('We did not use the answers that you just sent')]).toEqual([
     'The lender is reviewing the application',

@@ -1,5 +1,18 @@
-import { customerAt, useCheckout } from '../../support/checkout';
+import { PaymentProviderUnavailable } from '../../../src/payments/payment-provider';
+import type * as SandboxBank from '../../../src/payments/sandbox-bank';
+import { buttonTarget, customerAt, useCheckout } from '../../support/checkout';
 import { openOrder } from '../../support/orders';
+
+const mockDown = () => Promise.reject(new PaymentProviderUnavailable('the bank is down'));
+jest.mock('../../../src/payments/sandbox-bank', () => {
+  const actual = jest.requireActual<typeof SandboxBank>('../../../src/payments/sandbox-bank');
+  const createSandboxBank: typeof actual.createSandboxBank = (...options) => ({
+    ...actual.createSandboxBank(...options),
+    start: mockDown,
+    cancel: mockDown,
+  });
+  return { ...actual, createSandboxBank };
+});
 
 const stack = useCheckout({ env: { CHECKOUT_BASE_URL: 'http://127.0.0.1:1/shop' } });
 
@@ -15,4 +28,17 @@ test('order_url and every link of the pages carry the path of CHECKOUT_BASE_URL,
   const response = await customer.send('choice', { payment_term: 'PAY_LATER' });
   expect([response.status, response.headers.get('Location')]).toEqual([303, `/shop/pay/${link}/`]);
   expect((await fetch(`${stack.api.url}/shop/pay/${link}/`)).status).toBe(404);
+});
+
+test('while the bank is unavailable, the link to reload the page carries the path of CHECKOUT_BASE_URL', async () => {
+  const orderId = await openOrder(stack);
+  const { pay_link_id: link } = (await stack.api.get(orderId)).body.data;
+  const customer = customerAt(`${stack.api.url}/pay/${link}/`);
+  await customer.look();
+  await customer.send('choice', { payment_term: 'PAY_NOW' });
+  await customer.send('payment', { bank: 'oak' });
+  for (const page of [await customer.look('bank/'), await customer.send('payment/cancel', {})]) {
+    expect([page.status, page.heading]).toEqual([503, 'The bank is not responding']);
+    expect(buttonTarget(page)).toBe(`/shop/pay/${link}/`);
+  }
 });

@@ -59,6 +59,46 @@ test('an application is not submitted if another window has changed the payment 
   expect(rows).toEqual([{ submitted_at: null }]);
 });
 
+test.each([
+  ['PAY_LATER', 'application', BUSINESS, 'You are approved'],
+  ['PAY_NOW', 'payment', { bank: 'oak' }, 'Taking you to Oak Bank'],
+])(
+  'a PENDING order with one payment term, %s, continues without a stored choice',
+  async (term, form, fields, heading) => {
+    const { id, customer } = await newCustomer(stack, { allowed_payment_terms: [term] });
+    expect((await stack.api.progress(id, 'signup_started')).status).toBe(200);
+    await customer.look();
+    expect((await customer.submit(form, fields)).heading).toBe(heading);
+    expect(await timelineOf(stack, id)).toHaveLength(term === 'PAY_LATER' ? 3 : 2);
+  },
+);
+
+test('an application to a cancelled order shows that it is cancelled, and not that one was submitted', async () => {
+  const { id, customer } = await newCustomer(stack);
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  expect((await stack.api.cancel(id)).status).toBe(200);
+  for (const [form, fields] of [
+    ['application', BUSINESS],
+    ['choice', { payment_term: 'PAY_NOW' }],
+  ] as const) {
+    const page = await customer.submit(form, fields);
+    expect(page.heading).toBe('This order was cancelled');
+    expect(page.text).not.toContain('already submitted');
+  }
+});
+
+test('an application after another tab has started a payment shows that the payment method has changed', async () => {
+  const { customer } = await newCustomer(stack);
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  await customer.startPayment();
+  const page = await customer.submit('application', BUSINESS);
+  expect(page.text).toContain('You changed the payment method to “Pay now” in another window.');
+  expect(page.text).not.toContain('already submitted');
+  expect((await customer.submit('choice', { payment_term: 'PAY_LATER' })).text).not.toContain('already submitted');
+});
+
 test('a customer can agree only to the due dates that the page showed', async () => {
   const { id, customer } = await newCustomer(stack);
   await customer.apply();

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
+import { checkBreakers } from '../../../src/cli/status-checks';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';
@@ -54,7 +55,7 @@ test('status names each part that needs a person, and exits with 1', async () =>
   );
   const metrics = await startTestServer((_, response) =>
     response.end(
-      'order_service_open_breakers{breaker="rate_limit_pay-link"} 1\norder_service_open_breakers{breaker="x"} 0\n',
+      'order_service_info{version="1"} 1\norder_service_open_breakers{breaker="rate_limit_pay-link"} 1\norder_service_open_breakers{breaker="x"} 0\n',
     ),
   );
   const run = await status({ ORDERS_URL: `http://127.0.0.1:${closed}`, METRICS_URL: `${metrics.url}/metrics` });
@@ -75,7 +76,19 @@ test('status names each part that needs a person, and exits with 1', async () =>
     TEMPORAL_ADDRESS: `127.0.0.1:${closed}`,
   });
   expect(alone).toMatchObject({ code: 1, stderr: '' });
-  expect(stateOf(alone)).toMatchObject({ postgres: 'failed', schema: 'failed', temporal: 'failed' });
+  expect(stateOf(alone)).toMatchObject({ postgres: 'failed', schema: 'failed', temporal: 'failed', backlog: 'failed' });
+});
+
+test.each([
+  ['404', 404, 'Not Found'],
+  ['500', 500, 'order_service_info{version="1"} 1\n'],
+  ['page without metrics', 200, '<h1>Welcome</h1>'],
+])('status does not report that no breaker is open if METRICS_URL returns a %s', async (_, code, body) => {
+  const server = await startTestServer((_request, response) => response.writeHead(code).end(body));
+  const check = await checkBreakers(server.url);
+  await server.close();
+  expect(check).toMatchObject({ part: 'breakers', state: 'failed' });
+  expect(check.detail).toContain(`${server.url} returned ${code}`);
 });
 
 test('status reports a Postgres that is read-only', async () => {

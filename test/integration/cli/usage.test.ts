@@ -27,6 +27,12 @@ function collect({ commands }: Command, names: readonly string[]): void {
 }
 collect(createProgram(createServices({})), []);
 
+function commandOf(leaf: string): Command {
+  let command = createProgram(createServices({}));
+  for (const name of leaf.split(' ')) command = command.commands.find((subcommand) => subcommand.name() === name)!;
+  return command;
+}
+
 describe('--help', () => {
   test.each(Object.entries(COMMANDS))('"%s --help" lists the commands of the group', async (group, names) => {
     const { code, stdout, stderr } = await runCli([...group.split(' ').filter(Boolean), '--help']);
@@ -35,13 +41,18 @@ describe('--help', () => {
   });
 
   test.each(LEAVES)('"%s --help" describes the command, its options and --json', (leaf) => {
-    let command = createProgram(createServices({}));
-    for (const name of leaf.split(' ')) command = command.commands.find((subcommand) => subcommand.name() === name)!;
+    const command = commandOf(leaf);
     const text = command.helpInformation();
     expect(text).toMatch(new RegExp(`^Usage: order-service ${leaf} \\[options\\]`));
     expect(command.description()).not.toBe('');
     for (const { flags, description } of command.options) expect([flags, description]).not.toContain('');
     expect(text).toContain('--json');
+  });
+
+  test.each(LEAVES)('"%s --help" states the time zone of a date', (leaf) => {
+    const command = commandOf(leaf);
+    const times = command.options.filter(({ flags }) => flags.includes('<time>'));
+    for (const { description } of times) expect(description).toContain('(a date is its start in UTC)');
   });
 
   test('docs/operations.md has every command in a table', () => {

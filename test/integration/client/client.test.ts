@@ -231,6 +231,22 @@ describe('after a temporary failure', () => {
     expect(proxy.requests).toHaveLength(3);
   });
 
+  test('the client waits until the date that Retry-After has', async () => {
+    const inTwoSeconds = new Date(Date.now() + 2000).toUTCString();
+    const start = performance.now();
+    proxy.failNext(respondWith(503, { 'Retry-After': inTwoSeconds }));
+    await clientOf().create(newOrder());
+    // The date has no milliseconds.
+    expect(performance.now() - start).toBeGreaterThanOrEqual(990);
+  });
+
+  test.each([408, 429, 500, 520, 529])('a create is retried after a %i of a proxy', async (status) => {
+    proxy.failNext(respondWith(status, { 'Content-Type': 'text/html' }, '<h1>Try again</h1>'));
+    const { id } = await clientOf().create(newOrder());
+    expect(proxy.requests).toHaveLength(2);
+    expect((await clientOf().list()).data.map((order) => order.id)).toEqual([id]);
+  });
+
   test('a Retry-After that is too long causes an error immediately', async () => {
     proxy.failNext(rateLimited('3600'));
     expect(await errorOf(clientOf().create(newOrder()))).toMatchObject({ status: 429, code: 'rate_limited' });

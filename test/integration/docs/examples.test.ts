@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { signWebhook } from '../../../src/webhooks/sign';
@@ -23,7 +24,8 @@ interface Example {
 }
 const EXAMPLES: Record<string, Example> = {
   php: {
-    command: (port) => ['php', '-S', `127.0.0.1:${port}`, '-t', 'examples/php'],
+    // With errors displayed, which is PHP's default without a php.ini, an uncaught exception does not cause a 500.
+    command: (port) => ['php', '-d', 'display_errors=1', '-S', `127.0.0.1:${port}`, '-t', 'examples/php'],
     installed: ['php', '-r', 'curl_init();'],
     pagePath: (page) => `/${page}.php`,
   },
@@ -204,4 +206,23 @@ describe.each(languages)('the %s shop', (language) => {
       `v1,${createHmac('sha256', '').update(`msg_1.${timestamp}.${TEST_WEBHOOK}`).digest('base64')}`;
     expect((await sendWebhook(webhookUrl(shop), 'msg_1', TEST_WEBHOOK, forged)).status).toBe(500);
   });
+});
+
+test('the webhook receiver survives a client that disconnects in the middle of a body', async () => {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const { webhookSecret } = stack.seller;
+  const env = { PATH: process.env.PATH, WEBHOOK_SECRET: webhookSecret, RECEIVER_PORT: String(port) };
+  const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, 'examples/webhook-receiver.mjs')], { env });
+  running.add(child);
+  await once(child.stdout, 'data');
+  const socket = connect(port, '127.0.0.1');
+  await new Promise((resolve) => socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{', resolve));
+  socket.destroy();
+  const body = '{"type":"webhook.test","data":{}}';
+  // A receiver that exits could still answer the first one.
+  for (const id of ['msg_1', 'msg_2']) {
+    const response = await sendWebhook(url, id, body, (timestamp) => signWebhook([webhookSecret], id, timestamp, body));
+    expect(response.status).toBe(204);
+  }
 });
