@@ -1,4 +1,5 @@
 import { condition, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import type { Mutex } from 'async-mutex';
 import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import { formatTime } from './format-time';
@@ -35,6 +36,9 @@ export class DeliveryQueue {
   private readonly exhausted = new Map<number, string | undefined>();
   /** The sequence of the webhook that the receiver answered with 410. */
   private disabledBy: number | undefined;
+
+  /** @param mutex held during each local activity */
+  constructor(private readonly mutex: Mutex) {}
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
   add(pending: readonly QueuedWebhook[]): void {
@@ -114,7 +118,7 @@ export class DeliveryQueue {
     if (!(await this.untilDue(head, () => mustStop() || this.resends.length > 0 || this.pending[0] !== head)))
       return true;
     if (this.headYields()) {
-      await exhaust(head);
+      await this.mutex.runExclusive(() => exhaust(head));
       this.exhausted.set(head.sequence, head.lastError);
       this.remove(head);
       return true;

@@ -9,7 +9,7 @@ import {
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import { Mutex } from 'async-mutex';
+import type { Mutex } from 'async-mutex';
 import type { Activities, SavedOrder } from '../activities';
 import {
   type Decision,
@@ -26,6 +26,9 @@ import { AGREED, BEHIND_ROW, REFUSED } from './messages';
 /**
  * Activities that read or write Postgres: short, and retried until they succeed. They are local, so that a change needs one
  * workflow task. If Postgres fails, they wait on timers, and not in the worker's slots for workflow tasks.
+ *
+ * A run makes one local activity at a time: two that end in one workflow task continue the code one after the other, and
+ * together when it is replayed, so that it would make its commands in another order.
  */
 const inPostgres = (summary: string) =>
   proxyLocalActivities<Activities>({
@@ -35,9 +38,14 @@ const inPostgres = (summary: string) =>
     summary,
   });
 
+/** The result of a request. */
+interface Change {
+  decision: Decision<WorkflowOrder>['kind'];
+  order: WorkflowOrder;
+}
+
 /** The state of one order: decides and saves one change at a time, and shows nothing that is not saved. */
 export class OrderEntity {
-  private readonly mutex = new Mutex();
   /** Set once this run must end, for example because the row holds a different change. The sweep resumes from the row. */
   failure: Error | undefined;
   /** The length of Temporal's history during the run's first workflow task. Signals that came before are in it. */
@@ -47,11 +55,13 @@ export class OrderEntity {
 
   /**
    * @param history undefined for a run that resumes the order: `load` reads it from the row
+   * @param mutex held during each change and each local activity
    * @param onSaved called after each saved change
    */
   constructor(
     private history: WorkflowHistory | undefined,
     private readonly deliveries: DeliveryQueue,
+    private readonly mutex: Mutex,
     private readonly onSaved: () => void,
   ) {}
 
@@ -79,7 +89,9 @@ export class OrderEntity {
   /** Reads the order from its row. */
   async load(orderId: string, previous: PreviousRun | undefined): Promise<{ applicationPending: boolean }> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks, resends, applicationPending } = await loadOrder(orderId, previous);
+    const { history, pendingWebhooks, resends, applicationPending } = await this.mutex.runExclusive(() =>
+      loadOrder(orderId, previous),
+    );
     this.deliveries.add(pendingWebhooks);
     this.deliveries.addResends(resends);
     this.history = history;
@@ -88,9 +100,8 @@ export class OrderEntity {
 
   /** Adds the resends that are requested in Postgres to the delivery queue. */
   async addResends(): Promise<void> {
-    await condition(() => this.history !== undefined);
     const { findResends } = inPostgres('read which webhooks to resend');
-    this.deliveries.addResends(await findResends(this.loaded.order.id));
+    this.deliveries.addResends(await this.inTurn(() => findResends(this.loaded.order.id)));
   }
 
   /** Refuses requests that are certain to fail, so that they add nothing to history. `change` decides on all others. */
@@ -125,14 +136,17 @@ export class OrderEntity {
   }
 
   private async changeOrRecord(request: UncheckedRequest): Promise<void> {
-    try {
-      const { decision, order } = await this.change(request);
-      if (decision === 'refused') await this.recordRefusal(order, request);
-    } catch (error) {
-      if (this.failure === undefined) throw error;
-      const reason = `not carried out, the workflow was behind the row: send it again. ${request.reason ?? ''}`.trim();
-      await this.recordRefusal(this.loaded.order, { ...request, reason });
-    }
+    await this.inTurn(async () => {
+      try {
+        const { decision, order } = await this.decideAndSave(request);
+        if (decision === 'refused') await this.recordRefusal(order, request);
+      } catch (error) {
+        if (this.failure === undefined) throw error;
+        const reason =
+          `not carried out, the workflow was behind the row: send it again. ${request.reason ?? ''}`.trim();
+        await this.recordRefusal(this.loaded.order, { ...request, reason });
+      }
+    });
   }
 
   private async recordRefusal(
@@ -145,33 +159,37 @@ export class OrderEntity {
   }
 
   /** Decides on and saves one change at a time. */
-  async change(
-    request: UncheckedRequest,
-  ): Promise<{ decision: Decision<WorkflowOrder>['kind']; order: WorkflowOrder }> {
+  change(request: UncheckedRequest): Promise<Change> {
+    return this.inTurn(() => this.decideAndSave(request));
+  }
+
+  /** Runs `work`, which makes local activities, when the row is read and nothing else makes one. */
+  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
     await condition(() => this.history !== undefined);
-    return this.mutex.runExclusive(async () => {
-      const before = this.loaded;
-      const { event } = request;
-      // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.
-      if (before.order.version < request.observedVersion) await this.save(before);
-      const decision: Decision<WorkflowOrder> = isOrderEvent(event)
-        ? decide(before, { ...request, event }, new Date().toISOString())
-        : { kind: 'refused' };
-      if (decision.kind === 'change') {
-        const { history, pendingWebhooks } = await this.save(decision.next);
-        this.deliveries.add(pendingWebhooks);
-        this.history = history;
-        this.onSaved();
-      }
-      return { decision: decision.kind, order: this.loaded.order };
-    });
+    return this.mutex.runExclusive(work);
+  }
+
+  private async decideAndSave(request: UncheckedRequest): Promise<Change> {
+    const before = this.loaded;
+    const { event } = request;
+    // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.
+    if (before.order.version < request.observedVersion) await this.save(before);
+    const decision: Decision<WorkflowOrder> = isOrderEvent(event)
+      ? decide(before, { ...request, event }, new Date().toISOString())
+      : { kind: 'refused' };
+    if (decision.kind === 'change') {
+      const { history, pendingWebhooks } = await this.save(decision.next);
+      this.deliveries.add(pendingWebhooks);
+      this.history = history;
+      this.onSaved();
+    }
+    return { decision: decision.kind, order: this.loaded.order };
   }
 
   /** Saves again the changes that a restored backup of Postgres lacks. If they cannot be saved, the run ends. */
   async bringRowForward(): Promise<void> {
-    await condition(() => this.history !== undefined);
     const save = async () => this.deliveries.add((await this.save(this.loaded)).pendingWebhooks);
-    await this.mutex.runExclusive(save).catch(this.fail);
+    await this.inTurn(save).catch(this.fail);
   }
 
   private async save(history: WorkflowHistory): Promise<SavedOrder> {

@@ -7,6 +7,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
+import { Mutex } from 'async-mutex';
 import type { WorkflowOrder } from '../src/domain/order';
 import { type Channel, isFinal } from '../src/domain/status';
 import { statedChannel, toUncheckedRequest } from './change-requests';
@@ -31,10 +32,11 @@ import { OrderEntity } from './order-entity';
 
 /** One order, from its creation until it is settled. */
 export async function orderWorkflow(input: OrderWorkflowInput): Promise<WorkflowOrder> {
-  const deliveries = new DeliveryQueue();
+  const mutex = new Mutex();
+  const deliveries = new DeliveryQueue(mutex);
   const decisions = new DecisionPoller();
   const replaced = 'history' in input ? undefined : input.previous?.reason;
-  const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, publishState);
+  const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, mutex, publishState);
 
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
   setHandler(getOrderQuery, () => order.saved?.order ?? null);

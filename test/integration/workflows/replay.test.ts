@@ -1,23 +1,16 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { temporal } from '@temporalio/proto';
-import { Worker } from '@temporalio/worker';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from '../../../src/temporal/workflow-bundle';
 import { installTemporalRuntime } from '../../../src/temporal/runtime';
 import { SCENARIOS } from '../../support/record-histories';
+import { replay } from '../../support/replay';
 import { log } from '../../support/stack';
 
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
 const files = readdirSync(FOLDER).filter((file) => file.endsWith('.json'));
 const read = (file: string): any => JSON.parse(readFileSync(path.join(FOLDER, file), 'utf8'));
-const replay = (history: unknown, codePath = WORKFLOW_BUNDLE) =>
-  Worker.runReplayHistory(
-    { workflowBundle: { codePath }, sinks: { exporter: { export: { fn: () => undefined } } } },
-    temporal.api.history.v1.History.fromObject(history as Record<string, unknown>),
-    'order-replayed',
-  );
 
 beforeAll(() => installTemporalRuntime(log, undefined));
 

@@ -1,0 +1,32 @@
+import { requestResends } from '../../../src/db/webhook-events';
+import { cancelSignal, customerProgressSignal, resendWebhooksSignal } from '../../../workflows/messages';
+import { openOrder, timelineOf } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { replay } from '../../support/replay';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const stack = useStack();
+const receiver = useReceiver('test');
+
+test('a run that got several messages in one workflow task can be replayed', async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  const delivered = `select id from webhook_event where order_id = $1 and state = 'delivered'`;
+  const event = await until(
+    async () => (await stack.db.query<{ id: string }>(delivered, [id])).rows[0],
+    'the webhook is delivered',
+  );
+  const handle = stack.client.workflow.getHandle(`order-${id}`);
+  await stack.stopWorker();
+  await requestResends(stack.db, [event.id], 60_000);
+  await handle.signal(resendWebhooksSignal);
+  await handle.signal(customerProgressSignal, { event: 'completed' });
+  await handle.signal(resendWebhooksSignal);
+  await handle.signal(customerProgressSignal, { event: 'approved' });
+  await handle.signal(cancelSignal, { reason: 'fraud' });
+  await stack.startWorker();
+  await handle.result();
+  const events = (await timelineOf(stack, id)).map(({ event: name }) => name);
+  expect(events).toEqual(['created', 'signup_started', 'completed', 'approved', 'cancel']);
+  await replay(await handle.fetchHistory());
+});
