@@ -9,6 +9,7 @@ import { type OrderFacts, readFacts } from './facts';
 import { acknowledged, createLedger } from './ledger';
 import { startLoad } from './load';
 import { rateBetween, recoveryMs } from './recovery';
+import { replayFaults } from './replays';
 import { seeded } from './seeded';
 import type { Shop } from './shopper';
 import type { ChaosStack } from './stack';
@@ -82,6 +83,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
 
   const facts = await readFacts(stack, sellerIds, logStart);
   const broken = brokenInvariants(ledger, facts, cell.allowed?.(scene));
+  broken.push(...(await replayFaults(stack, sellerIds)));
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {
     ...{ seed, baseline, quietMs, facts, broken },

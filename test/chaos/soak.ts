@@ -22,8 +22,9 @@ const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '30' }, rate: { type: 'string', default: '6' } },
 });
 const SAMPLE_MS = 5000;
-/** Caches fill first: the start is the mean of the second tenth of the samples, the end that of the last. */
+/** Caches fill first: the start is the mean of the tenth of the samples after the first third, the end that of the last. */
 const TENTH = 10;
+const WARM_UP_PART = 1 / 3;
 /** Growth from start to end that counts as flat: noise of a garbage collector, and of a pool. */
 const FLAT = { memory: 1.15, connections: 1.2, handles: 1.2 };
 /** Their caches have limits of their own, which 30 minutes do not reach: 128,000 workflows and 256 MB of events, 128 MB of pages. */
@@ -89,7 +90,8 @@ const mean = (list: readonly number[]): number => list.reduce((sum, value) => su
 function growthOf(samples: readonly Sample[], name: string, measure: Measure) {
   const list = samples.map(({ usage }) => usage[name]![measure]);
   const tenth = Math.max(1, Math.floor(list.length / TENTH));
-  const [start, end] = [mean(list.slice(tenth, 2 * tenth)), mean(list.slice(-tenth))];
+  const warm = Math.floor(list.length * WARM_UP_PART);
+  const [start, end] = [mean(list.slice(warm, warm + tenth)), mean(list.slice(-tenth))];
   // One connection more or less is none.
   return { start, end, max: Math.max(...list), isFlat: end <= Math.max(start * FLAT[measure], start + 2) };
 }

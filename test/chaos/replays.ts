@@ -1,0 +1,33 @@
+import { temporal } from '@temporalio/proto';
+import { Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { installTemporalRuntime } from '../../src/temporal/runtime';
+import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
+import type { Broken } from './invariants';
+import type { ChaosStack } from './stack';
+
+let isInstalled = false;
+
+/** The runs of these sellers' orders that cannot be replayed: a worker that drops one from its cache cannot continue it. */
+export async function replayFaults({ client }: ChaosStack, sellerIds: readonly string[]): Promise<Broken[]> {
+  if (!isInstalled) installTemporalRuntime(pino({ level: 'silent' }), undefined);
+  isInstalled = true;
+  async function* histories() {
+    for (const sellerId of sellerIds) {
+      for await (const { workflowId, runId } of client.workflow.list({ query: `SellerId = '${sellerId}'` })) {
+        const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+        yield { workflowId, history: temporal.api.history.v1.History.fromObject(history) };
+      }
+    }
+  }
+  const options = {
+    workflowBundle: { codePath: WORKFLOW_BUNDLE },
+    sinks: { exporter: { export: { fn: () => undefined } } },
+  };
+  const broken: Broken[] = [];
+  for await (const { workflowId, runId, error } of Worker.runReplayHistories(options, histories())) {
+    const orderId = workflowId.slice('order-'.length);
+    if (error) broken.push({ orderId, fault: `run ${runId} cannot be replayed: ${error.message.slice(0, 500)}` });
+  }
+  return broken;
+}
