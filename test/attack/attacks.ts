@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { BASE } from '../support/api';
@@ -116,7 +115,7 @@ export const ATTACKS: Record<string, Attack> = {
       const socket = attacker.open();
       socket.resume().write(request.repeat(2000));
       attacker.count('requests sent', 2000);
-      await Promise.race([once(socket, 'close'), delay(1000)]);
+      await Promise.race([new Promise((resolve) => socket.once('close', resolve)), delay(1000)]);
       attacker.count(socket.destroyed ? 'connections closed by the API' : 'connections not closed');
       socket.destroy();
     });

@@ -197,16 +197,19 @@ describe('the reference of an order that is being cancelled', () => {
     },
   );
 
-  test.each([1, 2])('stays taken if the order completes, and is free if it is cancelled first (round %i)', async (round) => {
-    const reference = `completed ${round}`;
-    const id = await openOrder(stack, { reference }, ['signup_started', 'approved']);
-    const completed = stack.api.progress(id, 'completed');
-    const { responses, response } = await race(reference, id, (api) => api.cancel(id));
-    const won = (await completed).status === 200 ? 'completed' : 'cancelled';
-    expect(response.status).toBe(won === 'completed' ? 409 : 200);
-    const made = responses.filter(({ status }) => status === 201).length;
-    expect(made).toBeLessThanOrEqual(won === 'completed' ? 0 : 1);
-    const [first] = await ordersWith(reference);
-    expect(first!.status).toBe(won === 'completed' ? 'SUCCESSFUL' : 'UNSUCCESSFUL');
-  });
+  test.each([1, 2])(
+    'stays taken if the order completes, and is free if it is cancelled first (round %i)',
+    async (round) => {
+      const reference = `completed ${round}`;
+      const id = await openOrder(stack, { reference }, ['signup_started', 'approved']);
+      const completed = stack.api.progress(id, 'completed');
+      const { responses, response } = await race(reference, id, (api) => api.cancel(id));
+      const won = (await completed).status === 200 ? 'completed' : 'cancelled';
+      expect(response.status).toBe(won === 'completed' ? 409 : 200);
+      const made = responses.filter(({ status }) => status === 201).length;
+      expect(made).toBeLessThanOrEqual(won === 'completed' ? 0 : 1);
+      const [first] = await ordersWith(reference);
+      expect(first!.status).toBe(won === 'completed' ? 'SUCCESSFUL' : 'UNSUCCESSFUL');
+    },
+  );
 });
