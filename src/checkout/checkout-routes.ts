@@ -31,7 +31,7 @@ import { SERVICE_UNAVAILABLE } from './pages/error-page';
 import { CODE } from './pages/other-browser';
 import { addPaymentRoutes } from './payment-routes';
 import type { ProfileOf } from './profile';
-import { createRequestReader, type RequestReaderOptions } from './read-request';
+import { createRequestReader, type PayLinkLimits } from './read-request';
 import { sendPage } from './send-page';
 
 /** Most decisions arrive within this time, so most customers never see the waiting page. */
@@ -45,8 +45,7 @@ export interface CheckoutRouteOptions {
   csrf: Csrf;
   applicants: Applicants;
   profileOf: ProfileOf;
-  countPayLink: RequestReaderOptions['countPayLink'];
-  lookUp: RequestReaderOptions['lookUp'];
+  limits: PayLinkLimits;
   /** The path in front of `/pay/` in public addresses; usually empty. */
   pathPrefix: string;
   notice: string | undefined;
@@ -55,7 +54,7 @@ export interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router {
-  const { deps, csrf, applicants, profileOf, countPayLink, lookUp, pathPrefix, notice, retentionMs } = options;
+  const { deps, csrf, applicants, profileOf, limits, pathPrefix, notice, retentionMs } = options;
   const router = new Router({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
@@ -64,8 +63,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     deps,
     csrf,
     profileOf,
-    countPayLink,
-    lookUp,
+    limits,
     pathOf,
   });
   const send = (ctx: Context, page: Page): void => sendPage(ctx, page, notice);
@@ -189,7 +187,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
 
   router.get('/logo', async (ctx) => {
     const payLinkId = await readPayLinkId(ctx);
-    const logo = await lookUp(ctx, () => findLogo(deps.db, payLinkId));
+    const logo = await limits.lookUp(ctx, () => findLogo(deps.db, payLinkId));
     if (!logo) throw notFound();
     ctx.type = logo.type;
     ctx.set('Cache-Control', 'private, max-age=300');

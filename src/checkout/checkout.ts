@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { findCheckoutSecret } from '../db/secrets';
+import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
 import { NoLenderError } from '../orders/hosted-checkout';
 import type { SandboxBank } from '../payments/sandbox-bank';
@@ -15,17 +16,14 @@ import { FormBodyError } from './form-body';
 import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
 import type { ProfileOf } from './profile';
+import type { PayLinkLimits } from './read-request';
 import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from './sandbox-bank-routes';
 import { type CheckoutRequestState, sendPage, setSecurityHeaders } from './send-page';
 
 export interface CheckoutOptions {
   deps: OrderDependencies;
-  limits: {
-    countAddress: (ctx: Context) => Promise<void>;
-    countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
-    lookUp: <T>(ctx: Context, find: () => Promise<T>) => Promise<T>;
-  };
+  limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
   /** Shown at the top of the pages of orders in sandbox accounts. */
   notice: string | undefined;
   retentionMs: number;
@@ -35,8 +33,6 @@ export interface CheckoutOptions {
 }
 
 const CHECKOUT_PATH = /^\/pay(\/|$)/;
-/** The address of an order's pages, if the id is a pay link. */
-const PAY_LINK_PATH = /^\/pay\/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}(\/|$)/i;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout(options: CheckoutOptions): Middleware {
@@ -48,23 +44,10 @@ export function createCheckout(options: CheckoutOptions): Middleware {
   const csrf = createCsrf(readSecret, browsers, origin);
   const applicants = createApplicants(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
-  const { countPayLink, lookUp } = limits;
   const router = new Router();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
   router.use(sampleDocumentRoutes(notice).routes());
-  router.use(
-    checkoutRoutes({
-      deps,
-      csrf,
-      applicants,
-      profileOf,
-      pathPrefix,
-      countPayLink,
-      lookUp,
-      notice,
-      retentionMs,
-    }).routes(),
-  );
+  router.use(checkoutRoutes({ deps, csrf, applicants, profileOf, pathPrefix, limits, notice, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware;
 
   const serve = (ctx: Context): Promise<void> =>
@@ -92,7 +75,7 @@ export function createCheckout(options: CheckoutOptions): Middleware {
     }
     setSecurityHeaders(ctx, isHttps);
     try {
-      if (PAY_LINK_PATH.test(ctx.path)) await serve(ctx).catch((error: unknown) => countMistake(ctx, error));
+      if (isUuid(ctx.path.split('/')[2] ?? '')) await serve(ctx).catch((error: unknown) => countMistake(ctx, error));
       else {
         await limits.countAddress(ctx);
         await serve(ctx);

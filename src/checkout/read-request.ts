@@ -9,14 +9,18 @@ import { readFormFields } from './form-body';
 import type { ProfileOf } from './profile';
 import type { CheckoutRequestState } from './send-page';
 
-export interface RequestReaderOptions {
-  deps: OrderDependencies;
-  csrf: Csrf;
-  profileOf: ProfileOf;
+export interface PayLinkLimits {
   /** @throws Problem `rate_limited` if a link is requested too often */
   countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
   /** Runs the first query of a request, which shows whether its pay link exists. */
   lookUp: <T>(ctx: Context, find: () => Promise<T>) => Promise<T>;
+}
+
+export interface RequestReaderOptions {
+  deps: OrderDependencies;
+  csrf: Csrf;
+  profileOf: ProfileOf;
+  limits: PayLinkLimits;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
 }
@@ -30,20 +34,20 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, profileOf, countPayLink, lookUp, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: RequestReaderOptions) {
   /** Counts the request against the link's rate limit. */
   async function readPayLinkId(ctx: Context): Promise<string> {
     const { payLinkId = '' } = ctx.params as { payLinkId?: string };
     if (!isUuid(payLinkId)) throw notFound();
     const normalized = payLinkId.toLowerCase();
-    await countPayLink(ctx, normalized);
+    await limits.countPayLink(ctx, normalized);
     return normalized;
   }
 
   /** Reads the order, after asking the bank about a payment whose result is not known yet. */
   async function loadCheckout(ctx: Context): Promise<Checkout> {
     const payLinkId = await readPayLinkId(ctx);
-    const stored = await lookUp(ctx, () => readCheckout(deps, payLinkId));
+    const stored = await limits.lookUp(ctx, () => readCheckout(deps, payLinkId));
     ctx.state.orderId = stored.order.id;
     const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, payLinkId) : stored;
     const { order, branding } = checkout;

@@ -2,7 +2,7 @@ import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { installTemporalRuntime } from '../../src/temporal/runtime';
-import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
+import { replayOptions } from '../support/replay';
 import type { Broken } from './invariants';
 import type { ChaosStack } from './stack';
 
@@ -20,12 +20,8 @@ export async function replayFaults({ client }: ChaosStack, sellerIds: readonly s
       }
     }
   }
-  const options = {
-    workflowBundle: { codePath: WORKFLOW_BUNDLE },
-    sinks: { exporter: { export: { fn: () => undefined } } },
-  };
   const broken: Broken[] = [];
-  for await (const { workflowId, runId, error } of Worker.runReplayHistories(options, histories())) {
+  for await (const { workflowId, runId, error } of Worker.runReplayHistories(replayOptions(), histories())) {
     const orderId = workflowId.slice('order-'.length);
     if (error) broken.push({ orderId, fault: `run ${runId} cannot be replayed: ${error.message.slice(0, 500)}` });
   }

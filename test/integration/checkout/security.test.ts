@@ -21,6 +21,12 @@ async function newOrder(data: Record<string, unknown> = {}) {
 }
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` });
 const statusOf = (id: string) => statusOfOrder(stack, id);
+/** The statuses of consecutive requests for the customer's page. */
+async function statusesOf(customer: ReturnType<typeof customerAt>, count: number): Promise<number[]> {
+  const statuses: number[] = [];
+  while (statuses.length < count) statuses.push((await customer.look()).status);
+  return statuses;
+}
 const styleHash = (page: { headers: Headers }) =>
   /style-src '(sha256-[^']+)'/.exec(page.headers.get('Content-Security-Policy')!)?.[1];
 
@@ -246,9 +252,7 @@ test('a pay link that is opened too often returns 429, and other links still wor
     (await limited.api.create()).body.data.order_url,
     (await limited.api.create()).body.data.order_url,
   ];
-  const statuses = [];
-  for (let count = 0; count < 7; count++) statuses.push((await customerAt(one).look()).status);
-  expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
+  expect(await statusesOf(customerAt(one), 7)).toEqual([200, 200, 200, 200, 200, 429, 429]);
   expect((await fetch(`${one}logo/`)).status).toBe(429);
   const page = await customerAt(one).look();
   expect(page.heading).toBe('Too many requests');
@@ -334,9 +338,7 @@ const crowded = useCheckout({
 test('a valid pay link works at an address that has reached its limit, and an unknown one does not', async () => {
   const { order_url: url } = (await crowded.api.create()).body.data as { order_url: string };
   const unknown = customerAt(url.replace(/pay\/.{8}/, 'pay/00000000'));
-  const statuses = [];
-  for (let count = 0; count < 4; count++) statuses.push((await unknown.look()).status);
-  expect(statuses).toEqual([404, 404, 404, 429]);
+  expect(await statusesOf(unknown, 4)).toEqual([404, 404, 404, 429]);
   expect((await customerAt(url).look()).status).toBe(200);
   expect((await fetch(new URL('/pay/nothing/', url))).status).toBe(429);
 });
@@ -349,9 +351,7 @@ const guarded = useCheckout({
 test('repeating an unknown pay link counts against the address, which waits for each refusal', async () => {
   const { order_url: url } = (await guarded.api.create()).body.data as { order_url: string };
   const unknown = customerAt(url.replace(/pay\/.{8}/, 'pay/00000000'));
-  const statuses = [];
-  for (let count = 0; count < 3; count++) statuses.push((await unknown.look()).status);
-  expect(statuses).toEqual([404, 429, 429]);
+  expect(await statusesOf(unknown, 3)).toEqual([404, 429, 429]);
   const begun = performance.now();
   const refused = await unknown.look();
   expect([refused.status, performance.now() - begun > 950]).toEqual([429, true]);
