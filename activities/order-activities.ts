@@ -4,14 +4,8 @@ import { toStatusWebhooks } from '../src/contracts/status-webhooks';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
 import { isApplicationPending, sweepSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
-import {
-  CustomerAgreed,
-  type Refusal,
-  RowConflict,
-  insertRecovery,
-  insertRefusal,
-  saveOrder,
-} from '../src/db/save-order';
+import { CustomerAgreed, RowConflict, saveOrder } from '../src/db/save-order';
+import { type Refusal, insertRecovery, insertRefusal } from '../src/db/timeline-notes';
 import { type PendingWebhook, type RequestedResend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
 import {
   type OrderChange,

@@ -1,6 +1,5 @@
-import { lockOrder } from './find-orders';
 import { inMs } from './order-work';
-import { type Db, type DbClient, inTransaction } from './pool';
+import type { DbClient } from './pool';
 
 /*
  * The circuit breaker of endpoints, which all workers share. An endpoint is a seller and the origin of its webhook URLs: shops
@@ -26,9 +25,6 @@ const RESEND_PROBE_MS = 5000;
  * rate at which they are sent once it answers.
  */
 const TURN_MS = 250;
-
-/** The event of a timeline entry about a delivery that waits for a silent endpoint. No request can have it. */
-export const WAITS = 'webhook_waits';
 
 /** SQL: the origin of the webhook URL of an order `o`. */
 export const ORIGIN = `lower(substring(o.webhook_url from '^[^:]+://[^/?#]+'))`;
@@ -170,17 +166,4 @@ export async function takeTurn(
 /** Records that an order's deliveries wait because one of them does. */
 export async function postponeDeliveries(db: DbClient, eventId: string, waitMs: number): Promise<void> {
   await db.query(postponeNext('$1', inMs('$2')), [eventId, waitMs]);
-}
-
-/** Records in the timeline that the order's deliveries wait. Repeating the call changes nothing. */
-export async function insertWait(db: Db, orderId: string, noteId: string, reason: string): Promise<void> {
-  await inTransaction(db, async (client) => {
-    await lockOrder(client, orderId);
-    await client.query(
-      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, channel, reason, at)
-       select $1, id, '${WAITS}', status, status, 'system', 'workflow', $3, now() from orders where id = $2
-       on conflict (note_id) do nothing`,
-      [noteId, orderId, reason],
-    );
-  });
 }

@@ -4,7 +4,8 @@ import { withOrderId } from '../domain/redirect-url';
 import { isFinal } from '../domain/status';
 import { violatedConstraint } from './database-errors';
 import { type Db, type DbClient, inTransaction } from './pool';
-import { insertChange, insertRecovery } from './save-order';
+import { insertChange } from './save-order';
+import { insertRecovery } from './timeline-notes';
 
 type Rebuilt = 'rebuilt' | 'no_account' | 'no_redirect_url' | 'reference_taken';
 

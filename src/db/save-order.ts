@@ -1,5 +1,4 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
-import type { Channel } from '../domain/status';
 import { type OrderChange, type WorkflowHistory, firstDifference, stateAfter } from '../domain/order';
 import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
 import { isAgreed } from './applications';
@@ -147,55 +146,3 @@ const timelineValues = ({ version, event, from, to, actor, channel, reason, at }
   ...[version, event, from, to],
   ...[actor, channel, reason, at],
 ];
-
-/** A refused request that came by signal. A signal has no response, so the refusal is recorded in the timeline. */
-export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'channel' | 'reason' | 'at'> {
-  /** A UUID: recording the same refusal again changes nothing. */
-  id: string;
-  orderId: string;
-  /** As requested: it may be an event that does not exist. */
-  event: string;
-}
-
-/**
- * The position is taken under the lock on the row, as for every entry. Without a row there is no timeline.
- * @returns false if it was recorded before
- */
-export async function insertRefusal(
-  db: Db,
-  { id, orderId, event, from, actor, channel, reason, at }: Refusal,
-): Promise<boolean> {
-  return inTransaction(db, async (client) => {
-    await lockOrder(client, orderId);
-    const { rowCount } = await client.query(
-      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, channel, reason, at)
-       select $1, id, $3, $4, $4, $5, $6, $7, $8 from orders where id = $2 on conflict (note_id) do nothing`,
-      [id, orderId, event, from, actor, channel, reason, at],
-    );
-    return rowCount === 1;
-  });
-}
-
-/** The event of a timeline entry about a replaced run. No request can have it. */
-export const RECOVERED = 'recovered';
-
-/**
- * Records that a run of the order's workflow was replaced.
- * @param runId of the new run: repeating the call changes nothing
- * @returns false if it was recorded before
- */
-export async function insertRecovery(
-  db: Db,
-  { orderId, runId, channel, reason }: { orderId: string; runId: string; channel: Channel; reason: string },
-): Promise<boolean> {
-  return inTransaction(db, async (client) => {
-    await lockOrder(client, orderId);
-    const { rowCount } = await client.query(
-      `insert into order_timeline (note_id, order_id, event, from_status, to_status, actor, channel, reason, at)
-       select $1, id, '${RECOVERED}', status, status, 'system', $4, $3, now() from orders where id = $2
-       on conflict (note_id) do nothing`,
-      [runId, orderId, reason, channel],
-    );
-    return rowCount === 1;
-  });
-}

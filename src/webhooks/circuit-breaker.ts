@@ -5,11 +5,11 @@ import {
   type Endpoint,
   countSilence,
   endSilence,
-  insertWait,
   leaseProbe,
   returnProbe,
   takeTurn,
 } from '../db/endpoint-breaker';
+import { insertWait } from '../db/timeline-notes';
 import type { WebhookEvent } from '../db/webhook-events';
 import type { Attempt, AttemptError } from './attempt';
 import { DeliveryWaits } from './delivery-delayed';

@@ -3,7 +3,8 @@ import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications
 import { findOrder } from '../../../src/db/find-orders';
 import { finishSettled } from '../../../src/db/order-work';
 import { recordPaymentStatus } from '../../../src/db/payments';
-import { CustomerAgreed, type Refusal, RowConflict, insertRefusal, saveOrder } from '../../../src/db/save-order';
+import { CustomerAgreed, RowConflict, saveOrder } from '../../../src/db/save-order';
+import { type Refusal, insertRefusal } from '../../../src/db/timeline-notes';
 import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowHistory } from '../../../src/domain/order';
 import { atMinute, request } from '../../unit/domain/histories';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
