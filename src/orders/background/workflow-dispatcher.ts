@@ -6,10 +6,9 @@ import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 import type { Admission } from '../admission';
-import { createAdaptiveLimit } from './adaptive-limit';
 import { FairQueue } from '../fair-queue';
 import { logMissed } from './missed-calls';
-import { createStartDelay } from './start-delay';
+import { createNewOrderStarts } from './new-order-starts';
 
 /** The maximum number of calls for people that wait for a free slot. The sweep makes all further calls. */
 const MAX_WAITING_CALLS = 500;
@@ -68,8 +67,7 @@ export function createWorkflowDispatcher(
   { inFlight, checkAfterMs, sweepStartAfterMs, startDelayMs }: DispatcherOptions,
 ): WorkflowDispatcher {
   const interactive = bulkhead(inFlight, MAX_WAITING_CALLS);
-  const starts = createAdaptiveLimit(inFlight);
-  const nextDelay = createStartDelay(startDelayMs);
+  const starts = createNewOrderStarts(workflows, inFlight, startDelayMs);
   const waiting = new FairQueue<WaitingStart>();
   const missed = logMissed(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
@@ -100,18 +98,13 @@ export function createWorkflowDispatcher(
   }
 
   async function start(history: OrderHistory): Promise<void> {
-    const startedAt = performance.now();
-    try {
-      await workflows.start(history, nextDelay());
-    } finally {
-      starts.observe(performance.now() - startedAt);
-    }
+    await starts.start(history);
     const { id, version } = history.order;
     await markRunning(db, id, checkAfterMs, { version, passedOn: 0 });
   }
 
   function startNext(): void {
-    while (!draining && starting < (admission.hasQueue() ? 1 : starts.current)) {
+    while (!draining && starting < (admission.hasQueue() ? 1 : starts.limit)) {
       const next = waiting.shift();
       if (!next) return;
       const { id } = next.history.order;

@@ -1,0 +1,114 @@
+import type { Logger } from 'pino';
+import { type DueOrder, finishSettled, markRunning, markStuck } from '../../db/order-work';
+import type { Db } from '../../db/pool';
+import { RECOVERY_REASONS } from '../../domain/recovery-reason';
+import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
+import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
+import { logMissed } from './missed-calls';
+import type { NewOrderStarts } from './new-order-starts';
+
+/** After this time, a change in the row is no longer on its way into Temporal's history. */
+const KNOWN_AFTER_MS = 30_000;
+const INSPECT_TIMEOUT_MS = 5000;
+
+interface CheckOptions {
+  db: Db;
+  workflows: OrderWorkflows;
+  starts: NewOrderStarts;
+  log: Logger;
+  /** Until the next check of an order that is not settled, in ms. */
+  checkAfterMs: number;
+}
+
+/**
+ * Creates a function that checks a due order: it starts or resumes the order's workflow, replaces a run that cannot continue
+ * it, and passes on what waits in Postgres. An order whose check fails is due again when its lease ends.
+ */
+export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: CheckOptions) {
+  const missed = logMissed(log, 'sweep: orders could not be checked, retrying later');
+
+  /** Completes an order whose customer agreed while the workflow was unavailable. */
+  async function complete(due: DueOrder): Promise<void> {
+    try {
+      await workflows.change(
+        { ...due, started: true },
+        { event: 'completed', actor: 'customer', channel: 'sweep', reason: null },
+      );
+    } catch (error) {
+      // Another change, such as a cancel, was made first.
+      if (!(error instanceof ChangeRefused)) throw error;
+    }
+  }
+
+  /** Passes on what waits in Postgres. */
+  async function passOn(due: DueOrder): Promise<void> {
+    if (due.agreementPending) await complete(due);
+    if (due.applicationPending) await workflows.applicationSubmitted(due.order, 'sweep');
+    if (due.resendPending) await workflows.resendWebhooks(due.order, 'sweep');
+  }
+
+  /** Terminates a run that cannot continue the order, and starts one that reads the row. */
+  async function replace({ order, settled }: DueOrder, run: InspectedWorkflow, reason: string): Promise<void> {
+    log.error({ order_id: order.id, run_id: run.runId, reason }, 'sweep: replacing the run of an order');
+    await workflows.terminate(order.id, run.runId, reason);
+    // A settled order gets a run too, so that the newest run agrees with the row.
+    await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason, channel: 'sweep' });
+  }
+
+  /** @returns false if the run may still lack the order's last change, or is open although the order is settled */
+  async function heal(due: DueOrder): Promise<boolean> {
+    const { order, settled, stuckRecently, webhookOverdue } = due;
+    // Most runs agree with their rows. Only the others are worth reading a history.
+    if (!webhookOverdue && (await workflows.agrees(due, settled, INSPECT_TIMEOUT_MS))) return true;
+    const run = await workflows.inspect(order.id, INSPECT_TIMEOUT_MS);
+    const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
+    if (!run?.running) {
+      const isAhead = (run?.saved?.order.version ?? 0) > order.version;
+      if (settled && !isAhead && !isBehind) return true;
+      const previous = toPrevious(run, order, 'sweep');
+      log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
+      await workflows.resume(order, previous);
+      return !settled;
+    }
+    const reason = replaceReason(due, run);
+    if (reason !== undefined) await replace(due, run, reason);
+    else if (run.saved && run.saved.order.version > order.version) await workflows.saveAgain(order.id);
+    if (isStuck(due, run) && !stuckRecently) await markStuck(db, order.id);
+    return !settled && (reason !== undefined || !isBehind);
+  }
+
+  return async function check(due: DueOrder): Promise<void> {
+    const { order, settled, started, requests } = due;
+    try {
+      const isKnown = started ? await heal(due) : await starts.start(due).then(() => true);
+      // Otherwise it is due again when its lease ends.
+      if (settled) {
+        if (isKnown) await finishSettled(db, order.id, order.version);
+        return;
+      }
+      await passOn(due);
+      await markRunning(db, order.id, checkAfterMs, { version: isKnown ? order.version : 0, passedOn: requests });
+    } catch (error) {
+      missed(order.id, error);
+    }
+  };
+}
+
+/** Why a run cannot continue the order; undefined if it can. */
+function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefined {
+  const { order, changes, settled, stuckRecently } = due;
+  // Right after a save, the history may not have the change yet.
+  const isOld = Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= KNOWN_AFTER_MS;
+  if (isOld && run.saved && run.saved.order.version < order.version) {
+    return `${RECOVERY_REASONS.behind_row}: at version ${run.saved.order.version} of ${order.version}`;
+  }
+  // One that has just replaced another run still reads the row.
+  if (isOld && settled && run.saved && !run.isBusy) return RECOVERY_REASONS.still_running;
+  if (!isStuck(due, run) || stuckRecently) return undefined;
+  return run.problem ?? RECOVERY_REASONS.webhook_overdue;
+}
+
+/** True if the run does not work on the order, although it has all its changes. */
+function isStuck({ webhookOverdue }: DueOrder, run: InspectedWorkflow): boolean {
+  return run.problem !== null || (webhookOverdue && !run.isBusy);
+}

@@ -1,0 +1,82 @@
+import { purgeApplicantData } from '../../db/applications';
+import { deleteAbandonedBreakers } from '../../db/endpoint-breaker';
+import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
+import { sweepNow, sweepOverdue, sweepSettled } from '../../db/order-work';
+import type { Db } from '../../db/pool';
+import { deleteExpiredSecrets } from '../../db/secrets';
+import type { OrderWorkflows } from '../../temporal/order-workflows';
+
+/** Rows that one statement changes. */
+const BATCH = 500;
+/** The open runs that one scan looks at. The next one continues: a million take most of a day. */
+const OPEN_RUNS = 1000;
+/** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
+const DAY_MS = 86_400_000;
+/** A run is listed some time after it has closed. */
+const VISIBILITY_LAG_MS = 60_000;
+
+export interface ScanOptions {
+  db: Db;
+  workflows: OrderWorkflows;
+  idempotencyKeyDays: number;
+  /** How long after its order has closed an application's personal data is kept, in ms. */
+  applicationRetentionMs: number;
+}
+
+/** Creates the jobs that look for orders to make due, and those that delete what is out of date. Each may run again and again. */
+export function createScans(
+  { db, workflows, idempotencyKeyDays, applicationRetentionMs }: ScanOptions,
+  signal: AbortSignal,
+): (() => Promise<unknown>)[] {
+  let brokenSince = Date.now() - DAY_MS;
+  let openRuns = workflows.listOpen();
+
+  /** Makes orders due whose run was closed by force or keeps failing. */
+  async function findBroken(): Promise<void> {
+    const startedAt = Date.now();
+    let batch: string[] = [];
+    try {
+      for await (const orderId of workflows.findBroken(new Date(brokenSince))) {
+        if (signal.aborted) return;
+        batch.push(orderId);
+        if (batch.length < BATCH) continue;
+        await sweepNow(db, batch);
+        batch = [];
+      }
+    } finally {
+      // A scan that always fails at the same place still makes due what it found before.
+      await sweepNow(db, batch);
+    }
+    // A scan that fails is repeated from the same time.
+    brokenSince = startedAt - VISIBILITY_LAG_MS;
+  }
+
+  /** Walks through all open runs, some in each scan, again and again. */
+  async function nextOpenRuns(): Promise<string[]> {
+    const orderIds: string[] = [];
+    while (orderIds.length < OPEN_RUNS) {
+      const run = await openRuns.next();
+      if (run.done === true) {
+        openRuns = workflows.listOpen();
+        break;
+      }
+      orderIds.push(run.value);
+    }
+    return orderIds;
+  }
+
+  async function prune(): Promise<void> {
+    let pruned = BATCH;
+    while (pruned === BATCH && !signal.aborted) pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, BATCH);
+  }
+
+  return [
+    findBroken,
+    () => sweepOverdue(db, BATCH),
+    async () => sweepSettled(db, await nextOpenRuns()),
+    prune,
+    () => purgeApplicantData(db, applicationRetentionMs, BATCH),
+    () => deleteExpiredSecrets(db),
+    () => deleteAbandonedBreakers(db),
+  ];
+}
