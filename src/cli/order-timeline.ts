@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { TimelineEntryBody } from '../contracts/webhook-log-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
-import { toTimelineEntryBody } from '../orders/webhook-log';
+import { toTimelineEntryBody } from '../orders/webhook-log-mapper';
 import { escapeControls } from '../domain/escape-controls';
 import { type Row, print, toTable, wantsJson, write } from './output';
 

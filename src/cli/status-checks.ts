@@ -1,5 +1,5 @@
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
-import { schemaVersion, serverVersion } from '../db/database-health';
+import { schemaVersion, serverVersion } from '../db/database-versions';
 import type { Db } from '../db/pool';
 import { assertSchemaIsCurrent } from '../db/schema-check';
 import { probeWrite } from '../db/write-probe';

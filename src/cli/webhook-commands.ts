@@ -4,7 +4,7 @@ import { type WebhookFilter, findLoggedWebhook, listWebhooks } from '../db/logge
 import { requestResends } from '../db/webhook-events';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
-import { toWebhookEventBody } from '../orders/webhook-log';
+import { toWebhookEventBody } from '../orders/webhook-log-mapper';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { CliError, UsageError } from './cli-error';
 import { print } from './output';

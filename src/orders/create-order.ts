@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { invalidRequest, Problem } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
@@ -14,6 +14,7 @@ import { type Order, PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
+import { digestOf } from './request-digest';
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
@@ -107,30 +108,6 @@ async function tryToCreate(
   }
   if (key === undefined) throw new Error('the insert returned no row without a conflict');
   return replay(deps, seller.id, key, requestDigest);
-}
-
-/** The first byte of a digest, so that a change of the digest can still compare older ones. */
-const DIGEST_VERSION = Buffer.of(1);
-
-/** Digest of a request's meaning: the schema fixes the order of its fields, and the keys of `meta_data` are sorted. */
-function digestOf(request: CreateOrderRequest): Buffer {
-  const canonical = { ...request, meta_data: request.meta_data && sortKeys(parseExactly(request.meta_data)) };
-  return Buffer.concat([DIGEST_VERSION, createHash('sha256').update(JSON.stringify(canonical)).digest()]);
-}
-
-/** Parses JSON with each number as its text, after a NUL, because different numbers can parse to the same one. */
-function parseExactly(json: string): unknown {
-  const withTexts = json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][-+.\deE]*/g, (token) =>
-    token.startsWith('"') ? token : String.raw`"\u0000${token}"`,
-  );
-  return JSON.parse(withTexts);
-}
-
-function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
-  if (typeof value !== 'object' || value === null) return value;
-  const sorted = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(sorted.map(([key, child]) => [key, sortKeys(child)]));
 }
 
 function newOrder(deps: OrderDependencies, seller: Seller, request: CreateOrderRequest): Order {

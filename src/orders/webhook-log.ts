@@ -2,23 +2,17 @@ import type { WebhookState } from '../domain/webhook';
 import { Problem } from '../contracts/problem';
 import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
 import { readClock } from '../db/clock';
-import { type TimelineEntry, readTimeline } from '../db/read-timeline';
-import {
-  type LoggedWebhook,
-  findLoggedWebhook,
-  findWebhookBody,
-  listWebhooks as findWebhooks,
-} from '../db/logged-webhooks';
+import { readTimeline } from '../db/read-timeline';
+import { findLoggedWebhook, findWebhookBody, listWebhooks as findWebhooks } from '../db/logged-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
-import { RECOVERED } from '../db/save-order';
-import { WAITS } from '../db/endpoint-breaker';
 import { requestResends } from '../db/webhook-events';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, toPage, unknownCursor } from './page';
 import { isUuid } from '../domain/uuid';
 import { notFound } from './not-found';
 import { readStored } from './read-order';
+import { toTimelineEntryBody, toWebhookEventBody } from './webhook-log-mapper';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 
 /**
@@ -94,69 +88,4 @@ export async function resendWebhook(
   const { order } = await readStored(deps, webhook.orderId);
   deps.dispatcher.resendWebhooks(order);
   return toWebhookEventBody(webhook);
-}
-
-export function toWebhookEventBody(webhook: LoggedWebhook): WebhookEventBody {
-  return {
-    id: webhook.id,
-    type: 'order.status_changed',
-    order_id: webhook.orderId,
-    reference: webhook.reference,
-    sequence: webhook.sequence,
-    state: webhook.state,
-    attempts: webhook.attempts,
-    created_at: webhook.createdAt.toISOString(),
-    next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
-    resend_requested_at: webhook.resendRequestedAt?.toISOString() ?? null,
-  };
-}
-
-export function toTimelineEntryBody({ at: date, change, webhook, attempt }: TimelineEntry): TimelineEntryBody {
-  const at = date.toISOString();
-  if (attempt && webhook) {
-    return {
-      type: 'webhook_attempt',
-      at,
-      webhook_id: webhook.id,
-      sequence: webhook.sequence,
-      attempt: attempt.attempt,
-      resend: attempt.step === null,
-      status: attempt.status,
-      error: attempt.error,
-      error_detail: attempt.errorDetail,
-      address: attempt.address,
-      duration_ms: attempt.durationMs,
-      connected_ms: attempt.connectedMs,
-      headers_ms: attempt.headersMs,
-      response_body: attempt.responseBody,
-      next_attempt_at: toIso(attempt.nextAttemptAt),
-    };
-  }
-  if (!change) throw new Error('a timeline entry is neither a change nor an attempt');
-  const { version, event, from, to, actor, channel, reason } = change;
-  if (event === WAITS) return { type: 'webhook_wait', at, order_status: to, reason: reason ?? '' };
-  if (event === RECOVERED) return { type: 'recovery', at, order_status: to, channel, reason: reason ?? '' };
-  if (version === null) return { type: 'refusal', at, event, order_status: to, actor, channel, reason };
-  return {
-    type: 'change',
-    at,
-    event,
-    from,
-    to,
-    actor,
-    channel,
-    reason,
-    version,
-    webhook: webhook && {
-      id: webhook.id,
-      sequence: webhook.sequence,
-      state: webhook.state,
-      next_attempt_at: toIso(webhook.nextAttemptAt),
-    },
-  };
-}
-
-/** Postgres writes times into JSON in its own time zone. */
-function toIso(time: string | null): string | null {
-  return time === null ? null : new Date(time).toISOString();
 }

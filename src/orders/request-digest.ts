@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import type { CreateOrderRequest } from '../contracts/request-schemas';
+
+/** The first byte of a digest, so that a change of the digest can still compare older ones. */
+const DIGEST_VERSION = Buffer.of(1);
+
+/** Digest of a request's meaning: the schema fixes the order of its fields, and the keys of `meta_data` are sorted. */
+export function digestOf(request: CreateOrderRequest): Buffer {
+  const canonical = { ...request, meta_data: request.meta_data && sortKeys(parseExactly(request.meta_data)) };
+  return Buffer.concat([DIGEST_VERSION, createHash('sha256').update(JSON.stringify(canonical)).digest()]);
+}
+
+/** Parses JSON with each number as its text, after a NUL, because different numbers can parse to the same one. */
+function parseExactly(json: string): unknown {
+  const withTexts = json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[-\d][-+.\deE]*/g, (token) =>
+    token.startsWith('"') ? token : String.raw`"\u0000${token}"`,
+  );
+  return JSON.parse(withTexts);
+}
+
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const sorted = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(sorted.map(([key, child]) => [key, sortKeys(child)]));
+}
