@@ -7,7 +7,7 @@ import {
   NO_OFFER,
 } from '../domain/application';
 import type { PaymentTerm } from '../domain/order';
-import { sweepWithin } from './order-work';
+import { CURRENT_PAYMENT, sweepWithin } from './order-work';
 import type { DbClient } from './pool';
 
 interface ApplicationRow {
@@ -70,8 +70,7 @@ function toDecision({ decision, decline_code: code, offer }: ApplicationRow): Le
 }
 
 /** SQL, true if the order $1 has a payment that is in progress or paid. */
-const HAS_PAYMENT = `exists (
-  select from payment where order_id = $1 and status in ('pending', 'processing', 'paid'))`;
+const HAS_PAYMENT = `exists (select from payment where order_id = $1 and ${CURRENT_PAYMENT})`;
 
 /**
  * Stores the payment term that the customer chooses. The choice can be changed until the application is submitted or a

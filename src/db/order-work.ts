@@ -9,6 +9,9 @@ import { type Db, type DbClient, inTransaction } from './pool';
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
 export const SETTLED = 'is_settled(o.id, o.status)';
 
+/** SQL, true for the `status` of a payment that is in progress or paid: an order has one of them at most. */
+export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
+
 /**
  * SQL, true for an order `o` whose status does not show the decision on its application or the result of its payment yet.
  * It may be recorded already.
@@ -16,7 +19,7 @@ export const SETTLED = 'is_settled(o.id, o.status)';
 const APPLICATION_PENDING = `((o.status = 'PENDING'
     and exists (select from application a where a.order_id = o.id and a.submitted_at is not null))
   or (o.status in ('PENDING', 'APPROVED')
-    and exists (select from payment p where p.order_id = o.id and p.status in ('pending', 'processing', 'paid'))))`;
+    and exists (select from payment where order_id = o.id and ${CURRENT_PAYMENT})))`;
 
 /** SQL, true for an order `o` whose customer has agreed to the offer and which is not completed yet. */
 const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (

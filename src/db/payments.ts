@@ -1,5 +1,5 @@
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
-import { sweepWithin } from './order-work';
+import { CURRENT_PAYMENT, sweepWithin } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
@@ -45,7 +45,7 @@ export async function startPayment(
          select id, $2 from orders o where id = $1 and status = 'PENDING'
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
-         on conflict (order_id) where status in ('pending', 'processing', 'paid') do nothing
+         on conflict (order_id) where ${CURRENT_PAYMENT} do nothing
          returning order_id
        ), owned as (
          update application set payment_term = 'PAY_NOW', browser_digest = $3
