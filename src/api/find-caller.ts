@@ -2,6 +2,8 @@ import type { Db } from '../db/pool';
 import { type Caller, findCallers } from '../db/sellers';
 
 const MAX_QUERIES = 4;
+/** How long the owner of a key is remembered: a change of the key or its account takes effect after this time at the latest. */
+const REMEMBER_MS = 1000;
 
 interface Lookup {
   key: string;
@@ -10,12 +12,15 @@ interface Lookup {
 }
 
 /**
- * Creates a function that finds the owner of a key. While the maximum number of queries runs, further keys wait and share
- * the next query, so that a flood of invalid keys neither occupies the connections nor delays valid keys.
+ * Creates a function that finds the owner of a key. It remembers owners for a second: most requests of a shop cost no query.
+ * While the maximum number of queries runs, further keys wait and share the next query, so that a flood of invalid keys
+ * neither occupies the connections nor delays valid keys.
  */
 export function createCallerLookup(db: Db): (key: string) => Promise<Caller | undefined> {
   let running = 0;
   let waiting: Lookup[] = [];
+  const remembered = new Map<string, Caller>();
+  setInterval(() => remembered.clear(), REMEMBER_MS).unref();
 
   async function run(): Promise<void> {
     running++;
@@ -27,7 +32,11 @@ export function createCallerLookup(db: Db): (key: string) => Promise<Caller | un
           db,
           batch.map(({ key }) => key),
         );
-        batch.forEach(({ resolve }, index) => resolve(callers[index]));
+        batch.forEach(({ key, resolve }, index) => {
+          const caller = callers[index];
+          if (caller) remembered.set(key, caller);
+          resolve(caller);
+        });
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }
@@ -35,7 +44,8 @@ export function createCallerLookup(db: Db): (key: string) => Promise<Caller | un
     running--;
   }
 
-  return (key) =>
+  return async (key) =>
+    remembered.get(key) ??
     new Promise((resolve, reject) => {
       waiting.push({ key, resolve, reject });
       if (running < MAX_QUERIES) void run();

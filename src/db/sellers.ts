@@ -61,8 +61,7 @@ interface CallerRow {
 }
 
 /**
- * Finds the owners of keys. A key that is unknown or revoked has none, and neither has a key of a disabled seller. Every
- * request needs its key's owner, so that a revocation takes effect immediately in every process.
+ * Finds the owners of keys. A key that is unknown or revoked has none, and neither has a key of a disabled seller.
  * @returns the owners in the order of the keys
  */
 export async function findCallers(db: DbClient, keys: readonly string[]): Promise<(Caller | undefined)[]> {

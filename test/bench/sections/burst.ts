@@ -21,7 +21,7 @@ const NAMES = {
 export const burst: Section = {
   title: 'During and after a burst',
   about:
-    `One seller creates 5,000 orders with ${CLIENTS} clients. Another seller's calls are measured ${PER_SECOND} times a ` +
+    `One seller creates 5,000 orders with ${CLIENTS} clients from one address. Another seller's calls, from another address, are measured ${PER_SECOND} times a ` +
     'second at rest, and from the beginning of the burst on: creates and cancels of fresh orders, progress on orders that ' +
     'were open before, and the webhooks of that progress.',
   async run(bench): Promise<SectionResult> {

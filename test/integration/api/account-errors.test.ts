@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { updateAccount } from '../../../src/db/accounts';
 import { BASE } from '../../support/api';
+import { forgetCallers } from '../../support/forget-callers';
 import { expectProblem, pointers } from '../../support/problems';
 import { createSeller, useStack } from '../../support/stack';
 
@@ -15,6 +16,7 @@ test("a seller's own amount limit applies to its new orders only, and never exce
     });
   expect((await create(500.01)).status).toBe(201);
   await updateAccount(stack.db, limited.id, { maxAmountPence: 50_000 });
+  await forgetCallers();
   expect((await create(500)).status).toBe(201);
   const problem = expectProblem(await create(500.01), 422, 'invalid_request');
   expect(pointers(problem)).toEqual(['/data/amount too_big']);
@@ -22,8 +24,10 @@ test("a seller's own amount limit applies to its new orders only, and never exce
   expect((await stack.api.create({ amount: 500.01 })).status).toBe(201);
 
   await updateAccount(stack.db, limited.id, { maxAmountPence: 1_000_000 });
+  await forgetCallers();
   expectProblem(await create(1000.01), 422, 'invalid_request');
   await updateAccount(stack.db, limited.id, { maxAmountPence: null });
+  await forgetCallers();
   expect((await create(1000)).status).toBe(201);
 });
 
@@ -41,6 +45,7 @@ test.each([
     });
   const first = await create('cart-1');
   await updateAccount(stack.db, seller.id, change);
+  await forgetCallers();
   const again = await create('cart-1');
   expect(again.status).toBe(201);
   expect(again.headers.get('idempotency-replayed')).toBe('true');

@@ -2,6 +2,7 @@ import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-sc
 import { updateAccount } from '../../../src/db/accounts';
 import { insertSeller, createSellerKey } from '../../../src/db/sellers';
 import { type Api, BASE, apiOf } from '../../support/api';
+import { forgetCallers } from '../../support/forget-callers';
 import { expectProblem, pointers } from '../../support/problems';
 import { createSeller, useStack } from '../../support/stack';
 
@@ -186,6 +187,7 @@ describe('cancel_url', () => {
     const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
     expect(await cancelUrlOf(api, {})).toBeUndefined();
     await updateAccount(stack.db, seller.id, { defaultCancelUrl: 'https://shop.example/cart' });
+    await forgetCallers();
     expect(await cancelUrlOf(api, {})).toBe('https://shop.example/cart?orderId=<id>');
     expect(await cancelUrlOf(api, { cancel_url: null })).toBe('https://shop.example/cart?orderId=<id>');
     expect(await cancelUrlOf(api, { cancel_url: 'http://x.example' })).toBe('http://x.example/?orderId=<id>');

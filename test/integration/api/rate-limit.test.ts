@@ -5,6 +5,7 @@ import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
 import { type ApiResponse, type Api, apiOf, BASE } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { useDatabase } from '../../support/database';
+import { forgetCallers } from '../../support/forget-callers';
 import { expectProblem } from '../../support/problems';
 import { type Proxy, startProxy } from '../../support/proxy';
 import { createSeller, type TestSeller } from '../../support/stack';
@@ -190,6 +191,7 @@ describe('an address', () => {
     expect((await api.progress(randomUUID(), 'approved')).status).toBe(404);
     expectRateLimited(await guess(api), 'address');
     await database.db.query('update api_key set revoked_at = now() where seller_id = $1', [seller.id]);
+    await forgetCallers();
     expectRateLimited(await check(api), 'address');
   });
 
