@@ -13,6 +13,7 @@ import { toUncheckedRequest } from './change-requests';
 import { formatTime } from './format-time';
 import { BANK_UNAVAILABLE, LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';
+import type { Turns } from './turns';
 
 /**
  * Asks the lender for its decision on an order's application, or the bank for the result of its payment, until there is one,
@@ -21,6 +22,8 @@ import type { OrderEntity } from './order-entity';
 export class DecisionPoller {
   private isRequested = false;
   private progress: string | undefined;
+
+  constructor(private readonly turns: Turns) {}
 
   /** Requests a decision. A repeated request is harmless: the activity returns an existing decision. */
   request(): void {
@@ -51,14 +54,15 @@ export class DecisionPoller {
       const since = formatTime(Date.now());
       setProgress(`waiting for the lender or the bank since ${since}`);
       const response = await cancelWhen(isDone, () =>
-        askLender(id, (error) => setProgress(describeOutage(error, since))),
+        this.askLender(id, (error) => setProgress(describeOutage(error, since))),
       );
       if (response?.kind === 'referred') {
         const askAgainAt = formatTime(Date.now() + response.askAgainMs);
         setProgress(`the lender or the bank has not decided yet: asked again at ${askAgainAt}`);
         // A request may be another application, or a payment.
         const isWoken = () => this.isRequested || isDone();
-        await condition(isWoken, response.askAgainMs, { summary: 'until the lender or the bank is asked again' });
+        const summary = 'until the lender or the bank is asked again';
+        await this.turns.begin(() => condition(isWoken, response.askAgainMs, { summary }));
         this.isRequested = true;
       } else if (response?.kind === 'decided') {
         setProgress(undefined);
@@ -67,6 +71,20 @@ export class DecisionPoller {
         // The customer agreed at the bank. A cancel that came first stands.
         if (isPaid && !isDone()) await order.signal(toUncheckedRequest({}, 'workflow', 'customer', 'completed'));
       }
+    }
+  }
+
+  /**
+   * The workflow learns of failures only if they end the activity. So two attempts come first, and all further ones are made
+   * by a second activity: an outage costs a few events, however long it is.
+   */
+  private async askLender(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
+    try {
+      return await this.turns.begin(() => lender('ask the lender for its decision', 2).askLender(orderId));
+    } catch (error) {
+      if (isCancellation(error)) throw error;
+      onUnavailable(error);
+      return this.turns.begin(() => lender('ask the lender again: it was unavailable').askLender(orderId));
     }
   }
 }
@@ -88,20 +106,6 @@ const lender = (summary: string, maximumAttempts = Infinity) =>
     retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute', maximumAttempts },
     summary,
   });
-
-/**
- * The workflow learns of failures only if they end the activity. So two attempts come first, and all further ones are made
- * by a second activity: an outage costs a few events, however long it is.
- */
-async function askLender(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
-  try {
-    return await lender('ask the lender for its decision', 2).askLender(orderId);
-  } catch (error) {
-    if (isCancellation(error)) throw error;
-    onUnavailable(error);
-    return lender('ask the lender again: it was unavailable').askLender(orderId);
-  }
-}
 
 function describeOutage(error: unknown, since: string): string {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;

@@ -1,8 +1,8 @@
 import { condition, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
-import type { Mutex } from 'async-mutex';
 import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import { formatTime } from './format-time';
+import type { Turns } from './turns';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends Resend, Schedule {
@@ -37,8 +37,7 @@ export class DeliveryQueue {
   /** The sequence of the webhook that the receiver answered with 410. */
   private disabledBy: number | undefined;
 
-  /** @param mutex held during each local activity */
-  constructor(private readonly mutex: Mutex) {}
+  constructor(private readonly turns: Turns) {}
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
   add(pending: readonly QueuedWebhook[]): void {
@@ -104,11 +103,11 @@ export class DeliveryQueue {
       return true;
     }
     // Taken from the queue first: a request that arrives during the attempt is another resend.
-    this.resending = this.resends.shift();
-    if (this.resending) {
-      const result = await sendAgain(this.resending);
-      this.applyResult(this.resending, result);
-      if (result.state === 'waiting') this.addAgain(this.resending);
+    const resending = (this.resending = this.resends.shift());
+    if (resending) {
+      const result = await this.turns.begin(() => sendAgain(resending));
+      this.applyResult(resending, result);
+      if (result.state === 'waiting') this.addAgain(resending);
       this.resending = undefined;
       return true;
     }
@@ -118,12 +117,12 @@ export class DeliveryQueue {
     if (!(await this.untilDue(head, () => mustStop() || this.resends.length > 0 || this.pending[0] !== head)))
       return true;
     if (this.headYields()) {
-      await this.mutex.runExclusive(() => exhaust(head));
+      await this.turns.run(() => exhaust(head));
       this.exhausted.set(head.sequence, head.lastError);
       this.remove(head);
       return true;
     }
-    const result = await send(head, head.attempts + 1, this.pending.length > 1);
+    const result = await this.turns.begin(() => send(head, head.attempts + 1, this.pending.length > 1));
     this.applyResult(head, result);
     return result.state !== 'missing';
   }
@@ -142,7 +141,8 @@ export class DeliveryQueue {
   private async untilWaited(wait: { until: number; reason: string }, mustStop: () => boolean): Promise<void> {
     const waitMs = wait.until - Date.now();
     const isInterrupted = () => mustStop() || this.wait !== wait;
-    if (waitMs > 0) await condition(isInterrupted, waitMs, { summary: this.describeWait(wait) });
+    const summary = this.describeWait(wait);
+    if (waitMs > 0) await this.turns.begin(() => condition(isInterrupted, waitMs, { summary }));
     if (this.wait === wait) this.wait = undefined;
   }
 
@@ -154,7 +154,7 @@ export class DeliveryQueue {
       const waitMs = dueAt === null ? 0 : dueAt - Date.now();
       if (waitMs <= 0 || this.headYields()) return true;
       const isChanged = () => isInterrupted() || this.headYields() || this.dueAt(head) !== dueAt;
-      await condition(isChanged, waitMs, { summary });
+      await this.turns.begin(() => condition(isChanged, waitMs, { summary }));
       if (isInterrupted()) return false;
     }
   }

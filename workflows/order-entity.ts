@@ -9,7 +9,6 @@ import {
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Mutex } from 'async-mutex';
 import type { Activities, SavedOrder } from '../activities';
 import {
   type Decision,
@@ -22,13 +21,11 @@ import {
 import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
 import { AGREED, BEHIND_ROW, REFUSED } from './messages';
+import type { Turns } from './turns';
 
 /**
  * Activities that read or write Postgres: short, and retried until they succeed. They are local, so that a change needs one
  * workflow task. If Postgres fails, they wait on timers, and not in the worker's slots for workflow tasks.
- *
- * A run makes one local activity at a time: two that end in one workflow task continue the code one after the other, and
- * together when it is replayed, so that it would make its commands in another order.
  */
 const inPostgres = (summary: string) =>
   proxyLocalActivities<Activities>({
@@ -55,13 +52,12 @@ export class OrderEntity {
 
   /**
    * @param history undefined for a run that resumes the order: `load` reads it from the row
-   * @param mutex held during each change and each local activity
    * @param onSaved called after each saved change
    */
   constructor(
     private history: WorkflowHistory | undefined,
     private readonly deliveries: DeliveryQueue,
-    private readonly mutex: Mutex,
+    private readonly turns: Turns,
     private readonly onSaved: () => void,
   ) {}
 
@@ -76,9 +72,9 @@ export class OrderEntity {
     return this.history;
   }
 
-  /** True if no message is being handled. */
+  /** True if no message is being handled, and nothing is being saved. */
   get isIdle(): boolean {
-    return this.openSignals === 0 && allHandlersFinished();
+    return this.openSignals === 0 && !this.turns.isTaken && allHandlersFinished();
   }
 
   /** Ends this run with `error`, unless an earlier error ends it already. */
@@ -89,7 +85,7 @@ export class OrderEntity {
   /** Reads the order from its row. */
   async load(orderId: string, previous: PreviousRun | undefined): Promise<{ applicationPending: boolean }> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks, resends, applicationPending } = await this.mutex.runExclusive(() =>
+    const { history, pendingWebhooks, resends, applicationPending } = await this.turns.run(() =>
       loadOrder(orderId, previous),
     );
     this.deliveries.add(pendingWebhooks);
@@ -163,10 +159,10 @@ export class OrderEntity {
     return this.inTurn(() => this.decideAndSave(request));
   }
 
-  /** Runs `work`, which makes local activities, when the row is read and nothing else makes one. */
+  /** Runs `work`, which makes local activities, when the row is read. */
   private async inTurn<T>(work: () => Promise<T>): Promise<T> {
     await condition(() => this.history !== undefined);
-    return this.mutex.runExclusive(work);
+    return this.turns.run(work);
   }
 
   private async decideAndSave(request: UncheckedRequest): Promise<Change> {

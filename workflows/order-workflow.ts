@@ -7,7 +7,6 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { Mutex } from 'async-mutex';
 import type { WorkflowOrder } from '../src/domain/order';
 import { type Channel, isFinal } from '../src/domain/status';
 import { statedChannel, toUncheckedRequest } from './change-requests';
@@ -29,14 +28,15 @@ import {
 } from './messages';
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
+import { Turns } from './turns';
 
 /** One order, from its creation until it is settled. */
 export async function orderWorkflow(input: OrderWorkflowInput): Promise<WorkflowOrder> {
-  const mutex = new Mutex();
-  const deliveries = new DeliveryQueue(mutex);
-  const decisions = new DecisionPoller();
+  const turns = new Turns();
+  const deliveries = new DeliveryQueue(turns);
+  const decisions = new DecisionPoller(turns);
   const replaced = 'history' in input ? undefined : input.previous?.reason;
-  const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, mutex, publishState);
+  const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, turns, publishState);
 
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
   setHandler(getOrderQuery, () => order.saved?.order ?? null);
@@ -64,11 +64,11 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     if (!order.saved && (await order.load(orderId, previous)).applicationPending) decisions.request();
     publishState();
     expireOrder(order).catch(order.fail);
-    decisions.run(order, mustStop, publishState).catch(order.fail);
+    decisions.run(order, mustStop, describeState).catch(order.fail);
     while (!isDone()) {
       if (deliveries.isEmpty) await condition(() => !deliveries.isEmpty || isDone());
       else if (!(await deliveries.step(mustStop))) await order.bringRowForward();
-      publishState();
+      await turns.begin(publishState);
     }
     if (order.failure !== undefined) {
       await condition(() => order.isIdle);
@@ -90,10 +90,15 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     return mustStop() || (isSettled() && order.isIdle);
   }
 
-  /** Shows operators what has been saved and what is in progress. */
-  function publishState(): void {
-    const { status } = order.loaded.order;
+  /** Shows operators what is in progress. */
+  function describeState(): void {
     setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), replaced));
+  }
+
+  /** Shows operators also what they search for. */
+  function publishState(): void {
+    describeState();
+    const { status } = order.loaded.order;
     const shown = workflowInfo().typedSearchAttributes;
     if (shown.get(orderStatusKey) !== status) upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
     const { trouble = null } = deliveries;

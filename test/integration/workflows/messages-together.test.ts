@@ -1,12 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { requestResends } from '../../../src/db/webhook-events';
 import { cancelSignal, customerProgressSignal, resendWebhooksSignal } from '../../../workflows/messages';
+import { holdTransaction } from '../../support/database';
 import { openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { replay } from '../../support/replay';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useStack();
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,2,60' } });
 const receiver = useReceiver('test');
 
 test('a run that got several messages in one workflow task can be replayed', async () => {
@@ -29,4 +31,19 @@ test('a run that got several messages in one workflow task can be replayed', asy
   const events = (await timelineOf(stack, id)).map(({ event: name }) => name);
   expect(events).toEqual(['created', 'signup_started', 'completed', 'approved', 'cancel']);
   await replay(await handle.fetchHistory());
+});
+
+test('a run whose timer fired during a save that took longer than a workflow task can be replayed', async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(() => receiver.deliveries.length === 1, 'the first attempt has failed');
+  const held = await holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
+  const approved = stack.api.progress(id, 'approved');
+  // The SDK ends the task after 4 s and continues the save in the next one, which begins with the timer.
+  await delay(5500);
+  await held.rollback();
+  expect((await approved).status).toBe(200);
+  await until(() => receiver.deliveries.length === 2, 'the second attempt has failed');
+  await stack.api.cancel(id);
+  await replay(await stack.client.workflow.getHandle(`order-${id}`).fetchHistory());
 });
