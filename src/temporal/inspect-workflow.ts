@@ -18,7 +18,7 @@ export interface InspectedWorkflow {
   sellerId: string | undefined;
   /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */
   problem: string | null;
-  /** True while an activity, such as a webhook attempt, runs or is retried. */
+  /** True while an activity, such as a webhook attempt, runs or is retried, or a worker has yet to act on an event. */
   isBusy: boolean;
 }
 
@@ -42,7 +42,7 @@ export async function inspectWorkflow(
       saved: lastSaved(events ?? []),
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
       problem: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
-      isBusy: (description.raw.pendingActivities?.length ?? 0) > 0,
+      isBusy: (description.raw.pendingActivities?.length ?? 0) > 0 || description.raw.pendingWorkflowTask != null,
     };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;

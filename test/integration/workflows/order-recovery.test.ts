@@ -4,7 +4,13 @@ import { findOrder } from '../../../src/db/find-orders';
 import { recordPaymentStatus } from '../../../src/db/payments';
 import { inTransaction } from '../../../src/db/pool';
 import type { PendingWebhook } from '../../../src/db/webhook-events';
-import { cancelOrderUpdate, cancelSignal, reportProgressUpdate } from '../../../workflows/messages';
+import { inspectWorkflow } from '../../../src/temporal/inspect-workflow';
+import {
+  cancelOrderUpdate,
+  cancelSignal,
+  reportProgressUpdate,
+  resendWebhooksSignal,
+} from '../../../workflows/messages';
 import { BASE } from '../../support/api';
 import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -424,4 +430,17 @@ describe('an expiry', () => {
     await run.signal('applicationSubmitted');
     expect(await run.result()).toMatchObject({ status: 'SUCCESSFUL' });
   }, 40_000);
+});
+
+test('a run that a worker has yet to act on after an outage is not replaced, however overdue its webhook is', async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(() => receiver.deliveries.length === 1, 'the first attempt has failed');
+  await stack.stopWorker();
+  await workflow(id).signal(resendWebhooksSignal);
+  const { raw } = await workflow(id).describe();
+  expect(raw.pendingWorkflowTask).not.toBeNull();
+  const run = await inspectWorkflow(stack.client, id);
+  expect(run).toMatchObject({ running: true, isBusy: true, problem: null });
+  await stack.startWorker();
 });
