@@ -10,7 +10,8 @@ import { wantsJson } from './output';
 import { requireAccount } from './require-account';
 import type { Services } from './services';
 
-const CALL_TIMEOUT_MS = 3000;
+/** For a run and its whole history, also right after a restore. */
+const CALL_TIMEOUT_MS = 10_000;
 
 interface Options {
   seller?: string;

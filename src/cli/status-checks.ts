@@ -18,6 +18,7 @@ export interface Check {
 }
 
 const HTTP_TIMEOUT_MS = 3000;
+const TEMPORAL_TIMEOUT_MS = 5000;
 /** The API or the sweep starts a workflow within seconds. */
 const WAITING_TOO_LONG_SECONDS = 120;
 /** Longer than all attempts of a webhook take. */
@@ -61,21 +62,23 @@ export async function checkTemporal(connect: Services['temporal']): Promise<Chec
         ? ok(`workers ${name}`, String(count))
         : failed(`workers ${name}`, 'no worker polls the task queue');
     });
-  return Promise.all([
-    check('temporal', async () => {
-      const { namespace, version } = await describeServer(client);
-      return ok('temporal', `namespace ${namespace}; version ${version}`);
-    }),
-    // Temporal Cloud does not permit the call.
-    missingSearchAttributes(client).then(
-      (missing) =>
-        missing.length === 0
-          ? ok('search attributes', 'all exist')
-          : failed('search attributes', `create ${missing.join(', ')} (Keyword)`),
-      (error: unknown) => unknown('search attributes', reasonOf(error)),
-    ),
-    ...TASK_QUEUES.map(poller),
-  ]);
+  const checks = () =>
+    Promise.all([
+      check('temporal', async () => {
+        const { namespace, version } = await describeServer(client);
+        return ok('temporal', `namespace ${namespace}; version ${version}`);
+      }),
+      // Temporal Cloud does not permit the call.
+      missingSearchAttributes(client).then(
+        (missing) =>
+          missing.length === 0
+            ? ok('search attributes', 'all exist')
+            : failed('search attributes', `create ${missing.join(', ')} (Keyword)`),
+        (error: unknown) => unknown('search attributes', reasonOf(error)),
+      ),
+      ...TASK_QUEUES.map(poller),
+    ]);
+  return client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, checks);
 }
 
 /** @param url of the API, without a path; undefined if it is not known */

@@ -105,7 +105,8 @@ export const workflowSettings = {
   maxBacklogAgeMs: setting(
     'MAX_BACKLOG_AGE_MS',
     milliseconds(MINUTE, 366 * DAY).default(HOUR),
-    'New orders are refused with 503 `overloaded` while an accepted order has waited longer than this for its workflow.',
+    "A seller's new orders are refused with 503 `overloaded` while one of its accepted orders has waited longer than this " +
+      'for its workflow.',
   ),
   maxCachedWorkflows: setting(
     'MAX_CACHED_WORKFLOWS',

@@ -123,7 +123,18 @@ export interface DueOrder extends StoredOrder {
   stuckRecently: boolean;
   /** The number of requests so far that its workflow needs to know. */
   requests: number;
+  /** By the clock of Postgres. */
+  leasedAt: Date;
 }
+
+/** SQL, `seller`: those with orders whose workflow is not started. One index lookup for each, however many orders wait. */
+const NEW_ORDERS_SELLERS = `recursive seller as (
+    (select seller_id from order_work where not started order by seller_id limit 1)
+    union all
+    select (select w.seller_id from order_work w where not w.started and w.seller_id > s.seller_id
+      order by w.seller_id limit 1)
+    from seller s where s.seller_id is not null
+  )`;
 
 /** SQL that selects due orders `order_work w`, by the kind of work. `$1` is the limit. Workers share the orders. */
 const DUE = {
@@ -132,13 +143,7 @@ const DUE = {
     order by w.sweep_at limit $1 for update skip locked`,
   /** New orders whose workflow was not started: each seller's oldest, then each seller's second, and so on. */
   starts: `select w.order_id from order_work w where w.order_id in (
-      with recursive seller as (
-        (select seller_id from order_work where not started order by seller_id limit 1)
-        union all
-        select (select w.seller_id from order_work w where not w.started and w.seller_id > s.seller_id
-          order by w.seller_id limit 1)
-        from seller s where s.seller_id is not null
-      )
+      with ${NEW_ORDERS_SELLERS}
       select turn.order_id from seller s cross join lateral (
         select w.order_id, w.sweep_at, row_number() over (order by w.sweep_at) as nth from order_work w
         where not w.started and w.seller_id = s.seller_id and w.sweep_at <= now() order by w.sweep_at limit $1
@@ -166,7 +171,8 @@ export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number,
      )
      select ${STORED_ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending",
        ${APPLICATION_PENDING} as "applicationPending", ${AGREEMENT_PENDING} as "agreementPending",
-       ${WEBHOOK_OVERDUE} as "webhookOverdue", leased.stuck_recently as "stuckRecently", leased.requests
+       ${WEBHOOK_OVERDUE} as "webhookOverdue", leased.stuck_recently as "stuckRecently", leased.requests,
+       now() as "leasedAt"
      from orders o join leased on leased.order_id = o.id`,
     values: [limit, leaseMs],
   });
@@ -179,16 +185,20 @@ export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number,
     webhookOverdue: row.webhookOverdue,
     stuckRecently: row.stuckRecently,
     requests: row.requests,
+    leasedAt: row.leasedAt,
   }));
 }
 
-/** How long the longest-waiting order has waited for the start of its workflow, in milliseconds; 0 if none waits. */
-export async function backlogAgeMs(db: DbClient): Promise<number> {
-  const { rows } = await db.query<{ ms: number }>(
-    `select coalesce(extract(epoch from now() - min(waiting_since)) * 1000, 0)::float8 as ms
-     from order_work where not started`,
+/** Finds the sellers with an order that has waited for the start of its workflow for longer than `ageMs`. */
+export async function sellersWithBacklog(db: DbClient, ageMs: number): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `with ${NEW_ORDERS_SELLERS}
+     select s.seller_id as id from seller s where s.seller_id is not null
+       and (select min(waiting_since) from order_work w where not w.started and w.seller_id = s.seller_id)
+         < now() - $1 * interval '1 ms'`,
+    [ageMs],
   );
-  return rows[0]?.ms ?? 0;
+  return rows.map(({ id }) => id);
 }
 
 /** True if the order's customer waits for the lender's decision. */

@@ -1,5 +1,5 @@
 import { Problem } from '../contracts/problem';
-import { backlogAgeMs } from '../db/order-work';
+import { sellersWithBacklog } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { FairQueue } from './fair-queue';
 
@@ -19,7 +19,7 @@ interface Turn {
 export interface Admission {
   /**
    * Runs the insert of a new order when it is its turn. Sellers take turns.
-   * @throws Problem `overloaded` if its turn does not come in time, or while orders wait too long for their workflows
+   * @throws Problem `overloaded` if its turn does not come in time, or while the seller's orders wait too long for their workflows
    */
   insert<T>(sellerId: string, work: () => Promise<T>): Promise<T>;
   /** True while inserts wait for their turn. */
@@ -28,7 +28,7 @@ export interface Admission {
 
 /**
  * @param concurrency the maximum number of inserts at the same time: calls about existing orders get the other connections
- * @param maxBacklogAgeMs how long an accepted order may wait for its workflow before further orders are refused
+ * @param maxBacklogAgeMs how long an accepted order may wait for its workflow before further orders of its seller are refused
  */
 export function createAdmission(
   db: Db,
@@ -36,12 +36,12 @@ export function createAdmission(
 ): Admission {
   const waiting = new FairQueue<Turn>();
   let running = 0;
-  let ageMs = 0;
-  const readAge = async (): Promise<void> => {
-    ageMs = await backlogAgeMs(db);
+  let withBacklog: readonly string[] = [];
+  const readBacklog = async (): Promise<void> => {
+    withBacklog = await sellersWithBacklog(db, maxBacklogAgeMs);
   };
   // Without Postgres, no order is inserted anyway.
-  setInterval(() => void readAge().catch(() => undefined), READ_EVERY_MS).unref();
+  setInterval(() => void readBacklog().catch(() => undefined), READ_EVERY_MS).unref();
 
   async function waitForTurn(sellerId: string): Promise<void> {
     if (running < concurrency) {
@@ -74,7 +74,7 @@ export function createAdmission(
 
   return {
     async insert(sellerId, work) {
-      if (ageMs > maxBacklogAgeMs) throw overloaded(RETRY_AFTER_S);
+      if (withBacklog.includes(sellerId)) throw overloaded(RETRY_AFTER_S);
       await waitForTurn(sellerId);
       try {
         return await work();

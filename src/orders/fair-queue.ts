@@ -7,10 +7,6 @@ export class FairQueue<T> {
     return this.count;
   }
 
-  sizeOf(owner: string): number {
-    return this.owners.get(owner)?.length ?? 0;
-  }
-
   push(owner: string, item: T): void {
     const items = this.owners.get(owner);
     if (items) items.push(item);

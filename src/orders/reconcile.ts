@@ -5,6 +5,7 @@ import { type OrderSelection, type StoredOrderState, findOrderStates, orderState
 import { findMissing } from '../db/rebuild-order';
 import { firstDifference } from '../domain/order';
 import { isFinal } from '../domain/status';
+import { isTimeout } from '../temporal/grpc-errors';
 import type { InspectedWorkflow } from '../temporal/inspect-workflow';
 
 const PAGE = 200;
@@ -24,6 +25,7 @@ export const DIFFERENCES = {
   different: 'row and workflow hold different changes',
   stuck: 'the workflow tasks keep failing',
   still_running: 'the order is settled, but its workflow still runs',
+  not_compared: 'Temporal did not answer in time',
   no_answer: 'the run has not read the row yet: is a worker running?',
   row_missing: 'the workflow exists, but the order has no row',
 };
@@ -64,6 +66,9 @@ export async function* reconcile(
       );
       differences = await compareAll(deps, rows);
     }
+    const isUnavailable =
+      differences.length === page.length && differences.every(({ kind }) => kind === 'not_compared');
+    if (isUnavailable && page.length > CONCURRENCY) throw new Error('Temporal answers no call in time');
     yield { checked: page.length, differences };
   }
   yield* findMissingRows(deps, selection);
@@ -77,8 +82,10 @@ async function* findMissingRows(
   for await (const ids of inPages(listWorkflows(selection))) {
     const differences: Difference[] = [];
     for (const orderId of await findMissing(db, ids)) {
-      const workflow = await inspect(orderId);
-      if (workflow) differences.push({ kind: 'row_missing', orderId, row: undefined, workflow });
+      const row = undefined;
+      const { workflow, isLate } = await inspectInTime(inspect, orderId);
+      if (isLate) differences.push({ kind: 'not_compared', orderId, row, workflow });
+      else if (workflow) differences.push({ kind: 'row_missing', orderId, row, workflow });
     }
     yield { checked: differences.length, differences };
   }
@@ -101,13 +108,26 @@ async function compareAll({ inspect }: ReconcileDependencies, rows: StoredOrderS
   const found = await Promise.all(
     rows.map((row) =>
       limit.execute(async () => {
-        const workflow = await inspect(row.id);
-        const kind = compare(row, workflow);
+        const { workflow, isLate } = await inspectInTime(inspect, row.id);
+        const kind = isLate ? 'not_compared' : compare(row, workflow);
         return kind && { kind, orderId: row.id, row, workflow };
       }),
     ),
   );
   return found.filter((difference) => difference !== undefined);
+}
+
+/** A run that Temporal does not return in time does not end the comparison of the others. */
+async function inspectInTime(
+  inspect: ReconcileDependencies['inspect'],
+  orderId: string,
+): Promise<{ workflow: InspectedWorkflow | undefined; isLate: boolean }> {
+  try {
+    return { workflow: await inspect(orderId), isLate: false };
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    return { workflow: undefined, isLate: true };
+  }
 }
 
 function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {

@@ -13,6 +13,7 @@ export const REPAIRS = {
   kept_row: 'the row counts: a new run continues from it',
   decide_which: 'decide which is right: --keep-row discards the changes of the workflow',
   start_worker: 'start a worker and compare again',
+  compare_again: 'compare again once Temporal answers in time',
   no_history: 'lost: Temporal has no history of it either',
   no_account: 'lost: its account is missing; create no new one, restore a newer backup',
   no_redirect_url: 'give the account a default redirect URL, then repair again',
@@ -33,6 +34,7 @@ export interface RepairDependencies {
 export async function repairDifference(deps: RepairDependencies, difference: Difference): Promise<Repair> {
   const { db, workflows, keepRow } = deps;
   const { kind, orderId, row, workflow } = difference;
+  if (kind === 'not_compared') return 'compare_again';
   if (!row) {
     if (!workflow?.saved || workflow.sellerId === undefined) return 'no_history';
     return rebuild(deps, workflow.sellerId, workflow.saved);

@@ -6,7 +6,6 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
-  isGrpcServiceError,
 } from '@temporalio/client';
 import { type SignalDefinition, ApplicationFailure } from '@temporalio/common';
 import {
@@ -38,6 +37,7 @@ import { type Channel, type OrderStatus, isFinal } from '../domain/status';
 import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { createAvailability } from './availability';
+import { grpcErrorOf } from './grpc-errors';
 import { type InspectedWorkflow, agreesWithRow, inspectWorkflow } from './inspect-workflow';
 import { firstStartOptions, resumeOptions } from './workflow-options';
 
@@ -71,6 +71,11 @@ export interface StartableOrder extends OrderHistory {
   started: boolean;
 }
 
+export interface OpenRun {
+  orderId: string;
+  startedAt: Date;
+}
+
 /** The client side of the order workflows. Each call has a deadline. */
 export interface OrderWorkflows {
   /**
@@ -99,8 +104,11 @@ export interface OrderWorkflows {
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
   /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
   findBroken(closedAfter: Date): AsyncIterable<string>;
-  /** The ids of all orders with an open run. */
-  listOpen(): AsyncIterator<string, undefined>;
+  /**
+   * The orders with an open run, the newest run first.
+   * @param startedBy only runs that started then or before; undefined: all
+   */
+  listOpen(startedBy: Date | undefined): AsyncIterator<OpenRun, undefined>;
   /** The ids of all orders that have a run, once per run. */
   list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
   /** The state that the workflow holds; null while it waits for a first message, or a resumed run reads the row. */
@@ -173,13 +181,17 @@ export function createOrderWorkflows(
     });
   }
 
-  async function* listOrderIds(query: string): AsyncGenerator<string, undefined> {
+  async function* listRuns(query: string): AsyncGenerator<OpenRun, undefined> {
     const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
     for (;;) {
       const run = await within(LIST_TIMEOUT_MS, () => runs.next());
       if (run.done === true) return undefined;
-      yield run.value.workflowId.slice(WORKFLOW_ID_PREFIX.length);
+      yield { orderId: run.value.workflowId.slice(WORKFLOW_ID_PREFIX.length), startedAt: run.value.startTime };
     }
+  }
+
+  async function* listOrderIds(query: string): AsyncGenerator<string> {
+    for await (const { orderId } of listRuns(query)) yield orderId;
   }
 
   return {
@@ -244,7 +256,11 @@ export function createOrderWorkflows(
           (since === undefined ? '' : ` and StartTime >= '${since.toISOString()}'`),
       ),
 
-    listOpen: () => listOrderIds(`${ORDERS} and ExecutionStatus = 'Running'`),
+    listOpen: (startedBy) =>
+      listRuns(
+        `${ORDERS} and ExecutionStatus = 'Running'` +
+          (startedBy ? ` and StartTime <= '${startedBy.toISOString()}'` : ''),
+      ),
 
     async *findBroken(closedAfter) {
       yield* listOrderIds(
@@ -309,12 +325,8 @@ function throwIfRefused(error: unknown): void {
 
 /** True if a query met a run that still waits for its first message. */
 function isNotScheduled(error: unknown): boolean {
-  const cause = error instanceof Error && isGrpcServiceError(error.cause) ? error.cause : error;
-  return (
-    isGrpcServiceError(cause) &&
-    cause.code === status.FAILED_PRECONDITION &&
-    cause.details.includes('Workflow task is not scheduled yet')
-  );
+  const { code, details } = grpcErrorOf(error) ?? {};
+  return code === status.FAILED_PRECONDITION && details?.includes('Workflow task is not scheduled yet') === true;
 }
 
 /** True if the workflow's run has ended, so that another run has to make the change. */

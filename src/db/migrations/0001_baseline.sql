@@ -125,10 +125,10 @@ create table order_work (
   -- When the sweep last dealt with a run that does not work: so that a cause that stays does not replace run after run.
   stuck_at timestamptz
 ) with (fillfactor = 70);
-create index order_work_due on order_work (sweep_at);
+create index order_work_due on order_work (sweep_at) where started;
 create index order_work_requested on order_work (sweep_at) where requests > requests_passed_on;
 create index order_work_unstarted on order_work (seller_id, sweep_at) where not started;
-create index order_work_waiting on order_work (waiting_since) where not started;
+create index order_work_waiting on order_work (seller_id, waiting_since) where not started;
 
 -- The entries of the timelines, which include webhook attempts, share one numbering, in the order in which they are
 -- recorded.

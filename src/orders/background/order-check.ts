@@ -96,9 +96,9 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
 
 /** Why a run cannot continue the order; undefined if it can. */
 function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefined {
-  const { order, changes, settled, stuckRecently } = due;
+  const { order, changes, settled, stuckRecently, leasedAt } = due;
   // Right after a save, the history may not have the change yet.
-  const isOld = Date.now() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= KNOWN_AFTER_MS;
+  const isOld = leasedAt.getTime() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= KNOWN_AFTER_MS;
   if (isOld && run.saved && run.saved.order.version < order.version) {
     return `${RECOVERY_REASONS.behind_row}: at version ${run.saved.order.version} of ${order.version}`;
   }

@@ -1,4 +1,5 @@
 import { purgeApplicantData } from '../../db/applications';
+import { readClock } from '../../db/clock';
 import { deleteAbandonedBreakers } from '../../db/endpoint-breaker';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
 import { sweepNow, sweepOverdue, sweepSettled } from '../../db/order-work';
@@ -12,8 +13,8 @@ const BATCH = 500;
 const OPEN_RUNS = 1000;
 /** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
 const DAY_MS = 86_400_000;
-/** A run is listed some time after it has closed. */
-const VISIBILITY_LAG_MS = 60_000;
+/** A run is listed some time after it has closed, and the clocks of Postgres and Temporal may differ. */
+const OVERLAP_MS = 5 * 60_000;
 
 export interface ScanOptions {
   db: Db;
@@ -28,15 +29,17 @@ export function createScans(
   { db, workflows, idempotencyKeyDays, applicationRetentionMs }: ScanOptions,
   signal: AbortSignal,
 ): (() => Promise<unknown>)[] {
-  let brokenSince = Date.now() - DAY_MS;
-  let openRuns = workflows.listOpen();
+  let brokenSince: Date | undefined;
+  let openRuns = workflows.listOpen(undefined);
+  let lastSeen: Date | undefined;
 
   /** Makes orders due whose run was closed by force or keeps failing. */
   async function findBroken(): Promise<void> {
-    const startedAt = Date.now();
+    const startedAt = (await readClock(db)).getTime();
+    brokenSince ??= new Date(startedAt - DAY_MS);
     let batch: string[] = [];
     try {
-      for await (const orderId of workflows.findBroken(new Date(brokenSince))) {
+      for await (const orderId of workflows.findBroken(brokenSince)) {
         if (signal.aborted) return;
         batch.push(orderId);
         if (batch.length < BATCH) continue;
@@ -48,19 +51,25 @@ export function createScans(
       await sweepNow(db, batch);
     }
     // A scan that fails is repeated from the same time.
-    brokenSince = startedAt - VISIBILITY_LAG_MS;
+    brokenSince = new Date(startedAt - OVERLAP_MS);
   }
 
   /** Walks through all open runs, some in each scan, again and again. */
   async function nextOpenRuns(): Promise<string[]> {
     const orderIds: string[] = [];
-    while (orderIds.length < OPEN_RUNS) {
-      const run = await openRuns.next();
-      if (run.done === true) {
-        openRuns = workflows.listOpen();
-        break;
+    try {
+      while (orderIds.length < OPEN_RUNS) {
+        const run = await openRuns.next();
+        lastSeen = run.value?.startedAt;
+        if (run.done === true) {
+          openRuns = workflows.listOpen(undefined);
+          break;
+        }
+        orderIds.push(run.value.orderId);
       }
-      orderIds.push(run.value);
+    } catch (error) {
+      openRuns = workflows.listOpen(lastSeen);
+      if (orderIds.length === 0) throw error;
     }
     return orderIds;
   }

@@ -1,11 +1,13 @@
 import { readdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
-import { checkBreakers } from '../../../src/cli/status-checks';
+import { checkBreakers, checkTemporal } from '../../../src/cli/status-checks';
+import { createTemporalClient } from '../../../src/temporal/connection';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';
 import { closedPort, startTestServer } from '../../support/http-server';
+import { startProxy } from '../../support/proxy';
 import { useStack } from '../../support/stack';
 
 // Every command is a process, which starts slowly on a busy machine.
@@ -97,6 +99,18 @@ test('status reports a Postgres that is read-only', async () => {
   const run = await status();
   await stack.db.query(`alter database ${database} set default_transaction_read_only = off`);
   expect(stateOf(run)).toMatchObject({ postgres: 'failed', schema: 'ok' });
+});
+
+test('status reports within seconds that Temporal accepts connections and answers no call', async () => {
+  const proxy = await startProxy(process.env.TEST_TEMPORAL_ADDRESS!);
+  const { namespace } = stack.client.options;
+  const client = createTemporalClient({ connectionOptions: { address: proxy.address }, namespace });
+  await client.connection.workflowService.getSystemInfo({});
+  proxy.blackHole();
+  const checks = await checkTemporal(() => Promise.resolve(client));
+  expect(new Set(checks.map(({ state }) => state))).toEqual(new Set(['failed', 'unknown']));
+  await client.connection.close();
+  proxy.stop();
 });
 
 describe('the audit log', () => {

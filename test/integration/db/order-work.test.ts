@@ -2,7 +2,6 @@ import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
 import { choosePaymentTerm, recordAgreement, submitApplication } from '../../../src/db/applications';
 import {
   type DueKind,
-  backlogAgeMs,
   countRequests,
   endDeliveryLease,
   finishSettled,
@@ -10,6 +9,7 @@ import {
   leaseDueOrders,
   markRunning,
   markStuck,
+  sellersWithBacklog,
   sweepDifference,
   sweepOverdue,
   sweepSettled,
@@ -68,6 +68,7 @@ describe('the sweep', () => {
         agreementPending: false,
         webhookOverdue: false,
         stuckRecently: false,
+        leasedAt: expect.any(Date),
         requests: 0,
       },
     ]);
@@ -114,13 +115,18 @@ describe('the sweep', () => {
     expect(await leaseIds(10, 0, 'starts')).toEqual([fresh.order.id]);
   });
 
-  test('knows how long the oldest new order has waited for its workflow', async () => {
-    expect(await backlogAgeMs(database.db)).toBe(0);
-    const { order } = await dueAfter(1000);
-    await database.db.query(`update order_work set waiting_since = now() - interval '1 hour'`);
-    expect(Math.round((await backlogAgeMs(database.db)) / 60_000)).toBe(60);
-    await markRunning(database.db, order.id, 600_000, { version: 1, passedOn: 0 });
-    expect(await backlogAgeMs(database.db)).toBe(0);
+  test('knows the sellers whose new orders have waited for too long', async () => {
+    const orders = [await dueAfter(1000), await dueAfter(1000), await dueAfter(1000)].map(({ order }) => order);
+    const withBacklog = () => sellersWithBacklog(database.db, 3_600_000);
+    expect(await withBacklog()).toEqual([]);
+    const [first, second] = orders;
+    await database.db.query(
+      `update order_work set waiting_since = now() - interval '61 minutes' where order_id = any($1)`,
+      [[first!.id, second!.id]],
+    );
+    expect((await withBacklog()).sort()).toEqual([first!.sellerId, second!.sellerId].sort());
+    await markRunning(database.db, first!.id, 600_000, { version: 1, passedOn: 0 });
+    expect(await withBacklog()).toEqual([second!.sellerId]);
   });
 
   test('leases every order once if ten sweeps run concurrently', async () => {

@@ -5,19 +5,21 @@ import { startSweep } from '../../../src/orders/background/sweep';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { insertNewOrder } from '../db/new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
 
 const database = useDatabase('test');
 
 let stop: () => Promise<void>;
 afterEach(() => stop());
 
-/** Starts a sweep that scans for broken runs with `findBroken` several times a second. */
-function sweepWith(findBroken: OrderWorkflows['findBroken']): void {
-  async function* listOpen() {
-    await nextTick();
-    yield* [];
-  }
+async function* nothing(): AsyncGenerator<never, undefined> {
+  await nextTick();
+  yield* [];
+  return undefined;
+}
+
+/** Starts a sweep that scans several times a second. */
+function sweepWith({ findBroken = nothing, listOpen = nothing }: Partial<OrderWorkflows>): void {
   stop = startSweep({
     db: database.db,
     workflows: { findBroken, listOpen } as unknown as OrderWorkflows,
@@ -33,12 +35,13 @@ function sweepWith(findBroken: OrderWorkflows['findBroken']): void {
 
 test('a scan for closed runs that fails is repeated from the same time', async () => {
   const starts: Date[] = [];
-  sweepWith(async function* (closedAfter) {
+  const findBroken: OrderWorkflows['findBroken'] = async function* (closedAfter) {
     starts.push(closedAfter);
     await nextTick();
     if (starts.length === 1) throw new Error('Temporal is unavailable');
     yield* [];
-  });
+  };
+  sweepWith({ findBroken });
   await until(() => starts.length === 3, 'three scans have begun');
   expect(starts[1]).toEqual(starts[0]);
   expect(starts[2]!.getTime()).toBeGreaterThan(starts[1]!.getTime());
@@ -52,35 +55,38 @@ test('a scan that fails makes the orders due that it found before', async () => 
   };
   await database.db.query(`update order_work set started = true, sweep_at = now() + interval '1 hour'`);
   expect(await isDue()).toBe(false);
-  sweepWith(async function* () {
+  const findBroken = async function* () {
     await nextTick();
     yield order.id;
     throw new Error('the server lacks a search attribute');
-  });
+  };
+  sweepWith({ findBroken });
   await until(isDue, 'the order is due');
 });
 
 test('a job that fails does not hold up the scan for closed runs', async () => {
   await database.db.query('alter table idempotency_key rename to lost');
   let scans = 0;
-  sweepWith(async function* () {
+  const findBroken = async function* () {
     scans += 1;
     await nextTick();
     yield* [];
-  });
+  };
+  sweepWith({ findBroken });
   await until(() => scans > 1, 'two scans have begun');
 });
 
 test('the sweep stops during a scan, however many runs it finds', async () => {
   let found = 0;
   let isOver = false;
-  sweepWith(async function* () {
+  const findBroken = async function* () {
     while (!isOver) {
       await nextTick();
       found += 1;
       yield randomUUID();
     }
-  });
+  };
+  sweepWith({ findBroken });
   await until(() => found > 10, 'a scan finds runs');
   const stopped = await Promise.race([
     stop().then(() => true),
@@ -88,4 +94,41 @@ test('the sweep stops during a scan, however many runs it finds', async () => {
   ]);
   isOver = true;
   expect(stopped).toBe(true);
+});
+
+test('the scan for closed runs does not depend on the clock of the worker', async () => {
+  const starts: Date[] = [];
+  const clock = jest
+    .spyOn(Date, 'now')
+    .mockImplementation(() => performance.timeOrigin + performance.now() + 3_600_000);
+  sweepWith({
+    async *findBroken(closedAfter) {
+      starts.push(closedAfter);
+      yield* nothing();
+    },
+  });
+  await until(() => starts.length === 2, 'two scans have begun');
+  clock.mockRestore();
+  expect(starts[1]!.getTime()).toBeLessThan(Date.now());
+});
+
+test('the walk over open runs continues where it failed, and makes due what it found before', async () => {
+  const settled = await insertNewOrder(database.db, { webhookUrl: null });
+  await saveHistory(database.db, applyEvents(settled, 'cancel'));
+  await database.db.query('delete from order_work');
+  const startedAt = new Date('2026-01-02T03:04:05Z');
+  const begun: (Date | undefined)[] = [];
+  sweepWith({
+    async *listOpen(startedBy) {
+      begun.push(startedBy);
+      await nextTick();
+      if (begun.length > 1) return undefined;
+      yield { orderId: settled.order.id, startedAt };
+      throw new Error('Temporal is unavailable');
+    },
+  });
+  await until(() => begun.length > 1, 'the walk goes on');
+  expect(begun.slice(0, 2)).toEqual([undefined, startedAt]);
+  const due = 'select from order_work where order_id = $1';
+  await until(async () => (await database.db.query(due, [settled.order.id])).rowCount === 1, 'the order is due');
 });

@@ -77,6 +77,20 @@ describe('inserts of new orders', () => {
     }
   });
 
+  test('of a seller whose orders wait too long are refused, and those of others are not', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate'] });
+    try {
+      const db = { query: () => Promise.resolve({ rows: [{ id: 'a' }] }) } as unknown as Db;
+      const admission = createAdmission(db, { concurrency: 2, maxBacklogAgeMs: 60_000 });
+      await jest.advanceTimersByTimeAsync(2000);
+      const insert = (sellerId: string) => admission.insert(sellerId, () => Promise.resolve('inserted'));
+      await expect(insert('a')).rejects.toMatchObject({ code: 'overloaded', headers: { 'Retry-After': '60' } });
+      expect(await insert('b')).toBe('inserted');
+    } finally {
+      jest.useRealTimers();
+    }
+  });
+
   test('free their place when they fail', async () => {
     const { admission } = createInserts();
     const fail = () => admission.insert('a', () => Promise.reject(new Error('no')));
