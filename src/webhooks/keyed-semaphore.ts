@@ -7,6 +7,8 @@ const WEIGHT = 0.2;
 /** Slots beyond the limit that only urgent callers get. */
 const URGENT_SLOTS = 2;
 const URGENT_WAIT_MS = 1000;
+/** No wait for a webhook is longer. Turns that would be further away are spread over the second half of this time. */
+const MAX_WAIT_MS = 3_600_000;
 
 /**
  * Limits how many slots each key holds at once, so that one seller cannot use all of them. Each caller that is refused gets
@@ -38,7 +40,10 @@ export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSem
   function nextTurn(slots: Slots): number {
     const holdMs = Math.max(slots.meanMs, now() - slots.changedAt);
     slots.lastTurnAt = Math.max(slots.lastTurnAt, now()) + holdMs / limit;
-    return Math.ceil(slots.lastTurnAt - now());
+    const waitMs = Math.ceil(slots.lastTurnAt - now());
+    if (waitMs <= MAX_WAIT_MS) return waitMs;
+    slots.lastTurnAt = now() + MAX_WAIT_MS;
+    return Math.ceil(MAX_WAIT_MS * (1 - Math.random() / 2));
   }
 
   return {
