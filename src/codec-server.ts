@@ -31,7 +31,8 @@ export async function startCodecServer(
   app.on('error', (error: Error) => log.warn({ err: error }, 'request failed'));
   app.use(allowPage(config.codecServerOrigin));
   app.use(refuseCompressed);
-  app.use(bodyParser({ enableTypes: ['json'], jsonLimit: MAX_BODY }));
+  const onerror = (_: unknown, ctx: Koa.Context) => ctx.throw(400, 'The body is not JSON.');
+  app.use(bodyParser({ enableTypes: ['json'], jsonLimit: MAX_BODY, onerror }));
   app.use(async (ctx) => {
     const [, action] = ACTION.exec(ctx.path) ?? [];
     if (ctx.method !== 'POST' || action === undefined) return;

@@ -1,6 +1,9 @@
 import { pino, stdSerializers, type DestinationStream, type Logger } from 'pino';
 import { escapeControls } from './domain/escape-controls';
 
+/** Postgres describes the row that violates a constraint, and a parser repeats the body: a pay link, a person's address. */
+const UNLOGGED = { detail: undefined, where: undefined, internalQuery: undefined, body: undefined };
+
 /** Creates a logger that writes JSON lines to standard output, or to `destination`. */
 export function createLogger(level: string, service: string, destination?: DestinationStream): Logger {
   const options = {
@@ -8,7 +11,7 @@ export function createLogger(level: string, service: string, destination?: Desti
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { err: stdSerializers.err },
+    serializers: { err: (error: Error) => ({ ...stdSerializers.err(error), ...UNLOGGED }) },
     // A second safeguard: no code logs headers or secrets.
     redact: ['*.authorization', '*.secret', '*.key', 'err.config'],
     // JSON leaves C1 controls and direction controls as they are, and they could control an operator's terminal.

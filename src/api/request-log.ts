@@ -10,6 +10,9 @@ const VALID_ID = /^[\w.:/+=-]{1,128}$/;
 /** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
 const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
 
+/** Parameters that lead to an order's checkout. */
+const SECRET_PARAMETERS = ['payLinkId', 'paymentId'];
+
 /** Enough to find a value in other logs, too little to use it. */
 const shorten = (value: string): string => `${value.slice(0, 8)}…`;
 
@@ -18,7 +21,9 @@ const shorten = (value: string): string => `${value.slice(0, 8)}…`;
  * only words, the caller's own ids and the ids of a request that succeeded are logged in full.
  */
 function loggedPath({ path, status, params = {}, state: { orderId, caller } }: LoggedRequest): string {
-  const ids = Object.entries(params).filter(([name]) => name !== 'payLinkId' && (status < 400 || status === 409));
+  const ids = Object.entries(params).filter(
+    ([name]) => !SECRET_PARAMETERS.includes(name) && (status < 400 || status === 409),
+  );
   const known = new Set([...ids.map(([, id]) => id), orderId, caller?.kind === 'seller' && caller.seller.id]);
   return path
     .split('/')

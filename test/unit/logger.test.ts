@@ -9,3 +9,15 @@ test('a log line contains no character that could control a terminal or change t
   expect(lines[0]).toMatch(/^[^\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]*\n$/u);
   expect(JSON.parse(lines[0]!)).toMatchObject({ reference: hostile, msg: hostile, [hostile]: 1 });
 });
+
+test('a line about a refused row has its constraint, and none of its values', () => {
+  const lines: string[] = [];
+  const log = createLogger('info', 'test', { write: (line) => void lines.push(line) });
+  const detail = 'Failing row contains (1, https://shop.example/pay/3f2a, ann@shop.example).';
+  const refused = Object.assign(new Error('violates check constraint "amount"'), {
+    ...{ code: '23514', constraint: 'amount', detail, where: detail, internalQuery: detail },
+  });
+  log.error({ err: refused }, 'request failed');
+  expect(lines[0]).not.toContain('shop.example');
+  expect(JSON.parse(lines[0]!).err).toMatchObject({ code: '23514', constraint: 'amount', message: refused.message });
+});

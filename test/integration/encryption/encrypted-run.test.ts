@@ -24,6 +24,7 @@ const stack = useStack({
 });
 const plain = useStack();
 const receiver = useReceiver();
+const codecServerLog: string[] = [];
 const codecServer = useResource(
   () =>
     startCodecServer(
@@ -32,7 +33,7 @@ const codecServer = useResource(
         CODEC_SERVER_PORT: '0',
         CODEC_SERVER_ORIGIN: 'https://temporal.example/ui',
       }),
-      createLogger('silent', 'codec-server'),
+      createLogger('warn', 'codec-server', { write: (line) => void codecServerLog.push(line) }),
     ),
   (server) => server.stop(),
 );
@@ -134,4 +135,14 @@ test.each([
   [{ ENCRYPT_PAYLOADS: 'true' }, 'ENCRYPT_PAYLOADS needs ENCRYPTION_KEYS'],
 ])('the settings %j are refused', (env, message) => {
   expect(() => loadConfig({ ...stack.env, ENCRYPTION_KEYS: '', ...env })).toThrow(message);
+});
+
+test('the codec server refuses a body that is not JSON, and does not log it', async () => {
+  const response = await fetch(`http://127.0.0.1:${codecServer.port}/encode`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', 'X-Namespace': 'default' },
+    body: '{"payloads": [{"data": "a secret reference',
+  });
+  expect([response.status, await response.text()]).toEqual([400, 'The body is not JSON.']);
+  expect(codecServerLog.join('')).not.toContain('secret reference');
 });
