@@ -23,6 +23,8 @@ import { webhookRoutes } from './webhook-routes';
 
 /** Lists that one seller can read at once; further ones wait. */
 const LISTS_AT_ONCE = 2;
+/** Resends and rotations that one seller can run at once; further ones wait. Each may wait for the lock on a row, with a connection. */
+const LOCKS_AT_ONCE = 2;
 /** Webhook tests that one seller can run at once; further ones are refused. */
 const TESTS_AT_ONCE = 4;
 
@@ -71,10 +73,11 @@ export function createApp(options: AppOptions): Koa<State> {
   const limitRunningLists = limitInFlight(LISTS_AT_ONCE, 'wait');
   // Those that have waited had nothing unread before.
   const limitLists: Limit = (ctx, next) => limitRunningLists(ctx, () => unsent.check(ctx, next));
+  const limitLocks = limitInFlight(LOCKS_AT_ONCE, 'wait');
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   for (const basePath of api.basePaths) {
     mount(app, orderRoutes(basePath, deps, authenticate, bodies, limitLists), count);
-    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitTests }), count);
+    mount(app, webhookRoutes(basePath, deps, authenticate, bodies, { limitLists, limitLocks, limitTests }), count);
   }
   app.use(count);
   mount(app, docsRoutes(document));

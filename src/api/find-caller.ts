@@ -19,14 +19,16 @@ interface Lookup {
 export function createCallerLookup(db: Db): (key: string) => Promise<Caller | undefined> {
   let running = 0;
   let waiting: Lookup[] = [];
-  const remembered = new Map<string, Caller>();
-  setInterval(() => remembered.clear(), REMEMBER_MS).unref();
+  let remembered = new Map<string, Caller>();
+  setInterval(() => (remembered = new Map()), REMEMBER_MS).unref();
 
   async function run(): Promise<void> {
     running++;
     while (waiting.length > 0) {
       const batch = waiting;
       waiting = [];
+      // A slow query may have read a key before it was revoked: what it found is forgotten with the others.
+      const memory = remembered;
       try {
         const callers = await findCallers(
           db,
@@ -34,7 +36,7 @@ export function createCallerLookup(db: Db): (key: string) => Promise<Caller | un
         );
         batch.forEach(({ key, resolve }, index) => {
           const caller = callers[index];
-          if (caller) remembered.set(key, caller);
+          if (caller) memory.set(key, caller);
           resolve(caller);
         });
       } catch (error) {

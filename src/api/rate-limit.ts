@@ -74,13 +74,20 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
       }
     },
 
-    /** @throws Problem `rate_limited` */
-    async countPayLink(ctx: Ctx, payLinkId: string): Promise<void> {
-      await count(ctx, payLinks, idOf(payLinkId), settings.payLink);
+    /**
+     * Looks up a pay link, and counts the request against its limit. An unknown link is not counted, because each count would
+     * be a row in Postgres. Others at the address wait while it has several lookups, but are not refused.
+     * @param find throws if the link is unknown
+     * @throws Problem `rate_limited`
+     */
+    async lookUp<T>(ctx: Ctx, payLinkId: string, find: () => Promise<T>): Promise<T> {
+      const id = idOf(payLinkId);
+      const isKnown = payLinks.hasCounted(id);
+      if (isKnown) await count(ctx, payLinks, id, settings.payLink);
+      const found = await lookups.run(clientNetwork(ctx.ip), find);
+      if (!isKnown) await count(ctx, payLinks, id, settings.payLink);
+      return found;
     },
-
-    /** Looks up a pay link. Others at the address wait while it has several lookups, but are not refused. */
-    lookUp: <T>(ctx: Ctx, find: () => Promise<T>): Promise<T> => lookups.run(clientNetwork(ctx.ip), find),
 
     /** Reports the limit of an address without counting the request. */
     async reportAddress(ctx: Ctx): Promise<void> {

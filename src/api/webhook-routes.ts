@@ -24,7 +24,7 @@ export function webhookRoutes(
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody, optionalJsonBody }: BodyReaders,
-  { limitLists, limitTests }: Record<'limitLists' | 'limitTests', Middleware>,
+  { limitLists, limitLocks, limitTests }: Record<'limitLists' | 'limitLocks' | 'limitTests', Middleware>,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');
@@ -44,14 +44,14 @@ export function webhookRoutes(
   router.get('/webhook_event/:eventId', seller, async (ctx) => {
     ctx.body = { data: await retrieveWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id) };
   });
-  router.post('/webhook_event/:eventId/resend', seller, async (ctx) => {
+  router.post('/webhook_event/:eventId/resend', seller, limitLocks, async (ctx) => {
     const webhook = await resendWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id);
     ctx.state.orderId = webhook.order_id;
     // The workflow sends the webhook later; the timeline reports the result.
     ctx.status = 202;
     ctx.body = { data: webhook };
   });
-  router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, async (ctx) => {
+  router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, limitLocks, async (ctx) => {
     const { id } = sellerOf(ctx);
     const { data } = validate(rotateSecretRequestSchema, hasBody(ctx) ? ctx.request.body : { data: {} });
     ctx.body = { data: await rotateSecret(deps, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };

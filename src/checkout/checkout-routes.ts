@@ -59,7 +59,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
   const pages = createOrderPages({ csrf, applicants, profileOf, pathOf, retentionMs });
-  const { readPayLinkId, loadCheckout, readForm } = createRequestReader({
+  const { lookUp, loadCheckout, readForm } = createRequestReader({
     deps,
     csrf,
     profileOf,
@@ -186,9 +186,11 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
   }
 
   router.get('/logo', async (ctx) => {
-    const payLinkId = await readPayLinkId(ctx);
-    const logo = await limits.lookUp(ctx, () => findLogo(deps.db, payLinkId));
-    if (!logo) throw notFound();
+    const logo = await lookUp(ctx, async (payLinkId) => {
+      const found = await findLogo(deps.db, payLinkId);
+      if (!found) throw notFound();
+      return found;
+    });
     ctx.type = logo.type;
     ctx.set('Cache-Control', 'private, max-age=300');
     ctx.body = logo.bytes;

@@ -10,10 +10,12 @@ import type { ProfileOf } from './profile';
 import type { CheckoutRequestState } from './send-page';
 
 export interface PayLinkLimits {
-  /** @throws Problem `rate_limited` if a link is requested too often */
-  countPayLink: (ctx: Context, payLinkId: string) => Promise<void>;
-  /** Runs the first query of a request, which shows whether its pay link exists. */
-  lookUp: <T>(ctx: Context, find: () => Promise<T>) => Promise<T>;
+  /**
+   * Runs the first query of a request, which shows whether its pay link exists, and counts the request.
+   * @param find throws if the link is unknown
+   * @throws Problem `rate_limited` if a link is requested too often
+   */
+  lookUp: <T>(ctx: Context, payLinkId: string, find: () => Promise<T>) => Promise<T>;
 }
 
 export interface RequestReaderOptions {
@@ -35,21 +37,19 @@ export interface SubmittedForm {
 
 /** Reads requests for `/pay/:payLinkId`. */
 export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: RequestReaderOptions) {
-  /** Counts the request against the link's rate limit. */
-  async function readPayLinkId(ctx: Context): Promise<string> {
+  /** Finds what belongs to the pay link of a request. */
+  async function lookUp<T>(ctx: Context, find: (payLinkId: string) => Promise<T>): Promise<T> {
     const { payLinkId = '' } = ctx.params as { payLinkId?: string };
     if (!isUuid(payLinkId)) throw notFound();
     const normalized = payLinkId.toLowerCase();
-    await limits.countPayLink(ctx, normalized);
-    return normalized;
+    return limits.lookUp(ctx, normalized, () => find(normalized));
   }
 
   /** Reads the order, after asking the bank about a payment whose result is not known yet. */
   async function loadCheckout(ctx: Context): Promise<Checkout> {
-    const payLinkId = await readPayLinkId(ctx);
-    const stored = await limits.lookUp(ctx, () => readCheckout(deps, payLinkId));
+    const stored = await lookUp(ctx, (payLinkId) => readCheckout(deps, payLinkId));
     ctx.state.orderId = stored.order.id;
-    const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, payLinkId) : stored;
+    const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, stored.order.payLinkId) : stored;
     const { order, branding } = checkout;
     const layout = { order, branding, profile: profileOf(order), path: pathOf(order.payLinkId) };
     (ctx.state as CheckoutRequestState).layout = layout;
@@ -68,5 +68,5 @@ export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: R
     return { checkout, fields, browser };
   }
 
-  return { readPayLinkId, loadCheckout, readForm };
+  return { lookUp, loadCheckout, readForm };
 }

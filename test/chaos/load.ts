@@ -6,6 +6,8 @@ import { type Shop, Shopper } from './shopper';
 
 /** An answer arrives within this time after the load has ended, or the call counts as stuck. */
 const STUCK_AFTER_MS = 60_000;
+/** What the cancel of an order that is left open may take on average: a long run leaves thousands. */
+const CANCEL_MS = 50;
 /** The customers who are in a shop at the same time, at most: a slow machine gets a smaller load, not a backlog. */
 const MAX_RUNNING = 60;
 
@@ -60,7 +62,7 @@ export function startLoad({ apiUrls, checkoutKey, shops, ledger, random, rate, r
       const open = ledger.orders.filter(
         ({ ids, answers }) => ids.size > 0 && !answers.some(({ order }) => order && isFinal(order.status)),
       );
-      caller.giveUpAt(performance.now() + STUCK_AFTER_MS);
+      caller.giveUpAt(performance.now() + STUCK_AFTER_MS + open.length * CANCEL_MS);
       const queue = [...open];
       const work = async (): Promise<void> => {
         for (let record = queue.pop(); record; record = queue.pop()) {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import {
   rotatedSecretSchema,
@@ -9,6 +10,7 @@ import {
 import { activeWebhookSecrets } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Api, apiOf, BASE } from '../../support/api';
+import { holdTransaction } from '../../support/database';
 import { noWebhookPending, openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
@@ -364,3 +366,22 @@ test('a test webhook without a worker returns 503 and is not sent later', async 
   expect(response.headers.get('Retry-After')).toBe('5');
   expect(receiver.deliveries).toHaveLength(0);
 }, 60_000);
+
+test.each([
+  ['resends', 'select from orders where seller_id = $1 for update'],
+  ['rotations', 'select from seller where id = $1 for update'],
+])('%s of one seller that wait for a lock leave connections for others', async (kind, lock) => {
+  const id = await settledOrder();
+  const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
+  const held = await holdTransaction(stack.db, lock, [stack.seller.id]);
+  const path =
+    kind === 'resends' ? `/webhook_event/${rows[0]!.id}/resend/` : `/seller/${stack.seller.id}/webhook_secret/rotate/`;
+  const waiting = Array.from({ length: 25 }, () => stack.api.call('POST', BASE + path));
+  await delay(300);
+  const startedAt = performance.now();
+  expect((await other.api.call('GET', `${BASE}/seller/${other.seller.id}/connection_check/`)).status).toBe(200);
+  expect((await other.api.create()).status).toBe(201);
+  expect(performance.now() - startedAt).toBeLessThan(2000);
+  await held.rollback();
+  await Promise.all(waiting);
+});

@@ -351,9 +351,12 @@ const guarded = useCheckout({
 test('repeating an unknown pay link counts against the address, which waits for each refusal', async () => {
   const { order_url: url } = (await guarded.api.create()).body.data as { order_url: string };
   const unknown = customerAt(url.replace(/pay\/.{8}/, 'pay/00000000'));
-  expect(await statusesOf(unknown, 3)).toEqual([404, 429, 429]);
+  expect(await statusesOf(unknown, 3)).toEqual([404, 404, 404]);
   const begun = performance.now();
   const refused = await unknown.look();
   expect([refused.status, performance.now() - begun > 950]).toEqual([429, true]);
   expect(refused.headers.get('RateLimit')).toContain('"address";r=0');
+  // A link that does not exist leaves no row.
+  const counts = "select from rate_limit where key like 'pay-link:%'";
+  expect((await guarded.db.query(counts)).rowCount).toBe(0);
 });

@@ -2,12 +2,15 @@ import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { takeTurns } from '../../../src/api/take-turns';
 
-/** Sends requests that fail at their end, and records which have begun. */
+/** Sends requests that fail at their end, each by default on a connection of its own, and records which have begun. */
 function createClient() {
   const turns = takeTurns();
   const begun: string[] = [];
-  const send = (ip: string, name: string, path = '/') => {
+  const connect = () => {
     const socket = { destroyed: false, destroy: () => (socket.destroyed = true) };
+    return socket;
+  };
+  const send = (ip: string, name: string, path = '/', socket = connect()) => {
     const request = { ip, path, socket: socket as unknown as Socket, status: 404 };
     const end = turns(request, () => {
       begun.push(name);
@@ -20,7 +23,7 @@ function createClient() {
     await setImmediate();
     await setImmediate();
   };
-  return { begun, send, turn };
+  return { begun, send, connect, turn };
 }
 
 test('a request begins at once if no other has begun in this turn of the event loop', async () => {
@@ -65,12 +68,44 @@ test('requests whose client has gone do not begin, and hold up no other', async 
   expect(new Set(gone.map(({ status }) => status))).toEqual(new Set([499]));
 });
 
-test('an address with 2,000 waiting requests loses the connections of further ones', async () => {
-  const { begun, send, turn } = createClient();
-  const requests = Array.from({ length: 2002 }, (_, index) => send('10.0.0.1', String(index)));
-  expect(requests.filter(({ socket }) => socket.destroyed)).toEqual([requests[2001]]);
-  send('10.0.0.2', 'other');
-  await turn();
-  await turn();
-  expect(begun).toContain('other');
+test('a path below /health/ that is no health check waits for its turn', () => {
+  const { begun, send } = createClient();
+  send('10.0.0.1', 'first');
+  send('10.0.0.1', 'flood', '/health/other');
+  expect(begun).toEqual(['first']);
+});
+
+test('connections of an address take turns', async () => {
+  const { begun, send, connect } = createClient();
+  const [flood, own] = [connect(), connect()];
+  for (const name of ['first', 'a1', 'a2', 'a3']) send('10.0.0.1', name, '/', flood);
+  send('10.0.0.1', 'b1', '/', own);
+  while (begun.length < 5) await setImmediate();
+  expect(begun).toEqual(['first', 'a1', 'b1', 'a2', 'a3']);
+});
+
+test('if 5,000 requests wait, the connection with most of them at the address with most of them is closed', async () => {
+  const { begun, send, connect, turn } = createClient();
+  send('10.0.0.1', 'first');
+  for (let index = 0; index < 1990; index++) send('10.0.0.2', 'other');
+  const one = send('10.0.0.3', 'one');
+  const [small, large] = [connect(), connect()];
+  for (let index = 0; index < 1500; index++) send('10.0.0.3', 'small', '/', small);
+  for (let index = 0; index < 1509; index++) send('10.0.0.3', 'large', '/', large);
+  expect(large.destroyed).toBe(false);
+  const newcomer = send('10.0.0.3', 'newcomer');
+  expect([large, small, one.socket, newcomer.socket].map(({ destroyed }) => destroyed)).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+  while (!begun.includes('newcomer')) await turn();
+  expect(begun).not.toContain('large');
+});
+
+test('from however many addresses requests come, 5,000 of them wait at most', () => {
+  const { send } = createClient();
+  const requests = Array.from({ length: 20_000 }, (_, index) => send(`10.0.${index % 100}.1`, String(index)));
+  expect(requests.filter(({ socket }) => !socket.destroyed).length).toBeLessThanOrEqual(5001);
 });
