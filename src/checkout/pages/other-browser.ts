@@ -57,17 +57,22 @@ export function otherBrowserPage(options: OtherBrowserOptions): Page {
   const back = state === 'complete' ? order.redirectUrl : wayBack(order, branding);
   // No code is shown while the customer is at the bank.
   const isPaying = state === 'paying' || state === 'confirming';
+  const isCustomerDone = state === 'confirming' || state === 'completing';
   return {
     status: error === undefined ? 200 : error === TOO_MANY_CODES ? 429 : 422,
     title,
+    isCustomerDone,
     ...(error !== undefined && { errors: [{ field: CODE, message: error }] }),
     content: html`<h1>${title}</h1>
       <p>${text} ${isPaying && !application?.submitted && 'You can then pay here.'}</p>
       ${isPaying ? html`<a class="button" href="${options.path}/">Check again</a>` : codeForm(options)}
-      <p class="note">
-        ${!isPaying && `If you have neither that browser nor the code, contact ${order.sellerName}.`}
-        <a href="${back}">Return to ${order.sellerName}</a>
-      </p>`,
+      ${
+        state !== 'confirming' &&
+        html`<p class="note">
+          ${!isPaying && `If you have neither that browser nor the code, contact ${order.sellerName}.`}
+          ${!isCustomerDone && html`<a href="${back}">Return to ${order.sellerName}</a>`}
+        </p>`
+      }`,
   };
 }
 
