@@ -1,7 +1,7 @@
 import { type Offer, totalPence } from '../domain/application';
 import { monthsAfter } from '../domain/calendar';
 import { formatPence } from '../domain/money';
-import type { PaymentTerm, Pricing } from '../domain/order';
+import type { PaymentTerm } from '../domain/order';
 
 const DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'Europe/London' });
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long', timeZone: 'Europe/London' });
@@ -42,11 +42,9 @@ export function describePayments({ instalments }: Offer): string {
 }
 
 /** The price of paying later in one line: `0% interest, first due 21 December`. */
-export function describeCost({ representativeInterest }: Pricing, offer: Offer, today: string): string {
-  const interest =
-    offer.interestPence === 0
-      ? '0% interest'
-      : `${formatPence(offer.interestPence)} interest (${representativeInterest}% a year)`;
+export function describeCost(offer: Offer, today: string): string {
+  const rate = offer.annualInterest === undefined ? '' : ` (${offer.annualInterest}% a year)`;
+  const interest = offer.interestPence === 0 ? '0% interest' : `${formatPence(offer.interestPence)} interest${rate}`;
   const firstMonth = offer.instalments[0]?.dueInMonths ?? 1;
   return `${interest}, first due ${formatDay(monthsAfter(today, firstMonth))}`;
 }

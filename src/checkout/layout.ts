@@ -25,6 +25,8 @@ export interface Page {
   isSandbox?: boolean;
   /** Pages outside the steps have none. */
   step?: Step;
+  /** True once the customer has approved a payment or agreed: there is no deadline and nothing to finish later. */
+  isCustomerDone?: boolean;
   /** Shown above the content, and in the title. */
   errors?: readonly FormError[];
   /** An automatic reload or redirect, which needs no script. */
@@ -68,9 +70,9 @@ export function renderPage(
         ${isSandbox && notice !== undefined && html`<aside class="notice" aria-label="Notice">${notice}</aside>`}
         <div class="page">
           <div class="${context ? 'card split' : 'card'}">
-            ${context && header(context)}
+            ${context && header(context, page.isCustomerDone)}
             <main>${page.step && steps(page.step)} ${errorSummary(errors)} ${page.content}</main>
-            ${context && footer(context, page.step !== undefined)}
+            ${context && footer(context, page.step !== undefined && !page.isCustomerDone)}
           </div>
         </div>
       </body>
@@ -87,7 +89,7 @@ function favicon(colour: string | null): string {
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }
 
-function header({ order, branding, path }: LayoutContext): Html {
+function header({ order, branding, path }: LayoutContext, isCustomerDone = false): Html {
   const { sellerName, amountPence, reference, expiresAt, status } = order;
   return html`<header>
     <div class="seller">${branding.hasLogo && html`<img src="${path}/logo/" alt="" />`}<span>${sellerName}</span></div>
@@ -97,6 +99,7 @@ function header({ order, branding, path }: LayoutContext): Html {
       ${
         expiresAt !== null &&
         !isFinal(status) &&
+        !isCustomerDone &&
         html`<p class="deadline">Complete by <time datetime="${expiresAt}">${formatDeadline(expiresAt)}</time></p>`
       }
     </div>

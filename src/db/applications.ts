@@ -186,8 +186,9 @@ export async function isAgreed(db: DbClient, orderId: string): Promise<boolean> 
 
 /**
  * Deletes the personal data of at most `limit` applications whose orders last changed more than `retentionMs` ago: they
- * closed, or are abandoned. An agreement is kept, because its instalments are due for longer, and so is the offer of an
- * open order, which its customer can still accept; both with the digest of the browser that may see them.
+ * closed, or are abandoned. An open application is kept while the lender decides, for `retentionMs` after the decision, and
+ * while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so is the offer of
+ * an open order, which its customer can still accept; both with the digest of the browser that may see them.
  * @returns the number of purged applications
  */
 export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {
@@ -196,6 +197,9 @@ export async function purgeApplicantData(db: DbClient, retentionMs: number, limi
        select a.id, (a.agreed_at is not null and o.status = 'SUCCESSFUL') or o.status = 'APPROVED' as kept
        from application a join orders o on o.id = a.order_id
        where a.purged_at is null and a.created_at < now() - $1 * interval '1 ms'
+         and not (o.status = 'PENDING' and (
+           (a.submitted_at is not null and (a.decided_at is null or a.decided_at >= now() - $1 * interval '1 ms'))
+           or exists (select from payment where order_id = a.order_id and closed_at is null)))
          and not exists (select from order_timeline t where t.order_id = a.order_id and t.version is not null
            and t.from_status is distinct from t.to_status and t.at >= now() - $1 * interval '1 ms')
        limit $2 for update of a skip locked

@@ -1,5 +1,5 @@
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
-import { CURRENT_PAYMENT, sweepWithin } from './order-work';
+import { CURRENT_PAYMENT, inMs, sweepWithin } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
@@ -96,16 +96,28 @@ export async function closePaid(db: DbClient): Promise<void> {
 }
 
 /**
- * Finds at most `limit` payments that must be cancelled or refunded, because their orders are closed. In random order, so
- * that payments that fail again and again do not hold back the others.
+ * Leases at most `limit` payments that must be cancelled or refunded, because their orders are closed. A payment that is
+ * not returned is due again after `firstMs`, then after twice as long each time, up to `maxMs`, whichever worker leases it.
+ * New ones come first, so that payments that fail again and again do not hold back the others.
  */
-export async function findPaymentsToReturn(db: DbClient, limit: number): Promise<Payment[]> {
+export async function leasePaymentsToReturn(
+  db: DbClient,
+  limit: number,
+  { firstMs, maxMs }: { firstMs: number; maxMs: number },
+): Promise<Payment[]> {
   const { rows } = await db.query<Payment>(
-    `select ${COLUMNS} from payment p join orders o on o.id = p.order_id
-     where p.closed_at is null
-       and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))
-     order by random() limit $1`,
-    [limit],
+    `with due as (
+       select p.id from payment p join orders o on o.id = p.order_id
+       where p.closed_at is null
+         and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))
+         and (p.next_return_at is null or p.next_return_at <= now())
+       order by p.next_return_at nulls first limit $1 for update of p skip locked
+     )
+     update payment p set return_attempts = return_attempts + 1,
+       next_return_at = ${inMs('least($2 * 2 ^ least(return_attempts, 20), $3)')}
+     where p.id in (select id from due)
+     returning ${COLUMNS}`,
+    [limit, firstMs, maxMs],
   );
   return rows;
 }

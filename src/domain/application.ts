@@ -20,6 +20,8 @@ export interface Offer {
   instalments: readonly Instalment[];
   /** The part of the instalments that is interest. */
   interestPence: number;
+  /** The yearly interest rate in percent, as the lender states it. The pages show no rate if it is absent. */
+  annualInterest?: number;
   /** The promotion that reduces the interest. */
   promotion?: Pick<Promotion, 'name' | 'interestFreeDays'>;
 }

@@ -37,9 +37,10 @@ export function monthlyInstalments(
   const interestPence = Math.round(interest);
   const last = instalments.at(-1);
   if (last) last.amountPence += interestPence;
-  if (!promotion || pricing.representativeInterest === 0) return { instalments, interestPence };
+  const offer = { instalments, interestPence, annualInterest: pricing.representativeInterest };
+  if (!promotion || pricing.representativeInterest === 0) return offer;
   const { name, interestFreeDays } = promotion;
-  return { instalments, interestPence, promotion: { name, interestFreeDays } };
+  return { ...offer, promotion: { name, interestFreeDays } };
 }
 
 /** The running promotion with the most interest-free days. */

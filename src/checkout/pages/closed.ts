@@ -37,7 +37,7 @@ const MESSAGES: Record<
   expired: ({ order }, closing) => ({
     title: 'This order has expired',
     sentences: [
-      `It had to be completed by ${formatDateTime(closing?.at ?? order.createdAt)}.`,
+      `It had to be completed by ${formatDateTime(order.expiresAt ?? closing?.at ?? order.createdAt)}.`,
       `If you still want to buy, go back to ${order.sellerName} and order again.`,
     ],
   }),

@@ -10,13 +10,13 @@ import { type Html, html } from '../html';
  * @param parties names to show above the cost, with their roles
  */
 export function costBox(
-  { amountPence, pricing }: Order,
+  { amountPence }: Order,
   offer: Offer,
   heading: string,
   parties: readonly (readonly [role: string, name: string])[] = [],
 ): Html {
   const promotion = describePromotion(offer);
-  const rate = pricing.representativeInterest;
+  const { annualInterest: rate = 0 } = offer;
   return html`<section class="cost">
     <h2>${heading}</h2>
     ${promotion !== undefined && html`<p class="promotion">${promotion}</p>`}

@@ -10,13 +10,14 @@ export const CODE_INCOMPLETE = 'Enter the code as it was shown to you. It has 8 
 export const CODE_WRONG = 'This code is not correct. Check that it is the last code that you were shown for this order';
 export const TOO_MANY_CODES = 'Too many codes were entered for this order. Try again in 10 minutes';
 
-const NOT_APPROVED = {
-  title: 'The application for this order was not approved',
-  text: 'The person who applied can see the reason and can still pay now.',
+/** The same after a decline and after a failure: as long as the order is open, the seller does not learn which it was. */
+const NOT_COMPLETE = {
+  title: 'This order is not complete yet',
+  text: 'An application for this order was submitted. Only the person who applied can continue.',
 };
 const PAYING = {
   title: 'A payment for this order is in progress',
-  text: 'It was started in another browser, and is completed there or at the bank. If it is not approved, the bank cancels it within 15 minutes, and you can then pay here.',
+  text: 'It was started in another browser, and is completed there or at the bank. If it is not approved, the bank cancels it within 15 minutes.',
 };
 
 const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
@@ -25,12 +26,9 @@ const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
     title: 'The lender is reviewing the application',
     text: 'An application for this order was submitted. The lender needs more time to decide.',
   },
-  retry: {
-    title: 'The application for this order could not be processed',
-    text: 'The person who applied can try again.',
-  },
-  'pay-now-offered': NOT_APPROVED,
-  bank: NOT_APPROVED,
+  retry: NOT_COMPLETE,
+  'pay-now-offered': NOT_COMPLETE,
+  bank: NOT_COMPLETE,
   paying: PAYING,
   confirming: PAYING,
   confirmation: {
@@ -54,22 +52,27 @@ export interface OtherBrowserOptions extends FormContext {
 /** What everyone with the pay link may know about another browser's application, and how its applicant continues. */
 export function otherBrowserPage(options: OtherBrowserOptions): Page {
   const { state, checkout, error } = options;
-  const { order, branding } = checkout;
+  const { order, branding, application } = checkout;
   const { title, text } = TEXTS[state];
   const back = state === 'complete' ? order.redirectUrl : wayBack(order, branding);
   // No code is shown while the customer is at the bank.
   const isPaying = state === 'paying' || state === 'confirming';
+  const isCustomerDone = state === 'confirming' || state === 'completing';
   return {
     status: error === undefined ? 200 : error === TOO_MANY_CODES ? 429 : 422,
     title,
+    isCustomerDone,
     ...(error !== undefined && { errors: [{ field: CODE, message: error }] }),
     content: html`<h1>${title}</h1>
-      <p>${text}</p>
+      <p>${text} ${isPaying && !application?.submitted && 'You can then pay here.'}</p>
       ${isPaying ? html`<a class="button" href="${options.path}/">Check again</a>` : codeForm(options)}
-      <p class="note">
-        ${!isPaying && `If you have neither that browser nor the code, contact ${order.sellerName}.`}
-        <a href="${back}">Return to ${order.sellerName}</a>
-      </p>`,
+      ${
+        state !== 'confirming' &&
+        html`<p class="note">
+          ${!isPaying && `If you have neither that browser nor the code, contact ${order.sellerName}.`}
+          ${!isCustomerDone && html`<a href="${back}">Return to ${order.sellerName}</a>`}
+        </p>`
+      }`,
   };
 }
 

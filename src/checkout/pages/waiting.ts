@@ -106,17 +106,18 @@ export function waitingPage(options: WaitingOptions): Page {
   const { path, state, since, isRefreshing, now, code } = options;
   const { title, soon, late, saved, step } = TEXTS[state](options);
   const waitedMs = now.getTime() - since.getTime();
-  // A completed order continues to the seller.
-  const canComplete = state === 'completing' || state === 'confirming';
+  const isCustomerDone = state === 'completing' || state === 'confirming';
   const { refresh, note } = autoUpdate({
     path,
-    url: canComplete ? `${path}/return/` : `${path}/`,
+    // A completed order continues to the seller.
+    url: isCustomerDone ? `${path}/return/` : `${path}/`,
     isRefreshing,
     waitedMs,
   });
   return {
     title,
     ...(step && { step }),
+    isCustomerDone,
     ...refresh,
     content: html`<p class="icon busy"></p>
       <h1>${title}</h1>

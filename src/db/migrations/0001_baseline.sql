@@ -405,6 +405,9 @@ create table payment (
   started_at timestamptz not null default now(),
   -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it.
   closed_at timestamptz,
+  -- How often a worker has tried to cancel or refund it because its order is closed, and when one tries again.
+  return_attempts integer not null default 0,
+  next_return_at timestamptz,
   check (status not in ('refused', 'cancelled', 'refunded') or closed_at is not null)
 );
 create unique index payment_current on payment (order_id) where status in ('pending', 'processing', 'paid');

@@ -1,17 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { findPaymentsToReturn, closePaid } from '../../db/payments';
+import { closePaid, leasePaymentsToReturn } from '../../db/payments';
 import type { Db } from '../../db/pool';
 import { type Payment, isInProgress } from '../../domain/payment';
 import type { Payments } from '../../payments/payment-provider';
 import { returnPayment } from '../customer-payments';
 
 const BATCH = 50;
+const MAX_RETRY_MS = 15 * 60_000;
 
 export interface PaymentReturnOptions {
   db: Db;
   payments: Payments;
   log: Logger;
+  /** Between two looks for new payments, and until the first retry. The time between the retries of a payment doubles. */
   intervalMs: number;
 }
 
@@ -37,7 +39,8 @@ export function startPaymentReturns({ db, payments, log, intervalMs }: PaymentRe
     while (!stopping.signal.aborted) {
       try {
         await closePaid(db);
-        await Promise.all((await findPaymentsToReturn(db, BATCH)).map(tryToReturn));
+        const retryAfter = { firstMs: intervalMs, maxMs: MAX_RETRY_MS };
+        await Promise.all((await leasePaymentsToReturn(db, BATCH, retryAfter)).map(tryToReturn));
       } catch (error) {
         log.warn({ err: error }, 'payments of closed orders could not be read, retrying later');
       }

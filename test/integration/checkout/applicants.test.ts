@@ -51,8 +51,8 @@ test('another browser with the link cannot agree to the repayments, and sees nei
 
 test.each([
   ['referred@b.example', 'The lender is reviewing the application', 'Sandbox Lender is reviewing your application'],
-  ['declined@b.example', 'The application for this order was not approved', 'Pay later was not approved'],
-  ['failed@b.example', 'The application for this order could not be processed', 'About your business'],
+  ['declined@b.example', 'This order is not complete yet', 'Pay later was not approved'],
+  ['failed@b.example', 'This order is not complete yet', 'About your business'],
   ['jo@b.example', 'This order is complete', 'Your order is complete'],
 ])('of the application of %s, another browser sees the status only', async (email, heading, ownHeading) => {
   const { url, customer } = await newOrder();
@@ -71,6 +71,26 @@ test.each([
     expect(codeOn(page)).toBeUndefined();
   }
 });
+
+test.each(['declined@b.example', 'failed@b.example'])(
+  'another browser does not learn that the application of %s was not approved, also while its customer pays now',
+  async (email) => {
+    const { url, customer } = await newOrder();
+    await customer.apply({ email });
+    await customer.submit('choice', { payment_term: 'PAY_NOW' });
+    const other = customerAt(url);
+    const choosing = await other.look();
+    expect(choosing.heading).toBe('This order is not complete yet');
+    await customer.look();
+    await customer.submit('payment', { bank: 'oak' });
+    const paying = await other.look();
+    expect(paying.heading).toBe('A payment for this order is in progress');
+    // An order with an application can be paid by its applicant only.
+    expect(paying.text).not.toContain('You can then pay here');
+    for (const { text } of [choosing, paying])
+      expect(text).not.toMatch(/application for this order was not approved|not be processed|declined/);
+  },
+);
 
 test('another browser cannot find out the answers of an application by guessing them', async () => {
   const { id, url, customer } = await newOrder();

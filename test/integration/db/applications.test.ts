@@ -7,6 +7,7 @@ import {
   recordReferral,
   submitApplication,
 } from '../../../src/db/applications';
+import { findLastPayment, recordPaymentStatus, startPayment } from '../../../src/db/payments';
 import { isApplicationPending, leaseDueOrders } from '../../../src/db/order-work';
 import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
@@ -187,6 +188,45 @@ test('a purge deletes at most `limit` applications whose orders closed or were a
   expect(rows.map((row) => row.order_id).sort()).toEqual([open[2]!, closedRecently].sort());
   expect(await purgeApplicantData(database.db, 28 * DAY_MS, 3)).toBe(1);
   expect(await countApplications()).toBe(1);
+});
+
+test.each<[string, (id: string) => Promise<unknown>]>([
+  ['while the lender decides', (id) => submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0)],
+  [
+    'after a recent decision',
+    async (id) => {
+      await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+      const { id: applicationId } = (await findApplication(database.db, id))!;
+      await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
+    },
+  ],
+  [
+    'while a payment is in progress',
+    (id) => startPayment(database.db, id, 'oak', { browserDigest: BROWSER, ownDigests: [] }, 0),
+  ],
+])('a purge keeps the application of an old order %s', async (_, apply) => {
+  const id = await orderAfter('signup_started');
+  await database.db.query("update application set created_at = now() - interval '40 days'");
+  await database.db.query("update order_timeline set at = now() - interval '31 days'");
+  await apply(id);
+  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(0);
+  expect(await findApplication(database.db, id)).toMatchObject({ browserDigest: BROWSER });
+});
+
+test('a purge deletes the application of a customer who left after a decline, or after a payment that is over', async () => {
+  const declined = await orderAfter('signup_started');
+  await submitApplication(database.db, declined, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  const { id: applicationId } = (await findApplication(database.db, declined))!;
+  await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
+  const unpaid = await orderAfter('signup_started');
+  await startPayment(database.db, unpaid, 'oak', { browserDigest: BROWSER, ownDigests: [] }, 0);
+  await recordPaymentStatus(database.db, (await findLastPayment(database.db, unpaid))!.id, 'cancelled', 0);
+  await database.db.query(
+    "update application set created_at = now() - interval '40 days', decided_at = decided_at - interval '31 days'",
+  );
+  await database.db.query("update order_timeline set at = now() - interval '31 days'");
+  expect(await purgeApplicantData(database.db, 30 * DAY_MS, 3)).toBe(2);
+  expect(await countApplications()).toBe(0);
 });
 
 test.each([

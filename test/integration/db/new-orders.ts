@@ -66,6 +66,17 @@ export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 
   return saved.pending;
 }
 
+/** Inserts a paid payment of a cancelled order, and returns its id. */
+export async function insertPaymentToReturn(db: Db): Promise<string> {
+  const history = await insertNewOrder(db);
+  await saveHistory(db, applyEvents(history, 'cancel'));
+  const { rows } = await db.query<{ id: string }>(
+    "insert into payment (order_id, bank, status) values ($1, 'oak', 'paid') returning id",
+    [history.order.id],
+  );
+  return rows[0]!.id;
+}
+
 /** Returns the milliseconds until the sweep checks the order, or null if the sweep has no work for it. */
 export async function msUntilSweep(db: Db, orderId: string): Promise<number | null> {
   const { rows } = await db.query<{ ms: number }>(

@@ -1,22 +1,37 @@
-import { findPaymentsToReturn } from '../../../src/db/payments';
+import { leasePaymentsToReturn } from '../../../src/db/payments';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
+import { insertPaymentToReturn } from './new-orders';
 
 const database = useDatabase('test');
 
-test('payments to return are found in random order, so none that fails holds up another one', async () => {
+const MINUTE = 60_000;
+const RETRY = { firstMs: MINUTE, maxMs: 15 * MINUTE };
+
+const idsOf = (payments: readonly { id: string }[]) => payments.map(({ id }) => id);
+
+test('a payment to return is leased to one worker, and one that fails does not hold up a new one', async () => {
   const { db } = database;
-  const ids: string[] = [];
-  for (let count = 0; count < 2; count += 1) {
-    const history = await insertNewOrder(db);
-    await saveHistory(db, applyEvents(history, 'cancel'));
-    const { rows } = await db.query<{ id: string }>(
-      "insert into payment (order_id, bank, status) values ($1, 'oak', 'paid') returning id",
-      [history.order.id],
+  const failing = await insertPaymentToReturn(db);
+  const leases = await Promise.all([1, 2].map(() => leasePaymentsToReturn(db, 1, RETRY)));
+  expect(leases.flatMap(idsOf)).toEqual([failing]);
+  await db.query('update payment set next_return_at = now()');
+  const fresh = await insertPaymentToReturn(db);
+  expect(idsOf(await leasePaymentsToReturn(db, 1, RETRY))).toEqual([fresh]);
+  expect(idsOf(await leasePaymentsToReturn(db, 1, RETRY))).toEqual([failing]);
+  expect(await leasePaymentsToReturn(db, 1, RETRY)).toEqual([]);
+});
+
+test('the time until a payment is returned again doubles, up to the maximum', async () => {
+  const { db } = database;
+  await insertPaymentToReturn(db);
+  const minutes: number[] = [];
+  for (let attempt = 0; attempt < 6; attempt += 1) {
+    await leasePaymentsToReturn(db, 1, RETRY);
+    const { rows } = await db.query<{ minutes: number }>(
+      'select round(extract(epoch from next_return_at - now()) / 60)::integer as minutes from payment',
     );
-    ids.push(rows[0]!.id);
+    minutes.push(rows[0]!.minutes);
+    await db.query('update payment set next_return_at = now()');
   }
-  const found = new Set<string>();
-  for (let rounds = 0; rounds < 100; rounds += 1) for (const { id } of await findPaymentsToReturn(db, 1)) found.add(id);
-  expect([...found].sort()).toEqual(ids.sort());
+  expect(minutes).toEqual([1, 2, 4, 8, 15, 15]);
 });

@@ -1,4 +1,5 @@
 import type { WaitingState } from '../../../src/checkout/checkout-state';
+import { renderPage } from '../../../src/checkout/layout';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import { ORDER } from '../domain/histories';
 import { PROFILE } from './profile';
@@ -44,4 +45,27 @@ test('the page of a review states how long it usually takes, however long the cu
     expect(content.text).toContain('A review usually takes about 20 seconds.');
     expect(content.text).toContain('This link keeps your place');
   }
+});
+
+test.each<[WaitingState, boolean]>([
+  ['waiting', true],
+  ['referred', true],
+  ['confirming', false],
+  ['completing', false],
+])('while the order is %s, the page states a deadline and how to finish later: %p', (state, isOpen) => {
+  const now = new Date('2027-01-15T12:00:00Z');
+  const order = { ...ORDER, status: 'PENDING' as const, expiresAt: '2027-01-15T13:00:00Z' };
+  const page = waitingPage({
+    order,
+    profile: PROFILE,
+    path: '/pay/x',
+    state,
+    since: now,
+    isRefreshing: true,
+    now,
+    code: undefined,
+  });
+  const branding = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
+  const { body } = renderPage(page, { order, branding, profile: PROFILE, path: '/pay/x' }, undefined);
+  expect([body.includes('Complete by'), body.includes('You can finish this order later')]).toEqual([isOpen, isOpen]);
 });

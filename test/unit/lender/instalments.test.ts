@@ -7,6 +7,7 @@ const promotion = (interestFreeDays: number, validUntil: string) => ({ name: 'Of
 test('an amount is split into equal instalments, and the first one includes the pence that do not divide', () => {
   expect(monthlyInstalments(10_000, 3, '2027-01-15', FREE)).toEqual({
     interestPence: 0,
+    annualInterest: 0,
     instalments: [
       { dueInMonths: 1, amountPence: 3334 },
       { dueInMonths: 2, amountPence: 3333 },

@@ -1,0 +1,20 @@
+import { closedPage } from '../../../src/checkout/pages/closed';
+import { atMinute, historyAfter } from '../domain/histories';
+import { PROFILE } from './profile';
+
+test('the page of an expired order states its deadline, however late the expiry was recorded', () => {
+  const { order, changes } = historyAfter('expired');
+  const late = changes.map((change) => (change.event === 'expired' ? { ...change, at: atMinute(180) } : change));
+  const { content } = closedPage(
+    'expired',
+    {
+      order: { ...order, expiresAt: atMinute(60) },
+      changes: late,
+      application: undefined,
+      payment: undefined,
+      branding: { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null },
+    },
+    PROFILE,
+  );
+  expect(content.text).toContain('It had to be completed by 1 March 2026 at 11:00.');
+});
