@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config';
 import { listSettings } from '../../tools/docs/configuration-page';
 import { PACKAGE_ROOT } from '../../tools/package-root';
@@ -118,6 +118,25 @@ describe('docker-compose.yml', () => {
     const [script] = [...entrypoint, ...command].filter((word) => word.endsWith('.js'));
     expect(script).toMatch(/^dist\//);
     expect(isFile(script!.replace(/^dist\/(.*)\.js$/, '$1.ts'))).toBe(true);
+  });
+});
+
+describe('load balancers', () => {
+  /** Answered without Postgres, so that an outage does not take out all instances at once. */
+  const SERVING = '/health/serving';
+
+  test('HAProxy follows /health/serving, and waits longer for an answer than its interval', () => {
+    const config = read('deploy/haproxy.cfg');
+    expect(matches(config, /^ *option httpchk GET (\S+)$/gm)).toEqual([SERVING]);
+    expect(matches(config, /^ *timeout check (\d+)s$/gm).map(Number)).toEqual([3]);
+  });
+
+  test('Kubernetes starts a pod of the API with /health/ready, and sends requests by /health/serving', () => {
+    const [deployment] = parseAllDocuments(read('deploy/kubernetes/api.yaml')).map((document) => document.toJS());
+    const [{ startupProbe, readinessProbe }] = deployment.spec.template.spec.containers;
+    expect([startupProbe.httpGet.path, readinessProbe.httpGet.path]).toEqual(['/health/ready', SERVING]);
+    // A check of Postgres takes up to two seconds.
+    expect(startupProbe.timeoutSeconds).toBeGreaterThan(2);
   });
 });
 
