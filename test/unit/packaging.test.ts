@@ -36,6 +36,7 @@ describe('docker-compose.yml', () => {
     security_opt?: string[];
     mem_limit?: string;
     pids_limit?: number;
+    logging?: { options: Record<string, string> };
   }
   const { services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
     services: Record<string, Service>;
@@ -50,6 +51,12 @@ describe('docker-compose.yml', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     expect(ports.length).toBeGreaterThan(0);
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+  });
+
+  test('publishes no port of the services that roll-out.sh runs twice, however many there are', () => {
+    const [replaced] = matches(read('deploy/roll-out.sh'), /^for service in (.+); do$/gm);
+    const published = replaced!.split(' ').filter((name) => services[name]!.ports);
+    expect([replaced, published]).toEqual(['worker api', []]);
   });
 
   test('uses the versions of Temporal and Postgres that the tests use', () => {
@@ -74,6 +81,8 @@ describe('docker-compose.yml', () => {
       security_opt: ['no-new-privileges:true'],
       mem_limit: expect.stringMatching(/^\d+[mg]$/),
       pids_limit: expect.any(Number),
+      // Docker keeps the whole log of a container by default.
+      logging: { options: { 'max-size': expect.stringMatching(/^\d+m$/), 'max-file': expect.stringMatching(/^\d+$/) } },
       restart: expect.any(String),
     });
     expect([service.cap_add, service.privileged]).toEqual([undefined, undefined]);
