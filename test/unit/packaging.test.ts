@@ -149,6 +149,17 @@ describe('load balancers', () => {
   });
 });
 
+test('docs/kubernetes.md states the maximum number of Postgres connections of deploy/kubernetes', () => {
+  const objects = ['autoscaling', 'api', 'worker'].flatMap((name) =>
+    parseAllDocuments(read(`deploy/kubernetes/${name}.yaml`)).map((document) => document.toJS()),
+  );
+  const pods = objects.map(({ spec }) => (spec.maxReplicas ?? spec.strategy?.rollingUpdate.maxSurge ?? 0) as number);
+  const required = { DATABASE_URL: 'postgres://orders@postgres/orders', CHECKOUT_BASE_URL: 'https://pay.example' };
+  const { databasePoolSize } = loadConfig(required);
+  const connections = pods.reduce((sum, count) => sum + count) * (databasePoolSize + 1);
+  expect(read('docs/kubernetes.md')).toContain(`up to ${connections} connections`);
+});
+
 describe('the image', () => {
   test('is based on glibc and does not run as root', () => {
     const bases = matches(dockerfile, /^FROM (\S+)/gm);
