@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -30,6 +30,7 @@ function kustomize(): string {
 }
 
 const failures: string[] = [];
+const alertRules = readFileSync(path.join(PACKAGE_ROOT, 'deploy/monitoring/alert-rules.yml'), 'utf8');
 
 /**
  * Checks what the schemas do not: settings, labels, ports and the restrictions of docker-compose.yml.
@@ -70,6 +71,10 @@ function checkObjects(objects: readonly any[], hasComponent: boolean): void {
         `${title}: port of ${probe}`,
       );
     }
+    const metricsPort = container.ports.find((one: any) => one.name === 'metrics')?.containerPort;
+    expectTrue(settings.METRICS_ADDRESS.endsWith(`:${metricsPort}`), `${title}: port of the metrics`);
+    const job = `job="order-service-${labelled.labels['app.kubernetes.io/name']}"`;
+    expectTrue(alertRules.includes(job), `${title}: job of docs/kubernetes.md, as in the alert rules`);
     for (const selecting of [spec, named('PodDisruptionBudget', metadata.name).spec]) {
       const selected = Object.entries(selecting.selector.matchLabels);
       expectTrue(
