@@ -16,7 +16,7 @@ export interface HealthChecks {
 const CHECKS_PER_SECOND = 100;
 
 /**
- * Health checks for load balancers. They ignore Temporal, because orders can be created and read while it is down.
+ * Health checks for load balancers and roll-outs. They ignore Temporal, because orders can be created and read while it is down.
  * @returns also the middleware that slows down an address with many requests
  */
 export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
@@ -34,6 +34,12 @@ export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
     const status = isServing() ? database : 'not serving';
     ctx.status = status === 'ok' ? 200 : 503;
     ctx.body = { status, database };
+  });
+  // Without Postgres, which all instances share: an outage must not make load balancers take out all of them.
+  router.get('/serving', slowDown, (ctx) => {
+    const status = isServing() ? 'ok' : 'not serving';
+    ctx.status = status === 'ok' ? 200 : 503;
+    ctx.body = { status };
   });
   return { router, slowDown };
 }

@@ -36,7 +36,7 @@ export const processSettings = {
   shutdownDelayMs: setting(
     'SHUTDOWN_DELAY_MS',
     milliseconds(0, 10 * MINUTE).default(0),
-    'Time after SIGTERM in which the API still takes requests, while `/health/ready` returns 503. Must exceed the time in ' +
+    'Time after SIGTERM in which the API still takes requests, while `/health/serving` returns 503. Must exceed the time in ' +
       'which the load balancer notices. The image sets `5000`.',
   ),
   shutdownGraceMs: setting(

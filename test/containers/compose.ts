@@ -37,13 +37,12 @@ export async function createProject(): Promise<Project> {
     cpSync(path.join(PACKAGE_ROOT, file), path.join(folder, file));
   }
   const name = 'order-service-test';
-  const [api, temporal, ui, metrics] = [await freePort(), await freePort(), await freePort(), await freePort()];
+  const [api, temporal, ui] = [await freePort(), await freePort(), await freePort()];
   const env: Record<string, string> = {
     COMPOSE_PROJECT_NAME: name,
     API_PORT: String(api),
     TEMPORAL_PORT: String(temporal),
     TEMPORAL_UI_PORT: String(ui),
-    METRICS_PORTS: `${metrics}-${metrics + 3}`,
     WEBHOOK_ALLOW_PRIVATE: 'true',
     WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION: 'true',
   };

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import { shell } from '../clients/shell';
@@ -14,9 +15,10 @@ import { type Numbers, type RollOut, printNumbers, writeTable } from './report';
 /**
  * `npm run containers -- [--stand-ins] [--keep]`: runs the commands of docs/containers.md as printed, in a copy of the
  * repository: builds the image, starts all services, creates an account, and upgrades to a next version while calls
- * arrive. It scales to two of each, and rolls back while calls arrive. Then it crashes each container in turn, starts
- * everything twice on the kept volumes, and restores a backup from before the crashes. Fails if a call fails during the upgrade or the rollback, or if an order or a webhook
- * is lost. Writes the table in docs/containers.md.
+ * arrive. It scales to two of each, rolls back while calls arrive, and makes Postgres read-only for a while. Then it
+ * crashes each container in turn, starts everything twice on the kept volumes, and restores a backup from before the
+ * crashes. Fails if a call fails during the upgrade or the rollback, or if an order or a webhook is lost. Writes the table
+ * in docs/containers.md.
  */
 const { values } = parseArgs({
   options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
@@ -97,6 +99,24 @@ async function completeOrder(api: Api, webhookUrl: string): Promise<string> {
   return id;
 }
 
+/** Returns what went wrong. */
+async function testReadOnly({ project, api, receiver }: Services, orderId: string): Promise<string[]> {
+  const set = (setting: string) =>
+    project.run(
+      'docker compose exec -T postgres psql --username=orders ' +
+        `--command='alter system ${setting}' --command='select pg_reload_conf()'`,
+    );
+  await set('set default_transaction_read_only = on');
+  // The proxy has checked the API several times.
+  await delay(5000);
+  const read = await api.get(orderId);
+  const refused = await api.create();
+  await set('reset default_transaction_read_only');
+  await completeOrder(api, receiver.url);
+  const answers = [read.status, refused.status, refused.headers.get('Retry-After')].join(' ');
+  return answers === '200 503 5' ? [] : [`with a read-only Postgres, the answers were ${answers}`];
+}
+
 async function versionOf(api: Api): Promise<string> {
   return (await api.call('GET', '/health/live', { key: null })).body.version;
 }
@@ -147,6 +167,9 @@ async function main(): Promise<number> {
     const rollBack = await rollOut('Roll back', firstVersion, services);
     if ((await count()) !== '2,2') failures.push(`after the rollback, ${await count()} containers run`);
     await run(commandsOf('Scale').replaceAll('=2', '=1'));
+
+    step('make Postgres read-only: the proxy still leads to the API');
+    failures.push(...(await testReadOnly(services, orders[0]!)));
 
     step('back up');
     await run(commandsOf('Back up'));

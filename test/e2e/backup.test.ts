@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { PACKAGE_ROOT } from '../../tools/package-root';
 import { codeBlocks } from '../integration/docs/markdown';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
@@ -27,7 +28,8 @@ const stack = useStack({ worker: false });
 const receiver = useReceiver();
 
 /** The commands of the runbook, as printed. */
-const commands = codeBlocks('docs/runbook.md', 'Backup and restore')
+const commands = ['Restore', 'Backup and restore']
+  .flatMap((section) => codeBlocks('docs/runbook.md', section))
   .filter(({ language }) => language === 'console')
   .flatMap(({ code }) => code.trimEnd().split('\n'));
 
@@ -38,14 +40,32 @@ let folder: string;
 beforeAll(() => void (folder = mkdtempSync(path.join(tmpdir(), 'order-service-backup-'))));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-async function run(name: string): Promise<void> {
+/** Returns what the command prints. */
+async function run(name: string): Promise<string> {
   const command = commands.find((one) => one.startsWith(name))!;
   const env = { PATH: pathOfPostgresTools(), DATABASE_URL: stack.databaseUrl, RESTORE_URL: restored.url };
-  await promisify(execFile)('bash', ['--norc', '-euc', command], { env, cwd: folder });
+  return (await promisify(execFile)('bash', ['--norc', '-euc', command], { env, cwd: folder })).stdout;
+}
+
+/** Repeats the commands of operators since the backup that the runbook's table names. */
+async function repeatForgotten(logged: readonly string[], since: string): Promise<void> {
+  const rows = readFileSync(path.join(PACKAGE_ROOT, 'docs/runbook.md'), 'utf8')
+    .match(/^\| `.*$/gm)!
+    .join('\n');
+  writeFileSync(path.join(folder, 'worker.log'), logged.join('\n'));
+  const actions = (await run('grep'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  for (const { command, arguments: ids, done_at: at } of actions) {
+    if (at < since || !rows.includes(`\`${command}\``)) continue;
+    const repeated = await runCli([...command.split(' '), ...ids], { ...stack.env, DATABASE_URL: restored.url });
+    expect(repeated).toMatchObject({ stderr: '', code: 0 });
+  }
 }
 
 (hasPostgresTools ? test : test.skip)(
-  'after a backup and restore by the runbook, reconcile brings back every change and order that the dump lacks',
+  'after a backup and restore by the runbook, a key revoked since stays revoked, and reconcile brings back every change and order that the dump lacks',
   async () => {
     const before = await startService(stack);
     const open = (events: string[], data = {}) =>
@@ -56,15 +76,22 @@ async function run(name: string): Promise<void> {
     const untouched = await open(['signup_started', 'approved']);
     await until(() => receiver.deliveries.length >= 6, 'the webhooks have arrived');
 
+    const cli = async (...args: string[]) => (await runCli([...args, '--json'], stack.env)).json();
+    const leaked = await cli('key', 'create', stack.seller.id);
+
     // The dump is taken beside the running service.
+    const dumpedAt = new Date().toISOString();
     await run('pg_dump');
+    await cli('key', 'revoke', String(leaked.key_id));
     await before.api.progress(changedLater, 'approved');
     await before.api.cancel(cancelledLater);
     const createdLater = await open(['signup_started'], { reference: 'after-the-backup' });
     await until(() => receiver.deliveries.length >= 9, 'the later webhooks have arrived');
+    await until(() => before.lines().some((line) => line.includes('"key revoke"')), 'the revocation is logged');
     await before.stop();
 
     await run('pg_restore');
+    await repeatForgotten(before.lines(), dumpedAt);
     const DATABASE_URL = restored.url;
     const reconcile = (...options: string[]) => runCli(['reconcile', ...options], { ...stack.env, DATABASE_URL });
     const found = await reconcile('--json');
@@ -82,6 +109,8 @@ async function run(name: string): Promise<void> {
     );
 
     const after = await startService(stack, { DATABASE_URL });
+    expect((await after.api.get(untouched, { key: leaked.api_key })).status).toBe(401);
+    expect((await after.api.get(untouched)).status).toBe(200);
     await reconcile('--repair');
     await until(async () => (await reconcile()).stdout.includes(', 0 differ'), 'nothing differs', 60_000);
     const statuses = async () =>

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -9,9 +9,9 @@ import { codeBlocks } from '../integration/docs/markdown';
 import { installRequirements } from '../support/python-venv';
 
 /**
- * `npm run kubernetes`: renders deploy/kubernetes/ with kustomize, and the overlay of docs/kubernetes.md, and checks each
- * object against the schemas of these versions of Kubernetes, the settings against the service, and the references
- * between the objects. Needs Go and Python; both programs are cached.
+ * `npm run kubernetes`: renders deploy/kubernetes/ with kustomize, and the overlay of docs/kubernetes.md without and with
+ * its component, and checks each object against the schemas of these versions of Kubernetes, the settings against the
+ * service, and the references between the objects. Needs Go and Python; both programs are cached.
  */
 const KUSTOMIZE = '5.8.1';
 const KUBERNETES = ['1.29', '1.37'];
@@ -30,9 +30,13 @@ function kustomize(): string {
 }
 
 const failures: string[] = [];
+const alertRules = readFileSync(path.join(PACKAGE_ROOT, 'deploy/monitoring/alert-rules.yml'), 'utf8');
 
-/** Checks what the schemas do not: settings, labels, ports and the restrictions of docker-compose.yml. */
-function checkObjects(objects: readonly any[]): void {
+/**
+ * Checks what the schemas do not: settings, labels, ports and the restrictions of docker-compose.yml.
+ * @param hasComponent true with deploy/kubernetes/orders-waiting
+ */
+function checkObjects(objects: readonly any[], hasComponent: boolean): void {
   const named = (kind: string, name: string): any =>
     objects.find((one) => one.kind === kind && one.metadata.name.replace(/-[a-z0-9]{10}$/, '') === name);
   const expectTrue = (is: unknown, what: string): void => {
@@ -67,6 +71,10 @@ function checkObjects(objects: readonly any[]): void {
         `${title}: port of ${probe}`,
       );
     }
+    const metricsPort = container.ports.find((one: any) => one.name === 'metrics')?.containerPort;
+    expectTrue(settings.METRICS_ADDRESS.endsWith(`:${metricsPort}`), `${title}: port of the metrics`);
+    const job = `job="order-service-${labelled.labels['app.kubernetes.io/name']}"`;
+    expectTrue(alertRules.includes(job), `${title}: job of docs/kubernetes.md, as in the alert rules`);
     for (const selecting of [spec, named('PodDisruptionBudget', metadata.name).spec]) {
       const selected = Object.entries(selecting.selector.matchLabels);
       expectTrue(
@@ -74,8 +82,12 @@ function checkObjects(objects: readonly any[]): void {
         `${title}: selectors`,
       );
     }
-    const { scaleTargetRef, minReplicas } = named('HorizontalPodAutoscaler', metadata.name).spec;
+    const { scaleTargetRef, minReplicas, metrics } = named('HorizontalPodAutoscaler', metadata.name).spec;
     expectTrue(scaleTargetRef.name === metadata.name && minReplicas >= 2, `${title}: autoscaler`);
+    // An autoscaler with a metric that it cannot read never removes a pod. Only the component needs an adapter.
+    const external = metrics.filter(({ type }: any) => type !== 'Resource').map((one: any) => one.external.metric.name);
+    const expected = hasComponent && metadata.name === 'worker' ? 'order_service_orders_waiting' : '';
+    expectTrue(external.join() === expected, `${title}: metrics of the autoscaler`);
   }
   expectTrue(named('Service', 'api').spec.selector['app.kubernetes.io/name'] === 'api', 'Service api: selector');
 }
@@ -86,10 +98,17 @@ try {
   const program = kustomize();
   const bin = installRequirements('kubernetes', path.join(PACKAGE_ROOT, 'test/kubernetes/requirements.txt'));
   cpSync(path.join(PACKAGE_ROOT, 'deploy'), path.join(folder, 'deploy'), { recursive: true });
-  const [overlay] = codeBlocks('docs/kubernetes.md').filter(({ language }) => language === 'yaml');
-  mkdirSync(path.join(folder, 'production'));
-  writeFileSync(path.join(folder, 'production/kustomization.yaml'), overlay!.code);
-  for (const name of ['deploy/kubernetes', 'production']) {
+  const blocks = codeBlocks('docs/kubernetes.md');
+  const overlay = blocks.find(({ language }) => language === 'yaml')!.code;
+  const component = blocks.find(({ code }) => code.startsWith('components:'))!.code;
+  for (const [name, text] of [
+    ['production', overlay],
+    ['scaled', overlay + component],
+  ] as const) {
+    mkdirSync(path.join(folder, name));
+    writeFileSync(path.join(folder, name, 'kustomization.yaml'), text);
+  }
+  for (const name of ['deploy/kubernetes', 'production', 'scaled']) {
     const rendered = execFileSync(program, ['build', name], { cwd: folder, encoding: 'utf8' });
     const objects = parseAllDocuments(rendered).map((document) => document.toJS());
     const file = path.join(folder, 'rendered.yaml');
@@ -99,7 +118,7 @@ try {
       const { status, stdout, stderr } = spawnSync(path.join(bin, 'kubernetes-validate'), args, { encoding: 'utf8' });
       if (status !== 0) failures.push(`${name} on Kubernetes ${version}:\n${stdout}${stderr}`);
     }
-    checkObjects(objects);
+    checkObjects(objects, name === 'scaled');
     console.log(`${name}: ${objects.length} objects, checked for Kubernetes ${KUBERNETES.join(' and ')}`);
   }
 } finally {

@@ -15,7 +15,8 @@ export interface Row {
 /** Routes that need no key, with the reason. */
 export const OPEN: Record<string, string> = {
   'GET /health/live': 'for load balancers',
-  'GET /health/ready': 'for load balancers',
+  'GET /health/ready': 'for people, start-up and roll-outs',
+  'GET /health/serving': 'for load balancers',
   'GET /openapi.json': 'the contract',
   'GET /docs': 'documentation of the contract',
   'GET /docs/page.js': 'documentation of the contract',

@@ -62,6 +62,12 @@ test('docs/security.md names its tests by their full path, and every one exists'
   expect(named.filter((file) => !existsSync(path.join(PACKAGE_ROOT, file)))).toEqual([]);
 });
 
+test('docs/kubernetes.md deletes the Job of the migrations before each apply, which could not change it', () => {
+  const blocks = matches(read('docs/kubernetes.md'), /^```sh\n(.*?)^```$/gms).filter((it) => it.includes('apply -k'));
+  expect(blocks.length).toBeGreaterThanOrEqual(3);
+  expect(blocks.filter((it) => !/delete job migrate --ignore-not-found\nkubectl apply -k/.test(it))).toEqual([]);
+});
+
 test('README.md has at most 150 lines and links to every page of docs/', () => {
   const readme = read('README.md');
   expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150);

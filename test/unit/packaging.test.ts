@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { parse } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config';
 import { listSettings } from '../../tools/docs/configuration-page';
 import { PACKAGE_ROOT } from '../../tools/package-root';
@@ -36,6 +36,7 @@ describe('docker-compose.yml', () => {
     security_opt?: string[];
     mem_limit?: string;
     pids_limit?: number;
+    logging?: { options: Record<string, string> };
   }
   const { services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
     services: Record<string, Service>;
@@ -50,6 +51,12 @@ describe('docker-compose.yml', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
     expect(ports.length).toBeGreaterThan(0);
     expect(ports.filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
+  });
+
+  test('publishes no port of the services that roll-out.sh runs twice, however many there are', () => {
+    const [replaced] = matches(read('deploy/roll-out.sh'), /^for service in (.+); do$/gm);
+    const published = replaced!.split(' ').filter((name) => services[name]!.ports);
+    expect([replaced, published]).toEqual(['worker api', []]);
   });
 
   test('uses the versions of Temporal and Postgres that the tests use', () => {
@@ -74,6 +81,8 @@ describe('docker-compose.yml', () => {
       security_opt: ['no-new-privileges:true'],
       mem_limit: expect.stringMatching(/^\d+[mg]$/),
       pids_limit: expect.any(Number),
+      // Docker keeps the whole log of a container by default.
+      logging: { options: { 'max-size': expect.stringMatching(/^\d+m$/), 'max-file': expect.stringMatching(/^\d+$/) } },
       restart: expect.any(String),
     });
     expect([service.cap_add, service.privileged]).toEqual([undefined, undefined]);
@@ -119,6 +128,36 @@ describe('docker-compose.yml', () => {
     expect(script).toMatch(/^dist\//);
     expect(isFile(script!.replace(/^dist\/(.*)\.js$/, '$1.ts'))).toBe(true);
   });
+});
+
+describe('load balancers', () => {
+  /** Answered without Postgres, so that an outage does not take out all instances at once. */
+  const SERVING = '/health/serving';
+
+  test('HAProxy follows /health/serving, and waits longer for an answer than its interval', () => {
+    const config = read('deploy/haproxy.cfg');
+    expect(matches(config, /^ *option httpchk GET (\S+)$/gm)).toEqual([SERVING]);
+    expect(matches(config, /^ *timeout check (\d+)s$/gm).map(Number)).toEqual([3]);
+  });
+
+  test('Kubernetes starts a pod of the API with /health/ready, and sends requests by /health/serving', () => {
+    const [deployment] = parseAllDocuments(read('deploy/kubernetes/api.yaml')).map((document) => document.toJS());
+    const [{ startupProbe, readinessProbe }] = deployment.spec.template.spec.containers;
+    expect([startupProbe.httpGet.path, readinessProbe.httpGet.path]).toEqual(['/health/ready', SERVING]);
+    // A check of Postgres takes up to two seconds.
+    expect(startupProbe.timeoutSeconds).toBeGreaterThan(2);
+  });
+});
+
+test('docs/kubernetes.md states the maximum number of Postgres connections of deploy/kubernetes', () => {
+  const objects = ['autoscaling', 'api', 'worker'].flatMap((name) =>
+    parseAllDocuments(read(`deploy/kubernetes/${name}.yaml`)).map((document) => document.toJS()),
+  );
+  const pods = objects.map(({ spec }) => (spec.maxReplicas ?? spec.strategy?.rollingUpdate.maxSurge ?? 0) as number);
+  const required = { DATABASE_URL: 'postgres://orders@postgres/orders', CHECKOUT_BASE_URL: 'https://pay.example' };
+  const { databasePoolSize } = loadConfig(required);
+  const connections = pods.reduce((sum, count) => sum + count) * (databasePoolSize + 1);
+  expect(read('docs/kubernetes.md')).toContain(`up to ${connections} connections`);
 });
 
 describe('the image', () => {

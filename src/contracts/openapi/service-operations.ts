@@ -79,8 +79,21 @@ const ready = publicOperation(
   },
 );
 
+const serving = publicOperation(
+  'checkServing',
+  'Check serving',
+  'Returns 200 while the process accepts requests, and 503 once it drains. Load balancers follow it. Postgres and ' +
+    'Temporal are not checked.',
+  {
+    '200': healthResponse('The process accepts requests', { status: 'ok' }),
+    '503': healthResponse('The process starts or drains', { status: 'not serving' }),
+    ...problemResponses(UNREADABLE),
+  },
+);
+
 export const SERVICE_PATHS: ZodOpenApiPathsObject = {
   '/openapi.json': { get: document },
   '/health/live': { get: live },
   '/health/ready': { get: ready },
+  '/health/serving': { get: serving },
 };

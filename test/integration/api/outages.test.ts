@@ -61,6 +61,24 @@ describe('without Postgres', () => {
     expect([ready.status, ready.body]).toEqual([503, { status: 'unavailable', database: 'unavailable' }]);
   });
 
+  test('load balancers send requests to the API, which answers its own 503s, until it shuts down', async () => {
+    const stopping = await startApiWithoutTemporal({
+      DATABASE_URL: `postgres://orders:hunter2@${address}/orders_db`,
+      SHUTDOWN_DELAY_MS: '2000',
+    });
+    const shop = apiOf(stopping.url, { id: randomUUID(), key: 'sk_any' }, 'ck_any');
+    const serving = async () => (await fetch(`${stopping.url}/health/serving`)).status;
+    const before = await serving();
+    const stopped = stopping.stop();
+    try {
+      expect([before, await serving()]).toEqual([200, 503]);
+      expect((await shop.call('GET', '/openapi.json')).status).toBe(200);
+    } finally {
+      await stopped;
+    }
+    await expect(serving()).rejects.toThrow();
+  });
+
   test('calls with a key do not count against the limit of their address, because the key may be valid', async () => {
     const limited = await startApiWithoutTemporal({
       DATABASE_URL: `postgres://orders:hunter2@${address}/orders_db`,

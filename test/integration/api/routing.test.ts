@@ -144,4 +144,6 @@ test('the health checks need no key', async () => {
   expect([live.status, live.body]).toEqual([200, { status: 'ok', version: VERSION }]);
   const ready = await stack.api.call('GET', '/health/ready', { key: null });
   expect([ready.status, ready.body]).toEqual([200, { status: 'ok', database: 'ok' }]);
+  const serving = await stack.api.call('GET', '/health/serving', { key: null });
+  expect([serving.status, serving.body]).toEqual([200, { status: 'ok' }]);
 });
