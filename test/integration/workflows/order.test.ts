@@ -56,10 +56,10 @@ test('one of a concurrent cancel and completion wins in each of 200 orders, and 
   let cancelled = 0;
   for (let batch = 0; batch < 10; batch++) {
     const race = async (id: string, index: number) => {
-      // Every other cancel is sent a moment later, so that both kinds of request win.
+      // One of the two is sent a moment later, so that both kinds of request win.
       const [cancel, complete] = await Promise.all([
-        delay(index % 2 ? 4 : 0).then(() => stack.api.cancel(id)),
-        stack.api.progress(id, 'completed'),
+        delay(index % 3 === 1 ? 4 : 0).then(() => stack.api.cancel(id)),
+        delay(index % 3 === 2 ? 30 : 0).then(() => stack.api.progress(id, 'completed')),
       ]);
       const winner = cancel.status === 200 ? 'UNSUCCESSFUL' : 'SUCCESSFUL';
       expect([cancel.status, complete.status].sort()).toEqual([200, 409]);
