@@ -23,6 +23,7 @@ import { startSweep } from './orders/background/sweep';
 import type { Payments } from './payments/payment-provider';
 import { lendersOf, paymentsOf } from './providers';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
 import { observeLender } from './telemetry/observe-lender';
 import { startMetrics } from './telemetry/start-metrics';
@@ -46,7 +47,7 @@ export async function startWorker(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & { healthPort: number; db: Db; failed: Promise<never> }> {
+): Promise<Running & GaugeSources & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
@@ -84,6 +85,7 @@ export async function startWorker(
   return {
     healthPort: health.port,
     db,
+    checkDatabase: writeProbe.check,
     stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
     // Rejects if a worker fails, and never resolves.
     failed: Promise.all(runs).then(() => new Promise<never>(() => undefined)),
@@ -194,7 +196,7 @@ if (require.main === module) {
     installTemporalRuntime(log, sdkMetrics);
     const worker = await startWorker(config, temporalSettings(), log);
     started(worker);
-    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker.db, sdkMetrics));
+    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker, sdkMetrics));
     await worker.failed;
   });
 }

@@ -1,6 +1,7 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
 import type { Db } from '../db/pool';
+import type { WriteProbe } from '../db/write-probe';
 import { VERSION } from '../version';
 import { registry } from './metrics';
 
@@ -21,8 +22,14 @@ interface FromPostgres {
   backlog: Backlog;
 }
 
+/** The parts of a process that its gauges read. */
+export interface GaugeSources {
+  db: Db;
+  checkDatabase: WriteProbe['check'];
+}
+
 /** Adds the metrics that are read when they are scraped. Without Postgres, those that it holds are missing. */
-export function addGauges(db: Db, cacheMs = CACHE_MS): void {
+export function addGauges({ db, checkDatabase }: GaugeSources, cacheMs = CACHE_MS): void {
   collectDefaultMetrics({ register: registry });
   gauge('info', 'The running version.', ['version'], (it) => it.set({ version: VERSION }, 1));
   gauge('database_connections', 'Connections of the pool to Postgres.', ['state'], (it) => {
@@ -32,9 +39,11 @@ export function addGauges(db: Db, cacheMs = CACHE_MS): void {
   gauge('database_connections_max', 'Size of the pool.', [], (it) => it.set(db.options.max));
   gauge('database_waiting', 'Queries that wait for a connection.', [], (it) => it.set(db.waitingCount));
   const read = cached(cacheMs, () => readFromPostgres(db));
-  gauge('postgres_up', '1 if the metrics about orders could be read from Postgres.', [], async (it) =>
-    it.set((await read()) ? 1 : 0),
-  );
+  gauge('postgres_up', '1 if orders can be read from Postgres, and Postgres can write.', [], async (it) => {
+    // Reads alone succeed on a full disk and on a standby.
+    const [found, health] = await Promise.all([read(), checkDatabase()]);
+    it.set(found && health === 'ok' ? 1 : 0);
+  });
   gauge('orders', 'Orders by status: estimated from 50,000 orders on.', ['status'], async (it) => {
     for (const [status, count] of Object.entries((await read())?.orders ?? {})) it.set({ status }, count);
   });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPool } from '../../../src/db/pool';
+import { type WriteProbe, createWriteProbe } from '../../../src/db/write-probe';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
@@ -11,11 +12,13 @@ import { createSeller } from '../../support/stack';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;
+let probe: WriteProbe;
 beforeAll(() => {
   pool = createPool(database.url, 2, () => undefined);
-  addGauges(pool, 0);
+  probe = createWriteProbe(database.url, () => undefined);
+  addGauges({ db: pool, checkDatabase: () => probe.check() }, 0);
 });
-afterAll(() => pool.end());
+afterAll(() => Promise.all([pool.end(), probe.end()]));
 
 const read = async (name: string, labels?: Record<string, string>) =>
   parseMetrics(await registry.metrics()).value(name, labels);
@@ -72,6 +75,17 @@ test('if the orders cannot be read, only what the process knows itself is shown'
   expect(value('order_service_postgres_up')).toBe(0);
   expect(names).toContain('order_service_database_connections');
   expect([...names].filter((name) => /_(orders|webhooks)_?/.test(name) && !/_total|ended/.test(name))).toEqual([]);
+});
+
+test('Postgres is shown as down while it is read-only, beside the metrics that can be read', async () => {
+  const writable = probe;
+  probe = createWriteProbe(`${database.url}?options=-c%20default_transaction_read_only%3Don`, () => undefined);
+  const { names, value } = parseMetrics(await registry.metrics());
+  await probe.end();
+  probe = writable;
+  expect(value('order_service_postgres_up')).toBe(0);
+  expect(names).toContain('order_service_orders_waiting');
+  expect(await read('order_service_postgres_up')).toBe(1);
 });
 
 test('docs/operations.md lists every metric', async () => {
