@@ -146,8 +146,8 @@ function createWorkers(
       breaker: config.webhookBreaker,
       log,
       lenders: {
-        sandbox: lenders.sandbox && observeLender(lenders.sandbox),
-        live: lenders.live && observeLender(lenders.live),
+        sandbox: lenders.sandbox && observeLender(lenders.sandbox, 'sandbox'),
+        live: lenders.live && observeLender(lenders.live, 'live'),
       },
       payments,
       checkoutBaseUrl: config.checkoutBaseUrl,
