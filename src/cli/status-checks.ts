@@ -1,5 +1,6 @@
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { schemaVersion, serverVersion } from '../db/database-versions';
+import { oldestOverdueWebhookSeconds } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { assertSchemaIsCurrent } from '../db/schema-check';
 import { probeWrite } from '../db/write-probe';
@@ -20,8 +21,8 @@ export interface Check {
 const HTTP_TIMEOUT_MS = 3000;
 /** The API or the sweep starts a workflow within seconds. */
 const WAITING_TOO_LONG_SECONDS = 120;
-/** Longer than all attempts of a webhook take. */
-const PENDING_TOO_LONG_SECONDS = 4 * 86_400;
+/** The sweep repairs a delivery that has stalled for ten minutes. */
+const OVERDUE_TOO_LONG_SECONDS = 30 * 60;
 
 const ok = (part: string, detail: string): Check => ({ part, state: 'ok', detail });
 const attention = (part: string, detail: string): Check => ({ part, state: 'attention', detail });
@@ -115,7 +116,10 @@ export async function checkBreakers(urls: string | undefined): Promise<Check> {
 /** Reads what waits, in numbers, and checks it. */
 export async function readWork(db: () => Db) {
   try {
-    const backlog = await readBacklog(db());
+    const backlog = {
+      ...(await readBacklog(db())),
+      oldestWebhookOverdueSeconds: await oldestOverdueWebhookSeconds(db()),
+    };
     const orders = await countOrdersByStatus(db());
     return { checks: checkBacklog(backlog), numbers: { backlog, orders } };
   } catch (error) {
@@ -123,18 +127,22 @@ export async function readWork(db: () => Db) {
   }
 }
 
-function checkBacklog(backlog: Backlog): Check[] {
+function checkBacklog(backlog: Backlog & { oldestWebhookOverdueSeconds: number }): Check[] {
   const { ordersWaiting, webhooksPending, webhooksExhausted } = backlog;
   const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
   const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);
+  const overdue = Math.round(backlog.oldestWebhookOverdueSeconds);
+  const isOverdue = overdue > OVERDUE_TOO_LONG_SECONDS;
   return [
     (orderAge > WAITING_TOO_LONG_SECONDS ? failed : ok)(
       'orders waiting',
       ordersWaiting === 0 ? 'none' : `${ordersWaiting} for their workflow, the oldest for ${orderAge} s`,
     ),
-    (webhookAge > PENDING_TOO_LONG_SECONDS ? attention : ok)(
+    (isOverdue ? attention : ok)(
       'webhooks pending',
-      webhooksPending === 0 ? 'none' : `${webhooksPending}, the oldest for ${webhookAge} s`,
+      webhooksPending === 0
+        ? 'none'
+        : `${webhooksPending}, the oldest for ${webhookAge} s${isOverdue ? `; an attempt is ${overdue} s overdue` : ''}`,
     ),
     (webhooksExhausted > 0 ? attention : ok)(
       'webhooks exhausted',

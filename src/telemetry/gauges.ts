@@ -1,5 +1,6 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
+import { oldestOverdueWebhookSeconds } from '../db/order-work';
 import type { Db } from '../db/pool';
 import type { WriteProbe } from '../db/write-probe';
 import { VERSION } from '../version';
@@ -7,6 +8,8 @@ import { registry } from './metrics';
 
 /** All scrapes within this time share one set of queries. */
 const CACHE_MS = 10_000;
+/** While many webhooks are pending, finding the overdue ones takes longer than the other queries. */
+const OVERDUE_CACHE_FACTOR = 6;
 
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   ordersWaiting: ['orders_waiting', 'Orders whose workflow has not been started yet.'],
@@ -53,6 +56,13 @@ export function addGauges({ db, checkDatabase }: GaugeSources, cacheMs = CACHE_M
       if (found) it.set(found.backlog[key]);
     });
   }
+  const readOverdue = cached(OVERDUE_CACHE_FACTOR * cacheMs, () =>
+    oldestOverdueWebhookSeconds(db).catch(() => undefined),
+  );
+  gauge('oldest_webhook_overdue_seconds', 'Time since the most overdue webhook was due.', [], async (it) => {
+    const seconds = await readOverdue();
+    if (seconds !== undefined) it.set(seconds);
+  });
 }
 
 function gauge(name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void | Promise<void>): void {

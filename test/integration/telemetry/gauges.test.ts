@@ -9,6 +9,7 @@ import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { createSeller } from '../../support/stack';
+import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;
@@ -65,6 +66,24 @@ test('a silent webhook endpoint is counted until it answers again', async () => 
   expect(await read('order_service_silent_endpoints')).toBe(1);
   await database.db.query('delete from silent_endpoint');
   expect(await read('order_service_silent_endpoints')).toBe(0);
+});
+
+test('a webhook is shown as overdue if its attempt is due, and not while it waits for its next attempt', async () => {
+  const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+  await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
+  const set = (values: string) => database.db.query(`update webhook_event set ${values}`);
+  await set(`created_at = now() - interval '5 days'`);
+  await database.db.query(
+    `update webhook_event set attempts = 3, next_attempt_at = now() + interval '1 hour' where sequence = 1`,
+  );
+  expect(await read('order_service_oldest_webhook_pending_seconds')).toBeGreaterThan(4 * 86_400);
+  expect(await read('order_service_oldest_webhook_overdue_seconds')).toBe(0);
+  await database.db.query(`update webhook_event set next_attempt_at = now() - interval '1 hour' where sequence = 1`);
+  expect(Math.round(await read('order_service_oldest_webhook_overdue_seconds'))).toBe(3600);
+  await set(`attempts = 0, next_attempt_at = null, created_at = now() - interval '2 hours'`);
+  expect(Math.round(await read('order_service_oldest_webhook_overdue_seconds'))).toBe(7200);
+  await set(`state = 'delivered'`);
+  expect(await read('order_service_oldest_webhook_overdue_seconds')).toBe(0);
 });
 
 test('if the orders cannot be read, only what the process knows itself is shown', async () => {
