@@ -25,6 +25,7 @@ import { lendersOf, paymentsOf } from './providers';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
+import { observePayments } from './telemetry/observe-payments';
 import { startMetrics } from './telemetry/start-metrics';
 import { tracing } from './telemetry/tracing';
 import { createOrderWorkflows } from './temporal/order-workflows';
@@ -60,7 +61,7 @@ export async function startServer(
       startDelayMs: config.startDelayMs,
     },
   );
-  const payments = paymentsOf(config, db);
+  const payments = observePayments(paymentsOf(config, db));
   const lenders = lendersOf(config);
   const deps: OrderDependencies = {
     db,

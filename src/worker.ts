@@ -26,6 +26,7 @@ import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bun
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
 import { observeLender } from './telemetry/observe-lender';
+import { observePayments } from './telemetry/observe-payments';
 import { startMetrics } from './telemetry/start-metrics';
 import { tracing } from './telemetry/tracing';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
@@ -62,7 +63,7 @@ export async function startWorker(
   const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
-  const payments = paymentsOf(config, db);
+  const payments = observePayments(paymentsOf(config, db));
   const target = { connection, namespace: client.options.namespace };
   const workers = await createWorkers(config, target, { db, sender, payments, log });
   const runs = workers.map((worker) => worker.run());

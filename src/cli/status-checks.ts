@@ -24,6 +24,9 @@ const WAITING_TOO_LONG_SECONDS = 120;
 /** The sweep repairs a delivery that has stalled for ten minutes. */
 const OVERDUE_TOO_LONG_SECONDS = 30 * 60;
 
+/** A worker returns a payment within seconds if the bank is available. */
+const RETURN_TOO_LONG_SECONDS = 15 * 60;
+
 const ok = (part: string, detail: string): Check => ({ part, state: 'ok', detail });
 const attention = (part: string, detail: string): Check => ({ part, state: 'attention', detail });
 const failed = (part: string, detail: string): Check => ({ part, state: 'failed', detail });
@@ -128,10 +131,11 @@ export async function readWork(db: () => Db) {
 }
 
 function checkBacklog(backlog: Backlog & { oldestWebhookOverdueSeconds: number }): Check[] {
-  const { ordersWaiting, webhooksPending, webhooksExhausted } = backlog;
+  const { ordersWaiting, webhooksPending, webhooksExhausted, paymentsToReturn } = backlog;
   const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
   const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);
   const overdue = Math.round(backlog.oldestWebhookOverdueSeconds);
+  const returnAge = Math.round(backlog.oldestPaymentToReturnSeconds);
   const isOverdue = overdue > OVERDUE_TOO_LONG_SECONDS;
   return [
     (orderAge > WAITING_TOO_LONG_SECONDS ? failed : ok)(
@@ -147,6 +151,10 @@ function checkBacklog(backlog: Backlog & { oldestWebhookOverdueSeconds: number }
     (webhooksExhausted > 0 ? attention : ok)(
       'webhooks exhausted',
       webhooksExhausted === 0 ? 'none in 7 days' : `${webhooksExhausted} in 7 days: webhooks list --state exhausted`,
+    ),
+    (returnAge > RETURN_TOO_LONG_SECONDS ? failed : ok)(
+      'payments to return',
+      paymentsToReturn === 0 ? 'none' : `${paymentsToReturn}, the oldest for ${returnAge} s`,
     ),
   ];
 }

@@ -46,6 +46,13 @@ export const lenderDuration = histogram(
   REMOTE_BUCKETS,
   'mode',
 );
+export const paymentRequests = counter(
+  'payment_requests_total',
+  'Requests to the payment provider.',
+  'mode',
+  'call',
+  'outcome',
+);
 export const operatorActions = counter(
   'operator_actions_total',
   'Commands of the CLI that change something.',
@@ -66,7 +73,12 @@ beginAtZero(replacedRuns, 'reason', [...Object.keys(RECOVERY_REASONS), 'other'])
 beginAtZero(webhooksEnded, 'state', ['delivered', 'exhausted', 'disabled']);
 beginAtZero(operatorActions, 'outcome', ['succeeded', 'failed']);
 const LENDER_OUTCOMES = ['approved', 'declined', 'failed', 'referred', 'unavailable', 'cancelled'];
-for (const mode of ACCOUNT_MODES) beginAtZero(lenderRequests, 'outcome', LENDER_OUTCOMES, { mode });
+/** The calls of a payment provider. */
+export const PAYMENT_CALLS = ['start', 'statusOf', 'cancel', 'refund'] as const;
+for (const mode of ACCOUNT_MODES) {
+  beginAtZero(lenderRequests, 'outcome', LENDER_OUTCOMES, { mode });
+  for (const call of PAYMENT_CALLS) beginAtZero(paymentRequests, 'outcome', ['succeeded', 'failed'], { mode, call });
+}
 
 const openBreakers = new Map<string, () => number>();
 new Gauge({

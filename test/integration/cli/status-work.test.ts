@@ -19,3 +19,20 @@ test('an old webhook needs a person only if an attempt at it is overdue', async 
     detail: expect.stringMatching(/; an attempt is 360\d s overdue$/),
   });
 });
+
+test('a payment that is not returned 15 minutes after its order has closed needs a person', async () => {
+  const history = await insertNewOrder(database.db);
+  await saveHistory(database.db, applyEvents(history, 'cancel'));
+  await database.db.query(`insert into payment (order_id, bank, status) values ($1, 'oak', 'paid')`, [
+    history.order.id,
+  ]);
+  const closedAgo = (time: string) =>
+    database.db.query(`update order_timeline set at = now() - $2::interval where order_id = $1`, [
+      history.order.id,
+      time,
+    ]);
+  await closedAgo('14 minutes');
+  expect(await find('payments to return')).toMatchObject({ state: 'ok', detail: '1, the oldest for 840 s' });
+  await closedAgo('16 minutes');
+  expect(await find('payments to return')).toMatchObject({ state: 'failed', detail: '1, the oldest for 960 s' });
+});
