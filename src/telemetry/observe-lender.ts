@@ -1,11 +1,11 @@
 import type { Lender } from '../lender/lender';
-import { type AccountMode, lenderDuration, lenderRequests, trackBreaker } from './metrics';
+import { type AccountMode, lenderDuration, lenderRequests, trackFailures } from './metrics';
 
 /** Counts the lender's answers. The breaker `lender` is open while the last answer of the live lender was a failure. */
 export function observeLender(lender: Lender, mode: AccountMode): Lender {
   let isFailing = false;
   // The sandbox lender fails only for test customers.
-  if (mode === 'live') trackBreaker('lender', () => Number(isFailing));
+  const recordFailure = mode === 'live' ? trackFailures('lender', () => isFailing) : () => undefined;
   return {
     ...lender,
     async decide(application, signal) {
@@ -17,7 +17,10 @@ export function observeLender(lender: Lender, mode: AccountMode): Lender {
         return answer;
       } catch (error) {
         const isCancelled = signal.aborted && (signal.reason as Error | undefined)?.name !== 'TimeoutError';
-        isFailing ||= !isCancelled;
+        if (!isCancelled) {
+          isFailing = true;
+          recordFailure();
+        }
         lenderRequests.inc({ mode, outcome: isCancelled ? 'cancelled' : 'unavailable' });
         throw error;
       } finally {

@@ -32,3 +32,18 @@ test('an outage that a test customer of the sandbox chooses does not open the br
   await ask(observeLender(failing, 'sandbox'));
   expect(await read('open_breakers', { breaker: 'lender' })).toBe(0);
 });
+
+test('a breaker that no call closes is shown as closed five minutes after its last failure', async () => {
+  const now = jest.spyOn(Date, 'now');
+  const isOpen = () => read('open_breakers', { breaker: 'lender' });
+  const live = observeLender(failing, 'live');
+  now.mockReturnValue(0);
+  await ask(live);
+  now.mockReturnValue(4 * 60_000);
+  await ask(live);
+  now.mockReturnValue(8 * 60_000);
+  expect(await isOpen()).toBe(1);
+  now.mockReturnValue(9 * 60_000);
+  expect(await isOpen()).toBe(0);
+  now.mockRestore();
+});
