@@ -30,8 +30,8 @@ const LAYERS = {
   contracts: ['domain'],
   encryption: [],
   db: ['domain', 'contracts', 'encryption'],
-  // What it measures calls it. It knows senders and lenders by type, to wrap them.
-  telemetry: ['domain', 'db', 'version', 'webhooks:type', 'lender:type'],
+  // What it measures calls it. It knows senders, lenders and payment providers by type, to wrap them.
+  telemetry: ['domain', 'db', 'version', 'webhooks:type', 'lender:type', 'payments:type'],
   webhooks: ['domain', 'contracts', 'encryption', 'db', 'telemetry'],
   lender: ['domain'],
   payments: ['domain', 'db', 'lender'],

@@ -9,7 +9,7 @@ import { createCheckout } from './checkout/checkout';
 import type { Profile, ProfileOf } from './checkout/profile';
 import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
 import { type Config, loadConfig } from './config';
-import { type Db, createPool } from './db/pool';
+import { createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
@@ -24,6 +24,8 @@ import type { PaymentProvider, Payments } from './payments/payment-provider';
 import { lendersOf, paymentsOf } from './providers';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
+import type { GaugeSources } from './telemetry/gauges';
+import { observePayments } from './telemetry/observe-payments';
 import { startMetrics } from './telemetry/start-metrics';
 import { tracing } from './telemetry/tracing';
 import { createOrderWorkflows } from './temporal/order-workflows';
@@ -40,7 +42,7 @@ export async function startServer(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & { port: number; db: Db; schemaChecked: Promise<void> }> {
+): Promise<Running & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
@@ -59,7 +61,7 @@ export async function startServer(
       startDelayMs: config.startDelayMs,
     },
   );
-  const payments = paymentsOf(config, db);
+  const payments = observePayments(paymentsOf(config, db));
   const lenders = lendersOf(config);
   const deps: OrderDependencies = {
     db,
@@ -118,6 +120,7 @@ export async function startServer(
   return {
     port: http.port,
     db,
+    checkDatabase: writeProbe.check,
     schemaChecked,
     stopsWithinMs: config.shutdownDelayMs + config.shutdownGraceMs,
     async stop() {
@@ -162,7 +165,7 @@ if (require.main === module) {
     if (traces) started(traces);
     const server = await startServer(config, temporalSettings(), log);
     started(server);
-    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, server.db));
+    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, server));
     await server.schemaChecked;
   });
 }

@@ -23,8 +23,10 @@ import { startSweep } from './orders/background/sweep';
 import type { Payments } from './payments/payment-provider';
 import { lendersOf, paymentsOf } from './providers';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
+import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
 import { observeLender } from './telemetry/observe-lender';
+import { observePayments } from './telemetry/observe-payments';
 import { startMetrics } from './telemetry/start-metrics';
 import { tracing } from './telemetry/tracing';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
@@ -46,7 +48,7 @@ export async function startWorker(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & { healthPort: number; db: Db; failed: Promise<never> }> {
+): Promise<Running & GaugeSources & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
@@ -61,7 +63,7 @@ export async function startWorker(
   const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
-  const payments = paymentsOf(config, db);
+  const payments = observePayments(paymentsOf(config, db));
   const target = { connection, namespace: client.options.namespace };
   const workers = await createWorkers(config, target, { db, sender, payments, log });
   const runs = workers.map((worker) => worker.run());
@@ -84,6 +86,7 @@ export async function startWorker(
   return {
     healthPort: health.port,
     db,
+    checkDatabase: writeProbe.check,
     stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
     // Rejects if a worker fails, and never resolves.
     failed: Promise.all(runs).then(() => new Promise<never>(() => undefined)),
@@ -144,8 +147,8 @@ function createWorkers(
       breaker: config.webhookBreaker,
       log,
       lenders: {
-        sandbox: lenders.sandbox && observeLender(lenders.sandbox),
-        live: lenders.live && observeLender(lenders.live),
+        sandbox: lenders.sandbox && observeLender(lenders.sandbox, 'sandbox'),
+        live: lenders.live && observeLender(lenders.live, 'live'),
       },
       payments,
       checkoutBaseUrl: config.checkoutBaseUrl,
@@ -194,7 +197,7 @@ if (require.main === module) {
     installTemporalRuntime(log, sdkMetrics);
     const worker = await startWorker(config, temporalSettings(), log);
     started(worker);
-    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker.db, sdkMetrics));
+    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker, sdkMetrics));
     await worker.failed;
   });
 }

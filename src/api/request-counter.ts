@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { RLWrapperTimeouts, RateLimiterPostgres } from 'rate-limiter-flexible';
 import type { Db } from '../db/pool';
-import { trackBreaker } from '../telemetry/metrics';
+import { trackFailures } from '../telemetry/metrics';
 
 /** The part of a limit that one process may let through before Postgres has counted it. */
 const UNCONFIRMED_PART = 1 / 50;
@@ -76,7 +76,7 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
   const limiter = new RLWrapperTimeouts({ limiter: postgres, timeoutMs: syncTimeoutMs });
   const windows = new Map<string, Window>();
   let isUnshared = false;
-  trackBreaker(`rate_limit_${name}`, () => Number(isUnshared));
+  const recordFailure = trackFailures(`rate_limit_${name}`, () => isUnshared);
   const deleteEnded = (): void =>
     windows.forEach(({ endsAt }, client) => endsAt <= Date.now() && windows.delete(client));
   setInterval(deleteEnded, windowMs).unref();
@@ -108,6 +108,7 @@ export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: Counter
       return { total, added };
     } catch (error) {
       isUnshared = true;
+      recordFailure();
       log.warn({ err: error, limit: name }, 'rate limit not shared with other processes');
       return undefined;
     } finally {

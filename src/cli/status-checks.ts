@@ -1,5 +1,6 @@
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { schemaVersion, serverVersion } from '../db/database-versions';
+import { oldestOverdueWebhookSeconds } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { assertSchemaIsCurrent } from '../db/schema-check';
 import { probeWrite } from '../db/write-probe';
@@ -21,8 +22,11 @@ const HTTP_TIMEOUT_MS = 3000;
 const TEMPORAL_TIMEOUT_MS = 5000;
 /** The API or the sweep starts a workflow within seconds. */
 const WAITING_TOO_LONG_SECONDS = 120;
-/** Longer than all attempts of a webhook take. */
-const PENDING_TOO_LONG_SECONDS = 4 * 86_400;
+/** The sweep repairs a delivery that has stalled for ten minutes. */
+const OVERDUE_TOO_LONG_SECONDS = 30 * 60;
+
+/** A worker returns a payment within seconds if the bank is available. */
+const RETURN_TOO_LONG_SECONDS = 15 * 60;
 
 const ok = (part: string, detail: string): Check => ({ part, state: 'ok', detail });
 const attention = (part: string, detail: string): Check => ({ part, state: 'attention', detail });
@@ -118,7 +122,10 @@ export async function checkBreakers(urls: string | undefined): Promise<Check> {
 /** Reads what waits, in numbers, and checks it. */
 export async function readWork(db: () => Db) {
   try {
-    const backlog = await readBacklog(db());
+    const backlog = {
+      ...(await readBacklog(db())),
+      oldestWebhookOverdueSeconds: await oldestOverdueWebhookSeconds(db()),
+    };
     const orders = await countOrdersByStatus(db());
     return { checks: checkBacklog(backlog), numbers: { backlog, orders } };
   } catch (error) {
@@ -126,22 +133,31 @@ export async function readWork(db: () => Db) {
   }
 }
 
-function checkBacklog(backlog: Backlog): Check[] {
-  const { ordersWaiting, webhooksPending, webhooksExhausted } = backlog;
+function checkBacklog(backlog: Backlog & { oldestWebhookOverdueSeconds: number }): Check[] {
+  const { ordersWaiting, webhooksPending, webhooksExhausted, paymentsToReturn } = backlog;
   const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
   const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);
+  const overdue = Math.round(backlog.oldestWebhookOverdueSeconds);
+  const returnAge = Math.round(backlog.oldestPaymentToReturnSeconds);
+  const isOverdue = overdue > OVERDUE_TOO_LONG_SECONDS;
   return [
     (orderAge > WAITING_TOO_LONG_SECONDS ? failed : ok)(
       'orders waiting',
       ordersWaiting === 0 ? 'none' : `${ordersWaiting} for their workflow, the oldest for ${orderAge} s`,
     ),
-    (webhookAge > PENDING_TOO_LONG_SECONDS ? attention : ok)(
+    (isOverdue ? attention : ok)(
       'webhooks pending',
-      webhooksPending === 0 ? 'none' : `${webhooksPending}, the oldest for ${webhookAge} s`,
+      webhooksPending === 0
+        ? 'none'
+        : `${webhooksPending}, the oldest for ${webhookAge} s${isOverdue ? `; an attempt is ${overdue} s overdue` : ''}`,
     ),
     (webhooksExhausted > 0 ? attention : ok)(
       'webhooks exhausted',
       webhooksExhausted === 0 ? 'none in 7 days' : `${webhooksExhausted} in 7 days: webhooks list --state exhausted`,
+    ),
+    (returnAge > RETURN_TOO_LONG_SECONDS ? failed : ok)(
+      'payments to return',
+      paymentsToReturn === 0 ? 'none' : `${paymentsToReturn}, the oldest for ${returnAge} s`,
     ),
   ];
 }

@@ -14,9 +14,16 @@ export interface Backlog {
   webhooksExhausted: number;
   /** Endpoints whose deliveries wait until they answer again. */
   silentEndpoints: number;
+  /** Payments of closed orders of live accounts that are not cancelled or refunded yet. */
+  paymentsToReturn: number;
+  /** Since the end of their order. */
+  oldestPaymentToReturnSeconds: number;
 }
 
-/** Reads partial indexes only (`order_work_waiting`, `webhook_event_pending_by_age`, `webhook_event_undelivered`). */
+/**
+ * Reads partial indexes only (`order_work_waiting`, `webhook_event_pending_by_age`, `webhook_event_undelivered`,
+ * `payment_open`), and the timelines of orders whose payment must be returned.
+ */
 export async function readBacklog(db: DbClient): Promise<Backlog> {
   const { rows } = await db.query<Backlog>(
     `select
@@ -27,12 +34,21 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
        (select count(*)::integer from webhook_event
         where state <> 'delivered' and state = 'exhausted' and created_at > now() - interval '7 days'
        ) as "webhooksExhausted",
-       (select count(*)::integer from silent_endpoint where probe_at is not null) as "silentEndpoints"`,
+       (select count(*)::integer from silent_endpoint where probe_at is not null) as "silentEndpoints",
+       (select count(*)::integer from ${PAYMENT_TO_RETURN}) as "paymentsToReturn",
+       ${ageOf(PAYMENT_TO_RETURN, 'order_closed_at', 'true')} as "oldestPaymentToReturnSeconds"`,
   );
   const [backlog] = rows;
   if (!backlog) throw new Error('the query returned no row');
   return backlog;
 }
+
+/** SQL, a relation of the payments that `findPaymentsToReturn` finds. No money moves in sandbox accounts. */
+const PAYMENT_TO_RETURN = `(
+  select (select min(t.at) from order_timeline t where t.order_id = o.id and t.to_status = o.status) as order_closed_at
+  from payment p join orders o on o.id = p.order_id
+  where p.closed_at is null and not o.sandbox
+    and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))) payment_to_return`;
 
 const ageOf = (table: string, column: string, condition: string): string =>
   `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;

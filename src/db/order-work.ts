@@ -30,13 +30,19 @@ const RESEND_PENDING = `exists (
   select from webhook_event e where e.order_id = o.id and e.resend_requested_at is not null)`;
 
 /**
- * SQL, true for an order `o` whose next webhook should have been attempted a while ago. An event becomes the next one when
- * the one before it has ended.
+ * SQL: when the next webhook of an order `o` is due; null if none is pending. An event becomes the next one when the one
+ * before it has ended.
  */
-const WEBHOOK_OVERDUE = `coalesce((
+const WEBHOOK_DUE_AT = `(
   select coalesce(e.next_attempt_at, greatest(e.created_at, (select max(a.at) from webhook_attempt a
-    join webhook_event other on other.id = a.event_id where other.order_id = o.id))) < now() - interval '10 minutes'
-  from webhook_event e where e.order_id = o.id and e.state = 'pending' order by e.sequence limit 1), false)`;
+    join webhook_event other on other.id = a.event_id where other.order_id = o.id)))
+  from webhook_event e where e.order_id = o.id and e.state = 'pending' order by e.sequence limit 1)`;
+
+/** SQL: due webhooks that are older than this should have been attempted. */
+const OVERDUE_BEFORE = `now() - interval '10 minutes'`;
+
+/** SQL, true for an order `o` whose next webhook should have been attempted a while ago. */
+const WEBHOOK_OVERDUE = `coalesce(${WEBHOOK_DUE_AT} < ${OVERDUE_BEFORE}, false)`;
 
 /** SQL, true for the work `w` of an order whose run was found stuck within the last hour. */
 const STUCK_RECENTLY = `coalesce(w.stuck_at > now() - interval '1 hour', false)`;
@@ -280,6 +286,20 @@ export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
        where w.sweep_at > now() + interval '30 seconds' and not ${STUCK_RECENTLY} and ${WEBHOOK_OVERDUE} limit $1)`,
     [limit],
   );
+}
+
+/**
+ * How long ago the webhook that is overdue the longest should have been attempted, in seconds; about 0 if none is overdue.
+ * Its cost grows with the orders whose webhooks have been pending for a while.
+ */
+export async function oldestOverdueWebhookSeconds(db: DbClient): Promise<number> {
+  const { rows } = await db.query<{ seconds: number }>(
+    // A webhook is created before it is due, so `webhook_event_pending_by_age` leaves out the new ones.
+    `select coalesce(greatest(extract(epoch from now() - min(${WEBHOOK_DUE_AT})), 0), 0)::float8 as seconds
+     from (select distinct order_id as id from webhook_event
+       where state = 'pending' and created_at < ${OVERDUE_BEFORE}) o`,
+  );
+  return rows[0]?.seconds ?? 0;
 }
 
 /**

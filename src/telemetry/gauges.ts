@@ -1,11 +1,15 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
+import { oldestOverdueWebhookSeconds } from '../db/order-work';
 import type { Db } from '../db/pool';
+import type { WriteProbe } from '../db/write-probe';
 import { VERSION } from '../version';
 import { registry } from './metrics';
 
 /** All scrapes within this time share one set of queries. */
 const CACHE_MS = 10_000;
+/** While many webhooks are pending, finding the overdue ones takes longer than the other queries. */
+const OVERDUE_CACHE_FACTOR = 6;
 
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   ordersWaiting: ['orders_waiting', 'Orders whose workflow has not been started yet.'],
@@ -14,6 +18,11 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   oldestWebhookPendingSeconds: ['oldest_webhook_pending_seconds', 'Age of the oldest of these webhooks.'],
   silentEndpoints: ['silent_endpoints', 'Webhook endpoints whose deliveries wait until they answer again.'],
   webhooksExhausted: ['webhooks_exhausted', 'Webhooks of the last 7 days that are exhausted.'],
+  paymentsToReturn: ['payments_to_return', 'Payments of closed live orders that are not cancelled or refunded yet.'],
+  oldestPaymentToReturnSeconds: [
+    'oldest_payment_to_return_seconds',
+    'Time since the first of the orders of these payments was closed.',
+  ],
 };
 
 interface FromPostgres {
@@ -21,8 +30,14 @@ interface FromPostgres {
   backlog: Backlog;
 }
 
+/** The parts of a process that its gauges read. */
+export interface GaugeSources {
+  db: Db;
+  checkDatabase: WriteProbe['check'];
+}
+
 /** Adds the metrics that are read when they are scraped. Without Postgres, those that it holds are missing. */
-export function addGauges(db: Db, cacheMs = CACHE_MS): void {
+export function addGauges({ db, checkDatabase }: GaugeSources, cacheMs = CACHE_MS): void {
   collectDefaultMetrics({ register: registry });
   gauge('info', 'The running version.', ['version'], (it) => it.set({ version: VERSION }, 1));
   gauge('database_connections', 'Connections of the pool to Postgres.', ['state'], (it) => {
@@ -32,9 +47,11 @@ export function addGauges(db: Db, cacheMs = CACHE_MS): void {
   gauge('database_connections_max', 'Size of the pool.', [], (it) => it.set(db.options.max));
   gauge('database_waiting', 'Queries that wait for a connection.', [], (it) => it.set(db.waitingCount));
   const read = cached(cacheMs, () => readFromPostgres(db));
-  gauge('postgres_up', '1 if the metrics about orders could be read from Postgres.', [], async (it) =>
-    it.set((await read()) ? 1 : 0),
-  );
+  gauge('postgres_up', '1 if orders can be read from Postgres, and Postgres can write.', [], async (it) => {
+    // Reads alone succeed on a full disk and on a standby.
+    const [found, health] = await Promise.all([read(), checkDatabase()]);
+    it.set(found && health === 'ok' ? 1 : 0);
+  });
   gauge('orders', 'Orders by status: estimated from 50,000 orders on.', ['status'], async (it) => {
     for (const [status, count] of Object.entries((await read())?.orders ?? {})) it.set({ status }, count);
   });
@@ -44,6 +61,13 @@ export function addGauges(db: Db, cacheMs = CACHE_MS): void {
       if (found) it.set(found.backlog[key]);
     });
   }
+  const readOverdue = cached(OVERDUE_CACHE_FACTOR * cacheMs, () =>
+    oldestOverdueWebhookSeconds(db).catch(() => undefined),
+  );
+  gauge('oldest_webhook_overdue_seconds', 'Time since the most overdue webhook was due.', [], async (it) => {
+    const seconds = await readOverdue();
+    if (seconds !== undefined) it.set(seconds);
+  });
 }
 
 function gauge(name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void | Promise<void>): void {

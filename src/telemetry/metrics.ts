@@ -4,6 +4,10 @@ import { RECOVERY_REASONS } from '../domain/recovery-reason';
 /** The service's metrics. A label has a fixed set of values: never an id, a path or text from outside. */
 export const registry = new Registry();
 
+/** The kind of account that a call to a lender or a bank is for. */
+const ACCOUNT_MODES = ['sandbox', 'live'] as const;
+export type AccountMode = (typeof ACCOUNT_MODES)[number];
+
 const registers = [registry];
 const PREFIX = 'order_service_';
 /** Seconds. An API call takes milliseconds; a webhook attempt and a lender's answer up to half a minute. */
@@ -35,11 +39,19 @@ export const webhookDuration = histogram(
   REMOTE_BUCKETS,
 );
 export const webhooksEnded = counter('webhooks_ended_total', 'Webhooks whose delivery has ended.', 'state');
-export const lenderRequests = counter('lender_requests_total', 'Requests to the lender.', 'outcome');
+export const lenderRequests = counter('lender_requests_total', 'Requests to the lender.', 'mode', 'outcome');
 export const lenderDuration = histogram(
   'lender_request_duration_seconds',
   'Duration of a request to the lender.',
   REMOTE_BUCKETS,
+  'mode',
+);
+export const paymentRequests = counter(
+  'payment_requests_total',
+  'Requests to the payment provider.',
+  'mode',
+  'call',
+  'outcome',
 );
 export const operatorActions = counter(
   'operator_actions_total',
@@ -48,14 +60,25 @@ export const operatorActions = counter(
 );
 
 /** Shows a 0 before the first event: Prometheus sees no increase in a series that begins at 1. */
-function beginAtZero<T extends string>(of: Counter<T>, label: T, values: readonly string[]): void {
-  for (const value of values) of.inc({ [label]: value } as Record<T, string>, 0);
+function beginAtZero<T extends string>(
+  of: Counter<T>,
+  label: NoInfer<T>,
+  values: readonly string[],
+  others: Partial<Record<NoInfer<T>, string>> = {},
+): void {
+  for (const value of values) of.inc({ ...others, [label]: value } as Record<T, string>, 0);
 }
 beginAtZero(orderReads, 'source', ['workflow', 'snapshot']);
 beginAtZero(replacedRuns, 'reason', [...Object.keys(RECOVERY_REASONS), 'other']);
 beginAtZero(webhooksEnded, 'state', ['delivered', 'exhausted', 'disabled']);
-beginAtZero(lenderRequests, 'outcome', ['approved', 'declined', 'failed', 'referred', 'unavailable', 'cancelled']);
 beginAtZero(operatorActions, 'outcome', ['succeeded', 'failed']);
+const LENDER_OUTCOMES = ['approved', 'declined', 'failed', 'referred', 'unavailable', 'cancelled'];
+/** The calls of a payment provider. */
+export const PAYMENT_CALLS = ['start', 'statusOf', 'cancel', 'refund'] as const;
+for (const mode of ACCOUNT_MODES) {
+  beginAtZero(lenderRequests, 'outcome', LENDER_OUTCOMES, { mode });
+  for (const call of PAYMENT_CALLS) beginAtZero(paymentRequests, 'outcome', ['succeeded', 'failed'], { mode, call });
+}
 
 const openBreakers = new Map<string, () => number>();
 new Gauge({
@@ -75,4 +98,20 @@ new Gauge({
  */
 export function trackBreaker(breaker: string, countOpen: () => number): void {
   openBreakers.set(breaker, countOpen);
+}
+
+/** Without a failure for this time, a breaker that only calls can close is shown as closed: there may be no more calls. */
+const FAILURE_COUNTS_MS = 5 * 60_000;
+
+/**
+ * Adds a circuit breaker that only calls can close.
+ * @param isOpen by the results of the last calls
+ * @returns a function that records a failure
+ */
+export function trackFailures(breaker: string, isOpen: () => boolean): () => void {
+  let failedAt = -Infinity;
+  trackBreaker(breaker, () => Number(isOpen() && Date.now() - failedAt < FAILURE_COUNTS_MS));
+  return () => {
+    failedAt = Date.now();
+  };
 }

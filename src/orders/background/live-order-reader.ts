@@ -1,7 +1,7 @@
 import { QueryRejectedError, WorkflowNotFoundError } from '@temporalio/client';
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
 import type { OrderState } from '../../domain/order';
-import { trackBreaker } from '../../telemetry/metrics';
+import { trackFailures } from '../../telemetry/metrics';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 
 const FAILURES_BEFORE_BREAK = 5;
@@ -28,8 +28,7 @@ export function createLiveOrderReader(
     halfOpenAfter: BREAK_MS,
     breaker: new ConsecutiveBreaker(FAILURES_BEFORE_BREAK),
   });
-
-  trackBreaker('temporal_reader', () => Number(breaker.state !== CircuitState.Closed));
+  breaker.onFailure(trackFailures('temporal_reader', () => breaker.state !== CircuitState.Closed));
 
   async function query(orderId: string): Promise<OrderState | null> {
     const until = Date.now() + budgetMs;

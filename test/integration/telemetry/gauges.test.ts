@@ -2,20 +2,24 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPool } from '../../../src/db/pool';
+import { type WriteProbe, createWriteProbe } from '../../../src/db/write-probe';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { createSeller } from '../../support/stack';
+import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;
+let probe: WriteProbe;
 beforeAll(() => {
   pool = createPool(database.url, 2, () => undefined);
-  addGauges(pool, 0);
+  probe = createWriteProbe(database.url, () => undefined);
+  addGauges({ db: pool, checkDatabase: () => probe.check() }, 0);
 });
-afterAll(() => pool.end());
+afterAll(() => Promise.all([pool.end(), probe.end()]));
 
 const read = async (name: string, labels?: Record<string, string>) =>
   parseMetrics(await registry.metrics()).value(name, labels);
@@ -64,6 +68,42 @@ test('a silent webhook endpoint is counted until it answers again', async () => 
   expect(await read('order_service_silent_endpoints')).toBe(0);
 });
 
+test('a webhook is shown as overdue if its attempt is due, and not while it waits for its next attempt', async () => {
+  const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+  await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
+  const set = (values: string) => database.db.query(`update webhook_event set ${values}`);
+  await set(`created_at = now() - interval '5 days'`);
+  await database.db.query(
+    `update webhook_event set attempts = 3, next_attempt_at = now() + interval '1 hour' where sequence = 1`,
+  );
+  expect(await read('order_service_oldest_webhook_pending_seconds')).toBeGreaterThan(4 * 86_400);
+  expect(await read('order_service_oldest_webhook_overdue_seconds')).toBe(0);
+  await database.db.query(`update webhook_event set next_attempt_at = now() - interval '1 hour' where sequence = 1`);
+  expect(Math.round(await read('order_service_oldest_webhook_overdue_seconds'))).toBe(3600);
+  await set(`attempts = 0, next_attempt_at = null, created_at = now() - interval '2 hours'`);
+  expect(Math.round(await read('order_service_oldest_webhook_overdue_seconds'))).toBe(7200);
+  await set(`state = 'delivered'`);
+  expect(await read('order_service_oldest_webhook_overdue_seconds')).toBe(0);
+});
+
+test('a payment of a closed live order is shown until it is returned', async () => {
+  const { order, changes } = await insertNewOrder(database.db);
+  await database.db.query(`insert into payment (order_id, bank, status) values ($1, 'oak', 'paid')`, [order.id]);
+  expect(await read('order_service_payments_to_return')).toBe(0);
+  await saveHistory(database.db, applyEvents({ order, changes }, 'failed'));
+  // A later cancellation does not make the order close later.
+  await saveHistory(database.db, applyEvents({ order, changes }, 'failed', 'cancel'));
+  await database.db.query(
+    `update order_timeline set at = now() - (4 - version) * interval '10 minutes' where order_id = $1`,
+    [order.id],
+  );
+  expect(await read('order_service_payments_to_return')).toBe(1);
+  expect(Math.round(await read('order_service_oldest_payment_to_return_seconds'))).toBe(1200);
+  await database.db.query(`update payment set status = 'refunded', closed_at = now()`);
+  expect(await read('order_service_payments_to_return')).toBe(0);
+  expect(await read('order_service_oldest_payment_to_return_seconds')).toBe(0);
+});
+
 test('if the orders cannot be read, only what the process knows itself is shown', async () => {
   expect(await read('order_service_postgres_up')).toBe(1);
   await database.db.query('alter table order_work rename to hidden');
@@ -72,6 +112,17 @@ test('if the orders cannot be read, only what the process knows itself is shown'
   expect(value('order_service_postgres_up')).toBe(0);
   expect(names).toContain('order_service_database_connections');
   expect([...names].filter((name) => /_(orders|webhooks)_?/.test(name) && !/_total|ended/.test(name))).toEqual([]);
+});
+
+test('Postgres is shown as down while it is read-only, beside the metrics that can be read', async () => {
+  const writable = probe;
+  probe = createWriteProbe(`${database.url}?options=-c%20default_transaction_read_only%3Don`, () => undefined);
+  const { names, value } = parseMetrics(await registry.metrics());
+  await probe.end();
+  probe = writable;
+  expect(value('order_service_postgres_up')).toBe(0);
+  expect(names).toContain('order_service_orders_waiting');
+  expect(await read('order_service_postgres_up')).toBe(1);
 });
 
 test('docs/operations.md lists every metric', async () => {
