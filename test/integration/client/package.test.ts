@@ -108,6 +108,12 @@ export async function shop(): Promise<string> {
   for await (const order of client.listAll(query)) console.log(order.created_at, order.cancelled_at?.length);
   const webhook = verifyWebhook('{}', new Headers(), ['whsec_1']);
   if (webhook.type === 'order.status_changed') console.log(webhook.data.sequence + 1);
+  const { data: entries } = await client.timeline(created.id);
+  for (const entry of entries) {
+    if (entry.type === 'change' && (entry.actor === 'seller' || entry.actor === 'actor of a later release')) {
+      console.log(entry.channel === 'channel of a later release');
+    }
+  }
   return created.order_url;
 }
 shop().catch((error: unknown) => {
