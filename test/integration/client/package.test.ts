@@ -126,6 +126,14 @@ shop().catch((error: unknown) => {
 const INVALID: [code: string, error: string][] = [
   [`client.create({ amount: '12.50', reference: 'INV-1' })`, `'string' is not assignable to type 'number'`],
   [`client.create({ amount: 12.5, reference: 'INV-1', webhookUrl: '' })`, `'webhookUrl' does not exist`],
+  [
+    `client.create({ amount: 12.5, reference: 'INV-1', allowed_payment_terms: ['PAY_LATR'] })`,
+    `"PAY_LATR"' is not assignable`,
+  ],
+  [
+    `client.create({ amount: 12.5, reference: 'INV-1', allowed_payment_terms: 'PAY_LATER' })`,
+    `is not assignable to type`,
+  ],
   [`client.list({ status: 'OPEN' })`, `"OPEN"' is not assignable`],
   [`client.retrieve('1').then((order) => order.total)`, `'total' does not exist`],
 ];
