@@ -118,11 +118,11 @@ export function validate<T extends z.ZodType>(
 export function validateQuery<T extends z.ZodType>(schema: T, query: Context['query']): z.infer<T> {
   const { data, error } = schema.safeParse(query, { reportInput: true });
   if (!error) return data;
-  const errors = fieldErrors(error, schema).map(({ code, detail, pointer = '' }) => {
+  const errors = fieldErrors(error, schema).map(({ code, detail, pointer = '' }): FieldError => {
     const parameter = fromPointer(pointer);
     // Koa parses a repeated parameter as an array.
     const isRepeated = code !== 'unknown_field' && Array.isArray(query[parameter]);
-    return { code, detail: isRepeated ? 'must be given once' : detail, parameter };
+    return { ...(isRepeated ? { code: 'invalid_type', detail: 'must be given once' } : { code, detail }), parameter };
   });
   throw invalidRequest(errors);
 }

@@ -14,6 +14,8 @@ export class OrderServiceError extends Error {
     detail: string,
     /** The response body (RFC 9457). */
     readonly problem: Problem | undefined,
+    /** From the header `Retry-After`, in ms: repeat the call after this time. Undefined without the header. */
+    readonly retryAfterMs?: number,
   ) {
     super(`${status} ${code}: ${detail}${problem ? ` (request ${problem.request_id})` : ''}`);
   }

@@ -45,7 +45,7 @@ export interface ClientOptions {
   sellerId: string;
   /** Timeout of each attempt in ms. Default: 30,000. */
   timeoutMs?: number;
-  /** Attempts after the first. Default: 3. */
+  /** Attempts after the first, as long as the waits before them take at most 10 s together. Default: 3. */
   maxRetries?: number;
 }
 

@@ -28,6 +28,7 @@ export async function listen({ orders, forwardTo, print, signal }: ListenOptions
   let latest = Date.parse(earlier[0]?.created_at ?? '1970-01-01');
   print(`Forwarding webhooks to ${forwardTo}. Ctrl-C stops.`);
   while (!signal.aborted) {
+    let waitMs = POLL_MS;
     try {
       for (const event of await findNew(orders, latest - OVERLAP_MS, seen)) {
         print(await forward(orders, event, forwardTo));
@@ -35,11 +36,14 @@ export async function listen({ orders, forwardTo, print, signal }: ListenOptions
         latest = Math.max(latest, Date.parse(event.created_at));
       }
     } catch (error) {
-      // A 4xx does not go away by itself. The client has retried all other errors.
-      if (error instanceof OrderServiceError && error.status < 500 && error.status !== 429) throw error;
+      if (error instanceof OrderServiceError) {
+        // A 4xx does not go away by itself. The client has retried all other errors.
+        if (error.status < 500 && error.status !== 429) throw error;
+        waitMs = Math.max(waitMs, error.retryAfterMs ?? 0);
+      }
       print((error as Error).message);
     }
-    await delay(POLL_MS, undefined, { signal }).catch(() => undefined);
+    await delay(waitMs, undefined, { signal }).catch(() => undefined);
   }
 }
 

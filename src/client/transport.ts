@@ -3,9 +3,8 @@ import { ConnectionError, OrderServiceError } from './client-errors';
 import type { Problem } from './contract-types';
 
 const FIRST_BACKOFF_MS = 500;
-const MAX_BACKOFF_MS = 8000;
-/** If the service asks for a longer wait, the client throws immediately. */
-const MAX_RETRY_AFTER_MS = 60_000;
+/** All waits of a call together, because a customer may be waiting for its result. */
+const MAX_WAIT_MS = 10_000;
 
 export interface TransportOptions {
   /** Includes the base path, without a trailing slash. */
@@ -33,11 +32,7 @@ export interface ApiResponse<T> {
 
 export type Transport = <T>(call: Call) => Promise<ApiResponse<T>>;
 
-interface Failure {
-  error: OrderServiceError | ConnectionError;
-  /** From the `Retry-After` header; 0 without it. */
-  retryAfterMs: number;
-}
+type Failure = OrderServiceError | ConnectionError;
 
 /** Returns a function that makes a call and retries it after a temporary failure, if that is safe. */
 export function createTransport(options: TransportOptions): Transport {
@@ -45,12 +40,14 @@ export function createTransport(options: TransportOptions): Transport {
     // These throw a TypeError if the caller's arguments cannot be sent. Retrying would not help.
     const address = addressOf(options.url, call);
     const request = toRequest(options.apiKey, call);
+    let waitedMs = 0;
     for (let retries = 0; ; retries++) {
       const result = await attempt(address, request, options.timeoutMs);
-      if ('body' in result) return result as ApiResponse<T>;
-      const { error, retryAfterMs } = result;
-      if (retries >= options.maxRetries || retryAfterMs > MAX_RETRY_AFTER_MS || !canRetry(call, error)) throw error;
-      await delay(Math.max(retryAfterMs, backoffMs(retries)));
+      if (!(result instanceof Error)) return result as ApiResponse<T>;
+      const waitMs = Math.max(requestedWaitMs(result), backoffMs(retries));
+      waitedMs += waitMs;
+      if (retries >= options.maxRetries || waitedMs > MAX_WAIT_MS || !canRetry(call, result)) throw result;
+      await delay(waitMs);
     }
   };
 }
@@ -82,19 +79,21 @@ async function attempt(
     response = await fetch(address, { ...request, signal });
     text = await response.text();
   } catch (error) {
-    return { error: toConnectionError(error, new URL(address).origin, timeoutMs), retryAfterMs: 0 };
+    return toConnectionError(error, new URL(address).origin, timeoutMs);
   }
   const body = parse(text);
   if (response.ok && body !== undefined) return { body, headers: response.headers };
-  return { error: toServiceError(response.status, body), retryAfterMs: parseRetryAfter(response.headers) };
+  return toServiceError(response, body);
 }
 
+const requestedWaitMs = (failure: Failure): number => ('retryAfterMs' in failure && failure.retryAfterMs) || 0;
+
 /** The service sends seconds. A proxy may send a date. */
-function parseRetryAfter(headers: Headers): number {
+function parseRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('Retry-After') ?? '';
   const seconds = Number(value);
   const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
-  return ms > 0 ? ms : 0;
+  return ms > 0 ? ms : undefined;
 }
 
 function addressOf(url: string, { path, query = {} }: Call): string {
@@ -113,16 +112,11 @@ function toConnectionError(error: unknown, origin: string, timeoutMs: number): C
   return new ConnectionError(message, { cause: error });
 }
 
-function toServiceError(status: number, body: unknown): OrderServiceError {
-  if (!isProblem(body)) {
-    return new OrderServiceError(
-      status,
-      'unexpected_response',
-      'The response is not from the order service.',
-      undefined,
-    );
-  }
-  return new OrderServiceError(status, body.code, body.detail, body);
+function toServiceError({ status, headers }: Response, body: unknown): OrderServiceError {
+  const wait = parseRetryAfter(headers);
+  if (isProblem(body)) return new OrderServiceError(status, body.code, body.detail, body, wait);
+  const detail = 'The response is not from the order service.';
+  return new OrderServiceError(status, 'unexpected_response', detail, undefined, wait);
 }
 
 function isProblem(body: unknown): body is Problem {
@@ -137,7 +131,7 @@ function parse(text: string): unknown {
   }
 }
 
-function canRetry({ idempotent }: Call, error: OrderServiceError | ConnectionError): boolean {
+function canRetry({ idempotent }: Call, error: Failure): boolean {
   if (error instanceof ConnectionError) return idempotent;
   // With the first code the service did nothing. With the second one the earlier call is still in progress.
   if (error.code === 'rate_limited' || error.code === 'idempotency_key_in_progress') return true;
@@ -147,5 +141,5 @@ function canRetry({ idempotent }: Call, error: OrderServiceError | ConnectionErr
 
 /** Exponential backoff with jitter, so that clients that failed together do not retry together. */
 function backoffMs(retries: number): number {
-  return Math.min(FIRST_BACKOFF_MS * 2 ** retries, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2);
+  return FIRST_BACKOFF_MS * 2 ** retries * (0.5 + Math.random() / 2);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { PaymentTerm } from '../domain/order';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
 import { DOUBLE, paymentTerm } from './order-schemas';
 import type { FieldErrorCode } from './problem-schema';
@@ -94,7 +95,8 @@ export function amount({ maxAmountPence }: OrderRules) {
 const MAX_ITEMS = 10;
 
 export const paymentTerms = z.preprocess(
-  (value, context) =>
+  // The type is that of the client's argument. The service gets any value.
+  (value: readonly PaymentTerm[], context) =>
     Array.isArray(value) && value.length > MAX_ITEMS
       ? refuse(context, 'too_big', 'must contain each payment term at most once')
       : value,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { PAYMENT_TERMS } from '../domain/order';
-import { ACTORS, CHANNELS, ORDER_STATUSES } from '../domain/status';
+import { ACTORS, type Actor, CHANNELS, type Channel, ORDER_STATUSES } from '../domain/status';
 
 const ID = '3f0c8a52-6c1b-4d0e-9a57-0b6f2f1c7d34';
 const PAY_LINK_ID = '9b2e6f10-58a7-4c3d-8e21-7d4a1b9c0f65';
@@ -20,13 +20,26 @@ export const orderStatus = z.enum(ORDER_STATUSES).meta({
     'the order was declined, failed, expired or was cancelled. SUCCESSFUL and UNSUCCESSFUL are final.',
   examples: ['CREATED'],
 });
-export const actor = z.enum(ACTORS).meta({ id: 'Actor', description: 'Who caused the change', examples: ['checkout'] });
-export const channel = z.enum(CHANNELS).meta({
-  id: 'Channel',
+
+/**
+ * An `enum` in the document would make generated clients fail at a value that was added later. The TypeScript client
+ * accepts any string too; the odd intersection keeps its known values visible.
+ */
+const OPEN = { override: { enum: undefined } };
+
+export const actor: z.ZodType<Actor | (string & Record<never, never>)> = z.enum(ACTORS).meta({
+  ...OPEN,
   description:
-    'How the request came. api: this API. hosted_checkout: the hosted checkout. cli: the command line of the operators. ' +
-    "sweep: the service's check of open orders. workflow: the order's workflow itself, for its expiry, or a decision " +
-    'of the lender or the bank. temporal: a message to the workflow that somebody sent through Temporal.',
+    'Who caused the change: `seller`, `customer`, `checkout`, `operator` or `system`. New actors may be added.',
+  examples: ['checkout'],
+});
+export const channel: z.ZodType<Channel | (string & Record<never, never>)> = z.enum(CHANNELS).meta({
+  ...OPEN,
+  description:
+    'How the request came. `api`: this API. `hosted_checkout`: the hosted checkout. `cli`: the command line of the ' +
+    "operators. `sweep`: the service's check of open orders. `workflow`: the order's workflow itself, for its expiry, " +
+    'or a decision of the lender or the bank. `temporal`: a message to the workflow that somebody sent through ' +
+    'Temporal. New channels may be added.',
   examples: ['api'],
 });
 

@@ -170,7 +170,9 @@ export const timelineEntrySchema = z
   ])
   .meta({
     id: 'TimelineEntry',
-    description: 'A change, a refused change, a recovery, a wait for an endpoint or an attempt to deliver a webhook',
+    description:
+      'A change, a refused change, a recovery, a wait for an endpoint or an attempt to deliver a webhook. These five ' +
+      'types are fixed.',
   });
 export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;
 

@@ -17,10 +17,11 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
   can access only that seller's orders.
   Another seller's order returns 404, like an order that does not exist.
 - **Your seller ID** is \`supplier_uuid\` in paths and \`seller_id\` in responses.
-- **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes. A request with an
-  unknown field fails. Ignore unknown fields in responses: new ones may be added.
-- **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. Any other method
-  returns 405 (\`method_not_allowed\`) with the header \`Allow\`.
+- **Bodies** are \`{"data": …}\` with the content type \`application/json\`, at most ${maxBodyBytes} bytes. A list also has
+  \`next_cursor\`: pass it as \`cursor\` to get the next page. It is null on the last page. A request with an unknown field
+  fails. Ignore unknown fields in responses: new ones may be added.
+- **Paths** end with a slash; the slash is optional in requests. Every GET path also supports HEAD. OPTIONS returns 204,
+  and any other method 405 (\`method_not_allowed\`), both with the header \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
   handle an unknown code by its HTTP status.
 - **Retries**: repeat a request after no response, a 408, a 429 or a 5xx. If the response has \`Retry-After\`, wait that many

@@ -27,9 +27,16 @@ const webhookHeaders = z.object({
 
 const RETRY_AFTER = {
   'Retry-After': {
-    description: 'Earliest time of the next attempt, in seconds or as an HTTP date',
+    description: 'Requested wait before the next attempt, in seconds or as an HTTP date',
     schema: { type: 'string' as const },
   },
+};
+
+const RETRY_LATER = {
+  description:
+    'A failure. The schedule makes no attempt before `Retry-After`, up to 24 hours, or up to one hour if a later webhook ' +
+    'of the order is waiting. A requested resend ignores it.',
+  headers: RETRY_AFTER,
 };
 
 function webhook(
@@ -54,8 +61,8 @@ function webhook(
         description:
           'Disables the endpoint for this order: no webhooks are sent until a resend of one of its webhooks succeeds.',
       },
-      '429': { description: 'A failure. The next attempt is not made before `Retry-After`.', headers: RETRY_AFTER },
-      '503': { description: 'A failure. The next attempt is not made before `Retry-After`.', headers: RETRY_AFTER },
+      '429': RETRY_LATER,
+      '503': RETRY_LATER,
       default: {
         description:
           'A failure. Redirects are not followed. Up to ten attempts are made over about three days, or five if a ' +

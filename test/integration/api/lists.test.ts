@@ -161,7 +161,9 @@ test.each(['limit=1&limit=2', 'status=CREATED&status=PENDING', 'created_from=202
   '?%s is refused, because a parameter must be given once',
   async (query) => {
     const problem = expectProblem(await list(query), 422, 'invalid_request');
-    expect(problem.detail).toBe(`?${query.split('=')[0]} must be given once.`);
+    const [parameter] = query.split('=');
+    expect(problem.detail).toBe(`?${parameter} must be given once.`);
+    expect(problem.errors).toEqual([{ code: 'invalid_type', detail: 'must be given once', parameter }]);
   },
 );
 

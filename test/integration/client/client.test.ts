@@ -33,8 +33,8 @@ const respondWith =
     incoming.resume();
     response.writeHead(status, headers).end(body);
   };
-const rateLimited = (seconds: string) =>
-  respondWith(429, { 'Retry-After': seconds }, JSON.stringify({ code: 'rate_limited', request_id: '1', detail: 'x' }));
+const refuseFor = (seconds: string, status = 429, code = 'rate_limited') =>
+  respondWith(status, { 'Retry-After': seconds }, JSON.stringify({ code, request_id: '1', detail: 'x' }));
 
 async function errorOf(call: Promise<unknown>): Promise<OrderServiceError> {
   const error: unknown = await call.catch((reason: unknown) => reason);
@@ -224,7 +224,7 @@ describe('after a temporary failure', () => {
   });
 
   test('the client waits as long as Retry-After requires', async () => {
-    proxy.failNext(rateLimited('1'), respondWith(503, { 'Retry-After': '1' }));
+    proxy.failNext(refuseFor('1'), respondWith(503, { 'Retry-After': '1' }));
     const start = performance.now();
     await clientOf().create(newOrder());
     expect(performance.now() - start).toBeGreaterThanOrEqual(1990);
@@ -247,10 +247,22 @@ describe('after a temporary failure', () => {
     expect((await clientOf().list()).data.map((order) => order.id)).toEqual([id]);
   });
 
-  test('a Retry-After that is too long causes an error immediately', async () => {
-    proxy.failNext(rateLimited('3600'));
-    expect(await errorOf(clientOf().create(newOrder()))).toMatchObject({ status: 429, code: 'rate_limited' });
+  test.each([
+    [429, 'rate_limited'],
+    [503, 'overloaded'],
+  ])('a %i %s with a long Retry-After throws immediately, with the requested delay', async (status, code) => {
+    proxy.failNext(refuseFor('60', status, code));
+    const start = performance.now();
+    const error = await errorOf(clientOf().create(newOrder()));
+    expect(error).toMatchObject({ status, code, retryAfterMs: 60_000 });
+    expect(performance.now() - start).toBeLessThan(5000);
     expect(proxy.requests).toHaveLength(1);
+  });
+
+  test('the client waits at most 10 s for all retries of a call together', async () => {
+    proxy.failNext(refuseFor('3'), refuseFor('8'));
+    expect(await errorOf(clientOf().create(newOrder()))).toMatchObject({ retryAfterMs: 8000 });
+    expect(proxy.requests).toHaveLength(2);
   });
 
   test('the last error is thrown when all retries fail', async () => {
@@ -267,7 +279,7 @@ describe('after a temporary failure', () => {
     proxy.failNext(respondWith(503));
     expect((await errorOf(clientOf().rotateWebhookSecret())).status).toBe(503);
     expect(proxy.requests).toHaveLength(2);
-    proxy.failNext(rateLimited('1'));
+    proxy.failNext(refuseFor('1'));
     await clientOf().rotateWebhookSecret();
     expect(proxy.requests).toHaveLength(4);
   });

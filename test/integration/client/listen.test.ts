@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { BASE, apiOf } from '../../support/api';
+import { startHttpProxy } from '../../support/http-proxy';
 import { openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
@@ -14,9 +16,9 @@ const stack = useStack({ sandbox: true });
 /** The `webhook_url`, and the receiver on the developer's machine. */
 const [remote, local] = [useReceiver(), useReceiver()];
 
-function listen(args: string[], seller = stack.seller) {
+function listen(args: string[], seller = stack.seller, serviceUrl = stack.api.url) {
   const { PATH } = process.env;
-  const env = { PATH, ORDERS_URL: stack.api.url, SELLER_ID: seller.id, SELLER_API_KEY: seller.key };
+  const env = { PATH, ORDERS_URL: serviceUrl, SELLER_ID: seller.id, SELLER_API_KEY: seller.key };
   const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, 'dist/src/client/bin.js'), 'listen', ...args], {
     env,
   });
@@ -59,6 +61,26 @@ test('listen reports a receiver that is not running and continues', async () => 
   expect(running.child.exitCode).toBe(null);
   running.child.kill('SIGTERM');
   await running.exited;
+});
+
+test('listen waits as long as the service requests before it asks again', async () => {
+  const proxy = await startHttpProxy(stack.api.url);
+  const running = listen(['--forward-to', local.url], stack.seller, proxy.url);
+  try {
+    await until(() => running.output().includes('Forwarding'), 'listen is ready');
+    proxy.failNext((incoming, response) => {
+      incoming.resume();
+      response.writeHead(429, { 'Retry-After': '60' }).end();
+    });
+    await until(() => running.output().includes('429'), 'the error is printed');
+    const { length } = proxy.requests;
+    await delay(3000);
+    expect(proxy.requests).toHaveLength(length);
+  } finally {
+    running.child.kill('SIGTERM');
+    await running.exited;
+    await proxy.stop();
+  }
 });
 
 test('listen refuses a live account, an unknown or missing key and wrong usage, in a message', async () => {

@@ -108,6 +108,12 @@ export async function shop(): Promise<string> {
   for await (const order of client.listAll(query)) console.log(order.created_at, order.cancelled_at?.length);
   const webhook = verifyWebhook('{}', new Headers(), ['whsec_1']);
   if (webhook.type === 'order.status_changed') console.log(webhook.data.sequence + 1);
+  const { data: entries } = await client.timeline(created.id);
+  for (const entry of entries) {
+    if (entry.type === 'change' && (entry.actor === 'seller' || entry.actor === 'actor of a later release')) {
+      console.log(entry.channel === 'channel of a later release');
+    }
+  }
   return created.order_url;
 }
 shop().catch((error: unknown) => {
@@ -120,6 +126,14 @@ shop().catch((error: unknown) => {
 const INVALID: [code: string, error: string][] = [
   [`client.create({ amount: '12.50', reference: 'INV-1' })`, `'string' is not assignable to type 'number'`],
   [`client.create({ amount: 12.5, reference: 'INV-1', webhookUrl: '' })`, `'webhookUrl' does not exist`],
+  [
+    `client.create({ amount: 12.5, reference: 'INV-1', allowed_payment_terms: ['PAY_LATR'] })`,
+    `"PAY_LATR"' is not assignable`,
+  ],
+  [
+    `client.create({ amount: 12.5, reference: 'INV-1', allowed_payment_terms: 'PAY_LATER' })`,
+    `is not assignable to type`,
+  ],
   [`client.list({ status: 'OPEN' })`, `"OPEN"' is not assignable`],
   [`client.retrieve('1').then((order) => order.total)`, `'total' does not exist`],
 ];

