@@ -1,4 +1,5 @@
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
+import { MUST_BE_RETURNED } from './payments';
 import type { DbClient } from './pool';
 
 /** Above this number of orders, the counts by status are estimates: a count would read the whole table. */
@@ -43,12 +44,11 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
   return backlog;
 }
 
-/** SQL, a relation of the payments that `findPaymentsToReturn` finds. No money moves in sandbox accounts. */
+/** SQL, a relation. No money moves in sandbox accounts. */
 const PAYMENT_TO_RETURN = `(
   select (select min(t.at) from order_timeline t where t.order_id = o.id and t.to_status = o.status) as order_closed_at
   from payment p join orders o on o.id = p.order_id
-  where p.closed_at is null and not o.sandbox
-    and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))) payment_to_return`;
+  where not o.sandbox and ${MUST_BE_RETURNED}) payment_to_return`;
 
 const ageOf = (table: string, column: string, condition: string): string =>
   `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;

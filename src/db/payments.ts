@@ -6,6 +6,10 @@ const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at a
   round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
   (select sandbox from orders where id = p.order_id) as sandbox`;
 
+/** SQL, true for a payment `p` that must be cancelled or refunded, because its order `o` is closed. */
+export const MUST_BE_RETURNED = `p.closed_at is null
+  and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))`;
+
 /** Finds the last payment that was started for an order. */
 export async function findLastPayment(db: DbClient, orderId: string): Promise<Payment | undefined> {
   const { rows } = await db.query<Payment>(
@@ -108,8 +112,7 @@ export async function leasePaymentsToReturn(
   const { rows } = await db.query<Payment>(
     `with due as (
        select p.id from payment p join orders o on o.id = p.order_id
-       where p.closed_at is null
-         and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))
+       where ${MUST_BE_RETURNED}
          and (p.next_return_at is null or p.next_return_at <= now())
        order by p.next_return_at nulls first limit $1 for update of p skip locked
      )
