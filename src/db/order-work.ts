@@ -245,8 +245,8 @@ export async function markRunning(
   await db.query({
     name: 'mark_running',
     text: `update order_work w set started = true, requests_passed_on = greatest(requests_passed_on, $3),
-       proven_sweep_at = case when o.version = $4 then null else w.proven_sweep_at end,
-       sweep_at = case when requests > $3 or o.version <> $4 or ($4::integer is null and w.proven_sweep_at is not null)
+       proven_sweep_at = case when coalesce(w.saved_version, o.version) = $4 then null else w.proven_sweep_at end,
+       sweep_at = case when requests > $3 or coalesce(w.saved_version, o.version) <> $4 or ($4::integer is null and w.proven_sweep_at is not null)
              or ${SETTLED}
            then sweep_at
          else now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day') end
@@ -330,11 +330,8 @@ export async function sweepSoon(db: DbClient, orderId: string): Promise<void> {
 export const isStatusChange = (t: string): string =>
   `(${t}.version is not null and ${t}.from_status <> ${t}.to_status)`;
 
-/** SQL, true for the attempt `$2` at an event `e` that the order's last save has added: the workflow has that save. */
-const PROVES_SAVE = `($2::integer is not null and e.sequence = (
-  select count(*) from order_timeline t where t.order_id = e.order_id and ${isStatusChange('t')})
-  and not exists (select from order_timeline t where t.order_id = e.order_id and t.version is not null
-    and t.from_status = t.to_status))`;
+/** SQL, true for the attempt `$2` at an event `e` that the last save of `order_work w` has added: the workflow has that save. */
+const PROVES_SAVE = '($2::integer is not null and e.sequence is not distinct from w.saved_sequence)';
 
 /** The right to make one attempt for an order. */
 export interface DeliveryLease {

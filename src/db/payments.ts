@@ -49,6 +49,8 @@ export async function startPayment(
          select id, $2 from orders o where id = $1 and status = 'PENDING'
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
+           -- The insert would wait for a result that is being recorded, which waits for the lock above.
+           and not exists (select from payment where order_id = $1 and ${CURRENT_PAYMENT})
          on conflict (order_id) where ${CURRENT_PAYMENT} do nothing
          returning order_id
        ), owned as (

@@ -115,6 +115,10 @@ create table order_work (
   -- A save commits before Temporal's history has it. Until something shows that the history has the last save, this is when
   -- the sweep checks next if it does, and `sweep_at` is less than a minute away.
   proven_sweep_at timestamptz,
+  -- The last save since the row exists: its version, and the sequence of its webhook, if it has one. A statement that waits
+  -- for a save sees these columns as the save leaves them, and other tables as they were before.
+  saved_version integer,
+  saved_sequence integer,
   -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
   -- the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz,
@@ -270,11 +274,13 @@ begin
       returning case when state = 'pending' then id end into webhook_id;
   end if;
   -- A request that is not passed on stays due.
-  insert into order_work (order_id, started, sweep_at, proven_sweep_at)
-    values (p_order_id, true, now() + least(p_unproven_ms, p_check_ms) * interval '1 ms', now() + p_check_ms * interval '1 ms')
+  insert into order_work (order_id, started, sweep_at, proven_sweep_at, saved_version, saved_sequence)
+    values (p_order_id, true, now() + least(p_unproven_ms, p_check_ms) * interval '1 ms', now() + p_check_ms * interval '1 ms',
+      p_version, case when p_body is not null then p_sequence end)
     on conflict (order_id) do update set started = true, proven_sweep_at = excluded.proven_sweep_at,
-      sweep_at = case when order_work.requests > order_work.requests_passed_on then order_work.sweep_at
-        else excluded.sweep_at end;
+      saved_version = excluded.saved_version, saved_sequence = excluded.saved_sequence,
+      sweep_at = case when order_work.requests > order_work.requests_passed_on
+        then least(order_work.sweep_at, excluded.sweep_at) else excluded.sweep_at end;
 end $$;
 
 -- True for an order that is settled: final, with no pending webhook event and no requested resend.

@@ -21,7 +21,8 @@ import { saveOrder } from '../../../src/db/save-order';
 import { toWorkflowHistory } from '../../../src/domain/order';
 import type { OrderEvent } from '../../../src/domain/status';
 import { requestResends } from '../../../src/db/webhook-events';
-import { holdTransaction, useDatabase } from '../../support/database';
+import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
+import { until } from '../../support/until';
 import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
 import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from './new-orders';
 
@@ -222,6 +223,48 @@ describe('a save that only Postgres is known to have', () => {
     await leaseDelivery(database.db, second, 1, 25_000);
     expect(await secondsUntilSweep(id)).toBeGreaterThan(590);
     expect(await workOf(id)).toEqual([{ proven_sweep_at: null }]);
+  });
+
+  test.each([
+    [
+      'is marked as running at an earlier version',
+      (id: string) => markRunning(database.db, id, 600_000, { version: 1, passedOn: 0 }),
+    ],
+    [
+      'gets an attempt at an earlier webhook',
+      async (id: string) => {
+        const { rows } = await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [
+          id,
+        ]);
+        await leaseDelivery(database.db, rows[0]!.id, 1, 1000);
+      },
+    ],
+  ])('is checked within a minute, even if its order %s while it is made', async (_, meanwhile) => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    const first = applyEvents(history, 'signup_started');
+    await saveHistory(database.db, first);
+    const client = await database.db.connect();
+    await client.query('begin');
+    const approved = toWorkflowHistory(applyEvents(first, 'approved'));
+    const webhooks = toStatusWebhooks(
+      (await findOrder(database.db, history.order.id))!,
+      approved,
+      'https://checkout.example',
+    );
+    const times = { unprovenMs: 40_000, checkAfterMs: 600_000 };
+    await saveOrder(client as unknown as Parameters<typeof saveOrder>[0], approved, webhooks, times);
+    const done = meanwhile(history.order.id);
+    await until(
+      async () => (await statementsWaiting(database.db, 'order_work')) === 1,
+      'the statement waits for the save',
+    );
+    await client.query('commit');
+    client.release();
+    await done;
+    const { rows } = await database.db.query(
+      `select proven_sweep_at is not null as unproven, sweep_at < now() + interval '1 minute' as soon from order_work`,
+    );
+    expect(rows).toEqual([{ unproven: true, soon: true }]);
   });
 
   test('stays due if the order is marked as running at an earlier version', async () => {

@@ -1,6 +1,8 @@
-import { leasePaymentsToReturn } from '../../../src/db/payments';
-import { useDatabase } from '../../support/database';
-import { insertPaymentToReturn } from './new-orders';
+import { choosePaymentTerm } from '../../../src/db/applications';
+import { findLastPayment, leasePaymentsToReturn, recordPaymentStatus, startPayment } from '../../../src/db/payments';
+import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
+import { until } from '../../support/until';
+import { applyEvents, insertNewOrder, insertPaymentToReturn, saveHistory } from './new-orders';
 
 const database = useDatabase('test');
 
@@ -34,4 +36,20 @@ test('the time until a payment is returned again doubles, up to the maximum', as
     await db.query('update payment set next_return_at = now()');
   }
   expect(minutes).toEqual([1, 2, 4, 8, 15, 15]);
+});
+
+test('a payment that is started while the result of another is recorded is refused, and both end', async () => {
+  const { db } = database;
+  const { order, changes } = await insertNewOrder(db);
+  await saveHistory(db, applyEvents({ order, changes }, 'signup_started'));
+  await choosePaymentTerm(db, order.id, 'PAY_NOW');
+  const browser = { browserDigest: Buffer.alloc(32), ownDigests: [] };
+  expect(await startPayment(db, order.id, 'bank', browser, 1000)).toBe(true);
+  const held = await holdTransaction(db, 'select from orders where id = $1 for update', [order.id]);
+  const recorded = recordPaymentStatus(db, (await findLastPayment(db, order.id))!.id, 'paid', 1000);
+  await until(async () => (await statementsWaiting(db, 'recorded')) === 1, 'the result waits for the order');
+  expect(await startPayment(db, order.id, 'bank', browser, 1000)).toBe(false);
+  await held.rollback();
+  await recorded;
+  expect((await findLastPayment(db, order.id))?.status).toBe('paid');
 });
