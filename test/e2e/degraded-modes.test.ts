@@ -2,6 +2,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import type { ApiResponse } from '../support/api';
+import { forgetCallers } from '../support/forget-callers';
 import { openOrder, queryOrder, timelineOf } from '../support/orders';
 import { expectProblem } from '../support/problems';
 import { killProcesses, startProcess } from '../support/processes';
@@ -59,6 +60,7 @@ test('without Postgres, creating, reading and cancelling an order get 503, and w
   const name = new URL(stack.databaseUrl).pathname.slice(1);
   await admin.query(`alter database ${name} allow_connections false`);
   await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+  await forgetCallers();
   for (const response of await Promise.all([stack.api.create(), stack.api.get(id), stack.api.cancel(id)])) {
     expectRetryLater(response, /Nothing changed/);
   }
