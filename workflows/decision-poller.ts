@@ -75,7 +75,7 @@ export class DecisionPoller {
   }
 
   /**
-   * The workflow learns of failures only if they end the activity. So two attempts come first, and all further ones are made
+   * The workflow receives a failure only if it ends the activity. So two attempts come first, and all further ones are made
    * by a second activity: an outage costs a few events, however long it is.
    */
   private async askLender(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {

@@ -159,7 +159,7 @@ export class OrderEntity {
     return this.inTurn(() => this.decideAndSave(request));
   }
 
-  /** Runs `work`, which makes local activities, when the row is read. */
+  /** Runs `work`, which makes local activities, in its turn, once the row has been read. */
   private async inTurn<T>(work: () => Promise<T>): Promise<T> {
     await condition(() => this.history !== undefined);
     return this.turns.run(work);

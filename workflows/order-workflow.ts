@@ -90,12 +90,12 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     return mustStop() || (isSettled() && order.isIdle);
   }
 
-  /** Shows operators what is in progress. */
+  /** Updates the details in the Temporal UI: what has been saved, and what is in progress. */
   function describeState(): void {
     setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), replaced));
   }
 
-  /** Shows operators also what they search for. */
+  /** Also updates the search attributes by which operators find the order. */
   function publishState(): void {
     describeState();
     const { status } = order.loaded.order;

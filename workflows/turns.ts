@@ -19,10 +19,10 @@ export class Turns {
     return this.mutex.runExclusive(work);
   }
 
-  /** Issues a command once no `work` runs, and nothing that it has caused is left to do. */
+  /** Issues a command when no `work` runs, and all code that the last one has resumed has run. */
   async begin<T>(command: () => T | Promise<T>): Promise<T> {
     let isAsked = false;
-    // `condition` asks at once, and then whenever all other code has come to rest.
+    // `condition` evaluates this immediately, and again each time that all other code has run as far as it can.
     await condition(() => {
       const mayBegin = isAsked && !this.isTaken;
       isAsked = true;

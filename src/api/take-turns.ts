@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
 
-/** Requests of a process that wait, of a few KB each. */
+/** The maximum number of requests that wait in a process. Each takes a few KB. */
 const MAX_WAITING = 5000;
 /** The status of a request whose connection was closed before it began, for log and metrics. */
 const CLIENT_GONE = 499;
@@ -89,7 +89,7 @@ class WaitingRequests {
   }
 }
 
-/** The entry of a map that is not empty with the largest value. */
+/** Returns the entry with the largest value. The map must have one. */
 function largest<K, V>(map: ReadonlyMap<K, V>, sizeOf: (value: V) => number): [K, V] {
   return [...map].reduce((one, other) => (sizeOf(other[1]) > sizeOf(one[1]) ? other : one));
 }

@@ -74,7 +74,7 @@ function addCheckoutKeyList(key: Command, services: Services): void {
 function addRevoke(parent: Command, kind: KeyOwner['kind'], services: Services): void {
   parent
     .command('revoke')
-    .description('revoke a key immediately and permanently')
+    .description('revoke a key permanently; it stops working within a second')
     .argument('<key-id>', 'id of the key, as list shows it', keyId)
     .action(async (id: number, _options: unknown, command: Command) => {
       const revokedAt = await revokeKey(services.db(), id, kind);

@@ -33,7 +33,7 @@ export function addSellerCommands(program: Command, services: Services): void {
     name: 'disable',
     disabled: true,
     description:
-      "reject the seller's keys immediately; its open orders continue: customers can complete them and webhooks are sent",
+      "reject the seller's keys within a second; its open orders continue: customers can complete them and webhooks are sent",
   });
   addSwitch(seller, services, {
     name: 'enable',
@@ -105,8 +105,8 @@ function addUpdate(seller: Command, services: Services): void {
   const update = seller
     .command('update')
     .description(
-      'change the given settings: the shop URL, colour, logo, contact email, help URL and rate limit apply immediately, ' +
-        'also to open orders; the other settings apply to new orders only',
+      'change the given settings: the shop URL, colour, logo, contact email, help URL and rate limit apply to ' +
+        'open orders too; the other settings apply to new orders only',
     )
     .argument('<seller-id>', 'id of the seller', uuid)
     .option('--name <name>', 'company name, shown to customers');

@@ -95,7 +95,7 @@ export function amount({ maxAmountPence }: OrderRules) {
 const MAX_ITEMS = 10;
 
 export const paymentTerms = z.preprocess(
-  // The type is that of the client's argument. The service gets any value.
+  // This type becomes that of the client's argument. In the service, the value can be anything.
   (value: readonly PaymentTerm[], context) =>
     Array.isArray(value) && value.length > MAX_ITEMS
       ? refuse(context, 'too_big', 'must contain each payment term at most once')

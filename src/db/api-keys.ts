@@ -54,7 +54,7 @@ export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey
 }
 
 /**
- * Revokes a key: it stops working immediately, in every process. A key that is revoked already keeps its time.
+ * Revokes a key: it stops working within a second, in every process. A key that is revoked already keeps its time.
  * @returns when the key was revoked; undefined if there is no such key of this kind
  */
 export async function revokeKey(db: DbClient, id: number, kind: KeyOwner['kind']): Promise<Date | undefined> {

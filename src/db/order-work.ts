@@ -38,7 +38,7 @@ const WEBHOOK_DUE_AT = `(
     join webhook_event other on other.id = a.event_id where other.order_id = o.id)))
   from webhook_event e where e.order_id = o.id and e.state = 'pending' order by e.sequence limit 1)`;
 
-/** SQL: due webhooks that are older than this should have been attempted. */
+/** SQL: a webhook that was due before this time is overdue. */
 const OVERDUE_BEFORE = `now() - interval '10 minutes'`;
 
 /** SQL, true for an order `o` whose next webhook should have been attempted a while ago. */
@@ -133,7 +133,7 @@ export interface DueOrder extends StoredOrder {
   leasedAt: Date;
 }
 
-/** SQL, `seller`: those with orders whose workflow is not started. One index lookup for each, however many orders wait. */
+/** SQL, the relation `seller`: the sellers of orders whose workflow is not started. One index lookup for each, however many orders wait. */
 const NEW_ORDERS_SELLERS = `recursive seller as (
     (select seller_id from order_work where not started order by seller_id limit 1)
     union all
@@ -294,7 +294,7 @@ export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
  */
 export async function oldestOverdueWebhookSeconds(db: DbClient): Promise<number> {
   const { rows } = await db.query<{ seconds: number }>(
-    // A webhook is created before it is due, so `webhook_event_pending_by_age` leaves out the new ones.
+    // A webhook is created before it is due, so new ones need not be read (index `webhook_event_pending_by_age`).
     `select coalesce(greatest(extract(epoch from now() - min(${WEBHOOK_DUE_AT})), 0), 0)::float8 as seconds
      from (select distinct order_id as id from webhook_event
        where state = 'pending' and created_at < ${OVERDUE_BEFORE}) o`,

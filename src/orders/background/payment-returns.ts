@@ -13,7 +13,7 @@ export interface PaymentReturnOptions {
   db: Db;
   payments: Payments;
   log: Logger;
-  /** Between two looks for new payments, and until the first retry. The time between the retries of a payment doubles. */
+  /** Time in ms between two searches for payments, and until a payment's first retry. Each later retry waits twice as long. */
   intervalMs: number;
 }
 

@@ -73,10 +73,10 @@ describe('--help', () => {
     expect(stdout.replace(/\s+/g, ' ')).toContain('its open orders continue');
   });
 
-  test("the help of seller update states which settings apply immediately, and that the service's amount limit also applies", async () => {
+  test("the help of seller update states which settings apply to open orders too, and that the service's amount limit also applies", async () => {
     const help = (await runCli(['seller', 'update', '--help'])).stdout.replace(/\s+/g, ' ');
     expect(help).toContain(
-      'the shop URL, colour, logo, contact email, help URL and rate limit apply immediately, also to open orders; the other settings apply to new orders only',
+      'the shop URL, colour, logo, contact email, help URL and rate limit apply to open orders too; the other settings apply to new orders only',
     );
     expect(help).toContain("the service's own limit also applies");
   });

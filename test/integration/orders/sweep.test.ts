@@ -127,7 +127,7 @@ test('the walk over open runs continues where it failed, and makes due what it f
       throw new Error('Temporal is unavailable');
     },
   });
-  await until(() => begun.length > 1, 'the walk goes on');
+  await until(() => begun.length > 1, 'the walk continues');
   expect(begun.slice(0, 2)).toEqual([undefined, startedAt]);
   const due = 'select from order_work where order_id = $1';
   await until(async () => (await database.db.query(due, [settled.order.id])).rowCount === 1, 'the order is due');

@@ -104,7 +104,7 @@ test('if 5,000 requests wait, the connection with most of them at the address wi
   expect(begun).not.toContain('large');
 });
 
-test('from however many addresses requests come, 5,000 of them wait at most', () => {
+test('at most 5,000 requests wait, however many addresses send them', () => {
   const { send } = createClient();
   const requests = Array.from({ length: 20_000 }, (_, index) => send(`10.0.${index % 100}.1`, String(index)));
   expect(requests.filter(({ socket }) => !socket.destroyed).length).toBeLessThanOrEqual(5001);
