@@ -13,7 +13,7 @@ import { toUncheckedRequest } from './change-requests';
 import { formatTime } from './format-time';
 import { BANK_UNAVAILABLE, LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';
-import type { Turns } from './turns';
+import { LOOPS, type Turns } from './turns';
 
 /**
  * Asks the lender for its decision on an order's application, or the bank for the result of its payment, until there is one,
@@ -48,7 +48,7 @@ export class DecisionPoller {
     };
     for (;;) {
       setProgress(undefined);
-      await condition(() => this.isRequested || isDone());
+      await this.turns.until(LOOPS.decisions, () => this.isRequested || isDone());
       if (isDone()) return;
       this.isRequested = false;
       const since = formatTime(Date.now());
@@ -61,8 +61,8 @@ export class DecisionPoller {
         setProgress(`the lender or the bank has not decided yet: asked again at ${askAgainAt}`);
         // A request may be another application, or a payment.
         const isWoken = () => this.isRequested || isDone();
-        const summary = 'until the lender or the bank is asked again';
-        await this.turns.begin(() => condition(isWoken, response.askAgainMs, { summary }));
+        const timer = { ms: response.askAgainMs, summary: 'until the lender or the bank is asked again' };
+        await this.turns.until(LOOPS.decisions, isWoken, timer);
         this.isRequested = true;
       } else if (response?.kind === 'decided') {
         setProgress(undefined);
@@ -80,11 +80,15 @@ export class DecisionPoller {
    */
   private async askLender(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
     try {
-      return await this.turns.begin(() => lender('ask the lender for its decision', 2).askLender(orderId));
+      return await this.turns.wait(LOOPS.decisions, () =>
+        lender('ask the lender for its decision', 2).askLender(orderId),
+      );
     } catch (error) {
       if (isCancellation(error)) throw error;
       onUnavailable(error);
-      return this.turns.begin(() => lender('ask the lender again: it was unavailable').askLender(orderId));
+      return this.turns.wait(LOOPS.decisions, () =>
+        lender('ask the lender again: it was unavailable').askLender(orderId),
+      );
     }
   }
 }

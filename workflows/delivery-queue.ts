@@ -1,8 +1,8 @@
-import { condition, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import { formatTime } from './format-time';
-import type { Turns } from './turns';
+import { LOOPS, type Turns } from './turns';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends Resend, Schedule {
@@ -105,7 +105,7 @@ export class DeliveryQueue {
     // Taken from the queue first: a request that arrives during the attempt is another resend.
     const resending = (this.resending = this.resends.shift());
     if (resending) {
-      const result = await this.turns.begin(() => sendAgain(resending));
+      const result = await this.turns.wait(LOOPS.deliveries, () => sendAgain(resending));
       this.applyResult(resending, result);
       if (result.state === 'waiting') this.addAgain(resending);
       this.resending = undefined;
@@ -118,11 +118,14 @@ export class DeliveryQueue {
       return true;
     if (this.headYields()) {
       await this.turns.run(() => exhaust(head));
+      await this.turns.take(LOOPS.deliveries);
       this.exhausted.set(head.sequence, head.lastError);
       this.remove(head);
       return true;
     }
-    const result = await this.turns.begin(() => send(head, head.attempts + 1, this.pending.length > 1));
+    const result = await this.turns.wait(LOOPS.deliveries, () =>
+      send(head, head.attempts + 1, this.pending.length > 1),
+    );
     this.applyResult(head, result);
     return result.state !== 'missing';
   }
@@ -141,8 +144,8 @@ export class DeliveryQueue {
   private async untilWaited(wait: { until: number; reason: string }, mustStop: () => boolean): Promise<void> {
     const waitMs = wait.until - Date.now();
     const isInterrupted = () => mustStop() || this.wait !== wait;
-    const summary = this.describeWait(wait);
-    if (waitMs > 0) await this.turns.begin(() => condition(isInterrupted, waitMs, { summary }));
+    const timer = { ms: waitMs, summary: this.describeWait(wait) };
+    if (waitMs > 0) await this.turns.until(LOOPS.deliveries, isInterrupted, timer);
     if (this.wait === wait) this.wait = undefined;
   }
 
@@ -154,7 +157,7 @@ export class DeliveryQueue {
       const waitMs = dueAt === null ? 0 : dueAt - Date.now();
       if (waitMs <= 0 || this.headYields()) return true;
       const isChanged = () => isInterrupted() || this.headYields() || this.dueAt(head) !== dueAt;
-      await this.turns.begin(() => condition(isChanged, waitMs, { summary }));
+      await this.turns.until(LOOPS.deliveries, isChanged, { ms: waitMs, summary });
       if (isInterrupted()) return false;
     }
   }

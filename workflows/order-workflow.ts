@@ -28,7 +28,7 @@ import {
 } from './messages';
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
-import { Turns } from './turns';
+import { LOOPS, Turns } from './turns';
 
 /** One order, from its creation until it is settled. */
 export async function orderWorkflow(input: OrderWorkflowInput): Promise<WorkflowOrder> {
@@ -63,12 +63,13 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     const previous = 'history' in input ? undefined : input.previous;
     if (!order.saved && (await order.load(orderId, previous)).applicationPending) decisions.request();
     publishState();
-    expireOrder(order).catch(order.fail);
+    expireOrder(order, turns).catch(order.fail);
     decisions.run(order, mustStop, describeState).catch(order.fail);
+    await turns.take(LOOPS.deliveries);
     while (!isDone()) {
-      if (deliveries.isEmpty) await condition(() => !deliveries.isEmpty || isDone());
-      else if (!(await deliveries.step(mustStop))) await order.bringRowForward();
-      await turns.begin(publishState);
+      if (deliveries.isEmpty) await turns.until(LOOPS.deliveries, () => !deliveries.isEmpty || isDone());
+      else if (!(await deliveries.step(mustStop))) await turns.wait(LOOPS.deliveries, () => order.bringRowForward());
+      publishState();
     }
     if (order.failure !== undefined) {
       await condition(() => order.isIdle);

@@ -1,33 +1,61 @@
 import { condition } from '@temporalio/workflow';
 import { Mutex } from 'async-mutex';
 
+/** The loops of a run that wait for timers and activities, in the order in which they continue. */
+export const LOOPS = { expiry: 0, decisions: 1, deliveries: 2 } as const;
+type Loop = (typeof LOOPS)[keyof typeof LOOPS];
+
 /**
- * The code of a run issues its commands in turns. Events that reach a worker one after the other, such as a timer and then the
- * end of a local activity that took long, reach it together when the run is replayed. Without turns, the code that they
- * continue would then issue its commands in another order, and the run could not continue on another worker.
+ * The code of a run takes turns. Events that reach a worker one after the other, such as a timer and then the end of a local
+ * activity that took long, reach it together when the run is replayed. So that it then decides the same and issues its
+ * commands in the same order, a loop continues after an event only when nothing else runs: no local activity, no code that
+ * one has resumed, and no loop that comes before it.
  */
 export class Turns {
   private readonly mutex = new Mutex();
+  private readonly waiting = new Set<Loop>();
 
   /** True while `work` runs or waits. */
   get isTaken(): boolean {
     return this.mutex.isLocked();
   }
 
-  /** Runs `work`, which may make local activities, alone. */
+  /** Runs `work`, which may make local activities, alone. A loop takes its turn again afterwards. */
   run<T>(work: () => Promise<T>): Promise<T> {
     return this.mutex.runExclusive(work);
   }
 
-  /** Issues a command when no `work` runs, and all code that the last one has resumed has run. */
-  async begin<T>(command: () => T | Promise<T>): Promise<T> {
+  /** Waits until it is the loop's turn. The turn lasts until the loop waits for something. */
+  async take(loop: Loop): Promise<void> {
+    this.waiting.add(loop);
     let isAsked = false;
-    // `condition` evaluates this immediately, and again each time that all other code has run as far as it can.
-    await condition(() => {
-      const mayBegin = isAsked && !this.isTaken;
-      isAsked = true;
-      return mayBegin;
-    });
-    return command();
+    try {
+      // `condition` evaluates this immediately, and again each time that all other code has run as far as it can.
+      await condition(() => {
+        const isFirst = ![...this.waiting].some((other) => other < loop);
+        const mayContinue = isAsked && !this.isTaken && isFirst;
+        isAsked = true;
+        return mayContinue;
+      });
+    } finally {
+      this.waiting.delete(loop);
+    }
+  }
+
+  /** Starts a timer or an activity in the loop's turn, waits for its result, and takes the next turn. */
+  async wait<T>(loop: Loop, command: () => Promise<T>): Promise<T> {
+    try {
+      return await command();
+    } finally {
+      await this.take(loop);
+    }
+  }
+
+  /** Waits in the loop's turn until `isMet` is true, which is asked only while no `work` runs, and takes the next turn. */
+  async until(loop: Loop, isMet: () => boolean, timer?: { ms: number; summary: string }): Promise<void> {
+    const mayContinue = (): boolean => !this.isTaken && isMet();
+    await this.wait<unknown>(loop, () =>
+      timer ? condition(mayContinue, timer.ms, { summary: timer.summary }) : condition(mayContinue),
+    );
   }
 }

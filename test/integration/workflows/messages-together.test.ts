@@ -47,3 +47,35 @@ test('a run whose timer fired during a save that took longer than a workflow tas
   await stack.api.cancel(id);
   await replay(await stack.client.workflow.getHandle(`order-${id}`).fetchHistory());
 });
+
+test('a run whose retry was due while it read which webhook to resend can be replayed', async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(() => receiver.deliveries.length === 1, 'the first attempt has failed');
+  const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
+  await requestResends(stack.db, [rows[0]!.id], 60_000);
+  const held = await holdTransaction(stack.db, 'lock table webhook_event in access exclusive mode');
+  const handle = stack.client.workflow.getHandle(`order-${id}`);
+  await handle.signal(resendWebhooksSignal);
+  await delay(5500);
+  await held.rollback();
+  await until(() => receiver.deliveries.length === 3, 'the resend and the second attempt have failed', 20_000);
+  await stack.api.cancel(id);
+  await replay(await handle.fetchHistory());
+});
+
+const impatient = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1,0.1,0.1,3,60' } });
+
+test('a run whose sixth attempt was due while a save added the next webhook can be replayed', async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(impatient, { webhook_url: receiver.url }, ['signup_started']);
+  await until(() => receiver.deliveries.length === 5, 'five attempts have failed');
+  const held = await holdTransaction(impatient.db, 'select from orders where id = $1 for update', [id]);
+  const approved = impatient.api.progress(id, 'approved');
+  await delay(5500);
+  await held.rollback();
+  expect((await approved).status).toBe(200);
+  await until(() => receiver.deliveries.length >= 6, 'the next webhook is attempted', 20_000);
+  await impatient.api.cancel(id);
+  await replay(await impatient.client.workflow.getHandle(`order-${id}`).fetchHistory());
+});
