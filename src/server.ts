@@ -82,7 +82,8 @@ export async function startServer(
     sweepStartAfterMs: config.sweep.startAfterMs,
     log,
   };
-  let serving = true;
+  let serving = false;
+  let stopping = false;
   const limits = createRateLimits(db, config.rateLimits, log);
   const { applicationRetentionMs } = config.hostedCheckout;
   const { sandbox: lender } = lenders;
@@ -110,6 +111,11 @@ export async function startServer(
     trace: tracing()?.traceRequests,
   });
   const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
+  // A load balancer leaves out a process that has never reached Postgres: its settings may be wrong.
+  void schemaChecked.then(
+    () => (serving = !stopping),
+    () => undefined,
+  );
   // While Postgres is down the API listens and answers 503.
   await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
   const http = await listen(app, config.port, config.host, {
@@ -124,6 +130,7 @@ export async function startServer(
     schemaChecked,
     stopsWithinMs: config.shutdownDelayMs + config.shutdownGraceMs,
     async stop() {
+      stopping = true;
       serving = false;
       await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
       await dispatcher.drain();

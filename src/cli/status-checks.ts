@@ -26,7 +26,7 @@ const WAITING_TOO_LONG_SECONDS = 120;
 const OVERDUE_TOO_LONG_SECONDS = 30 * 60;
 
 /** A worker returns a payment within seconds if the bank is available. */
-const RETURN_TOO_LONG_SECONDS = 15 * 60;
+const RETURN_TOO_LONG_SECONDS = 20 * 60;
 
 const ok = (part: string, detail: string): Check => ({ part, state: 'ok', detail });
 const attention = (part: string, detail: string): Check => ({ part, state: 'attention', detail });

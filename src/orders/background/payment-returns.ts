@@ -7,7 +7,7 @@ import type { Payments } from '../../payments/payment-provider';
 import { returnPayment } from '../customer-payments';
 
 const BATCH = 50;
-const MAX_RETRY_MS = 15 * 60_000;
+const MAX_RETRY_MS = 5 * 60_000;
 
 export interface PaymentReturnOptions {
   db: Db;
