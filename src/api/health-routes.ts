@@ -31,7 +31,7 @@ export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
   });
   router.get('/ready', slowDown, async (ctx) => {
     const database = await checkDatabase();
-    const status = isServing() ? database : 'not serving';
+    const status = database === 'ok' && !isServing() ? 'not serving' : database;
     ctx.status = status === 'ok' ? 200 : 503;
     ctx.body = { status, database };
   });
