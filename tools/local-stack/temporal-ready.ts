@@ -34,9 +34,10 @@ async function allServicesAnswer({ workflowService }: Connection): Promise<boole
   }
 }
 
-/** Waits until the UI answers. Returns what went wrong if it does not. */
+/** Waits until the UI reaches the server: it answers earlier, with pages that show an error. Returns what went wrong if it does not. */
 export function uiReady(ui: Child, url: string): Promise<string | undefined> {
-  return ready(ui, UI_LIMIT_MS, async () => (await fetch(url, { signal: AbortSignal.timeout(2000) })).ok);
+  const namespaces = `${url}/api/v1/namespaces`;
+  return ready(ui, UI_LIMIT_MS, async () => (await fetch(namespaces, { signal: AbortSignal.timeout(2000) })).ok);
 }
 
 async function ready(child: Child, limit: number, answers: () => Promise<boolean>): Promise<string | undefined> {
