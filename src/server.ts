@@ -82,8 +82,8 @@ export async function startServer(
     sweepStartAfterMs: config.sweep.startAfterMs,
     log,
   };
-  let serving = false;
-  let stopping = false;
+  let hasStarted = false;
+  let isStopping = false;
   const limits = createRateLimits(db, config.rateLimits, log);
   const { applicationRetentionMs } = config.hostedCheckout;
   const { sandbox: lender } = lenders;
@@ -107,13 +107,13 @@ export async function startServer(
     maxBodyBytes: config.http.maxBodyBytes,
     log,
     responseHmacHeader: config.responseHmacHeader,
-    health: { checkDatabase: writeProbe.check, isServing: () => serving },
+    health: { checkDatabase: writeProbe.check, isServing: () => hasStarted && !isStopping },
     trace: tracing()?.traceRequests,
   });
   const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   // A load balancer leaves out a process that has never reached Postgres: its settings may be wrong.
   void schemaChecked.then(
-    () => (serving = !stopping),
+    () => (hasStarted = true),
     () => undefined,
   );
   // While Postgres is down the API listens and answers 503.
@@ -130,8 +130,7 @@ export async function startServer(
     schemaChecked,
     stopsWithinMs: config.shutdownDelayMs + config.shutdownGraceMs,
     async stop() {
-      stopping = true;
-      serving = false;
+      isStopping = true;
       await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
       await dispatcher.drain();
       await workflows.drain();

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { FairQueue, largestEntry } from '../orders/fair-queue';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
 
@@ -8,7 +9,10 @@ const MAX_WAITING = 5000;
 const CLIENT_GONE = 499;
 const HEALTH_CHECK = /^\/health\/(live|ready|serving)\/?$/;
 
-type Begin = () => void;
+interface Waiting {
+  socket: Socket;
+  begin: () => void;
+}
 
 /**
  * Creates a middleware that begins one request in each turn of the event loop. Addresses take turns, and so do the connections
@@ -36,7 +40,7 @@ export function takeTurns() {
       setImmediate(beginNext);
     } else if (!HEALTH_CHECK.test(ctx.path)) {
       await new Promise<void>((begin) => {
-        waiting.push(clientNetwork(ctx.ip), socket, begin);
+        waiting.push(clientNetwork(ctx.ip), { socket, begin });
         if (waiting.size > MAX_WAITING) waiting.dropLargest();
       });
     }
@@ -45,51 +49,41 @@ export function takeTurns() {
   };
 }
 
+/** Requests that wait, by address and connection. */
 class WaitingRequests {
-  private readonly addresses = new Map<string, Map<Socket, Begin[]>>();
+  private readonly addresses = new Map<string, FairQueue<Waiting, Socket>>();
   size = 0;
 
-  push(address: string, socket: Socket, begin: Begin): void {
-    const sockets = this.addresses.get(address) ?? new Map<Socket, Begin[]>();
-    const requests = sockets.get(socket) ?? [];
-    requests.push(begin);
-    sockets.set(socket, requests);
-    this.addresses.set(address, sockets);
+  push(address: string, request: Waiting): void {
+    const requests = this.addresses.get(address) ?? new FairQueue<Waiting, Socket>();
+    requests.push(request.socket, request);
+    this.addresses.set(address, requests);
     this.size += 1;
   }
 
-  /** Removes the first request of the connection whose turn it is. */
-  shift(): { socket: Socket; begin: Begin } | undefined {
+  /** Removes the first request of the connection whose turn it is, at the address whose turn it is. */
+  shift(): Waiting | undefined {
     const [first] = this.addresses;
     if (!first) return undefined;
-    const [address, sockets] = first;
-    const [[socket, requests] = []] = sockets;
-    const begin = requests?.shift();
-    if (!socket || !requests || !begin) throw new Error('an address without requests waits');
+    const [address, requests] = first;
+    const request = requests.shift();
     this.size -= 1;
-    // Both to the end of their queues.
-    sockets.delete(socket);
-    if (requests.length > 0) sockets.set(socket, requests);
     this.addresses.delete(address);
-    if (sockets.size > 0) this.addresses.set(address, sockets);
-    return { socket, begin };
+    // To the end of the queue.
+    if (requests.size > 0) this.addresses.set(address, requests);
+    return request;
   }
 
   /** Closes the connection with most requests, at the address with most of them, and ends these requests. */
   dropLargest(): void {
-    const countOf = (sockets: Map<Socket, Begin[]>): number =>
-      [...sockets.values()].reduce((sum, { length }) => sum + length, 0);
-    const [address, sockets] = largest(this.addresses, countOf);
-    const [socket, requests] = largest(sockets, ({ length }) => length);
-    sockets.delete(socket);
-    if (sockets.size === 0) this.addresses.delete(address);
-    this.size -= requests.length;
-    socket.destroy();
-    for (const begin of requests) begin();
+    const [address, requests] = largestEntry(this.addresses, ({ size }) => size) ?? [];
+    if (address === undefined || !requests) return;
+    const dropped = requests.shiftLargest();
+    if (requests.size === 0) this.addresses.delete(address);
+    this.size -= dropped.length;
+    for (const { socket, begin } of dropped) {
+      socket.destroy();
+      begin();
+    }
   }
-}
-
-/** Returns the entry with the largest value. The map must have one. */
-function largest<K, V>(map: ReadonlyMap<K, V>, sizeOf: (value: V) => number): [K, V] {
-  return [...map].reduce((one, other) => (sizeOf(other[1]) > sizeOf(one[1]) ? other : one));
 }

@@ -1,13 +1,13 @@
 /** A queue in which the owners of items take turns, so that one with many items does not hold up the others. */
-export class FairQueue<T> {
-  private readonly owners = new Map<string, T[]>();
+export class FairQueue<T, Owner = string> {
+  private readonly owners = new Map<Owner, T[]>();
   private count = 0;
 
   get size(): number {
     return this.count;
   }
 
-  push(owner: string, item: T): void {
+  push(owner: Owner, item: T): void {
     const items = this.owners.get(owner);
     if (items) items.push(item);
     else this.owners.set(owner, [item]);
@@ -26,4 +26,20 @@ export class FairQueue<T> {
     if (items.length > 0) this.owners.set(owner, items);
     return item;
   }
+
+  /** Removes all items of the owner with most of them. */
+  shiftLargest(): T[] {
+    const [owner, items] = largestEntry(this.owners, ({ length }) => length) ?? [];
+    if (owner === undefined || !items) return [];
+    this.owners.delete(owner);
+    this.count -= items.length;
+    return items;
+  }
+}
+
+/** Returns the entry with the largest value; undefined if the map is empty. */
+export function largestEntry<K, V>(map: ReadonlyMap<K, V>, sizeOf: (value: V) => number): [K, V] | undefined {
+  let largest: [K, V] | undefined;
+  for (const entry of map) if (!largest || sizeOf(entry[1]) > sizeOf(largest[1])) largest = entry;
+  return largest;
 }

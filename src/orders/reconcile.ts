@@ -82,10 +82,9 @@ async function* findMissingRows(
   for await (const ids of inPages(listWorkflows(selection))) {
     const differences: Difference[] = [];
     for (const orderId of await findMissing(db, ids)) {
-      const row = undefined;
       const { workflow, isLate } = await inspectInTime(inspect, orderId);
-      if (isLate) differences.push({ kind: 'not_compared', orderId, row, workflow });
-      else if (workflow) differences.push({ kind: 'row_missing', orderId, row, workflow });
+      const kind = isLate ? 'not_compared' : 'row_missing';
+      if (isLate || workflow) differences.push({ kind, orderId, row: undefined, workflow });
     }
     yield { checked: differences.length, differences };
   }

@@ -5,7 +5,7 @@ import { holdTransaction } from '../../support/database';
 import { openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { replay } from '../../support/replay';
-import { useStack } from '../../support/stack';
+import { type Stack, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,2,60' } });
@@ -33,16 +33,23 @@ test('a run that got several messages in one workflow task can be replayed', asy
   await replay(await handle.fetchHistory());
 });
 
+/** The SDK ends a task after 4 s of a local activity, and continues the activity in the next one. */
+const LONGER_THAN_A_TASK_MS = 5500;
+
+/** Reports `approved`, and holds up its save. */
+async function approveSlowly({ db, api }: Stack, id: string): Promise<void> {
+  const held = await holdTransaction(db, 'select from orders where id = $1 for update', [id]);
+  const approved = api.progress(id, 'approved');
+  await delay(LONGER_THAN_A_TASK_MS);
+  await held.rollback();
+  expect((await approved).status).toBe(200);
+}
+
 test('a run whose timer fired during a save that took longer than a workflow task can be replayed', async () => {
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => receiver.deliveries.length === 1, 'the first attempt has failed');
-  const held = await holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
-  const approved = stack.api.progress(id, 'approved');
-  // The SDK ends the task after 4 s and continues the save in the next one, which begins with the timer.
-  await delay(5500);
-  await held.rollback();
-  expect((await approved).status).toBe(200);
+  await approveSlowly(stack, id);
   await until(() => receiver.deliveries.length === 2, 'the second attempt has failed');
   await stack.api.cancel(id);
   await replay(await stack.client.workflow.getHandle(`order-${id}`).fetchHistory());
@@ -57,7 +64,7 @@ test('a run whose retry was due while it read which webhook to resend can be rep
   const held = await holdTransaction(stack.db, 'lock table webhook_event in access exclusive mode');
   const handle = stack.client.workflow.getHandle(`order-${id}`);
   await handle.signal(resendWebhooksSignal);
-  await delay(5500);
+  await delay(LONGER_THAN_A_TASK_MS);
   await held.rollback();
   await until(() => receiver.deliveries.length === 3, 'the resend and the second attempt have failed', 20_000);
   await stack.api.cancel(id);
@@ -70,11 +77,7 @@ test('a run whose sixth attempt was due while a save added the next webhook can 
   receiver.answerWith(500);
   const id = await openOrder(impatient, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => receiver.deliveries.length === 5, 'five attempts have failed');
-  const held = await holdTransaction(impatient.db, 'select from orders where id = $1 for update', [id]);
-  const approved = impatient.api.progress(id, 'approved');
-  await delay(5500);
-  await held.rollback();
-  expect((await approved).status).toBe(200);
+  await approveSlowly(impatient, id);
   await until(() => receiver.deliveries.length >= 6, 'the next webhook is attempted', 20_000);
   await impatient.api.cancel(id);
   await replay(await impatient.client.workflow.getHandle(`order-${id}`).fetchHistory());
