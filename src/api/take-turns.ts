@@ -5,9 +5,12 @@ import type { Context, Next } from './context';
 
 /** The maximum number of requests that wait in a process. Each takes a few KB. */
 const MAX_WAITING = 5000;
-/** The status of a request whose connection was closed before it began, for log and metrics. */
-const CLIENT_GONE = 499;
+/** The status of a request whose caller closed the connection before it began, for log and metrics. */
+export const CLIENT_GONE = 499;
 const HEALTH_CHECK = /^\/health\/(live|ready|serving)\/?$/;
+
+/** Whether the caller has closed the connection, or its half of it: after that, Node sends no response. */
+export const isGone = ({ destroyed, readableEnded }: Socket): boolean => destroyed || readableEnded;
 
 interface Waiting {
   socket: Socket;
@@ -26,7 +29,7 @@ export function takeTurns() {
 
   function beginNext(): void {
     let next = waiting.shift();
-    for (; next?.socket.destroyed; next = waiting.shift()) next.begin();
+    for (; next && isGone(next.socket); next = waiting.shift()) next.begin();
     hasBegun = next !== undefined;
     if (!next) return;
     setImmediate(beginNext);
@@ -44,7 +47,7 @@ export function takeTurns() {
         if (waiting.size > MAX_WAITING) waiting.dropLargest();
       });
     }
-    if (socket.destroyed) ctx.status = CLIENT_GONE;
+    if (isGone(socket)) ctx.status = CLIENT_GONE;
     else await next();
   };
 }

@@ -1,4 +1,6 @@
-import { type ApiResponse, type Api, apiOf } from '../support/api';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { type ApiResponse, type Api, apiOf, BASE } from '../support/api';
 import { holdTransaction, statementsWaiting } from '../support/database';
 import { openOrder } from '../support/orders';
 import { expectProblem } from '../support/problems';
@@ -71,6 +73,39 @@ test.each([
   const { rowCount } = await stack.db.query('select from idempotency_key where key like $1', ['key-%']);
   expect(rowCount).toBe(how === 'no key' ? 0 : 1);
 });
+
+test('calls that reached a frozen API process change nothing once their callers have given up', async () => {
+  const { process: server, api } = await startApi();
+  const { id } = (await create(api, 'before the freeze')).body.data;
+  await server.signal('SIGSTOP');
+  const bodies = Array.from({ length: 10 }, (_, index) =>
+    JSON.stringify({ data: { amount: 1, reference: `abandoned ${index}` } }),
+  );
+  await Promise.all([
+    ...bodies.map((body) => abandon(server.port, `POST ${BASE}/seller/${stack.seller.id}/order/`, body)),
+    abandon(server.port, `DELETE ${BASE}/order/${id}/`),
+  ]);
+  await server.signal('SIGCONT');
+  await until(() => server.lines.filter((line) => line.includes('"status":499')).length === 11, 'all have ended');
+  expect((await api.get(id)).body.data.status).toBe('CREATED');
+  expect(await Promise.all(bodies.map((_, index) => ordersWith(`abandoned ${index}`)))).toEqual(Array(10).fill([]));
+});
+
+/** Sends a request and closes the connection without waiting for the response. */
+async function abandon(port: number, request: string, body = ''): Promise<void> {
+  const socket = connect(port, '127.0.0.1');
+  await once(socket, 'connect');
+  const headers = [
+    `${request} HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${stack.seller.key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${body.length}`,
+  ];
+  await new Promise((sent) => socket.write(`${headers.join('\r\n')}\r\n\r\n${body}`, sent));
+  socket.destroy();
+  await once(socket, 'close');
+}
 
 test('a worker deletes an idempotency key after 30 days and not before, and keeps the order', async () => {
   const made = await create(apis[0]!, 'forgotten', 'forgotten');
