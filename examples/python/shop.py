@@ -8,7 +8,8 @@ from urllib.request import Request, urlopen
 from verify_webhook import WebhookVerificationError, verify_webhook
 
 API = os.environ["ORDERS_URL"] + "/api/lending/edge/ecommerce"
-SHOP_URL = os.environ.get("SHOP_URL", "http://127.0.0.1:8080")
+PORT = int(os.environ.get("PORT", 8080))
+SHOP_URL = os.environ.get("SHOP_URL", f"http://127.0.0.1:{PORT}")
 
 
 def call(method: str, path: str, data: dict | None = None, idempotency_key: str | None = None) -> dict:
@@ -106,4 +107,4 @@ class Shop(BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     print(f"The shop is at {SHOP_URL}/", flush=True)
-    ThreadingHTTPServer(("127.0.0.1", urlsplit(SHOP_URL).port), Shop).serve_forever()
+    ThreadingHTTPServer(("127.0.0.1", PORT), Shop).serve_forever()

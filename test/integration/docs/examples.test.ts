@@ -83,7 +83,7 @@ async function startShop({ command }: Example, env: Record<string, string> = {})
     SELLER_API_KEY: stack.seller.key,
     WEBHOOK_SECRET: stack.seller.webhookSecret,
   };
-  const child = spawn(program, args, { cwd: folder, env: { PATH, HOME, ...account, SHOP_URL: url, ...env } });
+  const child = spawn(program, args, { cwd: folder, env: { PATH, HOME, ...account, PORT: String(port), ...env } });
   running.add(child);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
@@ -152,6 +152,16 @@ describe.each(languages)('the %s shop', (language) => {
       `webhook 2: order ${id} changed from PENDING to APPROVED`,
       `webhook 3: order ${id} changed from APPROVED to SUCCESSFUL`,
     ]);
+  });
+
+  test('listens on PORT of this machine, and puts SHOP_URL, such as that of a tunnel, into the URLs of an order', async () => {
+    const shop = await startShop(example, { SHOP_URL: 'https://shop.example' });
+    const cart = await newCart(shop);
+    await pay(shop, cart);
+    const { data } = (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/order/?reference=cart-${cart}`))
+      .body;
+    expect(data[0].redirect_url).toBe(`https://shop.example${example.pagePath('return')}?orderId=${data[0].id}`);
+    expect(data[0].webhook_url).toBe(`https://shop.example${example.pagePath('webhook')}`);
   });
 
   test('after a cancellation, the button creates a new order; after the payment, it leads to the return page', async () => {
