@@ -17,8 +17,8 @@ export interface FindOptions {
   build?: typeof buildTool;
 }
 
-/** The first server version that enables update-with-start, which messages to closed orders need. */
-const OLDEST_SERVER = [1, 28] as const;
+/** The first server version that has the search attribute `TemporalReportedProblems`. */
+const OLDEST_SERVER = [1, 30] as const;
 
 /**
  * Finds a Temporal server: a `temporal` CLI on PATH, a program in the user's cache, the SDK's download of the CLI, or a

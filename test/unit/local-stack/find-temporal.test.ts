@@ -30,7 +30,7 @@ function program(path: string, script = 'exit 0'): string {
   return path;
 }
 
-const cli = (version = 'temporal version 1.5.0 (Server 1.29.1, UI 2.42.1)') =>
+const cli = (version = 'temporal version 1.5.0 (Server 1.30.1, UI 2.42.1)') =>
   program(join(home, 'bin', 'temporal'), `echo '${version}'`);
 const inCache = (tool: 'server' | 'ui') => {
   const { binary, version } = temporalTools()[tool];
@@ -52,7 +52,7 @@ test('a CLI on PATH has precedence over the cache', async () => {
 });
 
 test.each([
-  ['temporal version 1.1.0 (Server 1.25.0, UI 2.31.0)', 'has server 1.25; 1.28 or later is required'],
+  ['temporal version 1.5.0 (Server 1.29.1, UI 2.42.1)', 'has server 1.29; 1.30 or later is required'],
   ["'; exit 1; echo '", 'does not run'],
 ])('a log line names the reason why a CLI cannot be used: %s', async (version, reason) => {
   const path = cli(version);
