@@ -78,7 +78,7 @@ function addList(order: Command, services: Services): void {
 function addTimeline(order: Command, services: Services): void {
   order
     .command('timeline')
-    .description('list the changes, refused requests, recoveries, waits and webhook attempts of an order, oldest first')
+    .description('list the changes, refused signals, recoveries, waits and webhook attempts of an order, oldest first')
     .argument('<order-id>', 'id of the order', uuid)
     .action(async (id: string, _options: unknown, command: Command) => {
       await requireOrder(services, id);

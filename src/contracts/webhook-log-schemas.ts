@@ -171,7 +171,7 @@ export const timelineEntrySchema = z
   .meta({
     id: 'TimelineEntry',
     description:
-      'A change, a refused change, a recovery, a wait for an endpoint or an attempt to deliver a webhook. These five ' +
+      'A change, a refused signal, a recovery, a wait for an endpoint or an attempt to deliver a webhook. These five ' +
       'types are fixed.',
   });
 export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;

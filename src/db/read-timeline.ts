@@ -3,7 +3,7 @@ import type { Actor, Channel, OrderStatus } from '../domain/status';
 import { isStatusChange } from './order-work';
 import type { DbClient } from './pool';
 
-/** An entry of an order's timeline: a change, a refused request, a replaced run, a wait of webhooks or a webhook attempt. */
+/** An entry of an order's timeline: a change, a refused signal, a replaced run, a wait of webhooks or a webhook attempt. */
 export interface TimelineEntry {
   /** Orders the entries. New entries get higher positions than those that were read. */
   position: string;
@@ -14,7 +14,7 @@ export interface TimelineEntry {
 }
 
 interface ChangeLine {
-  /** The version that the change made; null for a refused request, a replaced run and a wait of webhooks. */
+  /** The version that the change made; null for a refused signal, a replaced run and a wait of webhooks. */
   version: number | null;
   event: string;
   from: OrderStatus | null;
