@@ -9,8 +9,8 @@ import { codeBlocks } from '../integration/docs/markdown';
 import { installRequirements } from '../support/python-venv';
 
 /**
- * `npm run kubernetes`: renders deploy/kubernetes/ with kustomize, and the overlay of docs/kubernetes.md without and with
- * its component, and checks each object against the schemas of these versions of Kubernetes, the settings against the
+ * `npm run kubernetes`: renders deploy/kubernetes/ with kustomize, and the overlay of docs/kubernetes.md alone, with its
+ * component and with a CA of Postgres, and checks each object against the schemas of these versions of Kubernetes, the settings against the
  * service, and the references between the objects. Needs Go and Python; both programs are cached.
  */
 const KUSTOMIZE = '5.8.1';
@@ -52,7 +52,7 @@ function checkObjects(objects: readonly any[], hasComponent: boolean): void {
     const [container] = pod.containers;
     const title = `${kind} ${metadata.name}`;
     const script = container.command.find((word: string) => word.endsWith('.js'));
-    expectTrue(existsSync(path.join(PACKAGE_ROOT, script)), `${title}: ${script} is in the image`);
+    if (script) expectTrue(existsSync(path.join(PACKAGE_ROOT, script)), `${title}: ${script} is in the image`);
     expectTrue(container.securityContext.readOnlyRootFilesystem, `${title}: read-only`);
     expectTrue(container.securityContext.capabilities.drop[0] === 'ALL', `${title}: no capabilities`);
     expectTrue(pod.securityContext.runAsNonRoot && !pod.automountServiceAccountToken, `${title}: no rights`);
@@ -61,6 +61,10 @@ function checkObjects(objects: readonly any[], hasComponent: boolean): void {
     expectTrue(container.envFrom[0].configMapRef.name === named('ConfigMap', 'order-service').metadata.name, title);
     expectTrue(labelled.labels['app.kubernetes.io/part-of'] === 'order-service', `${title}: label of the policies`);
     if (kind === 'Job') continue;
+    if (metadata.name === 'cli') {
+      expectTrue(spec.replicas === 0, `${title}: runs only on demand`);
+      continue;
+    }
     const { shutdownDelayMs, shutdownGraceMs } = loadConfig({ ...image, ...settings, ...secret });
     const longest = metadata.name === 'worker' ? shutdownGraceMs + 20_000 : shutdownDelayMs + shutdownGraceMs;
     expectTrue(pod.terminationGracePeriodSeconds * 1000 > longest, `${title}: time to stop`);
@@ -101,14 +105,16 @@ try {
   const blocks = codeBlocks('docs/kubernetes.md');
   const overlay = blocks.find(({ language }) => language === 'yaml')!.code;
   const component = blocks.find(({ code }) => code.startsWith('components:'))!.code;
+  const postgresCa = blocks.find(({ code }) => code.includes('\npatches:'))!.code;
   for (const [name, text] of [
     ['production', overlay],
     ['scaled', overlay + component],
+    ['private-ca', overlay + postgresCa],
   ] as const) {
     mkdirSync(path.join(folder, name));
     writeFileSync(path.join(folder, name, 'kustomization.yaml'), text);
   }
-  for (const name of ['deploy/kubernetes', 'production', 'scaled']) {
+  for (const name of ['deploy/kubernetes', 'production', 'scaled', 'private-ca']) {
     const rendered = execFileSync(program, ['build', name], { cwd: folder, encoding: 'utf8' });
     const objects = parseAllDocuments(rendered).map((document) => document.toJS());
     const file = path.join(folder, 'rendered.yaml');
