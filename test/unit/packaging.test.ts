@@ -22,6 +22,7 @@ describe('docker-compose.yml', () => {
     build?: string;
     command?: string[];
     entrypoint?: string[];
+    env_file?: { path: string; required: boolean }[];
     environment?: Record<string, string | number>;
     ports?: string[];
     healthcheck?: { test?: string[]; disable?: boolean };
@@ -91,7 +92,9 @@ describe('docker-compose.yml', () => {
   test('has no default password: each is required, and .env.example names it', () => {
     const given = Object.values(services).flatMap(({ environment = {} }) =>
       Object.entries(environment).flatMap(([name, value]) =>
-        /PASSWORD|PWD/.test(name) ? [String(value)] : matches(String(value), /^postgres:\/\/\w+:(.*)@/g),
+        /PASSWORD|PWD/.test(name) && value !== ''
+          ? [String(value)]
+          : matches(String(value), /^postgres:\/\/\w+:(.*)@/g),
       ),
     );
     expect(given.filter((password) => !/^\$\{\w+_PASSWORD:\?[^}]+\}$/.test(password))).toEqual([]);
@@ -113,6 +116,18 @@ describe('docker-compose.yml', () => {
       (service.volumes ?? []).map((it) => it.split(':')[0]!),
     );
     expect(sources.filter((source) => !(source in volumes) && !isFile(source))).toEqual([]);
+  });
+
+  test.each(own)('passes every setting of .env on to %s, with a default or without', (_name, service) => {
+    expect(service.env_file).toEqual([{ path: '.env', required: false }]);
+    // What `environment` has overrides .env, unless it refers to it.
+    const fixed = ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'TEMPORAL_NAMESPACE', 'METRICS_ADDRESS'];
+    const others = ['TEMPORAL_DB_PASSWORD', 'ORDERS_URL', 'METRICS_URL'];
+    const overrides = Object.entries(service.environment ?? {}).filter(
+      ([name, value]) => ![...fixed, ...others].includes(name) && !String(value).startsWith(`\${${name}:-`),
+    );
+    expect(overrides).toEqual([]);
+    for (const name of fixed) expect(read('docs/containers.md')).toContain(`\`${name}\``);
   });
 
   test.each(own)('gives %s a valid configuration', (_name, service) => {
@@ -138,6 +153,15 @@ describe('load balancers', () => {
     const config = read('deploy/haproxy.cfg');
     expect(matches(config, /^ *option httpchk GET (\S+)$/gm)).toEqual([SERVING]);
     expect(matches(config, /^ *timeout check (\d+)s$/gm).map(Number)).toEqual([3]);
+  });
+
+  test('HAProxy finds 16 containers of the API, and as many new ones during a roll-out', () => {
+    const config = read('deploy/haproxy.cfg');
+    expect(matches(config, /^ *server-template api- (\d+) api:3000$/gm)).toEqual(['32']);
+    // Each address takes 16 bytes of the DNS answer.
+    const [size] = matches(config, /^ *accepted_payload_size (\d+)$/gm);
+    expect(Number(size)).toBeGreaterThan(32 * 16 + 100);
+    expect(read('docs/containers.md')).toContain('run at most 16');
   });
 
   test('Kubernetes starts a pod of the API with /health/ready, and sends requests by /health/serving', () => {
