@@ -3,7 +3,8 @@ import * as rows from '../db/payments';
 import type { Db } from '../db/pool';
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { isFinal } from '../domain/status';
-import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../payments/payment-provider';
+import { type Payments, PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
+import { refreshPayment } from '../payments/refresh-payment';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import type { OrderDependencies } from './dependencies';
 import { type Checkout, report } from './hosted-checkout';
@@ -58,11 +59,7 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
       await returnPayment(deps, payment);
       return true;
     }
-    const status = isInProgress(payment.status)
-      ? await providerOf(deps.payments, payment.sandbox).statusOf(payment.id)
-      : 'paid';
-    await rows.recordPaymentStatus(deps.db, payment.id, status, SWEEP_AFTER_MS);
-    if (status === 'paid') {
+    if ((await refreshPayment(deps, payment, SWEEP_AFTER_MS)) === 'paid') {
       await report(deps, order.id, 'approved', { actor: 'checkout' });
       await report(deps, order.id, 'completed');
     }
@@ -95,10 +92,4 @@ export async function returnPayment(
   const status = found === 'paid' ? 'refunded' : found;
   await rows.recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
   return status;
-}
-
-function providerOf({ sandbox, live }: Payments, isSandbox: boolean): PaymentProvider {
-  const provider = isSandbox ? sandbox : live;
-  if (!provider) throw new PaymentProviderUnavailable('no payment provider is configured');
-  return provider;
 }
