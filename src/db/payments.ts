@@ -10,10 +10,10 @@ const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at a
 export const MUST_BE_RETURNED = `p.closed_at is null
   and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))`;
 
-/** Finds the last payment that was started for an order. */
+/** Finds the payment of an order that is in progress or paid, otherwise the last one that was started. */
 export async function findLastPayment(db: DbClient, orderId: string): Promise<Payment | undefined> {
   const { rows } = await db.query<Payment>(
-    `select ${COLUMNS} from payment p where order_id = $1 order by started_at desc limit 1`,
+    `select ${COLUMNS} from payment p where order_id = $1 order by (${CURRENT_PAYMENT}) desc, started_at desc limit 1`,
     [orderId],
   );
   return rows[0];
