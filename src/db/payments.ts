@@ -93,6 +93,21 @@ export async function recordPaymentStatus(
   );
 }
 
+/**
+ * True if a payment has completed its order, although its own row may not show it: a restored backup. The service completes
+ * an order after a payment or an agreement, and a payment in progress excludes an agreement. Everybody else who reports
+ * `completed` was paid in another way.
+ */
+export async function hasCompletedOrder(db: DbClient, paymentId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from payment p join order_timeline t on t.order_id = p.order_id
+     where p.id = $1 and t.version is not null and t.event = 'completed' and t.at >= p.started_at
+       and t.channel in ('hosted_checkout', 'workflow', 'sweep')`,
+    [paymentId],
+  );
+  return rowCount === 1;
+}
+
 /** Closes paid payments of SUCCESSFUL orders: their money belongs to the seller. */
 export async function closePaid(db: DbClient): Promise<void> {
   await db.query(

@@ -77,19 +77,23 @@ function mayChange(status: Checkout['order']['status'], payment: Payment): boole
 }
 
 /**
- * Cancels the payment of an order that is closed, or refunds it if it is paid already. A payment that the bank is still
- * processing stays as it is; a later call refunds it.
+ * Cancels the payment of an order that is closed, or refunds it if it is paid already, unless it has completed the order. A
+ * payment that the bank is still processing stays as it is; a later call refunds it.
  * @returns the status afterwards
- * @throws PaymentProviderUnavailable
+ * @throws PaymentProviderUnavailable also if the provider contradicts itself
  */
 export async function returnPayment(
   { db, payments }: { db: Db; payments: Payments },
-  { id, sandbox }: Payment,
+  { id, sandbox, status: recorded }: Payment,
 ): Promise<PaymentStatus> {
   const provider = providerOf(payments, sandbox);
   const found = await provider.cancel(id);
-  if (found === 'paid') await provider.refund(id);
-  const status = found === 'paid' ? 'refunded' : found;
+  if (recorded === 'paid' && found !== 'paid' && found !== 'refunded') {
+    throw new PaymentProviderUnavailable(`the payment provider has reported the payment as paid, and now as ${found}`);
+  }
+  const isOwed = found === 'paid' && !(await rows.hasCompletedOrder(db, id));
+  if (isOwed) await provider.refund(id);
+  const status = isOwed ? 'refunded' : found;
   await rows.recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
   return status;
 }
