@@ -1,13 +1,14 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
 import { findOrder } from '../src/db/find-orders';
-import { findLastPayment, recordPaymentStatus } from '../src/db/payments';
+import { findLastPayment } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
 import type { PaymentTerm } from '../src/domain/order';
-import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isInProgress } from '../src/domain/payment';
+import { type Payment, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
-import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
+import { type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
+import { refreshPayment } from '../src/payments/refresh-payment';
 import type { BANK_UNAVAILABLE } from '../workflows/messages';
 
 /** The part of the lender's response that enters history. It has no data about the customer. `isPaid`: the bank confirmed. */
@@ -41,14 +42,11 @@ export interface LenderActivityOptions {
 export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {
   /** A paid payment is an approval, after which the workflow completes the order, whether the browser returns or not. */
   async function askBank(payment: Payment): Promise<LenderResponse> {
-    const { id, status, ageMs, sandbox } = payment;
-    const provider = sandbox ? payments.sandbox : payments.live;
-    const latest = isInProgress(status) ? await statusOf(provider, payment) : status;
-    await recordPaymentStatus(db, id, latest, COMPLETE_AFTER_MS);
-    if (latest === 'paid') return { ...decided({ kind: 'approved' }), isPaid: true };
-    if (!isInProgress(latest)) return { kind: 'nothing' };
+    const status = await refreshPayment({ db, payments }, payment, COMPLETE_AFTER_MS).catch(rethrow);
+    if (status === 'paid') return { ...decided({ kind: 'approved' }), isPaid: true };
+    if (!isInProgress(status)) return { kind: 'nothing' };
     const { min, max } = PAYMENT_CHECK_MS;
-    return { kind: 'referred', askAgainMs: Math.min(Math.max(ageMs / 4, min), max) };
+    return { kind: 'referred', askAgainMs: Math.min(Math.max(payment.ageMs / 4, min), max) };
   }
 
   return {
@@ -95,28 +93,23 @@ function decided({ kind }: Pick<LenderDecision, 'kind'>): Extract<LenderResponse
   return { kind: 'decided', event: kind, reason: DECISION_REASONS[kind] };
 }
 
-async function statusOf(payments: PaymentProvider | undefined, { id, ageMs }: Payment): Promise<PaymentStatus> {
-  if (!payments) throw unavailable('no payment provider is configured: set CHECKOUT_LENDER', 'BankUnavailable');
-  try {
-    const status = await payments.statusOf(id);
-    // The bank does not know a payment whose customer never reached it, so it would stay pending forever.
-    return status === 'pending' && ageMs > APPROVE_WITHIN_MS ? await payments.cancel(id) : status;
-  } catch (error) {
-    if (error instanceof PaymentProviderUnavailable) throw unavailable(error.message, 'BankUnavailable');
-    const kind = error instanceof Error ? error.name : typeof error;
-    throw unavailable(`the payment provider's adapter failed: ${kind}`, 'BankUnavailable');
-  }
+function rethrow(error: unknown): never {
+  throw error instanceof PaymentProviderUnavailable ? unavailable(error.message, 'BankUnavailable') : error;
 }
 
 async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {
   if (!lender) throw unavailable('no lender is configured for this kind of account: see CHECKOUT_LENDER');
-  const signal = AbortSignal.any([AbortSignal.timeout(TIMEOUT_MS), Context.current().cancellationSignal]);
+  const timeout = new AbortController();
+  // Not `AbortSignal.timeout`: if only `AbortSignal.any` refers to it, Node.js 20 can collect it before it aborts.
+  const timer = setTimeout(() => timeout.abort(new DOMException('no answer', 'TimeoutError')), TIMEOUT_MS);
   try {
-    return await lender.decide(application, signal);
+    return await lender.decide(application, AbortSignal.any([timeout.signal, Context.current().cancellationSignal]));
   } catch (error) {
     if (error instanceof LenderUnavailable) throw unavailable(error.message);
     // The message of an adapter's own error may quote personal data, so only its class is kept.
     throw unavailable(`the lender's adapter failed: ${error instanceof Error ? error.name : typeof error}`);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -20,6 +20,7 @@ import { createAdmission } from './orders/admission';
 import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
+import { guardPayments } from './payments/guard-payments';
 import type { PaymentProvider, Payments } from './payments/payment-provider';
 import { lendersOf, paymentsOf } from './providers';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
@@ -61,7 +62,7 @@ export async function startServer(
       startDelayMs: config.startDelayMs,
     },
   );
-  const payments = observePayments(paymentsOf(config, db));
+  const payments = observePayments(guardPayments(paymentsOf(config, db)));
   const lenders = lendersOf(config);
   const deps: OrderDependencies = {
     db,

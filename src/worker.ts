@@ -16,10 +16,12 @@ import { waitForCurrentSchema } from './db/schema-check';
 import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
 import { type Running, runUntilSignalled } from './entry-point';
+import { abortable } from './lender/abortable';
 import { createLogger } from './logger';
 import { logOperatorActions } from './orders/background/log-operator-actions';
 import { startPaymentReturns } from './orders/background/payment-returns';
 import { startSweep } from './orders/background/sweep';
+import { guardPayments } from './payments/guard-payments';
 import type { Payments } from './payments/payment-provider';
 import { lendersOf, paymentsOf } from './providers';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
@@ -63,7 +65,7 @@ export async function startWorker(
   const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
-  const payments = observePayments(paymentsOf(config, db));
+  const payments = observePayments(guardPayments(paymentsOf(config, db)));
   const target = { connection, namespace: client.options.namespace };
   const workers = await createWorkers(config, target, { db, sender, payments, log });
   const runs = workers.map((worker) => worker.run());
@@ -147,8 +149,8 @@ function createWorkers(
       breaker: config.webhookBreaker,
       log,
       lenders: {
-        sandbox: lenders.sandbox && observeLender(lenders.sandbox, 'sandbox'),
-        live: lenders.live && observeLender(lenders.live, 'live'),
+        sandbox: lenders.sandbox && observeLender(abortable(lenders.sandbox), 'sandbox'),
+        live: lenders.live && observeLender(abortable(lenders.live), 'live'),
       },
       payments,
       checkoutBaseUrl: config.checkoutBaseUrl,

@@ -25,9 +25,11 @@ export type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
 /** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {
   private pending: Pending[] = [];
-  /** Sent before everything else: a resend ignores the order. */
-  private resends: Resend[] = [];
-  private resending: Resend | undefined;
+  /** Sent before everything else, urgent ones first: a resend ignores the order. */
+  private resends: RequestedResend[] = [];
+  private resending: RequestedResend | undefined;
+  /** True if an urgent resend has been requested since the last attempt began. */
+  private isUrged = false;
   /** All webhooks of an order have one endpoint: if one of them waits for it, all do. */
   private wait: { until: number; reason: string } | undefined;
   /** True from a wait until the result of an attempt. */
@@ -49,11 +51,19 @@ export class DeliveryQueue {
 
   /**
    * Adds requested resends. The activity skips a webhook that has been resent in the meantime. An urgent one ends
-   * a wait for the endpoint: the activity decides whether it is made.
+   * a wait for the endpoint, also one that begins with the attempt in progress: the activity decides whether it is made.
    */
   addResends(requested: readonly RequestedResend[]): void {
-    if (requested.some(({ isUrgent }) => isUrgent)) this.wait = undefined;
-    this.resends.push(...requested.filter(({ id }) => !this.resends.some((queued) => queued.id === id)));
+    if (requested.some(({ isUrgent }) => isUrgent)) {
+      this.wait = undefined;
+      this.isUrged = true;
+    }
+    const others = this.resends.filter(({ id }) => !requested.some((added) => added.id === id));
+    this.queueResends([...others, ...requested]);
+  }
+
+  private queueResends(resends: readonly RequestedResend[]): void {
+    this.resends = [...resends].sort((a, b) => Number(b.isUrgent) - Number(a.isUrgent));
   }
 
   get isEmpty(): boolean {
@@ -105,8 +115,7 @@ export class DeliveryQueue {
     // Taken from the queue first: a request that arrives during the attempt is another resend.
     const resending = (this.resending = this.resends.shift());
     if (resending) {
-      const result = await this.turns.wait(LOOPS.deliveries, () => sendAgain(resending));
-      this.applyResult(resending, result);
+      const result = await this.attempt(resending, () => sendAgain(resending));
       if (result.state === 'waiting') this.addAgain(resending);
       this.resending = undefined;
       return true;
@@ -123,16 +132,20 @@ export class DeliveryQueue {
       this.remove(head);
       return true;
     }
-    const result = await this.turns.wait(LOOPS.deliveries, () =>
-      send(head, head.attempts + 1, this.pending.length > 1),
-    );
-    this.applyResult(head, result);
+    const result = await this.attempt(head, () => send(head, head.attempts + 1, this.pending.length > 1));
     return result.state !== 'missing';
   }
 
+  private async attempt(webhook: Resend, call: () => Promise<WebhookResult>): Promise<WebhookResult> {
+    this.isUrged = false;
+    const result = await this.turns.wait(LOOPS.deliveries, call);
+    this.applyResult(webhook, result);
+    return result;
+  }
+
   /** A resend that waits stays requested, unless it was requested again during the call. */
-  private addAgain(resend: Resend): void {
-    if (!this.resends.some(({ id }) => id === resend.id)) this.resends.unshift(resend);
+  private addAgain(resend: RequestedResend): void {
+    if (!this.resends.some(({ id }) => id === resend.id)) this.queueResends([resend, ...this.resends]);
   }
 
   private describeWait({ until, reason }: { until: number; reason: string }): string {
@@ -169,7 +182,7 @@ export class DeliveryQueue {
   private applyResult({ id, sequence }: Resend, result: WebhookResult): void {
     this.isHeldUp = result.state === 'waiting';
     if (result.state === 'waiting') {
-      this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
+      if (!this.isUrged) this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
       return;
     }
     if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);

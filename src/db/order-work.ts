@@ -14,10 +14,12 @@ export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
 /**
  * SQL, true for an order `o` whose status does not show the decision on its application or the result of its payment yet.
- * It may be recorded already.
+ * It may be recorded already. A restored backup may lack the decision on an application of an APPROVED order.
  */
 const APPLICATION_PENDING = `((o.status = 'PENDING'
     and exists (select from application a where a.order_id = o.id and a.submitted_at is not null))
+  or (o.status = 'APPROVED' and exists (select from application a
+    where a.order_id = o.id and a.submitted_at is not null and a.decision is null and a.purged_at is null))
   or (o.status in ('PENDING', 'APPROVED')
     and exists (select from payment where order_id = o.id and ${CURRENT_PAYMENT})))`;
 

@@ -10,10 +10,10 @@ const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at a
 export const MUST_BE_RETURNED = `p.closed_at is null
   and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))`;
 
-/** Finds the last payment that was started for an order. */
+/** Finds the payment of an order that is in progress or paid, otherwise the last one that was started. */
 export async function findLastPayment(db: DbClient, orderId: string): Promise<Payment | undefined> {
   const { rows } = await db.query<Payment>(
-    `select ${COLUMNS} from payment p where order_id = $1 order by started_at desc limit 1`,
+    `select ${COLUMNS} from payment p where order_id = $1 order by (${CURRENT_PAYMENT}) desc, started_at desc limit 1`,
     [orderId],
   );
   return rows[0];
@@ -91,6 +91,21 @@ export async function recordPaymentStatus(
      ${sweepWithin('agreed', '$4')}`,
     [paymentId, status, isOver, sweepAfterMs],
   );
+}
+
+/**
+ * True if a payment has completed its order, although its own row may not show it: a restored backup. The service completes
+ * an order after a payment or an agreement, and a payment in progress excludes an agreement. Everybody else who reports
+ * `completed` was paid in another way.
+ */
+export async function hasCompletedOrder(db: DbClient, paymentId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from payment p join order_timeline t on t.order_id = p.order_id
+     where p.id = $1 and t.version is not null and t.event = 'completed' and t.at >= p.started_at
+       and t.channel in ('hosted_checkout', 'workflow', 'sweep')`,
+    [paymentId],
+  );
+  return rowCount === 1;
 }
 
 /** Closes paid payments of SUCCESSFUL orders: their money belongs to the seller. */

@@ -3,7 +3,8 @@ import * as rows from '../db/payments';
 import type { Db } from '../db/pool';
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { isFinal } from '../domain/status';
-import { type PaymentProvider, type Payments, PaymentProviderUnavailable } from '../payments/payment-provider';
+import { type Payments, PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
+import { refreshPayment } from '../payments/refresh-payment';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import type { OrderDependencies } from './dependencies';
 import { type Checkout, report } from './hosted-checkout';
@@ -58,11 +59,7 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
       await returnPayment(deps, payment);
       return true;
     }
-    const status = isInProgress(payment.status)
-      ? await providerOf(deps.payments, payment.sandbox).statusOf(payment.id)
-      : 'paid';
-    await rows.recordPaymentStatus(deps.db, payment.id, status, SWEEP_AFTER_MS);
-    if (status === 'paid') {
+    if ((await refreshPayment(deps, payment, SWEEP_AFTER_MS)) === 'paid') {
       await report(deps, order.id, 'approved', { actor: 'checkout' });
       await report(deps, order.id, 'completed');
     }
@@ -80,25 +77,23 @@ function mayChange(status: Checkout['order']['status'], payment: Payment): boole
 }
 
 /**
- * Cancels the payment of an order that is closed, or refunds it if it is paid already. A payment that the bank is still
- * processing stays as it is; a later call refunds it.
+ * Cancels the payment of an order that is closed, or refunds it if it is paid already, unless it has completed the order. A
+ * payment that the bank is still processing stays as it is; a later call refunds it.
  * @returns the status afterwards
- * @throws PaymentProviderUnavailable
+ * @throws PaymentProviderUnavailable also if the provider contradicts itself
  */
 export async function returnPayment(
   { db, payments }: { db: Db; payments: Payments },
-  { id, sandbox }: Payment,
+  { id, sandbox, status: recorded }: Payment,
 ): Promise<PaymentStatus> {
   const provider = providerOf(payments, sandbox);
   const found = await provider.cancel(id);
-  if (found === 'paid') await provider.refund(id);
-  const status = found === 'paid' ? 'refunded' : found;
+  if (recorded === 'paid' && found !== 'paid' && found !== 'refunded') {
+    throw new PaymentProviderUnavailable(`the payment provider has reported the payment as paid, and now as ${found}`);
+  }
+  const isOwed = found === 'paid' && !(await rows.hasCompletedOrder(db, id));
+  if (isOwed) await provider.refund(id);
+  const status = isOwed ? 'refunded' : found;
   await rows.recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
   return status;
-}
-
-function providerOf({ sandbox, live }: Payments, isSandbox: boolean): PaymentProvider {
-  const provider = isSandbox ? sandbox : live;
-  if (!provider) throw new PaymentProviderUnavailable('no payment provider is configured');
-  return provider;
 }

@@ -34,7 +34,8 @@ export interface PaymentProvider {
    */
   start(payment: NewPayment): Promise<string>;
   /**
-   * @returns `paid` only once the whole amount has been received: the service does not compare amounts itself
+   * @returns `pending` for a payment that has not been started: it is asked before `start`. `paid` only once the whole amount
+   * has been received: the service does not compare amounts itself. `refused`, `cancelled` and `refunded` are final
    * @throws PaymentProviderUnavailable
    */
   statusOf(id: string): Promise<PaymentStatus>;
@@ -58,4 +59,11 @@ export class PaymentProviderUnavailable extends Error {}
 export interface Payments {
   sandbox: PaymentProvider | undefined;
   live: PaymentProvider | undefined;
+}
+
+/** @throws PaymentProviderUnavailable if none is configured */
+export function providerOf({ sandbox, live }: Payments, isSandbox: boolean): PaymentProvider {
+  const provider = isSandbox ? sandbox : live;
+  if (!provider) throw new PaymentProviderUnavailable('no payment provider is configured: set CHECKOUT_LENDER');
+  return provider;
 }

@@ -98,6 +98,22 @@ test("an application is pending for the sweep until the lender's decision is sav
   expect(await isApplicationPending(database.db, id)).toBe(false);
 });
 
+test('an application of an APPROVED order is pending while its decision is missing, as after a restore, and not purged', async () => {
+  const history = await insertNewOrder(database.db);
+  const { id } = history.order;
+  const pending = applyEvents(history, 'signup_started');
+  await saveHistory(database.db, pending);
+  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await saveHistory(database.db, applyEvents(pending, 'approved'));
+  expect(await isApplicationPending(database.db, id)).toBe(true);
+  await database.db.query(
+    `update application set purged_at = now(), business_name = null, company_number = null, email = null,
+       monthly_turnover_pence = null`,
+  );
+  expect(await isApplicationPending(database.db, id)).toBe(false);
+});
+
 test.each<LenderDecision>([
   { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 123_450 }], interestPence: 50 } },
   { kind: 'declined', code: 'affordability' },

@@ -53,3 +53,14 @@ test('a payment that is started while the result of another is recorded is refus
   await recorded;
   expect((await findLastPayment(db, order.id))?.status).toBe('paid');
 });
+
+test('a payment in progress is found even if the clock was set back after an earlier one', async () => {
+  const { db } = database;
+  const { order } = await insertNewOrder(db);
+  await db.query(
+    `insert into payment (order_id, bank, status, started_at, closed_at)
+     values ($1, 'first', 'cancelled', now(), now()), ($1, 'second', 'pending', now() - interval '1 minute', null)`,
+    [order.id],
+  );
+  expect(await findLastPayment(db, order.id)).toMatchObject({ bank: 'second', status: 'pending' });
+});

@@ -45,6 +45,15 @@ test('the sweep notifies a workflow of an application if nothing else did', asyn
   await untilStatus(id, 'APPROVED');
 });
 
+test('the lender is asked again if a restored backup lacks the decision that has approved the order', async () => {
+  const id = await applied(stack, 'jo@bloggs.example', { notify: false });
+  await stack.api.progress(id, 'approved');
+  await workflow(id).terminate('the run is lost too');
+  await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
+  await until(async () => (await findApplication(stack.db, id))?.decision, 'the decision is recorded');
+  expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved', 'recovered']);
+});
+
 test('the workflow retries during an outage of the lender and shows the outage with its cause', async () => {
   const id = await applied(stack, 'outage@bloggs.example');
   await untilLenderIsAsked(id);

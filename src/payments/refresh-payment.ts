@@ -1,0 +1,28 @@
+import { recordPaymentStatus } from '../db/payments';
+import type { DbClient } from '../db/pool';
+import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isInProgress } from '../domain/payment';
+import { type PaymentProvider, type Payments, providerOf } from './payment-provider';
+
+/**
+ * Asks the payment provider about a payment in progress, and records its status. A payment that nobody has approved in time
+ * is cancelled.
+ * @param sweepAfterMs time for the caller to complete the order of a paid payment
+ * @returns the status afterwards
+ * @throws PaymentProviderUnavailable
+ */
+export async function refreshPayment(
+  { db, payments }: { db: DbClient; payments: Payments },
+  payment: Payment,
+  sweepAfterMs: number,
+): Promise<PaymentStatus> {
+  const { id, status, sandbox } = payment;
+  const latest = isInProgress(status) ? await statusOf(providerOf(payments, sandbox), payment) : status;
+  await recordPaymentStatus(db, id, latest, sweepAfterMs);
+  return latest;
+}
+
+async function statusOf(provider: PaymentProvider, { id, ageMs }: Payment): Promise<PaymentStatus> {
+  const status = await provider.statusOf(id);
+  // The bank does not know a payment whose customer never reached it, so it would stay pending forever.
+  return status === 'pending' && ageMs > APPROVE_WITHIN_MS ? provider.cancel(id) : status;
+}

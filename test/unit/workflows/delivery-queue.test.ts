@@ -1,0 +1,70 @@
+import type { RequestedResend, WebhookResult } from '../../../activities';
+import { DeliveryQueue } from '../../../workflows/delivery-queue';
+import type { Turns } from '../../../workflows/turns';
+
+const HOUR = 3_600_000;
+
+/** The webhooks whose attempts were made, and the waits in ms, in their order. */
+let log: (string | number)[];
+/** What an attempt at a webhook does before the endpoint's breaker makes it wait. */
+let onAttempt: Record<string, () => void>;
+
+function mockAttempt(id: string): Promise<WebhookResult> {
+  log.push(id);
+  onAttempt[id]?.();
+  return Promise.resolve({ state: 'waiting', waitMs: HOUR, reason: 'silent' });
+}
+jest.mock('@temporalio/workflow', () => ({
+  proxyActivities: () => ({
+    sendWebhook: ({ eventId }: { eventId: string }) => mockAttempt(eventId),
+    resendWebhook: (id: string) => mockAttempt(id),
+  }),
+}));
+
+const turns = {
+  wait: (_loop: unknown, command: () => Promise<unknown>) => command(),
+  until: (_loop: unknown, _isMet: unknown, timer: { ms: number }) => {
+    log.push(Math.round(timer.ms / HOUR) * HOUR);
+    return Promise.resolve();
+  },
+} as unknown as Turns;
+
+const SCHEDULED = { id: 'scheduled', sequence: 1, attempts: 0, waitMs: null, waitWithSuccessorMs: null };
+const resend = (id: string, isUrgent: boolean): RequestedResend => ({ id, sequence: 2, isUrgent });
+const URGENT = resend('urgent', true);
+
+let queue: DeliveryQueue;
+beforeEach(() => {
+  log = [];
+  onAttempt = {};
+  queue = new DeliveryQueue(turns);
+});
+
+async function makeSteps(count: number): Promise<(string | number)[]> {
+  for (let step = 0; step < count; step += 1) await queue.step(() => false);
+  return log;
+}
+
+test('an urgent resend that is requested during an attempt does not wait as long as that attempt', async () => {
+  queue.add([{ ...SCHEDULED, yieldsToNext: false }]);
+  onAttempt.scheduled = () => queue.addResends([URGENT]);
+  expect(await makeSteps(2)).toEqual(['scheduled', 'urgent']);
+});
+
+test('an urgent resend overtakes one of the same order that waits', async () => {
+  queue.addResends([resend('other', false)]);
+  await makeSteps(1);
+  queue.addResends([resend('other', false), URGENT]);
+  expect(await makeSteps(1)).toEqual(['other', 'urgent']);
+});
+
+test('a resend that becomes urgent overtakes the others', async () => {
+  queue.addResends([resend('other', false), resend('urgent', false)]);
+  queue.addResends([resend('other', false), URGENT]);
+  expect(await makeSteps(1)).toEqual(['urgent']);
+});
+
+test('urgent resends wait between two attempts', async () => {
+  queue.addResends([URGENT, resend('urgent too', true)]);
+  expect(await makeSteps(4)).toEqual(['urgent', HOUR, 'urgent', HOUR]);
+});
