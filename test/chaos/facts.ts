@@ -13,8 +13,9 @@ export interface EventFacts {
   sequence: number;
   state: string;
   body: string;
-  /** Recorded attempts: number, step and status. */
-  attempts: { attempt: number; step: number | null; status: number | null }[];
+  isResendRequested: boolean;
+  /** Recorded attempts. The step of a resend is null. `at` is when it began, in unix ms. */
+  attempts: { attempt: number; step: number | null; status: number | null; at: number }[];
 }
 
 export interface RunFacts {
@@ -56,7 +57,8 @@ export async function readFacts(
           'to', to_status) order by version), '[]')
         from order_timeline t where t.order_id = o.id and version is not null) as changes,
        (select coalesce(json_agg(json_build_object('id', id, 'sequence', sequence, 'state', state, 'body', body,
-          'attempts', (select coalesce(json_agg(json_build_object('attempt', attempt, 'step', step, 'status', status)
+          'isResendRequested', resend_requested_at is not null, 'attempts', (select coalesce(json_agg(json_build_object('attempt', attempt, 'step', step, 'status', status,
+            'at', extract(epoch from at) * 1000)
             order by attempt), '[]') from webhook_attempt a where a.event_id = e.id)) order by sequence), '[]')
         from webhook_event e where e.order_id = o.id) as events
      from orders o where seller_id = any($1)`,

@@ -60,10 +60,12 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
   const logStart = stack.receiver.logSize();
   await cell.prepare?.(scene);
 
+  const { operators = false, restored } = cell.allowed?.(scene) ?? {};
   const load = startLoad({
     ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, rate },
     random: seeded(seed, 'load'),
     repeatable: cell.restores ? [404] : [],
+    canBeRefused: operators || restored !== undefined,
   });
   await delay(WARM_UP_MS);
   const from = performance.now();
