@@ -83,6 +83,7 @@ export const DATABASE_CELLS: Cell[] = [
     group: 'database',
     skip: ({ disk }) => (disk === undefined ? 'needs the right to mount a file system' : undefined),
     async strike({ stack: { disk, postgres }, random }) {
+      postgres.expectEnd();
       const filler = path.join(disk!, 'filler');
       const { bavail, bsize } = statfsSync(disk!);
       execFileSync('fallocate', ['--length', String(bavail * bsize), filler]);
