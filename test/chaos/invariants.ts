@@ -21,7 +21,7 @@ export interface Allowances {
   reportedLost?: ReadonlySet<string>;
   /** From a backup to its restoration, in unix ms: changes that were acknowledged in between may be undone. */
   restored?: { from: number; to: number };
-  /** True if runs can fail: operators or a restoration have changed the row or the history that they build on. */
+  /** True if runs can fail in other ways too: operators or a restoration change the history that they build on. */
   failedRuns?: boolean;
 }
 
@@ -176,10 +176,12 @@ function workflowFaults(
   const wasRebuilt = last.status === 'FAILED' && reportedLost?.has(id);
   const agrees =
     wasRebuilt || (result?.version === version && result.status === status && result.cancelledAt === cancelledAt);
-  // A run that the sweep has replaced is TERMINATED.
-  const failures = runs.filter((run) => ['FAILED', 'TIMED_OUT'].includes(run.status));
+  // By design, a run fails that has lost its save's result and then meets the save in the row. TERMINATED runs were replaced.
+  const failures = runs.filter(
+    (run) => run.status === 'TIMED_OUT' || (run.status === 'FAILED' && run.failure !== 'RowConflict'),
+  );
   return [
-    ...(failedRuns ? [] : failures.map((run) => `run ${run.runId} is ${run.status}`)),
+    ...(failedRuns ? [] : failures.map((run) => `run ${run.runId} is ${run.status}: ${run.failure ?? ''}`)),
     ...(open > 0 ? [`stuck: ${open} of its runs are open`] : []),
     ...(hasWork ? ['stuck: work is left for the sweep'] : []),
     ...(open > 0 || agrees

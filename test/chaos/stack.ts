@@ -80,7 +80,8 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
   await createTemplate(postgres.url());
   // For the cells that start a service of their own.
   process.env.TEST_TEMPORAL_ADDRESS = temporal.address();
-  const db = createPool(postgres.url(), 8, () => undefined);
+  // By their name, cells tell these connections from the service's.
+  const db = createPool(`${postgres.url()}?application_name=chaos`, 8, () => undefined);
   cleanup.add(() => db.end());
   const client = createTemporalClient({
     connectionOptions: { address: temporal.address() },

@@ -67,7 +67,10 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
     'answers had two final statuses: SUCCESSFUL, UNSUCCESSFUL',
     (scene) => (answerOf(scene, 'read').order = { status: 'UNSUCCESSFUL' }),
   ],
-  ['run earlier is FAILED', ({ order }) => order.runs.unshift({ runId: 'earlier', status: 'FAILED' })],
+  [
+    'run earlier is FAILED: TypeError',
+    ({ order }) => order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'TypeError' }),
+  ],
   ['webhook 2 came with another body than the stored one', ({ order }) => (order.received[1]!.digest = 'another')],
   ['an acknowledged resend of webhook 3 was not made', ({ order }) => order.events[2]!.attempts.pop()],
   ['a resend of webhook 3 is still requested', ({ order }) => (order.events[2]!.isResendRequested = true)],
@@ -75,6 +78,12 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
   const scene = completedOrder();
   breakIt(scene);
   expect(faultsOf(scene)).toEqual([fault]);
+});
+
+test('a run may fail if it has lost the result of a save', () => {
+  const scene = completedOrder();
+  scene.order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'RowConflict' });
+  expect(faultsOf(scene)).toEqual([]);
 });
 
 test('a refused cancel has a reason if the order was completed at the same time', () => {
