@@ -54,8 +54,14 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         {
-          selector: 'MemberExpression[object.name=/^(describe|it|test)$/][property.name="only"]',
+          // `test.only`, and `test.concurrent.only` or `test.each.only`.
+          selector:
+            'MemberExpression[property.name="only"]:matches([object.name=/^(describe|it|test)$/], [object.object.name=/^(describe|it|test)$/])',
           message: '`only` skips all other tests of the file.',
+        },
+        {
+          selector: 'Identifier[name=/^(fit|fdescribe|xit|xtest|xdescribe)$/]',
+          message: 'These functions skip tests.',
         },
       ],
     },

@@ -1,4 +1,4 @@
-// Adds up Jest's JSON reports, and those of `npm run chaos -- --report <file>`: `node .ci/count.mjs <report>...`. Fails if a test failed, or if a report is missing or empty.
+// Adds up Jest's JSON reports, and those of `npm run chaos -- --report <file>`: `node .ci/count.mjs <report>...`. Fails if a test failed or was skipped, or if a report is missing or empty.
 import { existsSync, readFileSync } from 'node:fs';
 
 let [passed, failed, skipped] = [0, 0, 0];
@@ -13,4 +13,4 @@ for (const file of process.argv.slice(2)) {
   skipped += (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0);
 }
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-process.exit(passed > 0 && failed === 0 ? 0 : 1);
+process.exit(passed > 0 && failed === 0 && skipped === 0 ? 0 : 1);

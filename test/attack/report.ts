@@ -19,6 +19,8 @@ export interface Bounds {
   peakMb: number;
   /** Of the p99 of other sellers, as a multiple of calm. */
   ratio: number;
+  /** The share of the other sellers' calls that may get a 503. */
+  busyShare: number;
   /** A p99 below this passes whatever the ratio: a few ms of calm vary. */
   alwaysAllowedMs: number;
 }
@@ -68,6 +70,9 @@ export function failuresOf({ name, calm, calls, tallies, rss, died }: Period, bo
   const p99 = percentile(calls, 0.99);
   const limit = Math.max(percentile(calm, 0.99) * bounds.ratio, bounds.alwaysAllowedMs);
   const errors = calls.filter(({ status }) => status === 0 || (status >= 500 && status !== 503));
+  const busy = calls.filter(({ status }) => status === 503);
+  const failing = KINDS.filter((kind) => !calls.some((call) => call.kind === kind && isSuccess(call)));
+  const idle = Object.entries(tallies).filter(([, tally]) => !Object.values(tally).some((count) => count > 0));
   const attackerErrors = Object.values(tallies).flatMap((tally) =>
     Object.entries(tally).filter(([status]) => /^5\d\d$/.test(status) && status !== '503'),
   );
@@ -78,10 +83,17 @@ export function failuresOf({ name, calm, calls, tallies, rss, died }: Period, bo
       .map(([process, { peak }]) => `the ${process} process used ${peak} MB, more than ${bounds.peakMb} MB`),
     ...(refused(calls).length > 0 ? [`valid keys of others were refused: ${countsOf(refused(calls))}`] : []),
     ...(errors.length > 0 ? [`others got errors (0: no response): ${countsOf(errors)}`] : []),
+    ...(busy.length > calls.length * bounds.busyShare
+      ? [`others got a 503 for ${busy.length} of ${calls.length} calls`]
+      : []),
+    ...failing.map((kind) => `no ${kind} of others succeeded`),
+    ...idle.map(([attack]) => `the attack '${attack}' did nothing`),
     ...attackerErrors.map(([status, count]) => `the attacker got ${count} of status ${status}`),
     ...(p99 > limit ? [`others' p99 was ${p99} ms, more than ${Math.round(limit)} ms`] : []),
   ].map((failure) => `${name}: ${failure}`);
 }
+
+const isSuccess = ({ kind, status }: Call): boolean => status === (kind === 'create' ? 201 : 200);
 
 const refused = (calls: readonly Call[]): Call[] => calls.filter(({ status }) => status >= 400 && status < 500);
 

@@ -48,5 +48,10 @@ export interface Cell {
   allowed?: (scene: Scene) => Allowances;
 }
 
+/** Throws if a fault hit nothing: a run without a fault proves nothing. */
+export function expectHits(count: number, what: string): void {
+  if (count === 0) throw new Error(`it hit nothing: no ${what}`);
+}
+
 /** How long a fault lasts, in ms. */
 export const faultMs = (random: Seeded): number => random.between(2500, 5000);

@@ -13,8 +13,9 @@ export interface EventFacts {
   sequence: number;
   state: string;
   body: string;
-  /** Recorded attempts: number, step and status. */
-  attempts: { attempt: number; step: number | null; status: number | null }[];
+  isResendRequested: boolean;
+  /** Recorded attempts. The step of a resend is null. `at` is when it began, in unix ms. */
+  attempts: { attempt: number; step: number | null; status: number | null; at: number }[];
 }
 
 export interface RunFacts {
@@ -22,6 +23,8 @@ export interface RunFacts {
   status: string;
   /** What a completed run returned. */
   result?: { version: number; status: string; cancelledAt: string | null };
+  /** Why a run failed: the type of its failure, or the message. */
+  failure?: string;
 }
 
 /** What Postgres, Temporal and the receiver hold about an order once everything is quiet. */
@@ -56,7 +59,8 @@ export async function readFacts(
           'to', to_status) order by version), '[]')
         from order_timeline t where t.order_id = o.id and version is not null) as changes,
        (select coalesce(json_agg(json_build_object('id', id, 'sequence', sequence, 'state', state, 'body', body,
-          'attempts', (select coalesce(json_agg(json_build_object('attempt', attempt, 'step', step, 'status', status)
+          'isResendRequested', resend_requested_at is not null, 'attempts', (select coalesce(json_agg(json_build_object('attempt', attempt, 'step', step, 'status', status,
+            'at', extract(epoch from at) * 1000)
             order by attempt), '[]') from webhook_attempt a where a.event_id = e.id)) order by sequence), '[]')
         from webhook_event e where e.order_id = o.id) as events
      from orders o where seller_id = any($1)`,
@@ -73,13 +77,24 @@ export async function readFacts(
   return facts;
 }
 
+/** The type of the first cause, or its message. */
+function failureOf(error: unknown): string {
+  let cause = error as Error & { type?: string };
+  while (cause.cause instanceof Error) cause = cause.cause;
+  return cause.type ?? cause.message;
+}
+
 async function readResults(client: ChaosStack['client'], orders: OrderFacts[]): Promise<void> {
-  const queue = orders.filter(({ runs }) => runs.at(-1)?.status === 'COMPLETED');
+  const queue = orders.flatMap(({ id, runs }) => [
+    ...runs.slice(-1).flatMap((run) => (run.status === 'COMPLETED' ? { id, run } : [])),
+    ...runs.flatMap((run) => (run.status === 'FAILED' ? { id, run } : [])),
+  ]);
   const work = async (): Promise<void> => {
-    for (let order = queue.pop(); order; order = queue.pop()) {
-      const last = order.runs.at(-1)!;
-      const handle = client.workflow.getHandle(`order-${order.id}`, last.runId, { followRuns: false });
-      last.result = await handle.result();
+    for (let next = queue.pop(); next; next = queue.pop()) {
+      const { id, run } = next;
+      const result = client.workflow.getHandle(`order-${id}`, run.runId, { followRuns: false }).result();
+      if (run.status === 'COMPLETED') run.result = await result;
+      else run.failure = await result.then(() => 'none', failureOf);
     }
   };
   await Promise.all(Array.from({ length: 16 }, work));

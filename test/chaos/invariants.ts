@@ -1,5 +1,5 @@
-import { acknowledged, type Ledger, type OrderRecord } from './ledger';
-import type { OrderFacts } from './facts';
+import { type Answer, acknowledged, type Ledger, type OrderRecord } from './ledger';
+import type { Change, OrderFacts } from './facts';
 import { webhookFaults } from './webhook-invariants';
 
 /** An invariant of docs/architecture.md that does not hold. */
@@ -19,8 +19,10 @@ export interface Allowances {
   operators?: boolean;
   /** Ids of orders whose loss was reported: they were created after a backup that was restored. */
   reportedLost?: ReadonlySet<string>;
-  /** True if changes that were acknowledged after a backup may be undone by its restoration. */
-  restored?: boolean;
+  /** From a backup to its restoration, in unix ms: changes that were acknowledged in between may be undone. */
+  restored?: { from: number; to: number };
+  /** True if runs can fail in other ways too: operators or a restoration change the history that they build on. */
+  failedRuns?: boolean;
 }
 
 /** The transition table of docs/architecture.md, written again: the harness does not trust the service's own. */
@@ -93,12 +95,21 @@ function historyFaults({ changes, version, status, cancelledAt }: OrderFacts): s
   return faults;
 }
 
+/** True if a call about the order, or a webhook of it, fell between a backup and its restoration. */
+export function mayBeUndone({ answers }: OrderRecord, { received }: OrderFacts, { restored }: Allowances): boolean {
+  if (!restored) return false;
+  const [from, to] = [restored.from - performance.timeOrigin, restored.to - performance.timeOrigin];
+  return (
+    answers.some(({ startedAt, endedAt }) => startedAt < to && endedAt > from) ||
+    received.some(({ at }) => at > restored.from && at < restored.to)
+  );
+}
+
 /** Acknowledged changes are there, refused ones are not, and no answer goes back to an earlier state. */
-function answerFaults(
-  { answers }: OrderRecord,
-  { changes, status }: OrderFacts,
-  { operators = false, restored = false }: Allowances,
-): string[] {
+function answerFaults(record: OrderRecord, order: OrderFacts, allowed: Allowances): string[] {
+  const { answers } = record;
+  const { changes } = order;
+  const { operators = false } = allowed;
   const faults: string[] = [];
   const events = changes.map(({ event }) => event);
   const wins = answers.filter(({ kind, status: code }) => code === 200 && (kind === 'cancel' || kind === 'completed'));
@@ -107,22 +118,55 @@ function answerFaults(
     if (kind === 'create' || kind === 'read' || kind === 'resend') continue;
     if (code === 200 && !events.includes(kind)) faults.push(`${kind} was acknowledged and is not in the timeline`);
     if (code === 409 && events.includes(kind) && !operators) faults.push(`${kind} was refused and is in the timeline`);
-    if (code === 409 && LEGAL[status]?.[kind] !== undefined) faults.push(`${kind} was refused without a reason`);
   }
-  if (restored) return faults;
+  if (mayBeUndone(record, order, allowed)) return faults;
+  for (const answer of answers) {
+    if (answer.status !== 409 || answer.kind === 'create') continue;
+    const { kind } = answer;
+    const statuses = statusesDuring(answer, answers, changes, operators);
+    if (statuses.every((status) => LEGAL[status]?.[kind] !== undefined)) {
+      faults.push(`${kind} was refused without a reason`);
+    }
+  }
   const inOrder = answers.filter(({ order }) => order).toSorted((a, b) => a.endedAt - b.endedAt);
   for (const later of inOrder) {
     const earlier = inOrder.filter(({ endedAt }) => endedAt < later.startedAt);
     const seen = Math.max(0, ...earlier.map(({ order }) => RANK[order!.status] ?? 0));
     if ((RANK[later.order!.status] ?? 0) < seen) faults.push(`${later.kind} answered ${later.order!.status} too late`);
+    const version = Math.max(0, ...earlier.map((one) => one.version ?? 0));
+    if (later.version !== undefined && later.version < version) {
+      faults.push(`${later.kind} answered version ${later.version} after version ${version}`);
+    }
   }
+  const ends = new Set(inOrder.map(({ order }) => order!.status).filter((status) => RANK[status] === 3));
+  if (ends.size > 1) faults.push(`answers had two final statuses: ${[...ends].join(', ')}`);
   return faults;
+}
+
+/**
+ * The statuses that the order may have had during a call: from the latest one that was answered before it, without the
+ * changes that were requested only after it. The times of the changes are not used: clocks may be wrong.
+ * @param operators true if operators may have made a change before it was requested
+ */
+function statusesDuring(
+  call: Answer,
+  answers: readonly Answer[],
+  changes: readonly Change[],
+  operators: boolean,
+): string[] {
+  const before = answers.filter(({ order, endedAt }) => order && endedAt < call.startedAt);
+  const known = Math.max(0, ...before.map(({ order }) => RANK[order!.status] ?? 0));
+  const isLater = (event: string): boolean => {
+    const requests = answers.filter(({ kind }) => kind === event);
+    return !operators && requests.length > 0 && requests.every(({ startedAt }) => startedAt > call.endedAt);
+  };
+  return changes.filter(({ event, to }) => (RANK[to] ?? 0) >= known && !isLater(event)).map(({ to }) => to);
 }
 
 /** One workflow, closed, with the state of the row, and nothing left to do. */
 function workflowFaults(
   { id, runs, hasWork, version, status, cancelledAt }: OrderFacts,
-  { reportedLost }: Allowances,
+  { reportedLost, failedRuns = false }: Allowances,
 ): string[] {
   const last = runs.at(-1);
   if (!last) return ['the order has no workflow'];
@@ -132,7 +176,12 @@ function workflowFaults(
   const wasRebuilt = last.status === 'FAILED' && reportedLost?.has(id);
   const agrees =
     wasRebuilt || (result?.version === version && result.status === status && result.cancelledAt === cancelledAt);
+  // By design, a run fails that has lost its save's result and then meets the save in the row. TERMINATED runs were replaced.
+  const failures = runs.filter(
+    (run) => run.status === 'TIMED_OUT' || (run.status === 'FAILED' && run.failure !== 'RowConflict'),
+  );
   return [
+    ...(failedRuns ? [] : failures.map((run) => `run ${run.runId} is ${run.status}: ${run.failure ?? ''}`)),
     ...(open > 0 ? [`stuck: ${open} of its runs are open`] : []),
     ...(hasWork ? ['stuck: work is left for the sweep'] : []),
     ...(open > 0 || agrees

@@ -14,6 +14,13 @@ export interface Answer {
   version?: number;
 }
 
+/** A resend that was acknowledged. */
+export interface Resend {
+  eventId: string;
+  /** Before the call, in unix ms. */
+  requestedAt: number;
+}
+
 /** Everything that callers know about an order. */
 export interface OrderRecord {
   sellerId: string;
@@ -23,7 +30,9 @@ export interface OrderRecord {
   /** All ids that a 201 or a 409 for its reference named. More than one means that the order was doubled. */
   ids: Set<string>;
   answers: Answer[];
+  /** True if a webhook was resent, also by an operator. */
   resent: boolean;
+  resends: Resend[];
 }
 
 /** What callers were told during a run. The invariants compare it with what the stores and the receiver hold. */

@@ -16,6 +16,8 @@ export interface Link {
   address: string;
   port: number;
   fail: (fault: LinkFault) => void;
+  /** How many connections and pieces of data the last fault has hit. */
+  hits: () => number;
   heal: () => void;
   close: () => void;
 }
@@ -23,7 +25,10 @@ export interface Link {
 /** @param target host:port, read for each connection */
 export async function openLink(target: () => string): Promise<Link> {
   const sockets = new Set<Socket>();
+  /** Those of them that lead to the target. */
+  const targets = new Set<Socket>();
   let fault: LinkFault | undefined;
+  let hits = 0;
   let resets: NodeJS.Timeout | undefined;
 
   /** Forwards in one direction. Backpressure is left out: what passes here is small. */
@@ -38,20 +43,26 @@ export async function openLink(target: () => string): Promise<Link> {
     };
     from.on('data', (chunk: Buffer) => {
       const due = performance.now() + LATENCY_MS;
+      if (fault === 'latency' || fault === 'sliced') hits += 1;
       if (fault === 'latency') inOrder(() => delay(due - performance.now()));
       inOrder(async () => (fault === 'sliced' ? writeSliced(to, chunk) : write(chunk)));
       forwarded += chunk.length;
-      if (fault === 'cut' && forwarded > CUT_AFTER_BYTES) from.destroy();
+      if (fault === 'cut' && forwarded > CUT_AFTER_BYTES) {
+        hits += 1;
+        from.destroy();
+      }
     });
     from.on('error', () => to.destroy());
     from.on('close', () => {
       sockets.delete(from);
+      targets.delete(from);
       inOrder(() => delay(fault === 'slow close' ? SLOW_CLOSE_MS : 0).then(() => to.destroy()));
     });
   }
 
   const server = createServer((near) => {
     if (fault === 'down') {
+      hits += 1;
       near.resetAndDestroy();
       return;
     }
@@ -61,13 +72,21 @@ export async function openLink(target: () => string): Promise<Link> {
       sockets.add(socket);
       socket.setNoDelay(true);
     }
+    targets.add(far);
     forward(near, far);
     forward(far, near);
     // Like lost packets: TCP sends them again once the network is back.
-    if (fault === 'black hole') for (const socket of [near, far]) socket.pause();
+    if (fault === 'black hole') pause([near, far]);
   });
   const { port } = await listen(server);
+  const pause = (paused: Iterable<Socket>): void => {
+    for (const socket of paused) {
+      hits += 1;
+      socket.pause();
+    }
+  };
   const resetAll = (): void => {
+    hits += sockets.size;
     for (const socket of sockets) socket.resetAndDestroy();
   };
   return {
@@ -75,10 +94,17 @@ export async function openLink(target: () => string): Promise<Link> {
     port,
     fail(next) {
       fault = next;
-      if (next === 'black hole') for (const socket of sockets) socket.pause();
+      hits = 0;
+      if (next === 'black hole') pause(sockets);
       if (next === 'down' || next === 'reset') resetAll();
+      // The other side learns of it later.
+      if (next === 'slow close') {
+        hits += targets.size;
+        for (const socket of targets) socket.destroy();
+      }
       if (next === 'reset') resets = setInterval(resetAll, RESET_EVERY_MS);
     },
+    hits: () => hits,
     heal() {
       clearInterval(resets);
       fault = undefined;

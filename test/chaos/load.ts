@@ -29,12 +29,15 @@ export interface LoadOptions {
   rate: number;
   /** Statuses that callers repeat too. */
   repeatable: readonly number[];
+  /** True if operators or a restoration change orders too: any change can be refused. */
+  canBeRefused: boolean;
 }
 
 /** Starts customers' journeys at a fixed rate: creates, reads, lists, progress, cancels and resends of several sellers. */
-export function startLoad({ apiUrls, checkoutKey, shops, ledger, random, rate, repeatable }: LoadOptions): Load {
+export function startLoad(options: LoadOptions): Load {
+  const { apiUrls, checkoutKey, shops, ledger, random, rate, repeatable, canBeRefused } = options;
   const caller: Caller = createCaller(apiUrls, ledger, repeatable);
-  const shopper = new Shopper(caller, ledger, checkoutKey);
+  const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused);
   const running = new Set<Promise<void>>();
   let isOpen = true;
 
@@ -107,7 +110,7 @@ async function travel(shopper: Shopper, shop: Shop, random: Seeded): Promise<voi
   if (kind < 0.7) return;
   // A customer completes while the shop cancels.
   const cancels = kind < 0.8;
-  await Promise.all([shopper.progress(order, 'completed'), cancels && shopper.cancel(shop, order)]);
+  await Promise.all([shopper.progress(order, 'completed', cancels), cancels && shopper.cancel(shop, order, true)]);
   if (reads) await shopper.read(shop, order);
   if (resends) await shopper.resend(shop);
 }

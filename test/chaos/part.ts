@@ -12,6 +12,44 @@ export interface Part {
   end: (signal: 'SIGKILL' | 'SIGTERM') => Promise<void>;
 }
 
+/** A part whose end is a fault of the service unless the harness caused it. No part starts again by itself. */
+export interface WatchedPart {
+  /** From now until the next start, the end of the part is no fault: the harness ends it without `end`. */
+  expectEnd: () => void;
+  /** True if it has ended by itself since the last call, or does not run. */
+  isFaulty: () => boolean;
+}
+
+export function watch<P extends Part>(part: P): P & WatchedPart {
+  const { start, end } = part;
+  let isEndExpected = true;
+  let hasEnded = false;
+  const check = (): void => {
+    if (isEndExpected || part.isRunning()) return;
+    hasEnded = true;
+    isEndExpected = true;
+  };
+  return Object.assign(part, {
+    async start() {
+      check();
+      await start();
+      isEndExpected = false;
+    },
+    async end(signal: 'SIGKILL' | 'SIGTERM') {
+      check();
+      isEndExpected = true;
+      await end(signal);
+    },
+    expectEnd: () => void (isEndExpected = true),
+    isFaulty() {
+      check();
+      const isFaulty = hasEnded || !part.isRunning();
+      hasEnded = false;
+      return isFaulty;
+    },
+  });
+}
+
 /** Freezes a part while `meanwhile` runs: its connections stay open and nothing answers. */
 export async function freeze(part: Part, meanwhile: () => Promise<unknown>): Promise<void> {
   const frozen = new Set<number>();

@@ -12,7 +12,7 @@ import { rateBetween, recoveryMs } from './recovery';
 import { replayFaults } from './replays';
 import { seeded } from './seeded';
 import type { Shop } from './shopper';
-import type { ChaosStack } from './stack';
+import { type ChaosStack, partsOf } from './stack';
 
 const CHARACTERS = ['steady', 'slow', 'flaky', 'busy'];
 /** The load before the fault: the first part warms up, the second is the measure of the throughput. */
@@ -60,10 +60,12 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
   const logStart = stack.receiver.logSize();
   await cell.prepare?.(scene);
 
+  const { operators = false, restored } = cell.allowed?.(scene) ?? {};
   const load = startLoad({
     ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, rate },
     random: seeded(seed, 'load'),
     repeatable: cell.restores ? [404] : [],
+    canBeRefused: operators || restored !== undefined,
   });
   await delay(WARM_UP_MS);
   const from = performance.now();
@@ -81,8 +83,10 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
   await untilQuiet(stack, sellerIds);
   const quietMs = performance.now() - quietFrom;
 
+  const ended = partsOf(stack).filter((part) => part.isFaulty());
   const facts = await readFacts(stack, sellerIds, logStart);
   const broken = brokenInvariants(ledger, facts, cell.allowed?.(scene));
+  broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
   broken.push(...(await replayFaults(stack, sellerIds)));
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {

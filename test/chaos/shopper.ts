@@ -15,6 +15,8 @@ export class Shopper {
     private readonly caller: Caller,
     private readonly ledger: Ledger,
     private readonly checkoutKey: string,
+    /** True if something else than the customer's journey changes orders too: any change can be refused. */
+    private readonly canBeRefused: boolean,
   ) {}
 
   /** @param copies identical creates at the same time, with the same Idempotency-Key */
@@ -22,7 +24,7 @@ export class Shopper {
     const reference = `ref-${randomUUID()}`;
     const record: OrderRecord = {
       ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
-      ...{ ids: new Set(), answers: [], resent: false },
+      ...{ ids: new Set(), answers: [], resent: false, resends: [] },
     };
     this.ledger.orders.push(record);
     const data = { amount, reference, ...(shop.webhookUrl !== null && { webhook_url: shop.webhookUrl }) };
@@ -50,15 +52,17 @@ export class Shopper {
     this.note(record, 'read', await this.caller.call(request, [200]));
   }
 
-  async cancel(shop: Shop, record: OrderRecord): Promise<void> {
+  /** @param isRace true if another change is requested at the same time, so that one of the two is refused */
+  async cancel(shop: Shop, record: OrderRecord, isRace = false): Promise<void> {
     const request = { method: 'DELETE' as const, path: `/order/${idOf(record)}/`, key: shop.key };
-    this.note(record, 'cancel', await this.caller.call(request, [200, 409]));
+    this.note(record, 'cancel', await this.caller.call(request, this.changed(isRace)));
   }
 
-  async progress(record: OrderRecord, event: ProgressEvent): Promise<void> {
+  /** @param isRace as for `cancel` */
+  async progress(record: OrderRecord, event: ProgressEvent, isRace = false): Promise<void> {
     const path = `/order/${idOf(record)}/progress/`;
     const request = { method: 'POST' as const, path, key: this.checkoutKey, body: { data: { event } } };
-    this.note(record, event, await this.caller.call(request, [200, 409]));
+    this.note(record, event, await this.caller.call(request, this.changed(isRace)));
   }
 
   async list(shop: Shop): Promise<void> {
@@ -75,11 +79,18 @@ export class Shopper {
     const event = events.at(-1);
     if (!event) return;
     const request = { method: 'POST' as const, path: `/webhook_event/${event.id}/resend/`, key: shop.key };
+    const requestedAt = Date.now();
     const reply = await this.caller.call(request, [202]);
     const record = this.ledger.orders.find(({ ids }) => ids.has(event.order_id));
     if (!record || !reply) return;
     record.resent = true;
+    record.resends.push({ eventId: event.id, requestedAt });
     this.note(record, 'resend', reply);
+  }
+
+  /** The statuses that answer a change. */
+  private changed(isRace: boolean): number[] {
+    return isRace || this.canBeRefused ? [200, 409] : [200];
   }
 
   private note(record: OrderRecord, kind: CallKind, reply: Reply | undefined): void {

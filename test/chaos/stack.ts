@@ -13,7 +13,7 @@ import { freePort } from '../../tools/local-stack/ports';
 import { QUICK } from '../support/stack';
 import { type Cleanup, endWith } from './cleanup';
 import { type Link, openLink } from './link';
-import type { Part } from './part';
+import { type Part, watch, type WatchedPart } from './part';
 import { type ReceiverPart, createReceiver } from './receiver';
 import { type ServicePart, createServicePart } from './service-part';
 import { type PostgresPart, type TemporalPart, createPostgresPart, createTemporalPart } from './store-parts';
@@ -41,11 +41,11 @@ export const LINKS = ['API to Temporal', 'worker to Temporal', 'API to Postgres'
 export type LinkName = (typeof LINKS)[number] | 'worker to receiver';
 
 export interface ChaosStack {
-  apis: [ServicePart, ServicePart];
-  workers: [ServicePart, ServicePart];
-  postgres: PostgresPart;
-  temporal: TemporalPart;
-  receiver: ReceiverPart;
+  apis: [ServicePart & WatchedPart, ServicePart & WatchedPart];
+  workers: [ServicePart & WatchedPart, ServicePart & WatchedPart];
+  postgres: PostgresPart & WatchedPart;
+  temporal: TemporalPart & WatchedPart;
+  receiver: ReceiverPart & WatchedPart;
   links: Record<LinkName, Link>;
   /** The base URL of each API process. */
   apiUrls: string[];
@@ -72,15 +72,16 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
   const disk = isDiskLimited ? mountDisk(path.join(folder, 'disk')) : undefined;
   if (disk !== undefined) cleanup.add(() => execFileSync('umount', ['--lazy', disk]));
   const ports = await Promise.all(Array.from({ length: 8 }, freePort));
-  const postgres = endWith(cleanup, createPostgresPart(disk ?? folder, ports[0]!));
-  const temporal = endWith(cleanup, createTemporalPart(folder, ports[1]!));
-  const receiver = endWith(cleanup, createReceiver(path.join(folder, 'receiver.log'), ports[2]!, ports[3]!));
+  const postgres = endWith(cleanup, watch(createPostgresPart(disk ?? folder, ports[0]!)));
+  const temporal = endWith(cleanup, watch(createTemporalPart(folder, ports[1]!)));
+  const receiver = endWith(cleanup, watch(createReceiver(path.join(folder, 'receiver.log'), ports[2]!, ports[3]!)));
   await Promise.all([postgres.start(), temporal.start(), receiver.start()]);
   await migrate(postgres.url());
   await createTemplate(postgres.url());
   // For the cells that start a service of their own.
   process.env.TEST_TEMPORAL_ADDRESS = temporal.address();
-  const db = createPool(postgres.url(), 8, () => undefined);
+  // By their name, cells tell these connections from the service's.
+  const db = createPool(`${postgres.url()}?application_name=chaos`, 8, () => undefined);
   cleanup.add(() => db.end());
   const client = createTemporalClient({
     connectionOptions: { address: temporal.address() },
@@ -102,14 +103,10 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
     TEMPORAL_ADDRESS: links[`${from} to Temporal`].address,
     TEMPORAL_NAMESPACE: NAMESPACE,
   });
-  const service = (from: 'API' | 'worker', number: number, port: number): ServicePart =>
-    endWith(
-      cleanup,
-      createServicePart(`${from} ${number}`, from === 'API' ? 'server' : 'worker', {
-        ...envOf(from),
-        [from === 'API' ? 'PORT' : 'WORKER_HEALTH_PORT']: String(port),
-      }),
-    );
+  const service = (from: 'API' | 'worker', number: number, port: number): ServicePart & WatchedPart => {
+    const env = { ...envOf(from), [from === 'API' ? 'PORT' : 'WORKER_HEALTH_PORT']: String(port) };
+    return endWith(cleanup, watch(createServicePart(`${from} ${number}`, from === 'API' ? 'server' : 'worker', env)));
+  };
   const apis: ChaosStack['apis'] = [service('API', 1, ports[4]!), service('API', 2, ports[5]!)];
   const workers: ChaosStack['workers'] = [service('worker', 1, ports[6]!), service('worker', 2, ports[7]!)];
   const services = [...apis, ...workers];
@@ -143,6 +140,15 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
     },
   };
 }
+
+/** Every part. */
+export const partsOf = ({ apis, workers, temporal, postgres, receiver }: ChaosStack): (Part & WatchedPart)[] => [
+  ...apis,
+  ...workers,
+  temporal,
+  postgres,
+  receiver,
+];
 
 /** Starts the parts that do not run. */
 export async function startAll(parts: readonly Part[]): Promise<void> {

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Postgres, startPostgres } from '../../tools/local-stack/postgres';
 import { type TemporalServer, startTemporal } from '../../tools/local-stack/temporal-server';
-import { type Part, processTree } from './part';
+import { type Part, processTree, type WatchedPart } from './part';
 
 const ignore = (): void => undefined;
 
@@ -40,9 +40,10 @@ export function createPostgresPart(folder: string, port: number): PostgresPart {
 }
 
 /** Ends Postgres as after a power cut of the operating system's processes: no checkpoint, no rollback. */
-export async function stopImmediately(postgres: PostgresPart): Promise<void> {
+export async function stopImmediately(postgres: PostgresPart & WatchedPart): Promise<void> {
   const [postmaster] = postgres.pids();
   if (postmaster === undefined) return;
+  postgres.expectEnd();
   process.kill(postmaster, 'SIGQUIT');
   while (postgres.isRunning()) await delay(25);
 }

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { EventFacts, OrderFacts } from './facts';
-import type { Allowances } from './invariants';
+import { type Allowances, mayBeUndone } from './invariants';
 import type { OrderRecord } from './ledger';
 import type { Received } from './receiver';
 
@@ -10,21 +11,24 @@ export function webhookFaults(record: OrderRecord, order: OrderFacts, allowed: A
   const { changes, events, received } = order;
   const steps = changes.filter(({ from, to }) => from !== null && from !== to);
   // The URL of an order that was rebuilt after a restore is lost.
+  const isUndone = mayBeUndone(record, order, allowed);
   const isExpected = record.webhookUrl !== null && !allowed.reportedLost?.has(order.id);
-  if (!isExpected) return received.length > 0 && !allowed.restored ? ['a webhook without a URL'] : [];
+  if (!isExpected) return received.length > 0 && !isUndone ? ['a webhook without a URL'] : [];
   return [
     ...(events.map(({ sequence }) => sequence).join() === steps.map((_, index) => index + 1).join()
       ? []
       : [`the webhooks' sequences have a gap or a repeat: ${events.map(({ sequence }) => sequence).join(', ')}`]),
     ...events.flatMap((event, index) => contentFaults(event, steps[index]?.to, received)),
-    ...events.flatMap((event) => stateFaults(event, record, received, allowed)),
+    ...events.flatMap((event) => stateFaults(event, record, allowed)),
+    ...(isUndone ? [] : events.flatMap((event) => deliveryFaults(event, record, received))),
     ...contradictions(received),
-    ...(record.resent || allowed.restored ? [] : orderFaults(received)),
+    ...(record.resent || isUndone ? [] : orderFaults(received)),
     ...(record.resent || allowed.overlaps ? [] : overlaps(received)),
   ];
 }
 
 function contentFaults({ sequence, body, id }: EventFacts, status: string | undefined, received: Received[]): string[] {
+  const digest = createHash('sha256').update(body).digest('base64url');
   const told = JSON.parse(body) as { data: { sequence: number; order: { status: string } } };
   return [
     ...(told.data.sequence === sequence && told.data.order.status === status
@@ -33,24 +37,42 @@ function contentFaults({ sequence, body, id }: EventFacts, status: string | unde
     ...(received.every((call) => call.sequence !== sequence || call.id === id)
       ? []
       : [`webhook ${sequence} came with several ids`]),
+    ...(received.every((call) => call.id !== id || call.digest === digest)
+      ? []
+      : [`webhook ${sequence} came with another body than the stored one`]),
+  ];
+}
+
+/** A delivered webhook was accepted by the receiver, and every acknowledged resend was made. */
+function deliveryFaults(
+  { id, sequence, state, attempts, isResendRequested }: EventFacts,
+  { resends }: OrderRecord,
+  received: Received[],
+): string[] {
+  const isAccepted = received.some((call) => call.id === id && isDelivered(call));
+  const isMissing = resends.some(
+    ({ eventId, requestedAt }) =>
+      eventId === id && !attempts.some(({ step, at }) => step === null && at >= requestedAt),
+  );
+  return [
+    ...(state === 'delivered' && !isAccepted
+      ? [`webhook ${sequence} is delivered, and the receiver did not accept it`]
+      : []),
+    ...(isMissing ? [`an acknowledged resend of webhook ${sequence} was not made`] : []),
+    ...(isResendRequested ? [`a resend of webhook ${sequence} is still requested`] : []),
   ];
 }
 
 function stateFaults(
-  { id, sequence, state, attempts }: EventFacts,
+  { sequence, state, attempts }: EventFacts,
   { webhookUrl }: OrderRecord,
-  received: Received[],
-  { undelivered, restored }: Allowances,
+  { undelivered }: Allowances,
 ): string[] {
   const others = undelivered?.(webhookUrl!) ?? [];
-  const calls = received.filter((call) => call.id === id);
   const numbers = attempts.map(({ attempt }) => attempt);
   const steps = attempts.flatMap(({ step }) => step ?? []);
   return [
     ...(state === 'delivered' || others.includes(state) ? [] : [`webhook ${sequence} is ${state}`]),
-    ...(state !== 'delivered' || calls.some(isDelivered) || restored
-      ? []
-      : [`webhook ${sequence} is delivered, and the receiver did not accept it`]),
     ...(numbers.every((number, index) => number === index + 1) ? [] : [`attempts of webhook ${sequence} have a gap`]),
     ...(new Set(steps).size === steps.length ? [] : [`webhook ${sequence} made a step of its schedule twice`]),
   ];

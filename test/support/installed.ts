@@ -1,6 +1,9 @@
 import { spawnSync } from 'node:child_process';
 
-/** Returns the languages whose command works on this machine. The tests of the others are skipped with a message. */
+/**
+ * Returns the languages whose command works on this machine. The tests of the others are skipped with a message, except on
+ * CI, which installs all of them: see .ci/run.
+ */
 export function installed(
   languages: readonly string[],
   commandOf: (language: string) => [string, ...string[]],
@@ -10,6 +13,7 @@ export function installed(
     return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
   };
   const missing = languages.filter((language) => !isInstalled(language));
+  if (missing.length > 0 && process.env.CI) throw new Error(`not installed: ${missing.join(', ')}`);
   if (missing.length > 0) process.stdout.write(`skipped because not installed: ${missing.join(', ')}\n`);
   return languages.filter((language) => !missing.includes(language));
 }

@@ -3,7 +3,7 @@ import { rmSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { type Cell, type Scene, faultMs } from '../cell';
+import { type Cell, type Scene, expectHits, faultMs } from '../cell';
 import { inTransaction } from '../../../src/db/pool';
 import { stopImmediately } from '../store-parts';
 
@@ -24,14 +24,23 @@ function failingCommits(sqlState: string, name: string): Cell {
     name: `a third of the commits fail with ${sqlState} (${name})`,
     group: 'database',
     async strike({ stack: { db }, random }) {
+      // A rollback does not undo `nextval`.
+      await db.query('create sequence chaos_failures');
       await db.query(`create or replace function chaos_fail() returns trigger language plpgsql as $$ begin
-        if random() < 0.33 then raise exception 'chaos' using errcode = '${sqlState}'; end if; return null; end $$`);
+        if random() < 0.33 then
+          perform nextval('chaos_failures');
+          raise exception 'chaos' using errcode = '${sqlState}';
+        end if;
+        return null; end $$`);
       for (const table of tables) {
         await db.query(`create constraint trigger chaos_fail after insert or update on ${table}
           deferrable initially deferred for each row execute function chaos_fail()`);
       }
       await delay(faultMs(random));
       for (const table of tables) await db.query(`drop trigger chaos_fail on ${table}`);
+      const { rows } = await db.query<{ is_called: boolean }>('select is_called from chaos_failures');
+      await db.query('drop sequence chaos_failures');
+      expectHits(Number(rows[0]!.is_called), 'commit');
     },
   };
 }
@@ -52,12 +61,15 @@ export const DATABASE_CELLS: Cell[] = [
     async strike(scene) {
       const client = await connect(scene);
       const until = performance.now() + faultMs(scene.random);
+      let hits = 0;
       while (performance.now() < until) {
-        await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+        const { rowCount } = await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
           where application_name = 'order-service' and backend_type = 'client backend'`);
+        hits += rowCount ?? 0;
         await delay(200);
       }
       await client.end();
+      expectHits(hits, 'backend');
     },
   },
   {
@@ -65,17 +77,22 @@ export const DATABASE_CELLS: Cell[] = [
     group: 'database',
     async strike(scene) {
       const taken: pg.Client[] = [];
+      let refusals = 0;
       const until = performance.now() + faultMs(scene.random);
       const { stack } = scene;
       // Frees the service's own connections first, so that it has to ask for new ones.
       await stack.db.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'order-service' and pid <> pg_backend_pid()`);
+        where application_name = 'order-service'`);
       while (performance.now() < until) {
         const more = await connect(scene).catch(() => undefined);
         if (more) taken.push(more);
-        else await delay(100);
+        else {
+          refusals += 1;
+          await delay(100);
+        }
       }
       await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
+      expectHits(refusals, 'refused connection');
     },
   },
   {
@@ -83,6 +100,7 @@ export const DATABASE_CELLS: Cell[] = [
     group: 'database',
     skip: ({ disk }) => (disk === undefined ? 'needs the right to mount a file system' : undefined),
     async strike({ stack: { disk, postgres }, random }) {
+      postgres.expectEnd();
       const filler = path.join(disk!, 'filler');
       const { bavail, bsize } = statfsSync(disk!);
       execFileSync('fallocate', ['--length', String(bavail * bsize), filler]);

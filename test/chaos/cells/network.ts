@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cell, faultMs } from '../cell';
+import { type Cell, expectHits, faultMs } from '../cell';
 import { LINK_FAULTS } from '../link';
 import { LINKS } from '../stack';
 
@@ -14,6 +14,7 @@ export const NETWORK_CELLS: Cell[] = [...LINKS, 'worker to receiver' as const].f
       } finally {
         stack.links[link].heal();
       }
+      expectHits(stack.links[link].hits(), 'connection');
     },
     ...(link === 'worker to receiver' && { allowed: () => ({ overlaps: true }) }),
   })),

@@ -67,6 +67,6 @@ export const OPERATOR_CELLS: Cell[] = [
       await repairOnce(scene);
     },
     repair: repairAll,
-    allowed: () => ({ operators: true }),
+    allowed: () => ({ operators: true, failedRuns: true }),
   },
 ];

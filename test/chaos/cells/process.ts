@@ -71,7 +71,8 @@ export const PROCESS_CELLS: Cell[] = [
     async strike(scene) {
       const restarts: Promise<void>[] = [];
       for (let kills = 0; kills < 5; kills++) {
-        restarts.push(restart(scene.random.pick(stateless(scene)), 'SIGKILL', 500));
+        const running = stateless(scene).filter((part) => part.isRunning());
+        if (running.length > 0) restarts.push(restart(scene.random.pick(running), 'SIGKILL', 500));
         await delay(2000);
       }
       await Promise.all(restarts);

@@ -10,6 +10,9 @@ type Store = PostgresPart | TemporalPart;
 
 const run = promisify(execFile);
 
+/** A webhook that was received before the copy can be recorded after it. */
+const RECORDED_WITHIN_MS = 1000;
+
 /** Copies the files of a frozen store, like a snapshot of its disk. */
 async function backUp(store: Store): Promise<void> {
   await run('rm', ['-rf', `${store.dataDir}.copy`]);
@@ -30,13 +33,22 @@ export const RESTORE_CELLS: Cell[] = [
     restores: true,
     async strike(scene) {
       const { stack, random } = scene;
+      scene.memory.set('copiedAt', Date.now());
       await backUp(stack.postgres);
       await delay(faultMs(random));
       await putBack(stack.postgres);
+      scene.memory.set('restoredAt', Date.now());
       await repairOnce(scene);
     },
     repair: repairAll,
-    allowed: ({ memory }) => ({ restored: true, reportedLost: lostOf(memory) }),
+    allowed: ({ memory }) => ({
+      restored: {
+        from: ((memory.get('copiedAt') as number | undefined) ?? -Infinity) - RECORDED_WITHIN_MS,
+        to: (memory.get('restoredAt') as number | undefined) ?? Infinity,
+      },
+      reportedLost: lostOf(memory),
+      failedRuns: true,
+    }),
   },
   {
     name: 'Temporal is restored from a copy',
@@ -52,5 +64,6 @@ export const RESTORE_CELLS: Cell[] = [
       await repairOnce(scene);
     },
     repair: repairAll,
+    allowed: () => ({ failedRuns: true }),
   },
 ];

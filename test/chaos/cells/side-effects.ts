@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../../support/until';
 import type { Cell, Scene } from '../cell';
 import type { KillPoint } from '../preload/kill-at';
-import type { ServicePart } from '../service-part';
+import type { ChaosStack } from '../stack';
 
 const STRUCK_WITHIN_MS = 30_000;
 /** A killed sender's attempt is repeated after its activity has timed out. */
@@ -51,7 +51,7 @@ const SIDE_EFFECTS: SideEffect[] = [
   { of: 'worker', effect: 'call', match: 'DescribeWorkflowExecution', name: 'its sweep inspects a workflow' },
 ];
 
-const victimOf = ({ stack }: Scene, of: SideEffect['of']): ServicePart =>
+const victimOf = ({ stack }: Scene, of: SideEffect['of']): ChaosStack['apis'][0] =>
   of === 'API' ? stack.apis[0] : stack.workers[0];
 
 export const SIDE_EFFECT_CELLS: Cell[] = SIDE_EFFECTS.flatMap(({ of, effect, match, name, most = 20 }) =>
@@ -72,6 +72,7 @@ export const SIDE_EFFECT_CELLS: Cell[] = SIDE_EFFECTS.flatMap(({ of, effect, mat
       async strike(scene) {
         const victim = victimOf(scene, of);
         const armedBy = scene.memory.get('armedBy') as string;
+        victim.expectEnd();
         writeFileSync(armedBy, '');
         try {
           await until(() => !victim.isRunning(), `${victim.name} is killed ${when} ${name}`, STRUCK_WITHIN_MS);

@@ -1,0 +1,25 @@
+import type { Call } from '../../attack/others';
+import { type Bounds, failuresOf, type Period } from '../../attack/report';
+
+const BOUNDS: Bounds = { peakMb: 768, ratio: 3, alwaysAllowedMs: 100, busyShare: 0.01 };
+
+const callsOf = (kind: Call['kind'], status: number, count: number): Call[] =>
+  Array.from({ length: count }, () => ({ kind, status, ms: 10 }));
+const successes = [...callsOf('create', 201, 40), ...callsOf('read', 200, 40), ...callsOf('cancel', 200, 20)];
+
+function failuresWith(changes: Partial<Period>): string[] {
+  const period = { name: 'lists', calm: successes, calls: successes, tallies: { lists: { '200': 5 } }, died: [] };
+  return failuresOf({ ...period, rss: {}, rssAfter: {}, ...changes }, BOUNDS);
+}
+
+test('a period in which everything succeeds has no failure', () => {
+  expect(failuresWith({})).toEqual([]);
+});
+
+test.each<[string, Partial<Period>]>([
+  ['others got a 503 for 2 of 102 calls', { calls: [...successes, ...callsOf('read', 503, 2)] }],
+  ['no cancel of others succeeded', { calls: successes.filter(({ kind }) => kind !== 'cancel') }],
+  ["the attack 'lists' did nothing", { tallies: { lists: {} } }],
+])('a failure: %s', (failure, changes) => {
+  expect(failuresWith(changes)).toEqual([`lists: ${failure}`]);
+});

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto';
+import type { EventFacts, OrderFacts } from '../../chaos/facts';
+import { type Allowances, brokenInvariants } from '../../chaos/invariants';
+import { type Answer, createLedger, type OrderRecord } from '../../chaos/ledger';
+
+const ID = 'order-1';
+const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
+
+/** An order that three calls have completed, one second each, with all of its webhooks delivered and the last one resent. */
+function completedOrder(): { record: OrderRecord; order: OrderFacts } {
+  const now = Date.now();
+  const answers = ['create', 'signup_started', 'approved', 'completed', 'read', 'resend'].map((kind, index) => ({
+    ...{ kind: kind as Answer['kind'], status: { create: 201, resend: 202 }[kind] ?? 200 },
+    ...{ startedAt: index * 1000, endedAt: index * 1000 + 500 },
+    ...(kind !== 'resend' && { order: { status: ['CREATED', ...STATUSES][index] ?? 'SUCCESSFUL' } }),
+    ...(kind === 'read' && { version: 4 }),
+  }));
+  const changes = ['created', 'signup_started', 'approved', 'completed'].map((event, index) => ({
+    ...{ version: index + 1, event },
+    ...{ from: ['CREATED', ...STATUSES][index - 1] ?? null, to: ['CREATED', ...STATUSES][index]! },
+  }));
+  const events: EventFacts[] = STATUSES.map((status, index) => ({
+    ...{ id: `event-${index + 1}`, sequence: index + 1, state: 'delivered', isResendRequested: false },
+    body: JSON.stringify({ data: { sequence: index + 1, order: { status } } }),
+    attempts: [{ attempt: 1, step: 1, status: 200, at: now }],
+  }));
+  events[2]!.attempts.push({ attempt: 2, step: null, status: 200, at: now + 5500 });
+  const received = events.flatMap(({ id, sequence, body, attempts }) =>
+    attempts.map(({ at }) => ({
+      ...{ order: ID, sequence, id, path: '/steady', at, status: 200, closedAt: at + 1 },
+      digest: createHash('sha256').update(body).digest('base64url'),
+    })),
+  );
+  return {
+    record: {
+      ...{ sellerId: 'seller', reference: 'ref', amount: 1, webhookUrl: 'http://127.0.0.1/steady' },
+      ...{ ids: new Set([ID]), answers, resent: true },
+      resends: [{ eventId: 'event-3', requestedAt: now + 5000 }],
+    },
+    order: {
+      ...{ id: ID, sellerId: 'seller', reference: 'ref', amountPence: 100 },
+      ...{ version: 4, status: 'SUCCESSFUL', cancelledAt: null, hasWork: false, changes, events, received },
+      runs: [{ runId: 'run', status: 'COMPLETED', result: { version: 4, status: 'SUCCESSFUL', cancelledAt: null } }],
+    },
+  };
+}
+
+function faultsOf({ record, order }: ReturnType<typeof completedOrder>, allowed?: Allowances): string[] {
+  const ledger = { ...createLedger(), orders: [record] };
+  return brokenInvariants(ledger, new Map([[ID, order]]), allowed).map(({ fault }) => fault);
+}
+
+const answerOf = ({ record }: ReturnType<typeof completedOrder>, kind: Answer['kind']): Answer =>
+  record.answers.find((answer) => answer.kind === kind)!;
+
+test('a completed order breaks no invariant', () => {
+  expect(faultsOf(completedOrder())).toEqual([]);
+});
+
+test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
+  [
+    'cancel was refused without a reason',
+    ({ record }) => record.answers.push({ kind: 'cancel', status: 409, startedAt: 2600, endedAt: 2900 }),
+  ],
+  ['read answered version 3 after version 4', (scene) => scene.record.answers.push(readOf(3))],
+  [
+    'answers had two final statuses: SUCCESSFUL, UNSUCCESSFUL',
+    (scene) => (answerOf(scene, 'read').order = { status: 'UNSUCCESSFUL' }),
+  ],
+  [
+    'run earlier is FAILED: TypeError',
+    ({ order }) => order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'TypeError' }),
+  ],
+  ['webhook 2 came with another body than the stored one', ({ order }) => (order.received[1]!.digest = 'another')],
+  ['an acknowledged resend of webhook 3 was not made', ({ order }) => order.events[2]!.attempts.pop()],
+  ['a resend of webhook 3 is still requested', ({ order }) => (order.events[2]!.isResendRequested = true)],
+])('the harness finds: %s', (fault, breakIt) => {
+  const scene = completedOrder();
+  breakIt(scene);
+  expect(faultsOf(scene)).toEqual([fault]);
+});
+
+test('a run may fail if it has lost the result of a save', () => {
+  const scene = completedOrder();
+  scene.order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'RowConflict' });
+  expect(faultsOf(scene)).toEqual([]);
+});
+
+test('a refused cancel has a reason if the order was completed at the same time', () => {
+  const scene = completedOrder();
+  scene.record.answers.push({ kind: 'cancel', status: 409, startedAt: 3100, endedAt: 3900 });
+  expect(faultsOf(scene)).toEqual([]);
+});
+
+test('a restoration excuses only the orders that were used between the backup and the restoration', () => {
+  const scene = completedOrder();
+  scene.record.answers.push(readOf(3));
+  const [from, to] = [performance.timeOrigin + 3600, performance.timeOrigin + 3900];
+  expect(faultsOf(scene, { restored: { from, to } })).toEqual(['read answered version 3 after version 4']);
+  expect(faultsOf(scene, { restored: { from, to: to + 500 } })).toEqual([]);
+});
+
+function readOf(version: number): Answer {
+  return { kind: 'read', status: 200, startedAt: 6000, endedAt: 6500, order: { status: 'SUCCESSFUL' }, version };
+}
