@@ -14,12 +14,17 @@ import type { Logged, Mode } from './receiver';
 const [, , logFile = '', port = '', tlsPort = ''] = process.argv;
 let mode: Mode = 'healthy';
 let count = 0;
+/** The ids of the webhooks that have arrived. */
+const seen = new Set<string>();
 process.on('message', (next: Mode) => (mode = next));
 process.on('disconnect', () => process.exit());
 
 const log = (line: Logged): void => appendFileSync(logFile, `${JSON.stringify(line)}\n`);
 
-/** Fails in the current mode, or responds in the character of the path: `/steady`, `/slow`, `/flaky`, `/busy`. */
+/**
+ * Fails in the current mode, or responds in the character of the path: `/steady`, `/slow`, `/flaky`, `/busy`. The last two fail
+ * a webhook once, so that no schedule is too short for them.
+ */
 function respond(request: IncomingMessage, response: ServerResponse, call: string): void {
   const answer = (status: number, headers: Record<string, string> = {}): void => {
     log({ call, status, at: Date.now() });
@@ -36,10 +41,13 @@ function respond(request: IncomingMessage, response: ServerResponse, call: strin
     reset: () => void request.socket.resetAndDestroy(),
   };
   const character = request.url?.split('/')[1];
+  const id = String(request.headers['webhook-id']);
+  const isFirst = !seen.has(id);
+  seen.add(id);
   if (mode !== 'healthy') fails[mode]();
   else if (character === 'slow') setTimeout(() => answer(200), 400);
-  else if (character === 'flaky' && count % 3 === 0) answer(500);
-  else if (character === 'busy' && count % 5 === 0) answer(429, { 'retry-after': '1' });
+  else if (character === 'flaky' && isFirst && count % 2 === 0) answer(500);
+  else if (character === 'busy' && isFirst && count % 3 === 0) answer(429, { 'retry-after': '1' });
   else answer(200);
 }
 

@@ -16,7 +16,6 @@ export interface Moment {
 /** The moments of a delivery at which a kill can hit it. */
 export const MOMENTS: Moment[] = [
   { name: 'an attempt is about to take the delivery lease', duplicates: 0, strike: strikes.leaseWaits },
-  { name: 'an attempt has the delivery lease and has sent nothing', duplicates: 0, strike: strikes.leased },
   { name: 'the receiver has not responded yet', duplicates: 1, strike: strikes.requested },
   { name: 'the receiver has responded and the result is not recorded', duplicates: 1, strike: strikes.responded },
   { name: 'the result is in Postgres and not in Temporal', duplicates: 0, strike: strikes.recorded },

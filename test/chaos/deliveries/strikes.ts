@@ -28,21 +28,6 @@ export async function leaseWaits({ stack: { db }, victim, report, kill }: Scene)
   await killing;
 }
 
-export async function leased({ stack: { db }, victim, report, kill }: Scene): Promise<void> {
-  await inTransaction(db, async (client) => {
-    await client.query('lock table webhook_secret');
-    report(victim);
-    await until(async () => {
-      const { rowCount } = await db.query(
-        'select from order_work where order_id = $1 and delivery_lease_until is not null',
-        [victim],
-      );
-      return rowCount === 1;
-    }, 'the delivery lease is taken');
-    await kill();
-  });
-}
-
 export async function requested({ receiver, target, victim, report, kill }: Scene): Promise<void> {
   const held = receiver.hold(target);
   report(victim);
