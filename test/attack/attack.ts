@@ -16,7 +16,8 @@ import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from '.
  * `npm run attack`: starts the service and attacks it, one attack at a time and then all at once, while other sellers
  * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes. Fails if a
  * process ends or uses too much memory, a valid key of the others is refused, anybody gets a 5xx other than 503, the
- * others get too many 503s or wait too long, or an attack did nothing. `--only <attack>` runs one, `--root <folder>` attacks another version's `dist/`.
+ * others get too many 503s or wait too long, or an attack did nothing. `--only <attack>` runs one, `--root <folder>`
+ * attacks another version's `dist/`, and `--load-balancer` puts the load balancer of `docker-compose.yml` in front of the API.
  */
 const FULL = { seconds: 15, calmSeconds: 8, scale: 1, afterSeconds: 3 };
 /** Time limits on CI vary with its load, so the short form allows more. */
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     short: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true },
     root: { type: 'string', default: PACKAGE_ROOT },
+    'load-balancer': { type: 'boolean', default: false },
   },
 });
 const length = values.short ? SHORT : FULL;
@@ -67,7 +69,7 @@ async function run(): Promise<number> {
   await globalSetup();
   let running: RunningTarget | undefined;
   try {
-    running = await startTarget(path.resolve(values.root), Object.keys(ATTACKS).length);
+    running = await startTarget(path.resolve(values.root), Object.keys(ATTACKS).length, values['load-balancer']);
     const { target } = running;
     await attackers({ target, names: [], bombs, seconds: 60, scale: 1 });
     await others(target, length.calmSeconds);

@@ -8,9 +8,11 @@ import { createPool } from '../../src/db/pool';
 import { createSellerKey } from '../../src/db/sellers';
 import { createTemporalClient } from '../../src/temporal/connection';
 import { ensureNamespace } from '../../src/temporal/set-up';
+import { freePort } from '../../tools/local-stack/ports';
 import { watchMemory } from '../support/memory';
 import { type ServiceProcess, startProcess } from '../support/processes';
 import { createSeller, type TestSeller } from '../support/stack';
+import { type LoadBalancer, startLoadBalancer } from './load-balancer';
 
 /** A process that uses more is killed, as in a container with this limit. */
 export const MEMORY_LIMIT_MB = 1024;
@@ -44,8 +46,12 @@ export interface RunningTarget {
   stop: () => Promise<void>;
 }
 
-/** Starts an API, a worker, and an API behind a proxy, from the `dist/` of `root`, with default limits and a new database. */
-export async function startTarget(root: string, attackers: number): Promise<RunningTarget> {
+/**
+ * Starts an API, a worker, and an API behind a proxy, from the `dist/` of `root`, with default limits and a new database.
+ * @param attackers their number
+ * @param balanced whether everybody calls the API through the load balancer of `docker-compose.yml`
+ */
+export async function startTarget(root: string, attackers: number, balanced: boolean): Promise<RunningTarget> {
   const databaseUrl = await createEmptyDatabase();
   await promisify(execFile)(process.execPath, [path.join(root, 'dist/src/migrate.js')], {
     env: { DATABASE_URL: databaseUrl },
@@ -75,20 +81,24 @@ export async function startTarget(root: string, attackers: number): Promise<Runn
     CHECKOUT_LENDER: 'sandbox',
     WEBHOOK_ALLOW_PRIVATE: 'true',
   };
+  const behindProxy = { ...env, TRUSTED_PROXIES: '1' };
+  // Fixed, so that the load balancer finds the next process too.
+  const apiEnv = balanced ? { ...behindProxy, PORT: String(await freePort()) } : env;
   const starts: Record<string, () => Promise<ServiceProcess>> = {
-    API: () => startProcess('server', env, { root, nodeOptions: NODE_OPTIONS }),
+    API: () => startProcess('server', apiEnv, { root, nodeOptions: NODE_OPTIONS }),
     worker: () => startProcess('worker', env, { root, nodeOptions: NODE_OPTIONS }),
-    'proxied API': () => startProcess('server', { ...env, TRUSTED_PROXIES: '1' }, { root, nodeOptions: NODE_OPTIONS }),
+    'proxied API': () => startProcess('server', behindProxy, { root, nodeOptions: NODE_OPTIONS }),
   };
   const processes = new Map<string, ServiceProcess>();
   const target = { port: 0, proxiedPort: 0, attackers: sellers.slice(OTHERS), others: sellers.slice(0, OTHERS) };
   const start = async (name: string): Promise<void> => void processes.set(name, await starts[name]!());
   const isRunning = (name: string): boolean => processes.get(name)?.isRunning() ?? false;
   const updatePorts = (): void => {
-    target.port = processes.get('API')!.port;
+    target.port = balancer?.port ?? processes.get('API')!.port;
     target.proxiedPort = processes.get('proxied API')!.port;
   };
   await Promise.all(Object.keys(starts).map(start));
+  const balancer: LoadBalancer | undefined = balanced ? await startLoadBalancer(processes.get('API')!.port) : undefined;
   updatePorts();
 
   const enforce = setInterval(() => {
@@ -124,6 +134,7 @@ export async function startTarget(root: string, attackers: number): Promise<Runn
     },
     async stop() {
       clearInterval(enforce);
+      await balancer?.stop();
       await Promise.all([...processes.keys()].filter(isRunning).map((name) => processes.get(name)!.signal('SIGKILL')));
     },
   };
