@@ -4,7 +4,7 @@ import { londonDate } from '../lender/london-date';
 import type { Checkout } from '../orders/hosted-checkout';
 import type { Applicants } from './applicants';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
-import { checkoutState, isApplicantState } from './checkout-state';
+import { type WaitingState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { type Html, html } from './html';
 import type { Page } from './layout';
@@ -185,7 +185,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
           path,
           state,
           isPaidNow,
-          since: (isPaidNow ? payment?.startedAt : (application?.agreedAt ?? application?.submitted?.at)) ?? new Date(),
+          since: waitingSince(state, checkout) ?? new Date(),
           isRefreshing,
           now: new Date(),
           code: isPaidNow ? undefined : await codeOf(checkout),
@@ -211,6 +211,19 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
 function canChoose(ctx: Context, { order, application }: Checkout): boolean {
   const isDeclined = application?.decision?.kind === 'declined';
   return ctx.query.change !== undefined && order.allowedPaymentTerms.length > 1 && !isDeclined;
+/** When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment. */
+function waitingSince(state: WaitingState, { application, payment }: Checkout): Date | null | undefined {
+  switch (state) {
+    case 'waiting':
+    case 'referred':
+      return application?.submitted?.at;
+    case 'confirming':
+      return payment?.approvedAt;
+    case 'completing':
+      return application?.agreedAt;
+  }
+}
+
 }
 
 function notProcessed(lenderName: string): FormAlert {

@@ -3,6 +3,7 @@ import { CURRENT_PAYMENT, inMs, sweepWithin } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
+  p.approved_at as "approvedAt",
   round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
   (select sandbox from orders where id = p.order_id) as sandbox`;
 
@@ -78,7 +79,8 @@ export async function recordPaymentStatus(
   await db.query(
     // The lock makes a save, such as that of an expiry, see the payment, or the payment see the save.
     `with recorded as (
-       update payment set status = $2, closed_at = case when $3 then now() end
+       update payment set status = $2, closed_at = case when $3 then now() end,
+         approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
        where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
        returning order_id
      ), open as (

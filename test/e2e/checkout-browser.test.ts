@@ -558,6 +558,7 @@ visit('rare pages are accessible', async ({ page }) => {
     since: new Date(0),
     isRefreshing: true,
     now: new Date(),
+    isPaidNow: false,
     code: undefined,
   };
   const payment = {
@@ -570,6 +571,7 @@ visit('rare pages are accessible', async ({ page }) => {
     sandbox: true,
   };
   const closed = { ...checkout, order: { ...order, status: 'UNSUCCESSFUL' as const } };
+    approvedAt: null,
   const rare: Record<string, CheckoutPage> = {
     waiting: waitingPage({ ...waiting, state: 'waiting' }),
     confirming: waitingPage({ ...waiting, state: 'confirming', isPaidNow: true }),
