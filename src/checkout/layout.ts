@@ -25,7 +25,7 @@ export interface Page {
   isSandbox?: boolean;
   /** Pages outside the steps have none. */
   step?: Step;
-  /** True once the customer has approved a payment or agreed: there is no deadline and nothing to finish later. */
+  /** True once the customer has approved a payment or agreed: no expiry overtakes that, and there is nothing to finish later. */
   isCustomerDone?: boolean;
   /** Shown above the content, and in the title. */
   errors?: readonly FormError[];

@@ -20,6 +20,12 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
   return rows[0];
 }
 
+/** True if the customer has approved a payment of the order, and the bank has not confirmed it. */
+export async function isProcessing(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query("select from payment where order_id = $1 and status = 'processing'", [orderId]);
+  return rowCount === 1;
+}
+
 /**
  * Starts a payment of a PENDING order, unless one is in progress or paid, or the customer waits for the lender.
  * @param browserDigest of the browser that the payment will belong to
