@@ -53,7 +53,8 @@ export function addPaymentRoutes(router: Router, options: PaymentRouteOptions): 
     }
     const latest = await readCheckout(deps, checkout.order.payLinkId);
     const isPaying = checkoutState(latest) === 'paying' && applicants.isApplicant(ctx, latest);
-    redirect(ctx, checkout, isPaying ? 'bank/' : '');
+    // Another tab may have started a payment at another bank: the order's page names it and offers to cancel it.
+    redirect(ctx, checkout, isPaying && latest.payment?.bank === fields[BANK] ? 'bank/' : '');
   });
 
   router.get('/bank', async (ctx) => {

@@ -415,12 +415,15 @@ visit('two tabs show the same state and make one payment', async ({ context, pag
   await apply(page);
   await page.getByText('You changed the payment method to “Pay now” in another window.').waitFor();
   await inspect(page, 'payment-method-changed');
-  for (const tab of [page, other]) {
-    await tab.getByLabel(tab === page ? 'Oak Bank' : 'Harbour Bank').check();
-    await tab.getByRole('button', { name: 'Continue to your bank' }).dblclick();
-    await tab.getByText('Oak Bank').waitFor();
-    await tab.getByRole('heading', { name: 'Approve a payment' }).waitFor();
-  }
+  await page.getByLabel('Oak Bank').check();
+  await page.getByRole('button', { name: 'Continue to your bank' }).dblclick();
+  await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
+  await other.getByLabel('Harbour Bank').check();
+  await other.getByRole('button', { name: 'Continue to your bank' }).dblclick();
+  await expectPage(other, 'Approve the payment at Oak Bank');
+  await other.getByRole('button', { name: 'Choose another bank' }).waitFor();
+  await other.getByRole('link', { name: 'Continue to Oak Bank' }).click();
+  await other.getByRole('heading', { name: 'Approve a payment' }).waitFor();
   expect(other.url()).toBe(page.url());
   await page.getByRole('button', { name: 'Approve payment' }).click();
   await expectPage(page, 'Thanks for your order');
