@@ -3,12 +3,13 @@ import path from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type Page as CheckoutPage, renderPage } from '../../src/checkout/layout';
 import { closedPage } from '../../src/checkout/pages/closed';
-import { completePage } from '../../src/checkout/pages/complete';
+import { completePage, redirectPage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
+import { otherBrowserPage } from '../../src/checkout/pages/other-browser';
 import { toBankPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
-import { PROFILE } from '../unit/checkout/profile';
+import { PAID_LATER, PROFILE } from '../unit/checkout/profile';
 import { apiOf } from '../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
@@ -583,6 +584,11 @@ visit('rare pages are accessible', async ({ page }) => {
     refunded: closedPage('cancelled', { ...closed, payment }, PROFILE),
     returning: closedPage('cancelled', { ...closed, payment: { ...payment, status: 'processing' } }, PROFILE),
     'approved-elsewhere': closedPage('approved-elsewhere', checkout, PROFILE),
+    'confirming-elsewhere': otherBrowserPage({ path, token: '', state: 'confirming', checkout, error: undefined }),
+    redirecting: redirectPage(
+      { checkout: { ...checkout, application: PAID_LATER }, profile: PROFILE, code: undefined },
+      path,
+    ),
     purged: completePage({ checkout, profile: PROFILE, code: undefined }),
     unavailable: errorPage(SERVICE_UNAVAILABLE, path),
     'to-bank': toBankPage('Oak Bank', 'https://bank.example/'),
