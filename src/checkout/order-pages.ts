@@ -53,6 +53,9 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
   });
   const codeOf = async ({ order, application }: Checkout): Promise<Html | undefined> =>
     application?.browserDigest ? continuationCode(await applicants.codeOf(application), order.sellerName) : undefined;
+  /** The code for the pages that are also shown before an application is submitted. Every browser may open those. */
+  const codeOfSubmitted = async (checkout: Checkout): Promise<Html | undefined> =>
+    checkout.application?.submitted ? codeOf(checkout) : undefined;
 
   async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
     const { order, application } = checkout;
@@ -90,6 +93,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       replaces: isRetry && application ? application.id : '',
       giveUp: isRetry ? giveUpForm(context, order.sellerName) : undefined,
       retentionDays: Math.ceil(retentionMs / DAY_MS),
+      code: await codeOfSubmitted(checkout),
     });
   }
 
@@ -105,9 +109,10 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
       isMissing,
       giveUp: decision ? giveUpForm(context, order.sellerName) : undefined,
+      code: await codeOfSubmitted(checkout),
     };
     const isOffered = decision?.kind === 'declined' && !payment;
-    return isOffered ? payNowOfferedPage({ ...options, code: decision.code }) : bankPage(options);
+    return isOffered ? payNowOfferedPage({ ...options, reason: decision.code }) : bankPage(options);
   }
 
   async function confirmation(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {

@@ -62,6 +62,8 @@ export interface DetailsOptions extends FormContext {
   /** How the customer ends the order; undefined if leaving the page is enough. */
   giveUp: Html | undefined;
   retentionDays: number;
+  /** How the customer continues in another browser; undefined before an application is submitted. */
+  code: Html | undefined;
 }
 
 /** An error of the whole form. */
@@ -75,7 +77,7 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, profile, quote, values, errors, alert, path, replaces, giveUp, retentionDays } = options;
+  const { order, profile, quote, values, errors, alert, path, replaces, giveUp, retentionDays, code } = options;
   const { lenderName, privacyUrl } = profile;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
@@ -111,7 +113,7 @@ export function detailsPage(options: DetailsOptions): Page {
           </p>
           <button>Submit application</button>`,
       )}
-      ${giveUp}`,
+      ${code} ${giveUp}`,
   };
 }
 
