@@ -1,4 +1,4 @@
-import type { Context } from 'koa';
+import type { Context } from './context';
 import { type Application, offerOf } from '../domain/application';
 import { londonDate } from '../lender/london-date';
 import type { Checkout } from '../orders/hosted-checkout';
@@ -131,9 +131,8 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
 
   /** @returns undefined if the browser may see the page of the order's state */
   async function otherBrowser(ctx: Context, checkout: Checkout, error?: string): Promise<Page | undefined> {
-    const state = checkoutState(checkout);
-    if (!isApplicantState(state, checkout) || applicants.isApplicant(ctx, checkout)) return undefined;
-    return otherBrowserPage({ ...(await formContext(ctx, checkout)), state, checkout, error });
+    const state = applicants.hiddenState(ctx, checkout);
+    return state && otherBrowserPage({ ...(await formContext(ctx, checkout)), state, checkout, error });
   }
 
   /** The page of a complete order, which continues to the seller. */
@@ -212,10 +211,6 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
   return { choice, details, banks, confirmation, otherBrowser, complete, current };
 }
 
-/** True if the customer asks for the payment methods and may still choose one. */
-function canChoose(ctx: Context, { order, application }: Checkout): boolean {
-  const isDeclined = application?.decision?.kind === 'declined';
-  return ctx.query.change !== undefined && order.allowedPaymentTerms.length > 1 && !isDeclined;
 /** When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment. */
 function waitingSince(state: WaitingState, { application, payment }: Checkout): Date | null | undefined {
   switch (state) {
@@ -229,6 +224,10 @@ function waitingSince(state: WaitingState, { application, payment }: Checkout): 
   }
 }
 
+/** True if the customer asks for the payment methods and may still choose one. */
+function canChoose(ctx: Context, { order, application }: Checkout): boolean {
+  const isDeclined = application?.decision?.kind === 'declined';
+  return ctx.query.change !== undefined && order.allowedPaymentTerms.length > 1 && !isDeclined;
 }
 
 function notProcessed(lenderName: string): FormAlert {

@@ -559,10 +559,10 @@ visit('rare pages are accessible', async ({ page }) => {
     order,
     profile: PROFILE,
     path,
+    isPaidNow: false,
     since: new Date(0),
     isRefreshing: true,
     now: new Date(),
-    isPaidNow: false,
     code: undefined,
   };
   const payment = {
@@ -571,11 +571,11 @@ visit('rare pages are accessible', async ({ page }) => {
     bank: 'oak',
     status: 'refunded' as const,
     startedAt: new Date(),
+    approvedAt: null,
     ageMs: 0,
     sandbox: true,
   };
   const closed = { ...checkout, order: { ...order, status: 'UNSUCCESSFUL' as const } };
-    approvedAt: null,
   const rare: Record<string, CheckoutPage> = {
     waiting: waitingPage({ ...waiting, state: 'waiting' }),
     confirming: waitingPage({ ...waiting, state: 'confirming', isPaidNow: true }),
@@ -595,7 +595,7 @@ visit('rare pages are accessible', async ({ page }) => {
     'too-many-requests': errorPage(TOO_MANY_REQUESTS),
   };
   for (const [name, rarePage] of Object.entries(rare)) {
-    const { body } = renderPage(rarePage, { ...checkout, profile: PROFILE, path }, 'A notice');
+    const { body } = renderPage(rarePage, { ...checkout, profile: PROFILE, path });
     expect(body.length).toBeLessThan(MAX_PAGE_BYTES);
     await page.setContent(body);
     await inspect(page, name);

@@ -69,6 +69,6 @@ test.each<[WaitingState, boolean]>([
     code: undefined,
   });
   const branding = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
-  const { body } = renderPage(page, { order, branding, profile: PROFILE, path: '/pay/x' }, undefined);
+  const { body } = renderPage(page, { order, branding, profile: PROFILE, path: '/pay/x' });
   expect([body.includes('Complete by'), body.includes('You can finish this order later')]).toEqual([isOpen, isOpen]);
 });
