@@ -4,7 +4,7 @@ import { toStatusWebhooks } from '../src/contracts/status-webhooks';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
 import { isApplicationPending, sweepSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
-import { CustomerAgreed, RowConflict, saveOrder } from '../src/db/save-order';
+import { CustomerAgreed, PaymentProcessing, RowConflict, saveOrder } from '../src/db/save-order';
 import { type Refusal, insertRecovery, insertRefusal } from '../src/db/timeline-notes';
 import { type PendingWebhook, type RequestedResend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
 import {
@@ -37,8 +37,9 @@ export interface OrderActivityOptions {
  */
 const UNPROVEN_MS = 40_000;
 
-/** As the workflow expects it: activities do not load the modules of workflows. */
+/** As the workflow expects them: activities do not load the modules of workflows. */
 const AGREED: typeof messages.AGREED = 'CustomerAgreed';
+const PROCESSING: typeof messages.PROCESSING = 'PaymentProcessing';
 
 /** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
 export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWaits;
@@ -81,7 +82,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     try {
       await save(stored, saved);
     } catch (error) {
-      if (!(error instanceof CustomerAgreed)) throw error;
+      if (!(error instanceof CustomerAgreed || error instanceof PaymentProcessing)) throw error;
       return `${LAST_RUN} had expired the order, but its customer has agreed, so that is not applied`;
     }
     return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${LAST_RUN}`;
@@ -126,6 +127,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
         return await save(await findOrder(db, history.order.id), history);
       } catch (error) {
         if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, AGREED);
+        if (error instanceof PaymentProcessing) throw ApplicationFailure.nonRetryable(error.message, PROCESSING);
         if (!(error instanceof RowConflict)) throw error;
         await sweepSoon(db, history.order.id);
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');

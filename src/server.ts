@@ -32,9 +32,6 @@ import { tracing } from './telemetry/tracing';
 import { createOrderWorkflows } from './temporal/order-workflows';
 import { checkWebhookUrl } from './webhooks/webhook-url';
 
-/** At the top of each page of an order in a sandbox account. */
-const SANDBOX_NOTICE = 'Sandbox: no real lender, no real bank, and no money moves.';
-
 /** The maximum time that the start waits for the schema check. */
 const SCHEMA_CHECK_MS = 1000;
 
@@ -99,7 +96,6 @@ export async function startServer(
       createCheckout({
         deps,
         limits,
-        notice: SANDBOX_NOTICE,
         retentionMs: applicationRetentionMs,
         profileOf: createProfiles(config, { sandbox: lender, live: lenders.live }, payments),
         sandboxBank: payments.sandbox,

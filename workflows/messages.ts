@@ -44,6 +44,9 @@ export const BEHIND_ROW = 'OrderBehindRow';
 /** Failure type of a save of an expiry, after the customer has agreed to the offer or paid. */
 export const AGREED = 'CustomerAgreed';
 
+/** Failure type of a save of an expiry while the bank confirms a payment. */
+export const PROCESSING = 'PaymentProcessing';
+
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const REFUSED = 'OrderChangeRefused';
 

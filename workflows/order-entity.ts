@@ -20,7 +20,7 @@ import {
 } from '../src/domain/order';
 import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
-import { AGREED, BEHIND_ROW, REFUSED } from './messages';
+import { AGREED, BEHIND_ROW, PROCESSING, REFUSED } from './messages';
 import type { Turns } from './turns';
 
 /**
@@ -194,7 +194,7 @@ export class OrderEntity {
     try {
       return await saveOrder(history);
     } catch (error) {
-      if (isAgreed(error)) throw error;
+      if (whyNotExpired(error) !== undefined) throw error;
       log.error('the row holds a different change: this run stops, and the sweep resumes the order from the row', {
         error,
       });
@@ -204,10 +204,11 @@ export class OrderEntity {
   }
 }
 
-/** True for a refused expiry: the customer has agreed. The failure of a local activity comes without an `ActivityFailure`. */
-export function isAgreed(error: unknown): boolean {
+/** Why an expiry was refused; undefined for other errors. The failure of a local activity comes without an `ActivityFailure`. */
+export function whyNotExpired(error: unknown): typeof AGREED | typeof PROCESSING | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : error;
-  return cause instanceof ApplicationFailure && cause.type === AGREED;
+  const type = cause instanceof ApplicationFailure ? cause.type : undefined;
+  return type === AGREED || type === PROCESSING ? type : undefined;
 }
 
 function behindRow(): ApplicationFailure {

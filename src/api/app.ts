@@ -42,7 +42,7 @@ export interface AppOptions {
   /** Traces requests. Undefined if tracing is off. */
   trace?: Middleware | undefined;
   /** The hosted checkout, which handles its own paths. Undefined if the lender hosts the checkout. */
-  checkout: Middleware | undefined;
+  checkout: Middleware<State> | undefined;
 }
 
 export function createApp(options: AppOptions): Koa<State> {

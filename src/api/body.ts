@@ -1,6 +1,6 @@
 import bodyParser from 'koa-bodyparser';
 import type { z } from 'zod';
-import { fieldErrors, fromPointer, toPointer } from '../contracts/field-errors';
+import { MAX_ERRORS, fieldErrors, fromPointer, toPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest } from '../contracts/problem';
 import type { FieldError } from '../contracts/problem-schema';
 import { recordSource } from '../contracts/verbatim-json';
@@ -111,7 +111,7 @@ export function validate<T extends z.ZodType>(
   if (!error) return data;
   const errors = fieldErrors(error, schema);
   const failing = new Set(errors.map(({ pointer }) => pointer));
-  throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))]);
+  throw invalidRequest([...errors, ...further.filter(({ pointer }) => !failing.has(pointer))].slice(0, MAX_ERRORS));
 }
 
 /** @throws Problem `invalid_request` with an error for every invalid search parameter */

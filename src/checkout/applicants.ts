@@ -1,8 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import type { Context } from 'koa';
+import type { Context } from './context';
 import type { Application } from '../domain/application';
 import type { Checkout } from '../orders/hosted-checkout';
 import type { BrowserCookie } from './browser-cookie';
+import { type ApplicantState, checkoutState, isApplicantState } from './checkout-state';
 
 /** Crockford's Base32: no I, L, O or U, which are easily misread. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
@@ -21,6 +22,8 @@ export interface Applicants {
   digestsOf(ctx: Context, checkout: Checkout): Buffer[];
   /** True if the order's application belongs to the requesting browser, or if there is none. */
   isApplicant(ctx: Context, checkout: Checkout): boolean;
+  /** The order's state if only the applicant may see its page, and the requesting browser is another one. */
+  hiddenState(ctx: Context, checkout: Checkout): ApplicantState | undefined;
   /** The code that moves the application to another browser, such as `4F7K-9QXM`. */
   codeOf(application: Application): Promise<string>;
   /** @param code from `normalizeCode` */
@@ -34,6 +37,11 @@ export function createApplicants(readSecret: () => Promise<string>, browsers: Br
   const digestsOf: Applicants['digestsOf'] = (ctx, checkout) =>
     browsers.secretsOf(ctx).map((browser) => digestOf(browser, checkout));
 
+  const isApplicant: Applicants['isApplicant'] = (ctx, checkout) => {
+    const owner = checkout.application?.browserDigest;
+    return !owner || digestsOf(ctx, checkout).some((digest) => digest.equals(owner));
+  };
+
   /** Calculated, not stored, so that its page can show it again. A used code is replaced: the number has changed. */
   async function calculate({ id, codeNumber }: Application): Promise<string> {
     const mac = createHmac('sha256', await readSecret())
@@ -45,9 +53,10 @@ export function createApplicants(readSecret: () => Promise<string>, browsers: Br
   return {
     digestOf,
     digestsOf,
-    isApplicant(ctx, checkout) {
-      const owner = checkout.application?.browserDigest;
-      return !owner || digestsOf(ctx, checkout).some((digest) => digest.equals(owner));
+    isApplicant,
+    hiddenState(ctx, checkout) {
+      const state = checkoutState(checkout);
+      return isApplicantState(state, checkout) && !isApplicant(ctx, checkout) ? state : undefined;
     },
     codeOf: async (application) => (await calculate(application)).replace(/(?=.{4}$)/, '-'),
     isCodeOf: async (application, code) =>

@@ -55,15 +55,24 @@ const FIELDS = {
 
 const schema = z.object(FIELDS);
 
+/** The names of the form's fields. */
+export const FIELD_NAMES: Readonly<Record<keyof FormValues, string>> = {
+  businessName: 'business_name',
+  companyNumber: 'company_number',
+  email: 'email',
+  monthlyTurnover: 'monthly_turnover',
+};
+
 export const EMPTY_FORM: FormValues = { businessName: '', companyNumber: '', email: '', monthlyTurnover: '' };
 
 /** Picks the form's values out of a request's fields. */
 export function toFormValues(fields: Readonly<Record<string, string>>): FormValues {
+  const valueOf = (key: keyof FormValues): string => fields[FIELD_NAMES[key]] ?? '';
   return {
-    businessName: fields.business_name ?? '',
-    companyNumber: fields.company_number ?? '',
-    email: fields.email ?? '',
-    monthlyTurnover: fields.monthly_turnover ?? '',
+    businessName: valueOf('businessName'),
+    companyNumber: valueOf('companyNumber'),
+    email: valueOf('email'),
+    monthlyTurnover: valueOf('monthlyTurnover'),
   };
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Context } from 'koa';
+import type { Context } from './context';
 
 const SECRET_LENGTH = 24;
 /** The longest that browsers keep a cookie. Customers read their instalments for longer than they read anything else. */

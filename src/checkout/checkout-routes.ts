@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import Router from '@koa/router';
-import type { Context } from 'koa';
+import type { Context, State } from './context';
 import { Problem } from '../contracts/problem';
 import { findLogo } from '../db/branding';
 import { isDatabaseUnavailable } from '../db/database-errors';
@@ -13,6 +13,7 @@ import {
   type Checkout,
   choosePaymentTerm,
   confirmOrder,
+  ensurePaymentTerm,
   giveUp,
   readCheckout,
   submitApplication,
@@ -20,12 +21,12 @@ import {
 import { notFound } from '../orders/not-found';
 import type { Applicants } from './applicants';
 import { toFormValues, validateForm } from './application-form';
-import { type CheckoutState, checkoutState, isApplicantState } from './checkout-state';
+import { type CheckoutState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { enterCode } from './enter-code';
-import type { Page } from './layout';
 import { NOT_USED, createOrderPages } from './order-pages';
-import { AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/confirmation';
+import { PAYMENT_TERM } from './pages/choice';
+import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/confirmation';
 import { REPLACES } from './pages/details';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
 import { CODE } from './pages/other-browser';
@@ -48,14 +49,13 @@ export interface CheckoutRouteOptions {
   limits: PayLinkLimits;
   /** The path in front of `/pay/` in public addresses; usually empty. */
   pathPrefix: string;
-  notice: string | undefined;
   retentionMs: number;
 }
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
-export function checkoutRoutes(options: CheckoutRouteOptions): Router {
-  const { deps, csrf, applicants, profileOf, limits, pathPrefix, notice, retentionMs } = options;
-  const router = new Router({ prefix: '/pay/:payLinkId', sensitive: true });
+export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
+  const { deps, csrf, applicants, profileOf, limits, pathPrefix, retentionMs } = options;
+  const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
   const pages = createOrderPages({ csrf, applicants, profileOf, pathOf, retentionMs });
@@ -66,7 +66,6 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     limits,
     pathOf,
   });
-  const send = (ctx: Context, page: Page): void => sendPage(ctx, page, notice);
 
   /** True if the form of the requesting browser may submit an application. */
   const canApply = (ctx: Context, checkout: Checkout): boolean => {
@@ -81,21 +80,21 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
 
   router.get('/', async (ctx) => {
     const checkout = await loadCheckout(ctx);
-    send(ctx, await pages.current(ctx, checkout));
+    sendPage(ctx, await pages.current(ctx, checkout));
   });
 
   router.post('/choice', async (ctx) => {
     const { checkout, fields } = await readForm(ctx);
-    const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields.payment_term);
+    const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields[PAYMENT_TERM]);
     const state = checkoutState(checkout);
-    const isOwn = !isApplicantState(state, checkout) || applicants.isApplicant(ctx, checkout);
-    if (!CHOICE_STATES.includes(state) || !isOwn) {
-      const isUsed = isOwn && term === checkout.application?.paymentTerm;
+    const isHidden = applicants.hiddenState(ctx, checkout) !== undefined;
+    if (!CHOICE_STATES.includes(state) || isHidden) {
+      const isUsed = !isHidden && term === checkout.application?.paymentTerm;
       redirect(ctx, checkout, isUsed ? '' : NOT_USED);
       return;
     }
     if (term === undefined) {
-      send(ctx, await pages.choice(ctx, checkout, true));
+      sendPage(ctx, await pages.choice(ctx, checkout, true));
       return;
     }
     await choosePaymentTerm(deps, checkout, term);
@@ -108,20 +107,18 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     const result = validateForm(values);
     if (canApply(ctx, checkout)) {
       if ('errors' in result) {
-        send(ctx, await pages.details(ctx, checkout, { values, errors: result.errors }));
+        sendPage(ctx, await pages.details(ctx, checkout, { values, errors: result.errors }));
         return;
       }
       try {
-        // An order with one payment term has no page for the choice. It can be PENDING without one, for example after a purge.
-        if (checkout.order.status === 'CREATED' || !checkout.application)
-          await choosePaymentTerm(deps, checkout, 'PAY_LATER');
+        await ensurePaymentTerm(deps, checkout, 'PAY_LATER');
         const digest = applicants.digestOf(browser, checkout);
         await submitApplication(deps, checkout, result.applicant, digest, fields[REPLACES] ?? '');
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         // Keeps the customer's answers, which a general error page would lose.
         const alert = { status: 503, text: SERVICE_UNAVAILABLE.text };
-        send(ctx, await pages.details(ctx, checkout, { values, errors: {}, alert }));
+        sendPage(ctx, await pages.details(ctx, checkout, { values, errors: {}, alert }));
         return;
       }
       await waitForDecision(deps, checkout.order.payLinkId);
@@ -152,7 +149,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     const now = new Date();
     const error = checkoutState(checkout) === 'confirmation' ? confirmationError(checkout, fields, now) : undefined;
     if (error !== undefined) {
-      send(ctx, await pages.confirmation(ctx, checkout, error));
+      sendPage(ctx, await pages.confirmation(ctx, checkout, error));
       return;
     }
     await confirmOrder(deps, checkout, applicants.digestsOf(ctx, checkout), now);
@@ -163,7 +160,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
   router.get('/return', async (ctx) => {
     const checkout = await loadCheckout(ctx);
     const { status } = checkout.order;
-    if (status === 'SUCCESSFUL' && applicants.isApplicant(ctx, checkout)) send(ctx, await pages.complete(checkout));
+    if (status === 'SUCCESSFUL' && applicants.isApplicant(ctx, checkout)) sendPage(ctx, await pages.complete(checkout));
     else redirect(ctx, checkout);
   });
 
@@ -174,11 +171,11 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router {
     // Read again, because a double click enters the code twice.
     const latest = await readCheckout(deps, checkout.order.payLinkId);
     const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);
-    if (page) send(ctx, page);
+    if (page) sendPage(ctx, page);
     else redirect(ctx, checkout);
   });
 
-  addPaymentRoutes(router, { deps, applicants, profileOf, pages, readForm, loadCheckout, redirect, send, returnUrlOf });
+  addPaymentRoutes(router, { deps, applicants, profileOf, pages, readForm, loadCheckout, redirect, returnUrlOf });
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'give-up', 'confirmation', 'continue', 'payment', 'payment/cancel']) {
@@ -213,6 +210,6 @@ async function waitForDecision(deps: OrderDependencies, payLinkId: string): Prom
 /** The customer can agree only to the due dates that the page showed. */
 function confirmationError({ application }: Checkout, fields: Record<string, string>, now: Date): string | undefined {
   if (offerOf(application).instalments.length === 0) return undefined;
-  if (fields.agree !== 'yes') return NOT_AGREED;
+  if (fields[AGREE] !== 'yes') return NOT_AGREED;
   return fields[AGREED_ON] === londonDate(now) ? undefined : DATES_CHANGED;
 }

@@ -1,16 +1,17 @@
 import Router from '@koa/router';
-import type { Context, Middleware } from 'koa';
-import type { Logger } from 'pino';
+import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { findCheckoutSecret } from '../db/secrets';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
 import { NoLenderError } from '../orders/hosted-checkout';
+import { PaymentProviderUnavailable } from '../payments/payment-provider';
 import type { SandboxBank } from '../payments/sandbox-bank';
 import { createApplicants } from './applicants';
 import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
+import type { Context, State } from './context';
 import { CsrfError, createCsrf } from './csrf';
 import { FormBodyError } from './form-body';
 import type { ErrorPage } from './pages/error-page';
@@ -19,13 +20,11 @@ import type { ProfileOf } from './profile';
 import type { PayLinkLimits } from './read-request';
 import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from './sandbox-bank-routes';
-import { type CheckoutRequestState, sendPage, setSecurityHeaders } from './send-page';
+import { sendPage, setSecurityHeaders } from './send-page';
 
 export interface CheckoutOptions {
   deps: OrderDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
-  /** Shown at the top of the pages of orders in sandbox accounts. */
-  notice: string | undefined;
   retentionMs: number;
   profileOf: ProfileOf;
   /** Serves the pages of the sandbox bank; undefined if payments are real. */
@@ -35,8 +34,8 @@ export interface CheckoutOptions {
 const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
-export function createCheckout(options: CheckoutOptions): Middleware {
-  const { deps, limits, notice, retentionMs, profileOf, sandboxBank } = options;
+export function createCheckout(options: CheckoutOptions): Middleware<State> {
+  const { deps, limits, retentionMs, profileOf, sandboxBank } = options;
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
   const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db, deps.keys));
@@ -44,11 +43,11 @@ export function createCheckout(options: CheckoutOptions): Middleware {
   const csrf = createCsrf(readSecret, browsers, origin);
   const applicants = createApplicants(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
-  const router = new Router();
+  const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
-  router.use(sampleDocumentRoutes(notice).routes());
-  router.use(checkoutRoutes({ deps, csrf, applicants, profileOf, pathPrefix, limits, notice, retentionMs }).routes());
-  const routes = router.routes() as unknown as Middleware;
+  router.use(sampleDocumentRoutes().routes());
+  router.use(checkoutRoutes({ deps, csrf, applicants, profileOf, pathPrefix, limits, retentionMs }).routes());
+  const routes = router.routes() as unknown as Middleware<State>;
 
   const serve = (ctx: Context): Promise<void> =>
     routes(ctx, () => {
@@ -82,13 +81,13 @@ export function createCheckout(options: CheckoutOptions): Middleware {
       }
     } catch (error) {
       const page = errorPageFor(error);
-      const log = ctx.state.log as Logger;
+      const { log } = ctx.state;
       if (page.status >= 500) {
         log.error({ err: error instanceof Problem ? (error.cause ?? error) : error }, 'checkout request failed');
       }
       if (error instanceof Problem) ctx.set(error.headers);
       if (error instanceof MethodNotAllowedError) ctx.set('Allow', error.allowed.join(', '));
-      sendPage(ctx, errors.errorPage(page, (ctx.state as CheckoutRequestState).layout?.path), notice);
+      sendPage(ctx, errors.errorPage(page, ctx.state.layout?.path));
     }
   };
 }
@@ -112,6 +111,7 @@ function errorPageFor(error: unknown): ErrorPage {
   if (error instanceof CsrfError) return errors.SESSION_EXPIRED;
   if (error instanceof FormBodyError) return error.isTooLarge ? errors.FORM_TOO_LARGE : errors.FORM_UNREADABLE;
   if (error instanceof NoLenderError) return errors.NO_LENDER;
+  if (error instanceof PaymentProviderUnavailable) return errors.BANK_UNAVAILABLE;
   if (isDatabaseUnavailable(error)) return errors.SERVICE_UNAVAILABLE;
   const code = error instanceof Problem ? error.code : undefined;
   if (code === 'not_found') return errors.ORDER_NOT_FOUND;

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Context } from 'koa';
+import type { Context } from './context';
 import type { BrowserCookie } from './browser-cookie';
 
 /** The form was not rendered for this browser and pay link, or it comes from another site. */

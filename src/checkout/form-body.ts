@@ -1,5 +1,5 @@
 import bodyParser from 'koa-bodyparser';
-import type { Context } from 'koa';
+import type { Context } from './context';
 
 /** The request body could not be read as a form. */
 export class FormBodyError extends Error {

@@ -9,6 +9,9 @@ import type { Profile } from './profile';
 import type { Step } from './steps';
 import { createStylesheet } from './stylesheet';
 
+/** At the top of the pages of the sandbox. */
+export const SANDBOX_NOTICE = 'Sandbox: no real lender, no real bank, and no money moves.';
+
 /** An error in a form's field, or in the whole form if no field is named. */
 export interface FormError {
   field?: string;
@@ -21,11 +24,11 @@ export interface Page {
   status?: number;
   title: string;
   content: Html;
-  /** True if the page belongs to the sandbox, though to no order. */
-  isSandbox?: boolean;
+  /** Shown at the top. Default: SANDBOX_NOTICE on the pages of a sandbox order. */
+  notice?: string;
   /** Pages outside the steps have none. */
   step?: Step;
-  /** True once the customer has approved a payment or agreed: there is no deadline and nothing to finish later. */
+  /** True once the customer has approved a payment or agreed: no expiry overtakes that, and there is nothing to finish later. */
   isCustomerDone?: boolean;
   /** Shown above the content, and in the title. */
   errors?: readonly FormError[];
@@ -42,19 +45,12 @@ export interface LayoutContext {
   path: string;
 }
 
-/**
- * @param notice shown at the top of the pages of the sandbox
- * @returns the document and the source expression that its Content-Security-Policy needs for the stylesheet
- */
-export function renderPage(
-  page: Page,
-  context: LayoutContext | undefined,
-  notice: string | undefined,
-): { body: string; styleHash: string } {
+/** @returns the document and the source expression that its Content-Security-Policy needs for the stylesheet */
+export function renderPage(page: Page, context: LayoutContext | undefined): { body: string; styleHash: string } {
   const colour = context?.branding.colour ?? null;
   const stylesheet = createStylesheet(colour);
   const errors = page.errors ?? [];
-  const isSandbox = context?.order.sandbox ?? page.isSandbox;
+  const notice = page.notice ?? (context?.order.sandbox && SANDBOX_NOTICE);
   const title = [errors.length > 0 ? `Error: ${page.title}` : page.title, context?.order.sellerName];
   const { text } = html`<!doctype html>
     <html lang="en-GB">
@@ -67,7 +63,7 @@ export function renderPage(
         ${stylesheet.element}
       </head>
       <body>
-        ${isSandbox && notice !== undefined && html`<aside class="notice" aria-label="Notice">${notice}</aside>`}
+        ${notice && html`<aside class="notice" aria-label="Notice">${notice}</aside>`}
         <div class="page">
           <div class="${context ? 'card split' : 'card'}">
             ${context && header(context, page.isCustomerDone)}

@@ -1,10 +1,10 @@
-import type { Context } from 'koa';
+import type { Context } from './context';
 import { type Application, offerOf } from '../domain/application';
 import { londonDate } from '../lender/london-date';
 import type { Checkout } from '../orders/hosted-checkout';
 import type { Applicants } from './applicants';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
-import { checkoutState, isApplicantState } from './checkout-state';
+import { type WaitingState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { type Html, html } from './html';
 import type { Page } from './layout';
@@ -53,6 +53,9 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
   });
   const codeOf = async ({ order, application }: Checkout): Promise<Html | undefined> =>
     application?.browserDigest ? continuationCode(await applicants.codeOf(application), order.sellerName) : undefined;
+  /** The code for the pages that are also shown before an application is submitted. Every browser may open those. */
+  const codeOfSubmitted = async (checkout: Checkout): Promise<Html | undefined> =>
+    checkout.application?.submitted ? codeOf(checkout) : undefined;
 
   async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
     const { order, application } = checkout;
@@ -90,6 +93,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       replaces: isRetry && application ? application.id : '',
       giveUp: isRetry ? giveUpForm(context, order.sellerName) : undefined,
       retentionDays: Math.ceil(retentionMs / DAY_MS),
+      code: await codeOfSubmitted(checkout),
     });
   }
 
@@ -105,9 +109,10 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
       isMissing,
       giveUp: decision ? giveUpForm(context, order.sellerName) : undefined,
+      code: await codeOfSubmitted(checkout),
     };
     const isOffered = decision?.kind === 'declined' && !payment;
-    return isOffered ? payNowOfferedPage({ ...options, code: decision.code }) : bankPage(options);
+    return isOffered ? payNowOfferedPage({ ...options, reason: decision.code }) : bankPage(options);
   }
 
   async function confirmation(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {
@@ -126,9 +131,8 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
 
   /** @returns undefined if the browser may see the page of the order's state */
   async function otherBrowser(ctx: Context, checkout: Checkout, error?: string): Promise<Page | undefined> {
-    const state = checkoutState(checkout);
-    if (!isApplicantState(state, checkout) || applicants.isApplicant(ctx, checkout)) return undefined;
-    return otherBrowserPage({ ...(await formContext(ctx, checkout)), state, checkout, error });
+    const state = applicants.hiddenState(ctx, checkout);
+    return state && otherBrowserPage({ ...(await formContext(ctx, checkout)), state, checkout, error });
   }
 
   /** The page of a complete order, which continues to the seller. */
@@ -185,7 +189,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
           path,
           state,
           isPaidNow,
-          since: (isPaidNow ? payment?.startedAt : (application?.agreedAt ?? application?.submitted?.at)) ?? new Date(),
+          since: waitingSince(state, checkout) ?? new Date(),
           isRefreshing,
           now: new Date(),
           code: isPaidNow ? undefined : await codeOf(checkout),
@@ -205,6 +209,19 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
   }
 
   return { choice, details, banks, confirmation, otherBrowser, complete, current };
+}
+
+/** When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment. */
+function waitingSince(state: WaitingState, { application, payment }: Checkout): Date | null | undefined {
+  switch (state) {
+    case 'waiting':
+    case 'referred':
+      return application?.submitted?.at;
+    case 'confirming':
+      return payment?.approvedAt;
+    case 'completing':
+      return application?.agreedAt;
+  }
 }
 
 /** True if the customer asks for the payment methods and may still choose one. */

@@ -1,4 +1,4 @@
-import type { Context } from 'koa';
+import type { Context } from './context';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
 import { checkPayment } from '../orders/customer-payments';
@@ -7,7 +7,6 @@ import { notFound } from '../orders/not-found';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
 import type { ProfileOf } from './profile';
-import type { CheckoutRequestState } from './send-page';
 
 export interface PayLinkLimits {
   /**
@@ -51,8 +50,7 @@ export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: R
     ctx.state.orderId = stored.order.id;
     const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, stored.order.payLinkId) : stored;
     const { order, branding } = checkout;
-    const layout = { order, branding, profile: profileOf(order), path: pathOf(order.payLinkId) };
-    (ctx.state as CheckoutRequestState).layout = layout;
+    ctx.state.layout = { order, branding, profile: profileOf(order), path: pathOf(order.payLinkId) };
     return checkout;
   }
 

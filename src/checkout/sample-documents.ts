@@ -1,6 +1,7 @@
 import Router from '@koa/router';
+import type { State } from './context';
 import { html } from './html';
-import type { Page } from './layout';
+import { type Page, SANDBOX_NOTICE } from './layout';
 import { sendPage } from './send-page';
 
 /** The path of the sample documents, which the pages link to if no others are configured. */
@@ -39,19 +40,19 @@ const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly strin
   },
 };
 
-export function sampleDocumentRoutes(notice: string | undefined): Router {
-  const router = new Router({ prefix: SAMPLE_DOCUMENTS, sensitive: true });
+export function sampleDocumentRoutes(): Router<State> {
+  const router = new Router<State>({ prefix: SAMPLE_DOCUMENTS, sensitive: true });
   for (const [name, { title, points }] of Object.entries(DOCUMENTS)) {
     const page: Page = {
       title,
-      isSandbox: true,
+      notice: SANDBOX_NOTICE,
       content: html`<h1>${title}</h1>
         <p class="message">This is a sample for tests. It is not binding. The real document states:</p>
         <ul>
           ${points.map((point) => html`<li>${point}</li>`)}
         </ul>`,
     };
-    router.get(`/${name}`, (ctx) => sendPage(ctx, page, notice));
+    router.get(`/${name}`, (ctx) => sendPage(ctx, page));
   }
   return router;
 }

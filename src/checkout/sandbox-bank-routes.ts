@@ -1,5 +1,5 @@
 import Router from '@koa/router';
-import type { Context } from 'koa';
+import type { Context, State } from './context';
 import type { SandboxPayment } from '../db/sandbox-payments';
 import { isUuid } from '../domain/uuid';
 import { BANK_TEST_CUSTOMERS } from '../lender/test-customers';
@@ -10,11 +10,9 @@ import { readFormFields } from './form-body';
 import { CUSTOMER, DECISION, sandboxBankPage } from './pages/sandbox-bank';
 import { sendPage } from './send-page';
 
-const NOTICE = 'Sandbox bank: no real bank, and no money moves.';
-
 /** The pages of the sandbox bank, under `/pay/sandbox-bank/<payment id>/`. They belong to the bank, not to an order. */
-export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: string): Router {
-  const router = new Router({ prefix: '/pay/sandbox-bank/:paymentId', sensitive: true });
+export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: string): Router<State> {
+  const router = new Router<State>({ prefix: '/pay/sandbox-bank/:paymentId', sensitive: true });
 
   async function findPayment(ctx: Context): Promise<SandboxPayment> {
     const { paymentId = '' } = ctx.params as { paymentId?: string };
@@ -33,7 +31,7 @@ export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: str
       bankName: bank.banks.find(({ id }) => id === payment.bank)?.name ?? 'Sandbox bank',
       isMissing,
     });
-    sendPage(ctx, page, NOTICE);
+    sendPage(ctx, page);
   }
 
   router.get('/', async (ctx) => show(ctx, await findPayment(ctx), false));

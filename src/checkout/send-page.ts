@@ -1,5 +1,5 @@
-import type { Context } from 'koa';
-import { type LayoutContext, type Page, renderPage } from './layout';
+import type { Context } from './context';
+import { type Page, renderPage } from './layout';
 
 const FIXED_HEADERS = {
   'Referrer-Policy': 'no-referrer',
@@ -19,15 +19,8 @@ export function setSecurityHeaders(ctx: Context, isHttps: boolean): void {
   if (isHttps) ctx.set('Strict-Transport-Security', 'max-age=31536000');
 }
 
-/** The `ctx.state` of a checkout request. */
-export interface CheckoutRequestState {
-  /** Set once the order is loaded. */
-  layout?: LayoutContext;
-}
-
-/** @param notice shown at the top of the page */
-export function sendPage(ctx: Context, page: Page, notice: string | undefined): void {
-  const { body, styleHash } = renderPage(page, (ctx.state as CheckoutRequestState).layout, notice);
+export function sendPage(ctx: Context, page: Page): void {
+  const { body, styleHash } = renderPage(page, ctx.state.layout);
   ctx.status = page.status ?? 200;
   ctx.type = 'text/html; charset=utf-8';
   ctx.set('Content-Security-Policy', contentSecurityPolicy(`'${styleHash}'`));

@@ -25,7 +25,7 @@ const basePaths = z
     return paths;
   });
 
-const httpUrl = (error: string) => z.url({ protocol: /^https?$/, error });
+const httpUrl = (error: string) => z.url({ protocol: /^https?$/, error, abort: true });
 
 const http = z
   .object({
@@ -83,9 +83,10 @@ export const httpSettings = {
     publicUrl: setting(
       'API_PUBLIC_URL',
       httpUrl('must be an http(s) URL')
+        .regex(/^[^/]+\/\/[^/?#]+\/*$/, 'must be an http(s) URL without a path')
         .transform((url) => url.replace(/\/+$/, ''))
         .optional(),
-      'URL of the API as sellers see it, without a base path: the server in OpenAPI.',
+      'URL of the API as sellers see it, without any path: the server in OpenAPI.',
     ),
     supportContact: setting(
       'SUPPORT_CONTACT',

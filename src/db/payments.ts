@@ -3,6 +3,7 @@ import { CURRENT_PAYMENT, inMs, sweepWithin } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
+  p.approved_at as "approvedAt",
   round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
   (select sandbox from orders where id = p.order_id) as sandbox`;
 
@@ -17,6 +18,12 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
     [orderId],
   );
   return rows[0];
+}
+
+/** True if the customer has approved a payment of the order, and the bank has not confirmed it. */
+export async function isProcessing(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query("select from payment where order_id = $1 and status = 'processing'", [orderId]);
+  return rowCount === 1;
 }
 
 /**
@@ -78,7 +85,8 @@ export async function recordPaymentStatus(
   await db.query(
     // The lock makes a save, such as that of an expiry, see the payment, or the payment see the save.
     `with recorded as (
-       update payment set status = $2, closed_at = case when $3 then now() end
+       update payment set status = $2, closed_at = case when $3 then now() end,
+         approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
        where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
        returning order_id
      ), open as (

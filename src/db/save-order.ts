@@ -2,6 +2,7 @@ import type { StatusWebhook } from '../contracts/status-webhooks';
 import { type OrderChange, type WorkflowHistory, firstDifference, stateAfter } from '../domain/order';
 import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
 import { isAgreed } from './applications';
+import { isProcessing } from './payments';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { type PendingWebhook, findPendingWebhooks } from './webhook-events';
 
@@ -10,6 +11,9 @@ export class RowConflict extends Error {}
 
 /** The customer has agreed to the offer, or has paid, so the order cannot expire. */
 export class CustomerAgreed extends Error {}
+
+/** The bank is confirming a payment that the customer has approved, so the order cannot expire yet. */
+export class PaymentProcessing extends Error {}
 
 /** Milliseconds until the sweep checks an order. */
 export interface CheckAfter {
@@ -33,7 +37,7 @@ export interface SavedHistory {
  * @param webhooks for all status changes of the history; none if the order has no webhook URL
  * @throws RowConflict if the row is newer, holds a different change, or is missing
  * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer
- * or paid
+ * or paid; PaymentProcessing if the bank is confirming a payment
  */
 export async function saveOrder(
   db: Db,
@@ -52,9 +56,7 @@ export async function saveOrder(
     if (!isSameLastChange(saved, changes)) {
       assertBuildsOn(saved, changes);
       const missing = changes.slice(saved.length);
-      if (last && missing.includes(last) && isExpiry(last) && (await isAgreed(client, order.id))) {
-        throw new CustomerAgreed(`the customer of order ${order.id} has agreed`);
-      }
+      if (last && missing.includes(last) && isExpiry(last)) await assertMayExpire(client, order.id);
       for (const change of missing) {
         const { saved: isSaved } = await saveChange(client, history, change, webhooks, checkAfter);
         if (!isSaved) throw new RowConflict(`version ${change.version} does not build on the row`);
@@ -67,6 +69,11 @@ export async function saveOrder(
 
 function isExpiry({ event }: OrderChange): boolean {
   return event === 'expired';
+}
+
+async function assertMayExpire(client: DbClient, orderId: string): Promise<void> {
+  if (await isAgreed(client, orderId)) throw new CustomerAgreed(`the customer of order ${orderId} has agreed`);
+  if (await isProcessing(client, orderId)) throw new PaymentProcessing(`a payment of order ${orderId} is processing`);
 }
 
 /** @returns `saved: false` if the row's last change is not the one that `change` builds on: nothing changed */

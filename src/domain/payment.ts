@@ -16,6 +16,8 @@ export interface Payment {
   bank: string;
   status: PaymentStatus;
   startedAt: Date;
+  /** When the bank first reported that the customer has approved it. */
+  approvedAt: Date | null;
   /** Time since the start, in ms, by the clock of Postgres. */
   ageMs: number;
   /** True if the order is one of a sandbox account. */

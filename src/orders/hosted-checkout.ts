@@ -53,6 +53,20 @@ export async function choosePaymentTerm(
 }
 
 /**
+ * Chooses the only payment term of an order, whose customer skips the choice. An order can be PENDING without a choice, for
+ * example after a purge. A choice that was made stays.
+ * @throws Problem `service_unavailable`
+ */
+export async function ensurePaymentTerm(
+  deps: OrderDependencies,
+  checkout: Checkout,
+  paymentTerm: PaymentTerm,
+): Promise<void> {
+  if (checkout.order.status === 'CREATED' || !checkout.application)
+    await choosePaymentTerm(deps, checkout, paymentTerm);
+}
+
+/**
  * Saves the application to pay later and notifies the order's workflow, which asks the lender. Does nothing if an
  * application was submitted before, if the order is not PENDING, or if the customer has chosen another payment term since.
  * @param browserDigest of the browser that the application will belong to

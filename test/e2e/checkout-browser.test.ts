@@ -3,12 +3,13 @@ import path from 'node:path';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { type Page as CheckoutPage, renderPage } from '../../src/checkout/layout';
 import { closedPage } from '../../src/checkout/pages/closed';
-import { completePage } from '../../src/checkout/pages/complete';
+import { completePage, redirectPage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
+import { otherBrowserPage } from '../../src/checkout/pages/other-browser';
 import { toBankPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
-import { PROFILE } from '../unit/checkout/profile';
+import { PAID_LATER, PROFILE } from '../unit/checkout/profile';
 import { apiOf } from '../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
@@ -415,12 +416,15 @@ visit('two tabs show the same state and make one payment', async ({ context, pag
   await apply(page);
   await page.getByText('You changed the payment method to “Pay now” in another window.').waitFor();
   await inspect(page, 'payment-method-changed');
-  for (const tab of [page, other]) {
-    await tab.getByLabel(tab === page ? 'Oak Bank' : 'Harbour Bank').check();
-    await tab.getByRole('button', { name: 'Continue to your bank' }).dblclick();
-    await tab.getByText('Oak Bank').waitFor();
-    await tab.getByRole('heading', { name: 'Approve a payment' }).waitFor();
-  }
+  await page.getByLabel('Oak Bank').check();
+  await page.getByRole('button', { name: 'Continue to your bank' }).dblclick();
+  await page.getByRole('heading', { name: 'Approve a payment' }).waitFor();
+  await other.getByLabel('Harbour Bank').check();
+  await other.getByRole('button', { name: 'Continue to your bank' }).dblclick();
+  await expectPage(other, 'Approve the payment at Oak Bank');
+  await other.getByRole('button', { name: 'Choose another bank' }).waitFor();
+  await other.getByRole('link', { name: 'Continue to Oak Bank' }).click();
+  await other.getByRole('heading', { name: 'Approve a payment' }).waitFor();
   expect(other.url()).toBe(page.url());
   await page.getByRole('button', { name: 'Approve payment' }).click();
   await expectPage(page, 'Thanks for your order');
@@ -555,6 +559,7 @@ visit('rare pages are accessible', async ({ page }) => {
     order,
     profile: PROFILE,
     path,
+    isPaidNow: false,
     since: new Date(0),
     isRefreshing: true,
     now: new Date(),
@@ -566,6 +571,7 @@ visit('rare pages are accessible', async ({ page }) => {
     bank: 'oak',
     status: 'refunded' as const,
     startedAt: new Date(),
+    approvedAt: null,
     ageMs: 0,
     sandbox: true,
   };
@@ -578,13 +584,18 @@ visit('rare pages are accessible', async ({ page }) => {
     refunded: closedPage('cancelled', { ...closed, payment }, PROFILE),
     returning: closedPage('cancelled', { ...closed, payment: { ...payment, status: 'processing' } }, PROFILE),
     'approved-elsewhere': closedPage('approved-elsewhere', checkout, PROFILE),
+    'confirming-elsewhere': otherBrowserPage({ path, token: '', state: 'confirming', checkout, error: undefined }),
+    redirecting: redirectPage(
+      { checkout: { ...checkout, application: PAID_LATER }, profile: PROFILE, code: undefined },
+      path,
+    ),
     purged: completePage({ checkout, profile: PROFILE, code: undefined }),
     unavailable: errorPage(SERVICE_UNAVAILABLE, path),
     'to-bank': toBankPage('Oak Bank', 'https://bank.example/'),
     'too-many-requests': errorPage(TOO_MANY_REQUESTS),
   };
   for (const [name, rarePage] of Object.entries(rare)) {
-    const { body } = renderPage(rarePage, { ...checkout, profile: PROFILE, path }, 'A notice');
+    const { body } = renderPage(rarePage, { ...checkout, profile: PROFILE, path });
     expect(body.length).toBeLessThan(MAX_PAGE_BYTES);
     await page.setContent(body);
     await inspect(page, name);

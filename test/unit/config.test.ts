@@ -151,6 +151,22 @@ test.each(Object.entries(INVALID))('an invalid %s is reported alone, and not as 
   expect(lines[0]).not.toContain('missing');
 });
 
+test.each([
+  ['https://orders.example/', 'https://orders.example'],
+  ['http://127.0.0.1:3000', 'http://127.0.0.1:3000'],
+])('API_PUBLIC_URL=%s is accepted', (url, expected) => {
+  expect(loadConfig({ ...REQUIRED, API_PUBLIC_URL: url }).api.publicUrl).toBe(expected);
+});
+
+test.each(['https://orders.example/api', 'https://orders.example/?a=b', 'https://orders.example#a'])(
+  'API_PUBLIC_URL=%s is refused: the paths of responses start at the root',
+  (url) => {
+    expect(errorLines({ ...REQUIRED, API_PUBLIC_URL: url })).toEqual([
+      'API_PUBLIC_URL must be an http(s) URL without a path',
+    ]);
+  },
+);
+
 const NOT_PATHS = 'must be paths such as /api/shop, separated by commas, without a slash at the end';
 const RESERVED_PATH = 'must not start with /pay, /docs, /health or /openapi.json';
 const OVERLAP = 'must not contain a path twice or below another path';

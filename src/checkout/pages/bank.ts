@@ -22,11 +22,13 @@ export interface BankOptions extends FormContext {
   isMissing: boolean;
   /** How the customer ends the order; undefined if leaving the page is enough. */
   giveUp: Html | undefined;
+  /** How the customer continues in another browser; undefined before an application is submitted. */
+  code: Html | undefined;
 }
 
 /** The customer who pays now chooses a bank. */
 export function bankPage(options: BankOptions): Page {
-  const { order, canChange, path, isMissing, giveUp } = options;
+  const { order, canChange, path, isMissing, giveUp, code } = options;
   return {
     ...withError(options),
     title: TITLE,
@@ -37,7 +39,7 @@ export function bankPage(options: BankOptions): Page {
         Pay ${formatPence(order.amountPence)} to ${order.sellerName} now.
         ${canChange && html`<a href="${path}/?change">Change payment method</a>`}
       </p>
-      ${bankForm(options)} ${giveUp}`,
+      ${bankForm(options)} ${code} ${giveUp}`,
   };
 }
 

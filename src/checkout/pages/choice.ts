@@ -9,6 +9,8 @@ import { costBox } from './cost-box';
 import { type FormContext, type RadioOption, form, radioGroup } from './form';
 
 const QUESTION = 'How would you like to pay?';
+/** The form field with the chosen payment term. */
+export const PAYMENT_TERM = 'payment_term';
 const MISSING = 'Select how you would like to pay';
 
 export interface ChoiceOptions extends FormContext {
@@ -37,7 +39,7 @@ export function choicePage(options: ChoiceOptions): Page {
       options,
       'choice',
       html`${radioGroup(
-          'payment_term',
+          PAYMENT_TERM,
           html`<h1>${QUESTION}</h1>`,
           order.allowedPaymentTerms.map((term) => option(options, term)),
           { chosen, error },

@@ -8,20 +8,20 @@ import type { Page } from '../layout';
 import { type Profile, bankName } from '../profile';
 import { repaymentSchedule } from './repayment-schedule';
 
-/** How long the page of a new order is visible before it continues to the shop. */
-const REDIRECT_SECONDS = 4;
+/** How long the page of a new order is visible before it continues to the shop. A repayment schedule takes longer to read. */
+const REDIRECT_SECONDS = { withoutSchedule: 4, withSchedule: 15 };
 
 export interface CompleteOptions {
   checkout: Checkout;
   profile: Profile;
   /** How the customer reads the page in another browser. */
   code: Html | undefined;
-  /** Shown instead of the code and the note about printing. */
-  ending?: Html;
+  /** When the page continues to the shop. The code and the note about printing are then left out. */
+  redirect?: { afterSeconds: number; note: Html };
 }
 
 /** The receipt. */
-export function completePage({ checkout, profile, code, ending }: CompleteOptions): Page {
+export function completePage({ checkout, profile, code, redirect }: CompleteOptions): Page {
   const { order, changes, application, payment } = checkout;
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   const { paymentTerm, agreedAt } = application ?? {};
@@ -34,6 +34,7 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
     title,
     content: html`<p class="icon success" aria-hidden="true">✓</p>
       <h1>${title}</h1>
+      ${redirect?.note}
       <p>
         Thank you. ${order.sellerName} has your order of ${formatPence(order.amountPence)}.
         ${bank !== undefined && `${bank} paid it from your account.`}
@@ -50,8 +51,7 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
         }
       </dl>
       ${
-        isPayLater &&
-        offer.instalments.length > 0 &&
+        hasSchedule(checkout) &&
         html`<h2>Your repayments</h2>
           ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}
           <p>
@@ -60,7 +60,7 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
       ${
-        ending ??
+        !redirect &&
         html`<p class="note no-print">
             You can print or save this page for your records. It stays available at this link.
           </p>
@@ -69,15 +69,21 @@ export function completePage({ checkout, profile, code, ending }: CompleteOption
   };
 }
 
+function hasSchedule({ application }: Checkout): boolean {
+  return application?.paymentTerm === 'PAY_LATER' && offerOf(application).instalments.length > 0;
+}
+
 /** The page right after the order is completed. It continues to the shop after a moment. */
 export function redirectPage(options: CompleteOptions, path: string): Page {
   const { order } = options.checkout;
-  const ending = html`<p class="note">
-    You return to ${order.sellerName} in a few seconds. <a href="${path}/">Stay on this page</a>
+  const afterSeconds = REDIRECT_SECONDS[hasSchedule(options.checkout) ? 'withSchedule' : 'withoutSchedule'];
+  // Announced first, so that nobody is taken away in the middle of reading (WCAG 2.2, 2.2.1).
+  const note = html`<p class="message">
+    You return to ${order.sellerName} in ${afterSeconds} seconds. <a href="${path}/">Stay on this page</a>
   </p>`;
   // Not an HTTP redirect of the form: `form-action` also applies to the redirects of the seller's site that follow.
   return {
-    ...completePage({ ...options, ending }),
-    refresh: { afterSeconds: REDIRECT_SECONDS, url: order.redirectUrl },
+    ...completePage({ ...options, redirect: { afterSeconds, note } }),
+    refresh: { afterSeconds, url: order.redirectUrl },
   };
 }

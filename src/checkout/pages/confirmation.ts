@@ -13,6 +13,8 @@ export const NOT_AGREED = 'Tick the box to agree to the repayments';
 export const DATES_CHANGED =
   'The due dates have changed because a new day has started. Check the new dates and agree again';
 
+/** The form field with the box to agree. */
+export const AGREE = 'agree';
 /** The form field with the date that the shown due dates count from. */
 export const AGREED_ON = 'agreed_on';
 
@@ -41,7 +43,7 @@ export function confirmationPage(options: ConfirmationOptions): Page {
     status: error === undefined ? 200 : 422,
     title,
     step: stepOf(order, 'PAY_LATER', 'Your agreement'),
-    ...(error !== undefined && { errors: [{ field: 'agree', message: error }] }),
+    ...(error !== undefined && { errors: [{ field: AGREE, message: error }] }),
     content: html`<h1>${title}</h1>
       <p>
         When you agree, ${lenderName} pays ${order.sellerName}, and your order is complete. You repay ${lenderName}.
@@ -64,8 +66,8 @@ export function confirmationPage(options: ConfirmationOptions): Page {
           <label class="agree">
             <input
               type="checkbox"
-              id="agree"
-              name="agree"
+              id="${AGREE}"
+              name="${AGREE}"
               value="yes"
               required
               ${error !== undefined && html`aria-invalid="true" aria-describedby="not-agreed" autofocus`}

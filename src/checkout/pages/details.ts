@@ -1,7 +1,7 @@
 import type { Offer } from '../../domain/application';
 import type { Order } from '../../domain/order';
 import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../../lender/test-customers';
-import type { FormErrors, FormValues } from '../application-form';
+import { type FormErrors, type FormValues, FIELD_NAMES } from '../application-form';
 import { describePayments } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
@@ -21,15 +21,15 @@ interface Field {
 }
 
 const FIELDS: Record<keyof FormValues, Field> = {
-  businessName: { name: 'business_name', label: 'Business name', autocomplete: 'organization' },
+  businessName: { name: FIELD_NAMES.businessName, label: 'Business name', autocomplete: 'organization' },
   companyNumber: {
-    name: 'company_number',
+    name: FIELD_NAMES.companyNumber,
     label: 'Company number',
     hint: '8 characters, as registered at Companies House, for example 01234567',
     autocomplete: 'off',
   },
   email: {
-    name: 'email',
+    name: FIELD_NAMES.email,
     label: 'Email address',
     hint: 'The email address of a person who can apply on behalf of your business',
     type: 'email',
@@ -37,7 +37,7 @@ const FIELDS: Record<keyof FormValues, Field> = {
     autocomplete: 'email',
   },
   monthlyTurnover: {
-    name: 'monthly_turnover',
+    name: FIELD_NAMES.monthlyTurnover,
     label: 'Estimated monthly turnover',
     hint: 'In pounds, for example 12,500',
     inputMode: 'decimal',
@@ -62,6 +62,8 @@ export interface DetailsOptions extends FormContext {
   /** How the customer ends the order; undefined if leaving the page is enough. */
   giveUp: Html | undefined;
   retentionDays: number;
+  /** How the customer continues in another browser; undefined before an application is submitted. */
+  code: Html | undefined;
 }
 
 /** An error of the whole form. */
@@ -75,7 +77,7 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, profile, quote, values, errors, alert, path, replaces, giveUp, retentionDays } = options;
+  const { order, profile, quote, values, errors, alert, path, replaces, giveUp, retentionDays, code } = options;
   const { lenderName, privacyUrl } = profile;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
@@ -111,7 +113,7 @@ export function detailsPage(options: DetailsOptions): Page {
           </p>
           <button>Submit application</button>`,
       )}
-      ${giveUp}`,
+      ${code} ${giveUp}`,
   };
 }
 

@@ -31,7 +31,7 @@ export function radioGroup(
   name: string,
   legend: Html,
   options: readonly RadioOption[],
-  { chosen, error }: { chosen?: string | undefined; error?: string | undefined } = {},
+  { chosen, error }: { chosen?: string | undefined; error?: string | undefined },
 ): Html {
   return html`<fieldset>
     <legend>${legend}</legend>

@@ -15,11 +15,6 @@ const NOT_COMPLETE = {
   title: 'This order is not complete yet',
   text: 'An application for this order was submitted. Only the person who applied can continue.',
 };
-const PAYING = {
-  title: 'A payment for this order is in progress',
-  text: 'It was started in another browser, and is completed there or at the bank. If it is not approved, the bank cancels it within 15 minutes.',
-};
-
 const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
   waiting: { title: 'The lender is deciding', text: 'An application for this order was submitted.' },
   referred: {
@@ -29,8 +24,14 @@ const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
   retry: NOT_COMPLETE,
   'pay-now-offered': NOT_COMPLETE,
   bank: NOT_COMPLETE,
-  paying: PAYING,
-  confirming: PAYING,
+  paying: {
+    title: 'A payment for this order is in progress',
+    text: 'It was started in another browser, and is completed there or at the bank. If it is not approved, the bank cancels it within 15 minutes.',
+  },
+  confirming: {
+    title: 'A payment for this order is being confirmed',
+    text: 'The bank is confirming a payment for this order. You do not need to do anything. Do not pay again.',
+  },
   confirmation: {
     title: 'The application for this order is approved',
     text: 'The order is not complete yet. Only the person who applied can review the repayments and complete the order.',
@@ -56,7 +57,7 @@ export function otherBrowserPage(options: OtherBrowserOptions): Page {
   const { title, text } = TEXTS[state];
   const back = state === 'complete' ? order.redirectUrl : wayBack(order, branding);
   // No code is shown while the customer is at the bank.
-  const isPaying = state === 'paying' || state === 'confirming';
+  const isAtBank = state === 'paying' || state === 'confirming';
   const isCustomerDone = state === 'confirming' || state === 'completing';
   return {
     status: error === undefined ? 200 : error === TOO_MANY_CODES ? 429 : 422,
@@ -64,12 +65,12 @@ export function otherBrowserPage(options: OtherBrowserOptions): Page {
     isCustomerDone,
     ...(error !== undefined && { errors: [{ field: CODE, message: error }] }),
     content: html`<h1>${title}</h1>
-      <p>${text} ${isPaying && !application?.submitted && 'You can then pay here.'}</p>
-      ${isPaying ? html`<a class="button" href="${options.path}/">Check again</a>` : codeForm(options)}
+      <p>${text} ${state === 'paying' && !application?.submitted && 'You can then pay here.'}</p>
+      ${isAtBank ? html`<a class="button" href="${options.path}/">Check again</a>` : codeForm(options)}
       ${
         state !== 'confirming' &&
         html`<p class="note">
-          ${!isPaying && `If you have neither that browser nor the code, contact ${order.sellerName}.`}
+          ${!isAtBank && `If you have neither that browser nor the code, contact ${order.sellerName}.`}
           ${!isCustomerDone && html`<a href="${back}">Return to ${order.sellerName}</a>`}
         </p>`
       }`,

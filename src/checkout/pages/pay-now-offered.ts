@@ -18,22 +18,22 @@ export function declineReason(code: DeclineCode, lenderName: string): string {
 }
 
 export interface PayNowOfferedOptions extends BankOptions {
-  code: DeclineCode;
+  reason: DeclineCode;
 }
 
 /** The lender has declined, and the customer can pay now instead. */
 export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
-  const { order, profile, code, giveUp } = options;
+  const { order, profile, reason, giveUp, code } = options;
   const title = 'Pay later was not approved';
   return {
     ...withError(options),
     title,
     step: stepOf(order, 'PAY_NOW', 'Your bank'),
     content: html`<h1>${title}</h1>
-      <p>${declineReason(code, profile.lenderName)} You owe nothing.</p>
+      <p>${declineReason(reason, profile.lenderName)} You owe nothing.</p>
       <h2>Pay now instead</h2>
       <p>You can still buy: pay ${formatPence(order.amountPence)} from your bank account. There is no credit check.</p>
-      ${bankForm(options)} ${giveUp}`,
+      ${bankForm(options)} ${code} ${giveUp}`,
   };
 }
 

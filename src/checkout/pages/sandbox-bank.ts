@@ -11,6 +11,7 @@ import { type FormContext, radioGroup } from './form';
 export const CUSTOMER = 'customer';
 export const DECISION = 'decision';
 const MISSING = 'Select a test customer';
+const NOTICE = 'Sandbox bank: no real bank, and no money moves.';
 
 export interface SandboxBankOptions extends FormContext {
   payment: SandboxPayment;
@@ -26,7 +27,7 @@ export function sandboxBankPage(options: SandboxBankOptions): Page {
   const title = isOpen ? 'Approve a payment' : RESULTS[status];
   return {
     title: `${title} – ${bankName}`,
-    isSandbox: true,
+    notice: NOTICE,
     status: isMissing ? 422 : 200,
     ...(isMissing && { errors: [{ field: BANK_TEST_CUSTOMERS[0]?.name ?? CUSTOMER, message: MISSING }] }),
     content: html`<p class="bank">${bankName}</p>

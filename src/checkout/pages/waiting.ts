@@ -47,8 +47,8 @@ export interface WaitingOptions {
   path: string;
   state: WaitingState;
   /** True if the customer pays now. */
-  isPaidNow?: boolean;
-  /** When the customer sent the application, the payment or the agreement. */
+  isPaidNow: boolean;
+  /** When the customer sent the application, approved the payment or agreed, or the bank confirmed the payment. */
   since: Date;
   isRefreshing: boolean;
   now: Date;
@@ -90,14 +90,14 @@ const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
     title: 'Your bank is confirming the payment',
     soon: 'This usually takes a few seconds.',
     late: DO_NOTHING,
-    saved: 'You started the payment on',
+    saved: 'You approved the payment on',
     step: stepOf(order, 'PAY_NOW', 'Your payment'),
   }),
   completing: ({ isPaidNow }) => ({
     title: 'We are completing your order',
     soon: 'This usually takes a few seconds.',
     late: DO_NOTHING,
-    saved: isPaidNow ? 'You started the payment on' : 'We saved your agreement on',
+    saved: isPaidNow ? 'Your bank confirmed the payment on' : 'We saved your agreement on',
   }),
 };
 

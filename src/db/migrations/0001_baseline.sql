@@ -409,6 +409,8 @@ create table payment (
   status text not null default 'pending'
     check (status in ('pending', 'processing', 'paid', 'refused', 'cancelled', 'refunded')),
   started_at timestamptz not null default now(),
+  -- When the bank first reported that the customer has approved it.
+  approved_at timestamptz,
   -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it.
   closed_at timestamptz,
   -- How often a worker has tried to cancel or refund it because its order is closed, and when one tries again.

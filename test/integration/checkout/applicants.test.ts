@@ -60,6 +60,7 @@ test.each([
   if (email.startsWith('jo')) await customer.submit('confirmation', { agree: 'yes' });
   const own = await customer.look();
   expect(own.heading).toBe(ownHeading);
+  expect(codeOn(own)).toBeDefined();
   const other = customerAt(url);
   const pages = [await other.look(), await other.look('?refresh=off'), await other.look('?change')];
   const redirected = await other.look('return/');
@@ -77,7 +78,8 @@ test.each(['declined@b.example', 'failed@b.example'])(
   async (email) => {
     const { url, customer } = await newOrder();
     await customer.apply({ email });
-    await customer.submit('choice', { payment_term: 'PAY_NOW' });
+    const bankPage = await customer.submit('choice', { payment_term: 'PAY_NOW' });
+    expect([bankPage.text.includes('Your bank'), codeOn(bankPage)]).toEqual([true, expect.any(String)]);
     const other = customerAt(url);
     const choosing = await other.look();
     expect(choosing.heading).toBe('This order is not complete yet');
@@ -200,6 +202,13 @@ test('after the seller cancels, every browser sees the cancellation', async () =
   const other = customerAt(url);
   expect((await other.look()).heading).toBe('This order was cancelled');
   expect((await customer.look()).heading).toBe('This order was cancelled');
+});
+
+test('before an application is submitted, the choice of a bank shows no code, because every browser may open it', async () => {
+  const { customer } = await newOrder();
+  await customer.decideAtBank(await customer.startPayment(), 'refused');
+  const page = await customer.look();
+  expect([page.heading, codeOn(page)]).toEqual(['Choose your bank', undefined]);
 });
 
 test('another browser is led to the redirect URL only if the order is complete', async () => {

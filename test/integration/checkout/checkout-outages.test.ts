@@ -50,7 +50,7 @@ describe('while Temporal is unavailable', () => {
     expect((await customer.submit('confirmation', {})).heading).toBe('We are completing your order');
     proxy.restore();
     await until(async () => (await customer.look()).heading === 'Your order is complete', 'it is completed', 40_000);
-    expect((await customer.look('return/')).headers.get('Refresh')).toBe(`4;url=${REDIRECT}&orderId=${id}`);
+    expect((await customer.look('return/')).headers.get('Refresh')).toBe(`15;url=${REDIRECT}&orderId=${id}`);
     expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
       event: 'completed',
       actor: 'customer',

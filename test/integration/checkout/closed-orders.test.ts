@@ -74,7 +74,7 @@ test('a customer who leaves at any step goes to the cancel URL, and one who comp
   expect((await customer.submit('application', BUSINESS)).text).toContain(link);
   expect((await customer.submit('confirmation', {})).text).toContain(link);
   const redirect = await customer.submit('confirmation', { agree: 'yes' });
-  expect(redirect.headers.get('Refresh')).toBe(`4;url=${REDIRECT}&orderId=${id}`);
+  expect(redirect.headers.get('Refresh')).toBe(`15;url=${REDIRECT}&orderId=${id}`);
   expect(buttonTarget(await customer.look())).toBe(`${REDIRECT}&amp;orderId=${id}`);
 });
 

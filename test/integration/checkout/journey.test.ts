@@ -45,7 +45,7 @@ test('an approved customer pays later and is redirected to the seller, whose GET
   const agreed = await customer.send('confirmation', { agree: 'yes' });
   expect([agreed.status, agreed.headers.get('Location')]).toEqual([303, `${new URL(url).pathname}return/`]);
   const redirect = await customer.look('return/');
-  expect(redirect.headers.get('Refresh')).toBe(`4;url=${REDIRECT}&orderId=${id}`);
+  expect(redirect.headers.get('Refresh')).toBe(`15;url=${REDIRECT}&orderId=${id}`);
   expect(await statusOf(id)).toBe('SUCCESSFUL');
   const complete = await customer.look();
   expect([complete.heading, complete.headers.get('Refresh'), buttonTarget(complete)]).toEqual([

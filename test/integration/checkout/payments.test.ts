@@ -102,6 +102,31 @@ test.concurrent.each([
   expect(await paymentsOf(id)).toEqual([status, 'paid']);
 });
 
+test.concurrent('the wait for the bank counts from the approval, not from the choice of the bank', async () => {
+  const { id, customer } = await newOrder();
+  const bankPage = await customer.startPayment();
+  await startedAgo(id, '10 minutes');
+  const confirming = await customer.decideAtBank(bankPage, 'slow');
+  expect(confirming.heading).toBe('Your bank is confirming the payment');
+  expect(confirming.text).toContain('This usually takes a few seconds.');
+  expect(confirming.headers.get('Refresh')).toMatch(/^5;/);
+  const { approvedAt } = await paymentOf(id);
+  await untilStatus(id, 'SUCCESSFUL');
+  expect((await paymentOf(id)).approvedAt).toEqual(approvedAt);
+});
+
+test.concurrent('choosing another bank while a payment is in progress shows which bank it is at', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.startPayment();
+  const { pathname } = new URL(url);
+  const locationFor = async (bank: string) => (await customer.send('payment', { bank })).headers.get('Location');
+  expect(await locationFor('oak')).toBe(`${pathname}bank/`);
+  expect(await locationFor('harbour')).toBe(pathname);
+  const page = await customer.look();
+  expect([page.heading, page.text.includes('Choose another bank')]).toEqual(['Approve the payment at Oak Bank', true]);
+  expect(await paymentsOf(id)).toEqual(['pending']);
+});
+
 test.concurrent('a payment that nobody approves is cancelled by the bank after 15 minutes', async () => {
   const { id, customer } = await newOrder();
   const bankPage = await customer.startPayment();
@@ -209,8 +234,10 @@ test.concurrent(
     const confirming = await customer.decideAtBank(await customer.startPayment(), 'slow');
     expect(confirming.heading).toBe('Your bank is confirming the payment');
     // The shop's cart would invite the customer to buy twice.
-    for (const { text } of [confirming, await customerAt(url).look()])
-      expect(text).not.toContain('Return to Test Shop');
+    const other = await customerAt(url).look();
+    for (const { text } of [confirming, other]) expect(text).not.toContain('Return to Test Shop');
+    expect(other.heading).toBe('A payment for this order is being confirmed');
+    expect(other.text).not.toMatch(/within 15 minutes|You can then pay here/);
     await stack.api.cancel(id);
     expect((await customer.look()).text).toContain('it is returned to your account');
     await until(async () => (await paymentsOf(id))[0] === 'refunded', 'it is refunded', 20_000);

@@ -3,7 +3,7 @@ import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications
 import { findOrder } from '../../../src/db/find-orders';
 import { finishSettled } from '../../../src/db/order-work';
 import { recordPaymentStatus } from '../../../src/db/payments';
-import { CustomerAgreed, RowConflict, saveOrder } from '../../../src/db/save-order';
+import { CustomerAgreed, PaymentProcessing, RowConflict, saveOrder } from '../../../src/db/save-order';
 import { type Refusal, insertRefusal } from '../../../src/db/timeline-notes';
 import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowHistory } from '../../../src/domain/order';
 import { atMinute, request } from '../../unit/domain/histories';
@@ -223,7 +223,7 @@ test('an expiry is not saved after the customer has agreed', async () => {
   expect((await findOrder(database.db, id))?.order.status).toBe('SUCCESSFUL');
 });
 
-test('an expiry of a PENDING order is not saved after its payment is recorded', async () => {
+test('an expiry of a PENDING order is not saved while its payment is confirmed, nor after it is paid', async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   const pending = applyEvents(history, 'signup_started');
@@ -234,6 +234,7 @@ test('an expiry of a PENDING order is not saved after its payment is recorded', 
     [id],
   );
   const expiry = { event: 'expired', actor: 'system', channel: 'workflow', reason: null } as const;
+  await expect(save(applyEvents(pending, expiry))).rejects.toThrow(PaymentProcessing);
   await recordPaymentStatus(database.db, rows[0]!.id, 'paid', 1000);
   await expect(save(applyEvents(pending, expiry))).rejects.toThrow(CustomerAgreed);
 });

@@ -412,6 +412,32 @@ describe('an expiry', () => {
     });
   }, 40_000);
 
+  test.each([
+    ['refused', 'expired', 'UNSUCCESSFUL'],
+    ['paid', 'completed', 'SUCCESSFUL'],
+  ] as const)(
+    'waits while the bank confirms a payment: once it is %s, the order is %s',
+    async (result, event, status) => {
+      const id = await openOrder(expiring, {}, ['signup_started']);
+      await choosePaymentTerm(expiring.db, id, 'PAY_NOW');
+      const { rows } = await expiring.db.query<{ id: string }>(
+        `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+        [id],
+      );
+      const run = expiring.client.workflow.getHandle(`order-${id}`);
+      const hasWaited = async () => {
+        const { events } = await run.fetchHistory();
+        return events!.filter(({ timerFiredEventAttributes }) => timerFiredEventAttributes).length >= 2;
+      };
+      await until(hasWaited, 'the expiry was tried and is tried again', 20_000);
+      await recordPaymentStatus(expiring.db, rows[0]!.id, result, 600_000);
+      if (result === 'paid') await run.signal('applicationSubmitted');
+      expect(await run.result()).toMatchObject({ status });
+      expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event });
+    },
+    60_000,
+  );
+
   test('does not override a recorded payment', async () => {
     const id = await openOrder(expiring, {}, ['signup_started']);
     await choosePaymentTerm(expiring.db, id, 'PAY_NOW');

@@ -1,5 +1,7 @@
 import type { Profile } from '../../../src/checkout/profile';
+import type { Application } from '../../../src/domain/application';
 import { createSandboxLender } from '../../../src/lender/sandbox';
+import { ORDER } from '../domain/histories';
 
 const lender = createSandboxLender(20_000);
 
@@ -11,4 +13,17 @@ export const PROFILE: Profile = {
   privacyUrl: 'https://pay.example/privacy',
   termsUrl: 'https://pay.example/terms',
   creditAgreementUrl: 'https://pay.example/credit-agreement',
+};
+
+/** The application of a customer who has agreed to repayments. */
+export const PAID_LATER: Application = {
+  id: '2c1f5f0e-6a55-4d0f-9f2a-7e1f4f0f4444',
+  orderId: ORDER.id,
+  paymentTerm: 'PAY_LATER',
+  submitted: null,
+  referredAt: null,
+  decision: { kind: 'approved', offer: PROFILE.quote(ORDER, '2026-03-01') },
+  agreedAt: new Date('2026-03-01T10:00:00Z'),
+  browserDigest: null,
+  codeNumber: 0,
 };

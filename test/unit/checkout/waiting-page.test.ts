@@ -13,6 +13,7 @@ test('the waiting page changes its text after 30 seconds and refreshes less ofte
       profile: PROFILE,
       path: '/pay/x',
       state,
+      isPaidNow: false,
       since,
       isRefreshing: true,
       now,
@@ -37,6 +38,7 @@ test('the page of a review states how long it usually takes, however long the cu
       profile: PROFILE,
       path: '/pay/x',
       state: 'referred',
+      isPaidNow: false,
       since,
       isRefreshing: true,
       now,
@@ -60,12 +62,13 @@ test.each<[WaitingState, boolean]>([
     profile: PROFILE,
     path: '/pay/x',
     state,
+    isPaidNow: false,
     since: now,
     isRefreshing: true,
     now,
     code: undefined,
   });
   const branding = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
-  const { body } = renderPage(page, { order, branding, profile: PROFILE, path: '/pay/x' }, undefined);
+  const { body } = renderPage(page, { order, branding, profile: PROFILE, path: '/pay/x' });
   expect([body.includes('Complete by'), body.includes('You can finish this order later')]).toEqual([isOpen, isOpen]);
 });

@@ -1,0 +1,22 @@
+import { redirectPage } from '../../../src/checkout/pages/complete';
+import { historyAfter } from '../domain/histories';
+import { PAID_LATER, PROFILE } from './profile';
+
+const BRANDING = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
+const { order, changes } = historyAfter('signup_started', 'approved', 'completed');
+
+test.each([
+  ['the repayments', PAID_LATER, 15],
+  ['no repayments', undefined, 4],
+])('a receipt with %s states before all else that it continues to the shop', (_, application, seconds) => {
+  const checkout = { order, changes, application, payment: undefined, branding: BRANDING };
+  const { content, refresh } = redirectPage({ checkout, profile: PROFILE, code: undefined }, '/pay/x');
+  expect(refresh).toEqual({ afterSeconds: seconds, url: order.redirectUrl });
+  const [, afterHeading = ''] = content.text.split('</h1>');
+  expect(afterHeading.replace(/\s+/g, ' ')).toMatch(
+    new RegExp(
+      `^ <p class="message"> You return to [^<]+ in ${seconds} seconds. <a href="/pay/x/">Stay on this page</a>`,
+    ),
+  );
+  expect(content.text.includes('Your repayments')).toBe(application !== undefined);
+});
