@@ -1,7 +1,7 @@
 import path from 'node:path';
-import pg from 'pg';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import type { ApiResponse } from '../support/api';
+import { alterDatabase } from '../support/database';
 import { forgetCallers } from '../support/forget-callers';
 import { openOrder, queryOrder, timelineOf } from '../support/orders';
 import { expectProblem } from '../support/problems';
@@ -55,19 +55,14 @@ test('without Postgres, creating, reading and cancelling an order get 503, and w
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(() => receiver.deliveries.length > 0, 'the first attempt has arrived');
-  const admin = new pg.Client({ connectionString: stack.databaseUrl.replace(/[^/]*$/, 'postgres') });
-  await admin.connect();
-  const name = new URL(stack.databaseUrl).pathname.slice(1);
-  await admin.query(`alter database ${name} allow_connections false`);
-  await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+  await alterDatabase(stack.databaseUrl, 'allow_connections false');
   await forgetCallers();
   for (const response of await Promise.all([stack.api.create(), stack.api.get(id), stack.api.cancel(id)])) {
     expectRetryLater(response, /Nothing changed/);
   }
   await until(async () => !(await isReady()), 'the API is not ready');
   receiver.answerWith(200);
-  await admin.query(`alter database ${name} allow_connections true`);
-  await admin.end();
+  await alterDatabase(stack.databaseUrl, 'allow_connections true');
   await cancelSucceeds(id);
   await until(() => receiver.deliveries.at(-1)?.body.data.sequence === 2, 'both webhooks have arrived', 60_000);
   await until(isReady, 'the API is ready');

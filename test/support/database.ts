@@ -32,8 +32,8 @@ export function useDatabase(scope?: Scope): TestDatabase {
   return useResource(createDatabase, (database) => database.drop(), scope);
 }
 
-/** Returns how many statements that contain `part` wait for a lock in the database. */
-export async function statementsWaiting(db: Db, part: string): Promise<number> {
+/** Returns how many statements, or of those that contain `part`, wait for a lock in the database. */
+export async function statementsWaiting(db: Db, part = ''): Promise<number> {
   const { rowCount } = await db.query(
     `select from pg_stat_activity
      where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0`,
@@ -57,6 +57,13 @@ export async function holdTransaction(db: Db, sql: string, values: unknown[] = [
   await client.query('begin');
   await client.query(sql, values);
   return { commit: () => end('commit'), rollback: () => end('rollback') };
+}
+
+/** Makes a change that `alter database` knows, and closes the database's connections. */
+export async function alterDatabase(url: string, change: string): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  await administer(`alter database ${name} ${change}`);
+  await administer(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`);
 }
 
 async function administer(sql: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { findOrder } from '../../src/db/find-orders';
 import type { WorkflowOrder } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
+import { BASE } from './api';
 import type { Stack } from './stack';
 import { until } from './until';
 
@@ -42,6 +43,22 @@ export async function statusOf(client: Stack['client'], id: string): Promise<str
 /** Returns the order as its workflow's query shows it. */
 export function queryOrder(client: Stack['client'], id: string): Promise<WorkflowOrder | null> {
   return client.workflow.getHandle(`order-${id}`).query(getOrderQuery);
+}
+
+/** Returns the details of an order's run that the Temporal UI shows. */
+export async function detailsOf(client: Stack['client'], id: string): Promise<string> {
+  const { currentDetails = '' } = await client.workflow
+    .getHandle(`order-${id}`)
+    .query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  return currentDetails;
+}
+
+/** Requests a resend of an order's first webhook. */
+export async function resendFirst({ api, db }: Pick<Stack, 'api' | 'db'>, id: string): Promise<void> {
+  const { rows } = await db.query<{ id: string }>('select id from webhook_event where order_id = $1 and sequence = 1', [
+    id,
+  ]);
+  await api.call('POST', `${BASE}/webhook_event/${rows[0]!.id}/resend/`);
 }
 
 export interface Line {

@@ -4,12 +4,11 @@ import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../tools/package-root';
 import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import { findApplication } from '../../src/db/applications';
-import { BASE } from './api';
 import { applied, newCustomer, startCheckout } from './checkout';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
 import { startTestServer } from './http-server';
-import { isRunning, openOrder, queryOrder } from './orders';
+import { isRunning, openOrder, queryOrder, resendFirst } from './orders';
 import { startReceiver } from './receiver';
 import { type Stack, startStack } from './stack';
 import { until } from './until';
@@ -21,13 +20,6 @@ import { until } from './until';
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
 
 const workflow = ({ client }: Stack, id: string) => client.workflow.getHandle(`order-${id}`);
-
-async function resend({ db, api }: Stack, id: string): Promise<void> {
-  const { rows } = await db.query<{ id: string }>('select id from webhook_event where order_id = $1 and sequence = 1', [
-    id,
-  ]);
-  await api.call('POST', `${BASE}/webhook_event/${rows[0]!.id}/resend/`);
-}
 
 /** Each scenario returns the id of the order whose history is saved. */
 const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<string>> = {
@@ -76,7 +68,7 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await until(() => receiver.deliveries.length === 5, 'all attempts but the last one are made');
     for (let count = 6; count <= 7; count++) {
       if (count === 7) receiver.answerWith(200);
-      await resend(stack, id);
+      await resendFirst(stack, id);
       await until(() => receiver.deliveries.length === count, 'the resend has arrived');
     }
     await stack.api.cancel(id);
@@ -87,7 +79,7 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
   async 'webhook-resent-after-the-end'(stack, webhookUrl) {
     const id = await openOrder(stack, { webhook_url: webhookUrl }, ['failed']);
     await workflow(stack, id).result();
-    await resend(stack, id);
+    await resendFirst(stack, id);
     await workflow(stack, id).result();
     return id;
   },

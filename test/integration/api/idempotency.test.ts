@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
-import { apiOf } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { expectProblem } from '../../support/problems';
 import { createSeller, log, useStack } from '../../support/stack';
@@ -55,7 +55,7 @@ describe('a call that repeats its Idempotency-Key', () => {
   test('may format the same request differently', async () => {
     const key = randomUUID();
     const { seller, api } = stack;
-    const path = `/api/lending/edge/ecommerce/seller/${seller.id}/order`;
+    const path = `${BASE}/seller/${seller.id}/order`;
     const bodies = [
       '{"data":{"amount":0.3,"reference":"same","meta_data":{"a":1}}}',
       ' {"data": {"meta_data": {"a": 1}, "reference": "s\\u0061me", "amount": 0.30000000000000004, "source": null}}',

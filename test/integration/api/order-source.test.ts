@@ -100,6 +100,14 @@ describe('without a worker', () => {
     expect(ms).toBeLessThan(BUDGET_MS + TOLERANCE_MS);
   });
 
+  test('many concurrent reads all return within the query budget', async () => {
+    const reads = await Promise.all(Array.from({ length: 50 }, timedGet));
+    expect(reads.map(({ status }) => status)).toEqual(Array(50).fill(200));
+    // They have queried the workflow: the five failures that end such queries come with the first timeouts.
+    expect(reads.filter(({ ms }) => ms > BUDGET_MS * 0.9).length).toBeGreaterThan(25);
+    expect(Math.max(...reads.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + TOLERANCE_MS);
+  });
+
   test('reads stop waiting for the workflow after repeated timeouts', async () => {
     for (let count = 0; count < 5; count++) await timedGet();
     const start = performance.now();
@@ -108,12 +116,6 @@ describe('without a worker', () => {
     expect(new Set(reads.map(({ status, source }) => `${status} ${source}`))).toEqual(new Set(['200 snapshot']));
     const waited = reads.filter(({ ms }) => ms > BUDGET_MS * 0.9);
     expect(waited.length).toBeLessThanOrEqual(1 + (performance.now() - start) / PROBE_INTERVAL_MS);
-  });
-
-  test('many concurrent reads all return within the query budget', async () => {
-    const reads = await Promise.all(Array.from({ length: 50 }, timedGet));
-    expect(reads.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    expect(Math.max(...reads.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + TOLERANCE_MS);
   });
 
   test('a read comes from the workflow again once a worker runs', async () => {

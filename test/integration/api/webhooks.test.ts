@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import {
   rotatedSecretSchema,
@@ -10,7 +9,7 @@ import {
 import { activeWebhookSecrets } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Api, apiOf, BASE } from '../../support/api';
-import { holdTransaction } from '../../support/database';
+import { holdTransaction, statementsWaiting } from '../../support/database';
 import { noWebhookPending, openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
@@ -377,7 +376,8 @@ test.each([
   const path =
     kind === 'resends' ? `/webhook_event/${rows[0]!.id}/resend/` : `/seller/${stack.seller.id}/webhook_secret/rotate/`;
   const waiting = Array.from({ length: 25 }, () => stack.api.call('POST', BASE + path));
-  await delay(300);
+  // Two of them have a connection, and the others wait for these.
+  await until(async () => (await statementsWaiting(stack.db)) >= 2, 'two calls wait for the lock');
   const startedAt = performance.now();
   expect((await other.api.call('GET', `${BASE}/seller/${other.seller.id}/connection_check/`)).status).toBe(200);
   expect((await other.api.create()).status).toBe(201);

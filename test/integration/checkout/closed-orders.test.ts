@@ -1,4 +1,5 @@
 import { updateAccount } from '../../../src/db/accounts';
+import { BASE } from '../../support/api';
 import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { until } from '../../support/until';
@@ -134,8 +135,7 @@ test('applicant data is deleted a set time after the order closes, and the pages
 test('GET /pay_link/ returns the order of a pay link to the checkout key only', async () => {
   const { id, url } = await newCustomer(stack, { redirect_url: REDIRECT, cancel_url: CANCEL });
   const link = new URL(url).pathname.split('/')[2]!;
-  const find = (payLinkId: string, key: string) =>
-    stack.api.call('GET', `/api/lending/edge/ecommerce/pay_link/${payLinkId}/`, { key });
+  const find = (payLinkId: string, key: string) => stack.api.call('GET', `${BASE}/pay_link/${payLinkId}/`, { key });
   const found = await find(link, stack.api.checkoutKey);
   expect([found.status, found.headers.get('Order-Source')]).toEqual([200, expect.stringMatching(/workflow|snapshot/)]);
   expect(found.body).toEqual((await stack.api.get(id)).body);

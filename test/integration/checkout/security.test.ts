@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import { loadConfig } from '../../../src/config';
 import { startServer } from '../../../src/server';
 import { freePort } from '../../../tools/local-stack/ports';
-import { apiOf } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
 import { BUSINESS, customerAt, statusOfOrder, useCheckout } from '../../support/checkout';
 import { sendRaw } from '../../support/raw-http';
 import { useStack } from '../../support/stack';
@@ -290,15 +290,15 @@ test('logs contain the order id, but no pay link, no customer data and no code',
   await other.look();
   await other.submit('continue', { code });
   await customerAt(url.replace(link, '00000000-0000-4000-8000-000000000000')).look();
-  await api.call('GET', `/api/lending/edge/ecommerce/pay_link/${link}/`, { key: api.checkoutKey });
+  await api.call('GET', `${BASE}/pay_link/${link}/`, { key: api.checkoutKey });
   const misspelt = [
     `/PAY/${link}/`,
     `/pay//${link}/`,
     `/%70ay/${link}/`,
     `/pay/${link.toUpperCase()}/x`,
-    `/api/lending/edge/ecommerce/PAY_LINK/${link}/`,
-    `/api/lending/edge/ecommerce/pay_link//${link}/`,
-    `/api/lending/edge/ecommerce/order/${link}/`,
+    `${BASE}/PAY_LINK/${link}/`,
+    `${BASE}/pay_link//${link}/`,
+    `${BASE}/order/${link}/`,
     `/${link}`,
     `/pay/${Buffer.from(link).toString('hex').replace(/../g, '%$&')}/`,
   ];

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { apiOf } from '../../support/api';
+import { BASE, apiOf } from '../../support/api';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { openOrder, timelineOf } from '../../support/orders';
 import { createSeller, useStack } from '../../support/stack';
@@ -41,7 +41,7 @@ test('order show prints the order as its seller sees it, and further fields for 
 test('order list prints orders newest first, filtered by seller, status, time and reference, in pages', async () => {
   const other = await createSeller(stack.db);
   const create = async (reference: string) => {
-    const path = `/api/lending/edge/ecommerce/seller/${other.id}/order/`;
+    const path = `${BASE}/seller/${other.id}/order/`;
     const response = await stack.api.call('POST', path, {
       key: other.key,
       body: { data: { amount: 12.5, reference } },
@@ -104,7 +104,7 @@ test("order cancel goes through the workflow, and timeline and webhook show the 
 test('order timeline prints a line of at most 100 characters for each change and webhook attempt, with reasons below', async () => {
   receiver.answerWith(() => (receiver.deliveries.length === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  const timeline = () => stack.api.call('GET', `/api/lending/edge/ecommerce/order/${id}/timeline/`);
+  const timeline = () => stack.api.call('GET', `${BASE}/order/${id}/timeline/`);
   await until(async () => (await timeline()).body.data.length === 4, 'both attempts are recorded');
   const { body } = await timeline();
   expect(await json('order', 'timeline', id)).toEqual(body.data);
@@ -126,7 +126,7 @@ describe('text from outside with control and direction characters', () => {
 
   test('in meta_data is printed as escapes, and --json stays JSON with the same values', async () => {
     const body = `{"data":{"amount":12.5,"reference":"${randomUUID()}","meta_data":{\t"${HOSTILE.replace('\u0007', '')}":\r\n"x${HOSTILE.replace('\u0007', '\\u0007')}"\t}}}`;
-    const path = `/api/lending/edge/ecommerce/seller/${stack.seller.id}/order/`;
+    const path = `${BASE}/seller/${stack.seller.id}/order/`;
     const created = await stack.api.call('POST', path, { body });
     expect(created.status).toBe(201);
     const { id } = created.body.data;

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
 import { migrate } from '../../../src/db/migrate';
 import { createPool } from '../../../src/db/pool';
 import { SchemaError, assertSchemaIsCurrent, waitForCurrentSchema } from '../../../src/db/schema-check';
 import { freePort } from '../../../tools/local-stack/ports';
+import { alterDatabase } from '../../support/database';
 import { runCli } from '../../support/cli';
 import { until } from '../../support/until';
 import { PRODUCT_MIGRATIONS, useEmptyDatabase, useMigrations } from './migrations';
@@ -50,10 +50,7 @@ test('the schema check rejects a schema from which a later release has removed s
 });
 
 test('the schema check waits until Postgres is reachable, then refuses an old schema', async () => {
-  const name = new URL(database.url).pathname.slice(1);
-  const admin = new pg.Client({ connectionString: database.url.replace(/[^/]*$/, 'postgres') });
-  await admin.connect();
-  await admin.query(`alter database ${name} allow_connections false`);
+  await alterDatabase(database.url, 'allow_connections false');
   const db = createPool(database.url, 1, () => undefined);
   const errors: unknown[] = [];
   const check = waitForCurrentSchema(db, (error) => errors.push(error)).then(
@@ -61,10 +58,9 @@ test('the schema check waits until Postgres is reachable, then refuses an old sc
     (error: unknown) => error,
   );
   await until(() => errors.length > 0, 'the check has failed once');
-  await admin.query(`alter database ${name} allow_connections true`);
+  await alterDatabase(database.url, 'allow_connections true');
   expect(await check).toBeInstanceOf(SchemaError);
   await db.end();
-  await admin.end();
 });
 
 test('the schema check resolves if the pool is closed while Postgres is unreachable', async () => {

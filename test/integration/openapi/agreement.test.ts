@@ -85,7 +85,7 @@ async function existingIds(): Promise<Ids> {
     await openOrder(stack),
     await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']),
   ];
-  const events = `/api/lending/edge/ecommerce/seller/${stack.seller.id}/webhook_event/`;
+  const events = `${BASE}/seller/${stack.seller.id}/webhook_event/`;
   const { body } = await stack.api.call('GET', events);
   const { pay_link_id } = (await stack.api.get(order_id)).body.data;
   return { order_id, pay_link_id, webhook_id: body.data.find((event: any) => event.order_id === other).id };
@@ -172,7 +172,7 @@ test('every webhook that the service sends matches the document', async () => {
     'signup_started',
     'failed',
   ]);
-  await stack.api.call('POST', `/api/lending/edge/ecommerce/seller/${stack.seller.id}/webhook_test/`, {
+  await stack.api.call('POST', `${BASE}/seller/${stack.seller.id}/webhook_test/`, {
     body: { data: { url: receiver.url } },
   });
   const ofType = (type: string) => receiver.deliveries.filter(({ body }) => body.type === type);

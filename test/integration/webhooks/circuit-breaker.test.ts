@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { readTimeline } from '../../../src/db/read-timeline';
 import { insertWebhookSecret } from '../../../src/db/secrets';
@@ -11,6 +10,7 @@ import { createDelivery } from '../../../src/webhooks/deliver';
 import { DeliveryBusy, DeliveryWaits } from '../../../src/webhooks/delivery-delayed';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { useDatabase } from '../../support/database';
+import { until } from '../../support/until';
 import { lease, orderWithWebhooks } from '../db/new-attempts';
 
 const database = useDatabase('test');
@@ -47,7 +47,8 @@ const createWorker = () =>
     },
     schedule: STANDARD_SCHEDULE,
     attemptsPerSeller: 10,
-    breaker: { failures: 3, minWaitMs: 400, maxWaitMs: 400 },
+    // The breaker of a test probes only when the test makes its probe due.
+    breaker: { failures: 3, minWaitMs: 60_000, maxWaitMs: 60_000 },
     log: pino({ level: 'info', timestamp: false, base: null }, { write: keepLine }),
   });
 
@@ -91,6 +92,8 @@ async function open(workers: Worker[], count: number) {
   return webhooks.slice(3);
 }
 
+const makeProbeDue = () => database.db.query('update silent_endpoint set probe_at = now()');
+
 test('after three attempts without an answer, in two workers, the deliveries of both wait and use up no attempt', async () => {
   const workers = [createWorker(), createWorker()];
   const waiting = await open(workers, 2);
@@ -127,7 +130,7 @@ test('a delivery that is days old does not wait, so that it ends even if the end
 test('one delivery probes the endpoint when it is due, however many try in two workers at once', async () => {
   const workers = [createWorker(), createWorker()];
   const waiting = await open(workers, 8);
-  await delay(450);
+  await makeProbeDue();
   const results = await Promise.allSettled(waiting.map((webhook, index) => send(workers[index % 2]!, webhook)));
   expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   expect(sent).toHaveLength(4);
@@ -144,7 +147,7 @@ test('one delivery probes the endpoint when it is due, however many try in two w
 test('the first answer closes the breaker, even an error', async () => {
   const workers = [createWorker(), createWorker()];
   const waiting = await open(workers, 3);
-  await delay(450);
+  await makeProbeDue();
   answer = ERROR_500;
   expect(await send(workers[1]!, waiting[0]!)).toMatchObject({ state: 'pending', attempts: 1 });
   answer = OK;
@@ -230,7 +233,7 @@ test('a bulk resend waits like any other delivery', async () => {
 test('a delivery that cannot send its probe leaves the probe to another delivery', async () => {
   const worker = createWorker();
   const waiting = await open([worker], 2);
-  await delay(450);
+  await makeProbeDue();
   await lease(database.db, waiting[0]!.id);
   await expect(send(worker, waiting[0]!)).rejects.toThrow(DeliveryBusy);
   answer = OK;
@@ -267,7 +270,7 @@ test('a resend of a pending webhook that waits, and then fails, does not change 
   );
   await expect(worker.resend(webhook.id)).rejects.toThrow(DeliveryWaits);
   expect((await stateOf(webhook)).next).toEqual(next);
-  await database.db.query(`update silent_endpoint set probe_at = now()`);
+  await makeProbeDue();
   answer = ERROR_500;
   expect(await worker.resend(webhook.id)).toMatchObject({ state: 'pending', attempts: 1 });
   expect(await stateOf(webhook)).toEqual({ state: 'pending', attempts: 1, next });
@@ -300,11 +303,10 @@ test('a test webhook that is answered ends the wait', async () => {
 test('if a worker dies during its probe, another delivery probes the endpoint later', async () => {
   const workers = [createWorker(), createWorker()];
   const waiting = await open(workers, 2);
-  await delay(450);
+  await makeProbeDue();
   answer = new Promise(() => undefined);
   void send(workers[0]!, waiting[0]!);
-  await delay(200);
-  expect(sent).toHaveLength(4);
+  await until(() => sent.length === 4, 'the probe is sent');
   answer = OK;
   await expect(send(workers[1]!, waiting[1]!)).rejects.toThrow(DeliveryWaits);
   await database.db.query(`update silent_endpoint set probe_at = probe_at - interval '31 s'`);

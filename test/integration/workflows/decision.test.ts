@@ -7,12 +7,12 @@ import { findOrder } from '../../../src/db/find-orders';
 import { findLastPayment } from '../../../src/db/payments';
 import { NO_OFFER } from '../../../src/domain/application';
 import type { PaymentStatus } from '../../../src/domain/payment';
-import type { Lender } from '../../../src/lender/lender';
+import { type Lender, type LenderAnswer, LenderUnavailable } from '../../../src/lender/lender';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/payments/payment-provider';
 import { apiOf } from '../../support/api';
 import { BUSINESS, applied, customerAt, newCustomer, startCheckout } from '../../support/checkout';
 import { storedText } from '../../support/history';
-import { isRunning, openOrder, statusOf, timelineOf } from '../../support/orders';
+import { detailsOf, isRunning, openOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
@@ -37,8 +37,7 @@ async function pendingActivities(id: string): Promise<string[]> {
 }
 const untilLenderIsAsked = (id: string) =>
   until(async () => (await pendingActivities(id)).includes('askLender'), 'the workflow asks the lender');
-const details = async (id: string) =>
-  (await workflow(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails;
+const details = (id: string) => detailsOf(stack.client, id);
 
 test('the sweep notifies a workflow of an application if nothing else did', async () => {
   const id = await applied(stack, 'jo@bloggs.example', { notify: false, sweepAfterMs: 0 });
@@ -58,19 +57,19 @@ test('the workflow retries during an outage of the lender and shows the outage w
   const id = await applied(stack, 'outage@bloggs.example');
   await untilLenderIsAsked(id);
   expect(await details(id)).toMatch(/^- Decision: waiting for the lender or the bank since 2\S+Z$/m);
-  await until(async () => (await details(id))?.includes('unavailable'), 'two attempts have failed');
+  await until(async () => (await details(id)).includes('unavailable'), 'two attempts have failed');
   expect(await details(id)).toMatch(
     /^- Decision: the lender is unavailable since 2\S+Z, error `the sandbox simulates an outage`; asked again/m,
   );
   await untilStatus(id, 'APPROVED');
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved']);
-  await until(async () => !(await details(id))?.includes('the lender'), 'the details no longer mention the lender');
+  await until(async () => !(await details(id)).includes('the lender'), 'the details no longer mention the lender');
 });
 
 test('the workflow asks again about a referred application and shows when', async () => {
   const id = await applied(stack, 'referred@bloggs.example');
   await until(
-    async () => (await details(id))?.includes('has not decided yet: asked again at'),
+    async () => (await details(id)).includes('has not decided yet: asked again at'),
     'the application is referred',
   );
   expect(await statusOfRow(id)).toBe('PENDING');
@@ -84,7 +83,7 @@ test('a customer who cancels a payment and applies does not wait until the bank 
     [id],
   );
   await workflow(id).signal('applicationSubmitted');
-  const line = await until(async () => /asked again at (\S+Z)/.exec((await details(id)) ?? ''), 'the bank is asked');
+  const line = await until(async () => /asked again at (\S+Z)/.exec(await details(id)), 'the bank is asked');
   expect(Date.parse(line[1]!) - Date.now()).toBeGreaterThan(30_000);
   await stack.db.query(`update payment set status = 'cancelled', closed_at = now() where order_id = $1`, [id]);
   await workflow(id).signal('applicationSubmitted');
@@ -94,7 +93,7 @@ test('a customer who cancels a payment and applies does not wait until the bank 
 test('a workflow that is resumed after a terminate asks the lender again', async () => {
   for (const email of ['outage@bloggs.example', 'referred-declined@bloggs.example']) {
     const id = await applied(stack, email, { data: ONLY_PAY_LATER });
-    await until(async () => (await details(id))?.includes('lender'), 'the workflow waits for the lender');
+    await until(async () => (await details(id)).includes('lender'), 'the workflow waits for the lender');
     await workflow(id).terminate('an operator pressed the button');
     await untilStatus(id, email.startsWith('outage') ? 'APPROVED' : 'UNSUCCESSFUL');
   }
@@ -113,14 +112,14 @@ test('a cancel stops the requests to the lender, and the workflow continues for 
   receiver.answerWith(500);
   for (const email of ['outage@bloggs.example', 'referred@bloggs.example']) {
     const id = await applied(stack, email, { data: { webhook_url: receiver.url } });
-    await until(async () => (await details(id))?.includes('lender'), 'the workflow waits for the lender');
+    await until(async () => (await details(id)).includes('lender'), 'the workflow waits for the lender');
     expect((await stack.api.cancel(id)).status).toBe(200);
     await until(
       async () => !(await pendingActivities(id)).includes('askLender'),
       'the workflow no longer asks the lender',
     );
     expect(await isRunning(stack.client, id)).toBe(true);
-    await until(async () => !(await details(id))?.includes('the lender'), 'the details no longer mention the lender');
+    await until(async () => !(await details(id)).includes('the lender'), 'the details no longer mention the lender');
     expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'cancel']);
     await workflow(id).terminate();
   }
@@ -247,4 +246,37 @@ test("an error of the lender's adapter fails the activity without its message an
   const failed = ask((application) => Promise.reject(new TypeError(`no such person: ${application.applicant.email}`)));
   await expect(failed).rejects.toMatchObject({ message: "the lender's adapter failed: TypeError", cause: undefined });
   expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toEqual({ kind: 'nothing' });
+});
+
+test('a call to a lender that does not answer is aborted before Temporal ends it, and fails so that it is retried', async () => {
+  const id = await appliedLive();
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  const spy = jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 100));
+  const hanging = answering(
+    (_, signal) =>
+      new Promise((__, reject) => {
+        signal.addEventListener('abort', () => reject(new LenderUnavailable('no answer in time')));
+      }),
+  );
+  await expect(askLender(id, { sandbox: unreachable, live: hanging })).rejects.toMatchObject({
+    message: 'no answer in time',
+    nonRetryable: false,
+  });
+  // Less than the 30 s of the activity, after which the failure would not name the lender.
+  expect(spy.mock.calls).toEqual([[25_000]]);
+  spy.mockRestore();
+});
+
+test('the late answer of a call that was given up changes nothing after the next call has a decision', async () => {
+  const id = await appliedLive();
+  let answerLate: (answer: LenderAnswer) => void = () => undefined;
+  const late = askLender(id, {
+    sandbox: unreachable,
+    live: answering(() => new Promise((resolve) => (answerLate = resolve))),
+  });
+  const declining = answering(() => Promise.resolve({ kind: 'declined', code: 'other' }));
+  await askLender(id, { sandbox: unreachable, live: declining });
+  answerLate({ kind: 'approved', offer: NO_OFFER });
+  expect(await late).toEqual({ kind: 'nothing' });
+  expect((await findApplication(stack.db, id))!.decision).toEqual({ kind: 'declined', code: 'other' });
 });

@@ -1,6 +1,7 @@
+import { text as readText } from 'node:stream/consumers';
 import { BASE } from '../../support/api';
 import { type TestServer, startTestServer } from '../../support/http-server';
-import { noWebhookPending, openOrder } from '../../support/orders';
+import { detailsOf, noWebhookPending, openOrder, resendFirst } from '../../support/orders';
 import { storedText } from '../../support/history';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -26,10 +27,8 @@ beforeEach(async () => {
       request.socket.destroy();
       return;
     }
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      sequences.push(JSON.parse(Buffer.concat(chunks).toString()).data.sequence);
+    void readText(request).then((text) => {
+      sequences.push(JSON.parse(text).data.sequence);
       response.end();
     });
   });
@@ -38,8 +37,7 @@ afterEach(() => endpoint.close());
 
 const url = () => `${endpoint.url}/hooks?token=hidden`;
 const handle = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
-const details = async (id: string) =>
-  (await handle(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata')).currentDetails ?? '';
+const details = (id: string) => detailsOf(stack.client, id);
 const timeline = async (id: string) =>
   (await stack.api.call('GET', `${BASE}/order/${id}/timeline/`)).body.data as {
     type: string;
@@ -88,8 +86,7 @@ test('a new order of the seller waits without an attempt, until a requested rese
   await until(() => waitOf(id), 'the new order waits');
   expect((await timeline(id)).filter(({ type }) => type === 'webhook_attempt')).toEqual([]);
   isSilent = false;
-  const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
-  await stack.api.call('POST', `${BASE}/webhook_event/${rows[0]!.id}/resend/`);
+  await resendFirst(stack, id);
   await until(() => noWebhookPending(stack, [id]), 'the webhook is delivered');
   expect((await stack.db.query('select from silent_endpoint')).rowCount).toBe(0);
 });

@@ -1,9 +1,10 @@
+import { text as readText } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../../support/api';
 import { startTestServer } from '../../support/http-server';
 import { noWebhookPending, openOrder, timelineOf } from '../../support/orders';
 import { startReceiver, useReceiver } from '../../support/receiver';
-import { createSeller, startStack, useStack } from '../../support/stack';
+import { QUICK, createSeller, startStack, useStack } from '../../support/stack';
 import { storedText } from '../../support/history';
 import { until } from '../../support/until';
 import { startFlood } from '../webhooks/flood';
@@ -161,10 +162,8 @@ test('attempts of one order do not overlap, even if its workflow is terminated d
   const sequences: number[] = [];
   const slow = await startTestServer((request, response) => {
     maxOpen = Math.max(maxOpen, ++open);
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      sequences.push(JSON.parse(Buffer.concat(chunks).toString()).data.sequence);
+    void readText(request).then((text) => {
+      sequences.push(JSON.parse(text).data.sequence);
       setTimeout(() => {
         open--;
         response.end();
@@ -200,6 +199,25 @@ test('Retry-After delays the next attempt', async () => {
   receiver.answerWith(200);
   await until(() => hasEnded(id), 'the webhook has ended');
   expect(receiver.deliveries[1]!.at - receiver.deliveries[0]!.at).toBeGreaterThanOrEqual(2000);
+});
+
+test('an attempt that runs when the worker shuts down, and takes longer than its grace period, is recorded', async () => {
+  let isOpen = false;
+  const slow = await startTestServer((request, response) => {
+    isOpen = true;
+    request.resume();
+    setTimeout(() => response.end(), 2 * Number(QUICK.SHUTDOWN_GRACE_MS));
+  });
+  const id = await openOrder(stack, { webhook_url: slow.url }, ['signup_started']);
+  await until(() => isOpen, 'the attempt has started');
+  await stack.stopWorker();
+  expect(await eventsOf(id)).toEqual([{ sequence: 1, state: 'delivered', attempts: 1 }]);
+  expect(await attemptsOf(id)).toMatchObject([{ attempt: 1, status: 200, error: null }]);
+  // Temporal has its result too. Otherwise the next attempt would wait for the activity's timeout.
+  const { raw } = await stack.client.workflow.getHandle(`order-${id}`).describe();
+  expect(raw.pendingActivities).toEqual([]);
+  await stack.startWorker();
+  await slow.close();
 });
 
 test('a restart of the worker neither skips nor repeats a step of the schedule', async () => {

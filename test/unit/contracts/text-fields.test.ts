@@ -76,13 +76,14 @@ describe('the reference', () => {
     expect(errorsOfData({ reference: '\u0958'.repeat(128) })).toEqual(['/data/reference too_big']);
   });
 
-  test('a reference of 64 KB that is expensive to normalize is refused within 200 ms', () => {
+  test('a long reference that is expensive to normalize is refused without that', () => {
     const started = performance.now();
     for (const unit of ['\u0301\u0316', '\ud83d\udc69\u200d']) {
-      const reference = `a${unit.repeat(32_000 / unit.length)}`;
+      const reference = `a${unit.repeat(200_000 / unit.length)}`;
       expect(errorsOfData({ reference })).toEqual(['/data/reference too_big']);
     }
-    expect(performance.now() - started).toBeLessThan(200);
+    // To normalize it takes many seconds.
+    expect(performance.now() - started).toBeLessThan(2000);
   });
 
   test('a reference with several errors is refused with all of them', () => {

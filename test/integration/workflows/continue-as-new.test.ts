@@ -1,0 +1,70 @@
+import { requestResends } from '../../../src/db/webhook-events';
+import { applied, useCheckout } from '../../support/checkout';
+import { detailsOf, openOrder, queryOrder, timelineOf } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { until } from '../../support/until';
+
+const stack = useCheckout({
+  env: {
+    SANDBOX_REFERRAL_MS: '600000',
+    WEBHOOK_RETRY_DELAYS: '0,600,0.2',
+    WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS: '1000',
+  },
+});
+const receiver = useReceiver('test');
+
+jest.setTimeout(120_000);
+
+const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+const details = (id: string) => detailsOf(stack.client, id);
+const sequences = () => receiver.deliveries.map(({ body }) => body.data.sequence as number);
+
+/** Fills the history of an order's run, while the sweep leaves the order alone, until the order has a new run. */
+async function continueAsNew(id: string): Promise<void> {
+  await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+  const { runId } = await workflow(id).describe();
+  const isContinued = async (): Promise<boolean> => {
+    // A signal that no handler takes changes nothing.
+    await Promise.all(Array.from({ length: 100 }, () => workflow(id).signal('fill-the-history')));
+    return (await workflow(id).describe()).runId !== runId;
+  };
+  await until(isContinued, 'the workflow has continued as new', 90_000);
+  expect((await stack.client.workflow.getHandle(`order-${id}`, runId).describe()).status.name).toBe('CONTINUED_AS_NEW');
+  await until(() => queryOrder(stack.client, id), 'the new run has read the row');
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).not.toContain('recovered');
+}
+
+test('a webhook in its backoff keeps its wait, its attempts and its place in a run that is continued as new', async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  const dueAt = async () => {
+    const line = await until(async () => /webhook 1: attempt 2 at (\S+Z)/.exec(await details(id)), 'webhook 1 waits');
+    return Date.parse(line[1]!);
+  };
+  const before = await dueAt();
+  await continueAsNew(id);
+  // The details show whole seconds.
+  expect(Math.abs((await dueAt()) - before)).toBeLessThanOrEqual(2000);
+  receiver.answerWith(200);
+  await stack.api.progress(id, 'approved');
+  await until(() => sequences().length === 3, 'both webhooks have arrived');
+  expect(sequences()).toEqual([1, 1, 2]);
+});
+
+test('a requested resend is made by a run that is continued as new', async () => {
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(() => receiver.deliveries.length === 1, 'the webhook has arrived');
+  const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
+  await requestResends(stack.db, [rows[0]!.id], 600_000);
+  await continueAsNew(id);
+  await until(() => receiver.deliveries.length === 2, 'the webhook has arrived again');
+  expect(sequences()).toEqual([1, 1]);
+});
+
+test('the lender is asked again about a referred application by a run that is continued as new', async () => {
+  const id = await applied(stack, 'referred@bloggs.example', { sweepAfterMs: 600_000 });
+  await until(async () => (await details(id)).includes('has not decided yet'), 'the application is referred');
+  await stack.db.query(`update application set submitted_at = now() - interval '1 hour' where order_id = $1`, [id]);
+  await continueAsNew(id);
+  await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
+});
