@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { isPublicAddress } from './public-address';
 
-/** Which targets webhooks may have. Both are false in production. */
+/** Which targets webhooks may have. In production, both are true if operators allow private addresses, otherwise false. */
 export interface AddressPolicy {
   /** Allows loopback, private and reserved addresses, on any port. */
   allowPrivate: boolean;
