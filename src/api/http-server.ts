@@ -55,9 +55,9 @@ export async function listen(
   };
   /** The latest response of each connection, finished or not. */
   const latest = new WeakMap<Socket, ServerResponse>();
-  const isTooDeep = countPipelined();
+  const closeIfTooDeep = countPipelined();
   const server = createServer(options, (request, response) => {
-    if (isTooDeep(request.socket, response)) return;
+    if (closeIfTooDeep(request.socket, response)) return;
     latest.set(request.socket, response);
     if (request.httpVersion === '1.1' && request.headers.host === undefined) {
       rejectRequest(response, new Problem('bad_request', 'The Host header is missing.'));
@@ -70,7 +70,7 @@ export async function listen(
     void handle(request, response);
   });
   server.on('checkExpectation', (request, response) => {
-    if (isTooDeep(request.socket, response)) return;
+    if (closeIfTooDeep(request.socket, response)) return;
     latest.set(request.socket, response);
     rejectRequest(response, new Problem('bad_request', 'The Expect header supports 100-continue only.'));
   });

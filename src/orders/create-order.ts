@@ -14,7 +14,7 @@ import { type Order, PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
-import { digestOf } from './request-digest';
+import { toRequestDigest } from './request-digest';
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
@@ -63,7 +63,7 @@ export async function replayOrder(
   request: CreateOrderRequest,
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder | undefined> {
-  return idempotencyKey === undefined ? undefined : replay(deps, seller.id, idempotencyKey, digestOf(request));
+  return idempotencyKey === undefined ? undefined : replay(deps, seller.id, idempotencyKey, toRequestDigest(request));
 }
 
 /** @returns undefined if there was a conflict that no longer exists, so that another try may succeed */
@@ -73,7 +73,7 @@ async function tryToCreate(
   request: CreateOrderRequest,
   key: string | undefined,
 ): Promise<CreatedOrder | undefined> {
-  const requestDigest = digestOf(request);
+  const requestDigest = toRequestDigest(request);
   try {
     // Dated when its turn comes: an order that appeared with an earlier date would be missing in pages already read.
     const inserted = await deps.admission.insert(seller.id, async () => {
