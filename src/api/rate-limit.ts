@@ -113,11 +113,11 @@ function setRateLimitHeaders(ctx: Ctx, { name, windowMs }: RequestCounter, { lim
 }
 
 function rateLimited({ name, windowMs }: RequestCounter, { limit, resetMs }: Usage): Problem {
-  const wait = toSeconds(resetMs);
+  const retryAfterS = toSeconds(resetMs);
   return new Problem(
     'rate_limited',
     `The limit "${name}" of ${limit} requests in ${toSeconds(windowMs)} s is reached. ` +
-      `Nothing changed. Retry in ${wait} s.`,
-    { headers: { 'Retry-After': String(wait) } },
+      `Nothing changed. Retry in ${retryAfterS} s.`,
+    { retryAfterS },
   );
 }

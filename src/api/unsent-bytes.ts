@@ -96,7 +96,7 @@ export function createUnsentLimit(limits: UnsentLimits) {
         return;
       }
       const detail = 'Your connections have too many unread responses. Nothing changed. Read them, then retry in 1 s.';
-      throw new Problem('rate_limited', detail, { headers: { 'Retry-After': '1' } });
+      throw new Problem('rate_limited', detail, { retryAfterS: 1 });
     },
   };
 }

@@ -81,7 +81,9 @@ export const fieldErrorSchema = z
   .meta({ id: 'FieldError', description: 'One error of the request' });
 export type FieldError = z.infer<typeof fieldErrorSchema>;
 
-/** The body of every error response, `application/problem+json`. */
+export const PROBLEM_TYPE = 'application/problem+json';
+
+/** The body of every error response. */
 export const problemSchema = z
   .object({
     type: z.string().meta({ description: 'A URN that ends with `code`' }),

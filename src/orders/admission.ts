@@ -90,6 +90,6 @@ function overloaded(retryAfterS: number): Problem {
   return new Problem(
     'overloaded',
     'Too many new orders wait to be processed. Nothing changed. Repeating the call later is safe.',
-    { headers: { 'Retry-After': String(retryAfterS) } },
+    { retryAfterS },
   );
 }

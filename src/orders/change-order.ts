@@ -78,7 +78,7 @@ async function changeOrder(
       error instanceof TemporalUnavailable
         ? 'Orders cannot be changed at the moment. Nothing changed. Repeating the same call is safe.'
         : 'The outcome is unknown: the change may still be made. Repeating the same call is safe.',
-      { headers: { 'Retry-After': '5' }, cause: error },
+      { retryAfterS: 5, cause: error },
     );
   }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { invalidRequest, Problem } from '../contracts/problem';
+import { invalidRequest, isProblem, Problem } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
 import type { FieldError } from '../contracts/problem-schema';
@@ -49,7 +49,7 @@ export async function createOrder(
   throw new Problem(
     'service_unavailable',
     'A conflicting request disappeared during each try. Nothing changed. Repeating the call is safe.',
-    { headers: { 'Retry-After': '1' } },
+    { retryAfterS: 1 },
   );
 }
 
@@ -98,7 +98,7 @@ async function tryToCreate(
   } catch (error) {
     if (isLockTimeout(error, 'idempotency_key')) throw keyInProgress();
     if (isLockTimeout(error, 'orders_reference')) throw referenceInProgress(error);
-    if (error instanceof Problem && error.code === 'overloaded') {
+    if (isProblem(error, 'overloaded')) {
       const earlier = await replayOrder(deps, seller, request, key);
       if (earlier) return earlier;
     }
@@ -158,7 +158,7 @@ function keyInProgress(): Problem {
   return new Problem(
     'idempotency_key_in_progress',
     'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
-    { headers: { 'Retry-After': '1' } },
+    { retryAfterS: 1 },
   );
 }
 
@@ -166,7 +166,7 @@ function referenceInProgress(cause: unknown): Problem {
   return new Problem(
     'service_unavailable',
     'Another call with this reference is still running. Nothing changed. Repeating the call is safe.',
-    { headers: { 'Retry-After': '1' }, cause },
+    { retryAfterS: 1, cause },
   );
 }
 
