@@ -148,6 +148,10 @@ export function createOrderWorkflows(
 
   const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
 
+  /** Options of a run that follows the newest one, for a request that came through `channel`. */
+  const resuming = async (order: Order, channel: Channel) =>
+    resumeOptions(order, toPrevious(await inspect(order.id), order, channel), encryptPayloads);
+
   /** @param start how to start a run, if a new run may be needed */
   async function update(
     order: Order,
@@ -172,9 +176,8 @@ export function createOrderWorkflows(
         await client.workflow.getHandle(workflowId(order.id)).signal(definition);
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
-        const previous = toPrevious(await inspect(order.id), order, channel);
         await client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
-          ...resumeOptions(order, previous, encryptPayloads),
+          ...(await resuming(order, channel)),
           signal: definition,
         });
       }
@@ -287,8 +290,7 @@ export function createOrderWorkflows(
         // The workflow of a final order has probably ended; any other probably runs.
         let start: WorkflowStart | undefined;
         if (!started) start = firstStartOptions(row, 0, encryptPayloads);
-        else if (isFinal(order.status))
-          start = resumeOptions(order, toPrevious(await inspect(order.id), order, request.channel), encryptPayloads);
+        else if (isFinal(order.status)) start = await resuming(order, request.channel);
         let updateId = `${request.event}:${order.version}`;
         for (let tries = 1; ; tries++) {
           try {
@@ -299,7 +301,7 @@ export function createOrderWorkflows(
             // The server returns the outcome of an update even after its run has ended: the next run needs another id.
             updateId = `${request.event}:${order.version}:${tries}`;
             await delay(RETRY_DELAY_MS);
-            start = resumeOptions(order, toPrevious(await inspect(order.id), order, request.channel), encryptPayloads);
+            start = await resuming(order, request.channel);
           }
         }
       });
