@@ -56,7 +56,7 @@ export async function simulateProgress(
       'sandbox_only',
       'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
     );
-  return changeOrder(deps, stored, { actor: 'checkout', channel: 'api', ...progress });
+  return reportProgress(deps, stored, progress);
 }
 
 /** Repeats, and requests that a final status refuses, need no workflow. The workflow decides all other requests. */
