@@ -1,5 +1,5 @@
 import { Problem } from '../contracts/problem';
-import { sellersWithBacklog } from '../db/order-work';
+import { sellersWithBacklog } from '../db/due-orders';
 import type { Db } from '../db/pool';
 import { FairQueue } from './fair-queue';
 

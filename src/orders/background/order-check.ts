@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { type DueOrder, finishSettled, markRunning, markStuck } from '../../db/order-work';
+import type { DueOrder } from '../../db/due-orders';
+import { finishSettled, markRunning, markStuck } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { RECOVERY_REASONS } from '../../domain/recovery-reason';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
