@@ -3,7 +3,7 @@ import type { StoredOrder } from '../db/find-orders';
 import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import { TemporalUnavailable } from '../temporal/availability';
-import { ChangeRefused } from '../temporal/order-workflows';
+import { ChangeRefused } from '../temporal/change-through-workflow';
 import type { OrderDependencies } from './dependencies';
 
 type ChangeDependencies = Pick<OrderDependencies, 'workflows'>;
