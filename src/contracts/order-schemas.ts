@@ -73,7 +73,7 @@ const promotionSchema = z
   })
   .meta({ id: 'Promotion' });
 
-export const pricingSchema = z
+const pricingSchema = z
   .object({
     representative_interest: z.number().meta({
       ...DOUBLE,

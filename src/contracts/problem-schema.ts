@@ -57,7 +57,7 @@ const openCode = <T extends string>(known: readonly [T, ...T[]], description: st
     `${description} New codes may be added. Known codes: ${known.map((one) => `\`${one}\``).join(', ')}.`,
   );
 
-export const fieldErrorSchema = z
+const fieldErrorSchema = z
   .object({
     code: openCode(
       [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
