@@ -15,7 +15,7 @@ const MAX_BYTES_READ = 128 * 1024;
 
 export interface SenderOptions {
   policy: AddressPolicy;
-  /** Limit for a whole attempt, in milliseconds. Default: 15,000. */
+  /** Limit for a whole attempt, in milliseconds. */
   timeoutMs: number;
   /** Resolves names. Default: `dns.lookup`. */
   lookup?: LookupFunction;
