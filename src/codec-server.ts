@@ -40,7 +40,9 @@ export async function startCodecServer(
       ctx.throw(400, error instanceof DecryptionError ? error.message : 'The body has no valid payloads.'),
     );
   });
-  const http = await listen(app, config.codecServerPort, config.host, config.http);
+  const http = await listen(app, config.codecServerPort, config.host, config.http, (error) =>
+    log.error({ err: error }, 'codec server'),
+  );
   log.info({ port: http.port }, 'codec server started');
   return { port: http.port, stop: () => http.close(config.shutdownGraceMs) };
 }

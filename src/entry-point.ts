@@ -62,6 +62,7 @@ export async function runUntilSignalled(
   }
 }
 
-function isExplained(error: unknown): error is Error {
+/** True if the message alone explains the error to the person who started the process. */
+export function isExplained(error: unknown): error is Error {
   return error instanceof ConfigError || error instanceof SchemaError || error instanceof StartError;
 }

@@ -1,6 +1,6 @@
-import { ConfigError, loadDatabaseConfig } from './config';
+import { loadDatabaseConfig } from './config';
 import { migrate } from './db/migrate';
-import { SchemaError } from './db/schema-check';
+import { isExplained } from './entry-point';
 import { createLogger } from './logger';
 
 /** Migrates the database, then exits. Deployments run it before they roll out the API and the workers. */
@@ -14,6 +14,6 @@ async function main(): Promise<void> {
 }
 
 void main().catch((error: unknown) => {
-  console.error(error instanceof ConfigError || error instanceof SchemaError ? error.message : error);
+  console.error(isExplained(error) ? error.message : error);
   process.exit(1);
 });

@@ -115,10 +115,10 @@ export async function startServer(
   );
   // While Postgres is down the API listens and answers 503.
   await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
-  const http = await listen(app, config.port, config.host, {
-    ...config.http,
-    isBehindProxy: config.trustedProxies > 0,
-  });
+  const settings = { ...config.http, isBehindProxy: config.trustedProxies > 0 };
+  const http = await listen(app, config.port, config.host, settings, (error) =>
+    log.error({ err: error }, 'API server'),
+  );
   log.info({ port: http.port }, 'API started');
   return {
     port: http.port,
@@ -168,7 +168,7 @@ if (require.main === module) {
     if (traces) started(traces);
     const server = await startServer(config, temporalSettings(), log);
     started(server);
-    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, server));
+    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, server, log));
     await server.schemaChecked;
   });
 }

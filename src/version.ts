@@ -2,11 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 /** The folder of package.json. Both `src/` and the compiled `dist/src/` are below it, at different depths. */
-export const ROOT = findUp(__dirname);
+export const PACKAGE_ROOT = findUp(__dirname);
 
 /** Version of this package. */
 export const VERSION: string = (
-  JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string }
+  JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'package.json'), 'utf8')) as { version: string }
 ).version;
 
 function findUp(folder: string): string {

@@ -183,7 +183,8 @@ function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise
   const app = new Koa();
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(healthRoutes(checks).router.routes());
-  return listen(app, config.workerHealthPort, config.host, config.http);
+  const onError = (error: Error) => log.error({ err: error }, 'health server');
+  return listen(app, config.workerHealthPort, config.host, config.http, onError);
 }
 
 if (require.main === module) {
@@ -199,7 +200,7 @@ if (require.main === module) {
     installTemporalRuntime(log, sdkMetrics);
     const worker = await startWorker(config, temporalSettings(), log);
     started(worker);
-    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker, sdkMetrics));
+    if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker, log, sdkMetrics));
     await worker.failed;
   });
 }

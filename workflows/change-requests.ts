@@ -1,4 +1,12 @@
-import { type Actor, type Channel, type OrderEvent, ACTORS, CHANNELS, isProgressEvent } from '../src/domain/status';
+import {
+  type Actor,
+  type Channel,
+  type OrderEvent,
+  ACTORS,
+  CHANNELS,
+  ORDER_EVENTS,
+  isProgressEvent,
+} from '../src/domain/status';
 
 const MAX_REASON_LENGTH = 500;
 const MAX_EVENT_LENGTH = 100;
@@ -62,5 +70,5 @@ function toStorable(text: string): string {
 }
 
 export function isOrderEvent(event: string): event is OrderEvent {
-  return event === 'cancel' || event === 'expired' || isProgressEvent(event);
+  return ORDER_EVENTS.includes(event as OrderEvent);
 }

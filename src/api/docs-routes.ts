@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Router from '@koa/router';
-import { ROOT } from '../version';
+import { PACKAGE_ROOT } from '../version';
 import type { OpenApiDocument } from '../contracts/openapi/document';
 import type { Context, State } from './context';
 import { CONTENT_SECURITY_POLICY, PAGE, SCRIPT } from './docs-page';
 
 /** The library that displays the document. `npm run build` copies it. */
-const SCALAR = path.join(ROOT, 'dist/scalar.js');
+const SCALAR = path.join(PACKAGE_ROOT, 'dist/scalar.js');
 
 /** The OpenAPI document at `/openapi.json` and a page at `/docs/` that displays it. Neither needs a key. */
 export function docsRoutes(document: OpenApiDocument): Router<State> {

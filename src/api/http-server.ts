@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -36,12 +37,16 @@ const MAX_HEADERS = 200;
 const MAX_PIPELINED = 20;
 const UNREAD_MS = 100;
 
-/** @throws the system's error if the port is unavailable */
+/**
+ * @param onError reports a later error of the server, such as a connection that cannot be accepted; it continues
+ * @throws the system's error if the port is unavailable
+ */
 export async function listen(
   app: Pick<Koa, 'callback'>,
   port: number,
   host: string,
   settings: HttpSettings,
+  onError: (error: Error) => void = (error) => process.emitWarning(error),
 ): Promise<HttpServer> {
   const handle = app.callback();
   const options = {
@@ -55,9 +60,9 @@ export async function listen(
   };
   /** The latest response of each connection, finished or not. */
   const latest = new WeakMap<Socket, ServerResponse>();
-  const isTooDeep = countPipelined();
+  const closeIfTooDeep = countPipelined();
   const server = createServer(options, (request, response) => {
-    if (isTooDeep(request.socket, response)) return;
+    if (closeIfTooDeep(request.socket, response)) return;
     latest.set(request.socket, response);
     if (request.httpVersion === '1.1' && request.headers.host === undefined) {
       rejectRequest(response, new Problem('bad_request', 'The Host header is missing.'));
@@ -70,7 +75,7 @@ export async function listen(
     void handle(request, response);
   });
   server.on('checkExpectation', (request, response) => {
-    if (isTooDeep(request.socket, response)) return;
+    if (closeIfTooDeep(request.socket, response)) return;
     latest.set(request.socket, response);
     rejectRequest(response, new Problem('bad_request', 'The Expect header supports 100-continue only.'));
   });
@@ -84,10 +89,8 @@ export async function listen(
     if (error.code === REQUEST_TIMEOUT) unlessReceived(() => latest.get(socket), reject);
     else reject();
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
+  await once(server.listen(port, host), 'listening');
+  server.on('error', onError);
   return {
     port: (server.address() as AddressInfo).port,
     close: (graceMs, delayMs = 0) => close(server, graceMs, delayMs),

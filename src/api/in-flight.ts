@@ -20,5 +20,5 @@ export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
 
 function tooMany(limit: number): Problem {
   const detail = `At most ${limit} of these requests can run at once. Nothing changed. Retry in 1 s.`;
-  return new Problem('rate_limited', detail, { headers: { 'Retry-After': '1' } });
+  return new Problem('rate_limited', detail, { retryAfterS: 1 });
 }

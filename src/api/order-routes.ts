@@ -115,14 +115,12 @@ export function orderRoutes(
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
-    const { data } = validate(progressRequestSchema, ctx.request.body);
-    const report = { event: data.event, reason: data.reason ?? null };
-    sendOrder(ctx, await reportProgress(deps, await readOrder(ctx), report));
+    const progress = progressOf(ctx);
+    sendOrder(ctx, await reportProgress(deps, await readOrder(ctx), progress));
   });
 
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
-    const { data } = validate(progressRequestSchema, ctx.request.body);
-    const progress = { event: data.event, reason: data.reason ?? null };
+    const progress = progressOf(ctx);
     sendOrder(ctx, await simulateProgress(deps, await readOrder(ctx, sellerOf(ctx).id), progress));
   });
 
@@ -141,6 +139,11 @@ function isKnown(ctx: Context, { version }: Order): boolean {
 }
 
 export const orderIdOf = (ctx: Context): string => (ctx.params.orderId ?? '').toLowerCase();
+
+function progressOf(ctx: Context) {
+  const { event, reason = null } = validate(progressRequestSchema, ctx.request.body).data;
+  return { event, reason };
+}
 
 function idempotencyKeyOf(ctx: Context): string | undefined {
   if (ctx.headers['idempotency-key'] === undefined) return undefined;

@@ -1,11 +1,11 @@
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
+import { PROBLEM_TYPE } from '../contracts/problem-schema';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import type { State } from './context';
 
 /** Responses contain a seller's data. Files that may be cached set their own header. */
-const STANDARD_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
-const RETRY_LATER = { 'Retry-After': '5' };
+export const STANDARD_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
 /** Sets the headers of every response, and renders every error of the middlewares below it as `application/problem+json`. */
 export function renderProblems(): Middleware<State> {
@@ -25,7 +25,7 @@ export function renderProblems(): Middleware<State> {
       ctx.status = problem.status;
       ctx.set({ ...problem.headers, ...STANDARD_HEADERS });
       ctx.body = problem.toBody(ctx.path, ctx.state.requestId);
-      ctx.type = 'application/problem+json';
+      ctx.type = PROBLEM_TYPE;
     }
   };
 }
@@ -36,7 +36,7 @@ function toProblem(error: unknown, readOnly: boolean): Problem {
     const detail = readOnly
       ? 'The database is unavailable. Nothing changed. Repeating the call is safe.'
       : 'The database is unavailable, and the outcome is unknown. Repeating the same call is safe.';
-    return new Problem('service_unavailable', detail, { headers: RETRY_LATER, cause: error });
+    return new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
   }
   const detail = 'Something went wrong on our side. Quote the request_id when you contact support.';
   return new Problem('internal_error', detail, { cause: error });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
-import { digestOf } from '../db/api-keys';
+import { keyDigest } from '../db/api-keys';
 import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';
 import type { Context } from './context';
@@ -96,7 +96,7 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   };
 }
 
-const idOf = (key: string): string => digestOf(key).toString('hex');
+const idOf = (key: string): string => keyDigest(key).toString('hex');
 const toSeconds = (ms: number): number => Math.ceil(ms / 1000);
 
 /** @throws Problem `rate_limited` */
@@ -113,11 +113,11 @@ function setRateLimitHeaders(ctx: Ctx, { name, windowMs }: RequestCounter, { lim
 }
 
 function rateLimited({ name, windowMs }: RequestCounter, { limit, resetMs }: Usage): Problem {
-  const wait = toSeconds(resetMs);
+  const retryAfterS = toSeconds(resetMs);
   return new Problem(
     'rate_limited',
     `The limit "${name}" of ${limit} requests in ${toSeconds(windowMs)} s is reached. ` +
-      `Nothing changed. Retry in ${wait} s.`,
-    { headers: { 'Retry-After': String(wait) } },
+      `Nothing changed. Retry in ${retryAfterS} s.`,
+    { retryAfterS },
   );
 }

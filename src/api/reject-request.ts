@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '../contracts/problem';
+import { PROBLEM_TYPE } from '../contracts/problem-schema';
+import { STANDARD_HEADERS } from './problems';
 
 /** Gives the client time to read the response before the connection is cut. */
 const LINGER_MS = 1000;
@@ -57,11 +59,10 @@ function render(problem: Problem): { headers: Record<string, string>; body: stri
   const requestId = randomUUID();
   const body = JSON.stringify(problem.toBody('/', requestId));
   const headers = {
-    'Content-Type': 'application/problem+json',
+    'Content-Type': PROBLEM_TYPE,
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Request-Id': requestId,
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
+    ...STANDARD_HEADERS,
     Connection: 'close',
   };
   return { headers, body };

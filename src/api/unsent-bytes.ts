@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '../contracts/problem';
+import { largestEntry } from '../orders/fair-queue';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
 
@@ -36,7 +37,7 @@ export function createUnsentLimit(limits: UnsentLimits) {
   }
 
   function closeOldestOfGreediest(): void {
-    const [[greediest] = []] = [...perCaller].toSorted(([, a], [, b]) => b - a);
+    const [greediest] = largestEntry(perCaller, (bytes) => bytes) ?? [];
     for (const [response, { socket, caller }] of responses) {
       if (caller !== greediest) continue;
       remove(response);
@@ -96,7 +97,7 @@ export function createUnsentLimit(limits: UnsentLimits) {
         return;
       }
       const detail = 'Your connections have too many unread responses. Nothing changed. Read them, then retry in 1 s.';
-      throw new Problem('rate_limited', detail, { headers: { 'Retry-After': '1' } });
+      throw new Problem('rate_limited', detail, { retryAfterS: 1 });
     },
   };
 }

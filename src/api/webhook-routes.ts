@@ -11,7 +11,7 @@ import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline, retrieveWebhook } from '../orders/webhook-log';
 import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
-import type { State } from './context';
+import type { Context, State } from './context';
 import { orderIdOf } from './order-routes';
 import { sendListPage } from './send-list-page';
 
@@ -42,10 +42,10 @@ export function webhookRoutes(
     ctx.state.orderId = orderIdOf(ctx);
   });
   router.get('/webhook_event/:eventId', seller, async (ctx) => {
-    ctx.body = { data: await retrieveWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id) };
+    ctx.body = { data: await retrieveWebhook(deps, eventIdOf(ctx), sellerOf(ctx).id) };
   });
   router.post('/webhook_event/:eventId/resend', seller, limitLocks, async (ctx) => {
-    const webhook = await resendWebhook(deps, (ctx.params.eventId ?? '').toLowerCase(), sellerOf(ctx).id);
+    const webhook = await resendWebhook(deps, eventIdOf(ctx), sellerOf(ctx).id);
     ctx.state.orderId = webhook.order_id;
     // The workflow sends the webhook later; the timeline reports the result.
     ctx.status = 202;
@@ -65,3 +65,5 @@ export function webhookRoutes(
   });
   return router;
 }
+
+const eventIdOf = (ctx: Context): string => (ctx.params.eventId ?? '').toLowerCase();

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findOrder } from '../db/find-orders';
 import { type OrderFilter, listOrders } from '../db/list-orders';
 import type { Db } from '../db/pool';
-import { Problem } from '../contracts/problem';
+import { isProblem } from '../contracts/problem';
 import { ORDER_STATUSES, type OrderStatus, isFinal } from '../domain/status';
 import { cancelForOperator } from '../orders/change-order';
 import type { OrderDependencies } from '../orders/dependencies';
@@ -67,7 +67,7 @@ export async function cancelSelection(
       await cancelForOperator({ workflows }, stored, reason);
       return undefined;
     } catch (error) {
-      const isRefused = error instanceof Problem && error.code === 'order_not_cancellable';
+      const isRefused = isProblem(error, 'order_not_cancellable');
       return { id, outcome: isRefused ? 'refused' : 'failed', reason: reasonOf(error) };
     }
   }

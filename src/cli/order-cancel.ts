@@ -1,11 +1,10 @@
 import { type Command, Option } from 'commander';
-import { loadWorkflowConfig } from '../config';
 import type { OrderFilter } from '../db/list-orders';
 import { penceToPounds } from '../domain/money';
 import type { OrderStatus } from '../domain/status';
 import { cancelForOperator } from '../orders/change-order';
 import { withRequest } from '../telemetry/current-request';
-import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflows';
+import type { OrderWorkflows } from '../temporal/order-workflows';
 import { printable, timeOption, uuid } from './arguments';
 import { type NotCancelled, OPEN_STATUSES, cancelSelection, selectOpenOrders } from './cancel-selection';
 import { CliError, UsageError } from './cli-error';
@@ -93,7 +92,7 @@ async function cancelAll(services: Services, filter: OrderFilter, reason: string
 
 /** Runs changes whose request id is that of the command in the audit log. */
 async function asAction<T>(services: Services, run: (workflows: OrderWorkflows) => Promise<T>): Promise<T> {
-  const workflows = createOrderWorkflows(await services.temporal(), loadWorkflowConfig(services.env));
+  const workflows = await services.workflows();
   const { actionId } = services.audit;
   return withRequest(actionId === undefined ? undefined : { requestId: actionId }, () => run(workflows));
 }

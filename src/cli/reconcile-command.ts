@@ -1,8 +1,6 @@
 import type { Command } from 'commander';
-import { loadWorkflowConfig } from '../config';
 import { type Difference, type ReconcileDependencies, reconcile } from '../orders/reconcile';
 import { type RepairDependencies, repairDifference } from '../orders/repair-difference';
-import { createOrderWorkflows } from '../temporal/order-workflows';
 import { timeOption, uuid } from './arguments';
 import { CliError, EXIT_FAILED, isUnreachable, reasonOf } from './cli-error';
 import { type RepairResult, jsonPrinter, linePrinter } from './difference-printers';
@@ -32,7 +30,7 @@ export function addReconcileCommand(program: Command, services: Services): void 
     .action(async ({ seller, since, repair, keepRow = false }: Options, command: Command) => {
       const db = services.db();
       if (seller !== undefined) await requireAccount(db, seller);
-      const workflows = createOrderWorkflows(await services.temporal(), loadWorkflowConfig(services.env));
+      const workflows = await services.workflows();
       const inspect = (id: string) => workflows.inspect(id, CALL_TIMEOUT_MS);
       const deps: ReconcileDependencies = { db, inspect, listWorkflows: (selection) => workflows.list(selection) };
       const printer = wantsJson(command) ? jsonPrinter() : linePrinter();

@@ -1,9 +1,10 @@
-import { type Environment, loadDatabaseConfig, loadEncryptionConfig } from '../config';
+import { type Environment, loadDatabaseConfig, loadEncryptionConfig, loadWorkflowConfig } from '../config';
 import { type Db, createPool } from '../db/pool';
 import { SchemaError, assertSchemaIsCurrent } from '../db/schema-check';
 import { type KeyRing, createKeyRing } from '../encryption/key-ring';
 import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
+import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflows';
 import { type Audit, createAudit } from './audit';
 import { TemporalUnreachable, reasonOf } from './cli-error';
 
@@ -22,6 +23,8 @@ export interface Services {
   keys: () => KeyRing;
   /** @throws TemporalUnreachable */
   temporal: () => Promise<TemporalClient>;
+  /** @throws TemporalUnreachable */
+  workflows: () => Promise<OrderWorkflows>;
   /** @throws SchemaError. A command that needs the database reports a missing setting or a lost connection itself. */
   checkSchema: () => Promise<void>;
   /** Records the command, if it changes something. */
@@ -34,6 +37,24 @@ export function createServices(env: Environment): Services {
   let client: TemporalClient | undefined;
   const openDb = (): Db => (db ??= createPool(loadDatabaseConfig(env).databaseUrl, 1, () => undefined));
   const audit = createAudit(env, openDb);
+
+  async function temporal(): Promise<TemporalClient> {
+    audit.assertRecorded();
+    const settings = temporalSettings(env);
+    const options = { ...settings.connectionOptions, connectTimeout: CONNECT_TIMEOUT_MS };
+    client ??= createTemporalClient(
+      { ...settings, connectionOptions: options },
+      payloadCodecs(loadEncryptionConfig(env)),
+    );
+    try {
+      await client.connection.ensureConnected();
+    } catch (error) {
+      const address = options.address ?? 'localhost:7233';
+      throw new TemporalUnreachable(`Temporal is unavailable at ${address}: ${reasonOf(error)}`);
+    }
+    return client;
+  }
+
   return {
     env,
     audit,
@@ -49,22 +70,8 @@ export function createServices(env: Environment): Services {
         if (error instanceof SchemaError) throw error;
       }
     },
-    async temporal() {
-      audit.assertRecorded();
-      const settings = temporalSettings(env);
-      const options = { ...settings.connectionOptions, connectTimeout: CONNECT_TIMEOUT_MS };
-      client ??= createTemporalClient(
-        { ...settings, connectionOptions: options },
-        payloadCodecs(loadEncryptionConfig(env)),
-      );
-      try {
-        await client.connection.ensureConnected();
-      } catch (error) {
-        const address = options.address ?? 'localhost:7233';
-        throw new TemporalUnreachable(`Temporal is unavailable at ${address}: ${reasonOf(error)}`);
-      }
-      return client;
-    },
+    temporal,
+    workflows: async () => createOrderWorkflows(await temporal(), loadWorkflowConfig(env)),
     async close() {
       await db?.end();
       await client?.connection.close();

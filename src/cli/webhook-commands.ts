@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from '../contracts/webhook-request-schemas';
 import type { Db } from '../db/pool';
 import { type WebhookFilter, findLoggedWebhook, listWebhooks } from '../db/logged-webhooks';
 import { requestResends } from '../db/webhook-events';
@@ -15,6 +16,8 @@ const PAGE = 500;
 /** Between two resends of a selection: without it, the resends of 20,000 webhooks would delay all other webhooks. */
 const RESEND_GAP_MS = 100;
 const HOUR_SECONDS = 3600;
+const DEFAULT_OVERLAP_HOURS = DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS;
+const MAX_OVERLAP_HOURS = MAX_OVERLAP_SECONDS / HOUR_SECONDS;
 
 interface FilterOptions {
   seller?: string;
@@ -75,7 +78,12 @@ function addRotate(secrets: Command, { db, keys }: Services): void {
     .command('rotate')
     .description('create a new secret, which is shown only once; older secrets stay active until the overlap ends')
     .argument('<seller-id>', 'id of the seller', uuid)
-    .option('--overlap-hours <hours>', 'how long older secrets stay active', hours(168), 24)
+    .option(
+      '--overlap-hours <hours>',
+      'how long older secrets stay active',
+      hours(MAX_OVERLAP_HOURS),
+      DEFAULT_OVERLAP_HOURS,
+    )
     .action(async (sellerId: string, { overlapHours }: { overlapHours: number }, command: Command) => {
       await requireAccount(db(), sellerId);
       const rotated = await rotateSecret({ db: db(), keys: keys() }, sellerId, overlapHours * HOUR_SECONDS);

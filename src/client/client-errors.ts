@@ -14,7 +14,7 @@ export class OrderServiceError extends Error {
     detail: string,
     /** The response body (RFC 9457). */
     readonly problem: Problem | undefined,
-    /** From the header `Retry-After`, in ms: repeat the call after this time. Undefined without the header. */
+    /** From the header `Retry-After`, in ms, at most 24 hours: repeat the call after this time. Undefined without it. */
     readonly retryAfterMs?: number,
   ) {
     super(`${status} ${code}: ${detail}${problem ? ` (request ${problem.request_id})` : ''}`);

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { parseRetryAfter } from '../webhooks/retry-after';
 import { ConnectionError, OrderServiceError } from './client-errors';
 import type { Problem } from './contract-types';
 
@@ -88,14 +89,6 @@ async function attempt(
 
 const requestedWaitMs = (failure: Failure): number => ('retryAfterMs' in failure && failure.retryAfterMs) || 0;
 
-/** The service sends seconds. A proxy may send a date. */
-function parseRetryAfter(headers: Headers): number | undefined {
-  const value = headers.get('Retry-After') ?? '';
-  const seconds = Number(value);
-  const ms = Number.isNaN(seconds) ? Date.parse(value) - Date.now() : seconds * 1000;
-  return ms > 0 ? ms : undefined;
-}
-
 function addressOf(url: string, { path, query = {} }: Call): string {
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
@@ -113,7 +106,7 @@ function toConnectionError(error: unknown, origin: string, timeoutMs: number): C
 }
 
 function toServiceError({ status, headers }: Response, body: unknown): OrderServiceError {
-  const wait = parseRetryAfter(headers);
+  const wait = parseRetryAfter(headers.get('Retry-After') ?? undefined, Date.now()) || undefined;
   if (isProblem(body)) return new OrderServiceError(status, body.code, body.detail, body, wait);
   const detail = 'The response is not from the order service.';
   return new OrderServiceError(status, 'unexpected_response', detail, undefined, wait);

@@ -1,15 +1,14 @@
 import { z } from 'zod';
+import { MAX_POUNDS } from '../domain/limits';
 import { poundsToPence } from '../domain/money';
-import { DAY, HOUR, MINUTE, SECOND, choice, integer, milliseconds, setting } from './setting';
+import { DAY, HOUR, MINUTE, SECOND, choice, httpUrl, integer, milliseconds, setting } from './setting';
 
-const MAX_POUNDS = 1e12;
-
-const documentUrl = z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).optional();
+const documentUrl = httpUrl().optional();
 
 export const checkoutSettings = {
   checkoutBaseUrl: setting(
     'CHECKOUT_BASE_URL',
-    z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' }).transform((url) => url.replace(/\/+$/, '')),
+    httpUrl().transform((url) => url.replace(/\/+$/, '')),
     'URL of the checkout as customers see it. `order_url` is `<this>/pay/<pay_link_id>/`. ' +
       'The proxy [strips](hosted-checkout.md#behind-a-path) a path in it.',
   ),

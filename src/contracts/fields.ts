@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { PaymentTerm } from '../domain/order';
+import { MAX_URL_LENGTH } from '../domain/limits';
 import { formatPence, penceToPounds, poundsToPence } from '../domain/money';
 import { DOUBLE, paymentTerm } from './order-schemas';
 import type { FieldErrorCode } from './problem-schema';
@@ -11,8 +12,6 @@ export interface OrderRules {
   /** Returns why a URL cannot receive webhooks, or undefined if it can. */
   checkWebhookUrl: (url: string) => string | undefined;
 }
-
-const MAX_URL_LENGTH = 2048;
 
 /** Control, format, private-use, unassigned and surrogate code points and line breaks. Emoji need the two joiners. */
 const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { openEnum } from './open-enum';
 import { DOUBLE, orderStatus } from './order-schemas';
 
 /** Every error of the API: code -> HTTP status and title (RFC 9457). Codes are stable. */
@@ -50,17 +51,13 @@ export const FIELD_ERROR_CODES = [
 ] as const;
 export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[number];
 
-/**
- * A code in a response: a plain string with the known values in its description. An `enum` would make generated clients
- * fail at a code that was added later.
- */
 const openCode = <T extends string>(known: readonly [T, ...T[]], description: string) =>
-  z.enum(known).meta({
-    description: `${description} New codes may be added. Known codes: ${known.map((one) => `\`${one}\``).join(', ')}.`,
-    override: { enum: undefined },
-  });
+  openEnum(
+    known,
+    `${description} New codes may be added. Known codes: ${known.map((one) => `\`${one}\``).join(', ')}.`,
+  );
 
-export const fieldErrorSchema = z
+const fieldErrorSchema = z
   .object({
     code: openCode(
       [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
@@ -81,7 +78,9 @@ export const fieldErrorSchema = z
   .meta({ id: 'FieldError', description: 'One error of the request' });
 export type FieldError = z.infer<typeof fieldErrorSchema>;
 
-/** The body of every error response, `application/problem+json`. */
+export const PROBLEM_TYPE = 'application/problem+json';
+
+/** The body of every error response. */
 export const problemSchema = z
   .object({
     type: z.string().meta({ description: 'A URN that ends with `code`' }),

@@ -3,6 +3,8 @@ import { type FieldError, PROBLEMS, type ProblemBody, type ProblemCode, type Pro
 interface ProblemOptions {
   errors?: readonly FieldError[];
   headers?: Readonly<Record<string, string>>;
+  /** Sets `Retry-After`. */
+  retryAfterS?: number;
   members?: ProblemMembers;
   cause?: unknown;
 }
@@ -16,11 +18,11 @@ export class Problem extends Error {
   constructor(
     readonly code: ProblemCode,
     detail: string,
-    { errors, headers = {}, members = {}, cause }: ProblemOptions = {},
+    { errors, headers = {}, retryAfterS, members = {}, cause }: ProblemOptions = {},
   ) {
     super(detail, { cause });
     this.errors = errors ?? [{ code, detail }];
-    this.headers = headers;
+    this.headers = retryAfterS === undefined ? headers : { ...headers, 'Retry-After': String(retryAfterS) };
     this.members = members;
   }
 
@@ -42,6 +44,10 @@ export class Problem extends Error {
       ...this.members,
     };
   }
+}
+
+export function isProblem(error: unknown, code: ProblemCode): error is Problem {
+  return error instanceof Problem && error.code === code;
 }
 
 /** `detail` lists at most this many of the errors. */

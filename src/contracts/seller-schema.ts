@@ -1,12 +1,11 @@
 import { z } from 'zod';
+import { MAX_POUNDS } from '../domain/limits';
 import { poundsToPence } from '../domain/money';
 import { redirectUrl, refuse, text } from './fields';
 import { toPricing } from './order-mapper';
 
 /** Keeps a checkout page with its logo under 50 KB. */
 const MAX_LOGO_BYTES = 32 * 1024;
-/** Keeps every amount an exact number of pence. */
-const MAX_POUNDS = 1e12;
 
 /** Recognises an image by the first bytes of the file, as latin1. */
 const LOGO_TYPES = {

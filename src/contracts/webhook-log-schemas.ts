@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { ORDER_EVENTS } from '../domain/status';
 import { WEBHOOK_STATES } from '../domain/webhook';
+import { anyOf } from './open-enum';
 import { actor, channel, orderId, orderReference, orderStatus, timestamp } from './order-schemas';
 
 const milliseconds = z
@@ -15,9 +17,7 @@ const nextAttempt = timestamp
   .nullable()
   .meta({ description: 'When the next attempt is due; null if none is scheduled' });
 const reason = z.string().nullable().meta({ description: 'Human-readable reason, if given' });
-const EVENTS =
-  '`created`, `signup_started`, `approved`, `declined`, `completed`, `failed`, `expired` or `cancel`. New events may ' +
-  'be added.';
+const EVENTS = `${anyOf(['created', ...ORDER_EVENTS])}. New events may be added.`;
 const event = z.string().meta({ description: `The event that was requested: ${EVENTS}`, examples: ['signup_started'] });
 
 export const webhookState = z.enum(WEBHOOK_STATES).meta({

@@ -5,6 +5,7 @@ import { webhookState } from './webhook-log-schemas';
 
 const DAY_SECONDS = 86_400;
 export const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS;
+export const MAX_OVERLAP_SECONDS = 7 * DAY_SECONDS;
 
 /** The body of a rotate request. The whole body is optional. */
 export const rotateSecretRequestSchema = z.strictObject({
@@ -14,7 +15,7 @@ export const rotateSecretRequestSchema = z.strictObject({
         .number()
         .int('must be a whole number')
         .min(0, 'must be 0 or more')
-        .max(7 * DAY_SECONDS, `must be at most ${7 * DAY_SECONDS} (7 days)`),
+        .max(MAX_OVERLAP_SECONDS, `must be at most ${MAX_OVERLAP_SECONDS} (7 days)`),
     ).meta({ description: 'How long older secrets stay active. Default: 86400 (24 hours).' }),
   }),
 });

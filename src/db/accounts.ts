@@ -84,7 +84,7 @@ export async function updateAccount(
   return rowCount === 1;
 }
 
-/** Disables or enables an account, and records the change. The seller's keys stop or start to work immediately. */
+/** Disables or enables an account, and records the change. The seller's keys stop or start to work within a second. */
 export async function setDisabled(db: DbClient, sellerId: string, disabled: boolean): Promise<void> {
   await db.query(
     `with changed as (

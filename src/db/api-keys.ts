@@ -18,7 +18,7 @@ export async function createKey(db: DbClient, owner: KeyOwner, label: string | n
   const key = prefix + randomBytes(32).toString('base64url');
   const { rows } = await db.query<{ id: string }>(
     'insert into api_key (digest, kind, seller_id, label, starts_with) values ($1, $2, $3, $4, $5) returning id',
-    [digestOf(key), owner.kind, sellerIdOf(owner), label, key.slice(0, prefix.length + SHOWN_CHARACTERS)],
+    [keyDigest(key), owner.kind, sellerIdOf(owner), label, key.slice(0, prefix.length + SHOWN_CHARACTERS)],
   );
   return { id: Number(rows[0]?.id), key };
 }
@@ -31,7 +31,7 @@ async function prefixOf(db: DbClient, owner: KeyOwner): Promise<string> {
 }
 
 /** A plain digest is enough: a key has 256 random bits, so it cannot be guessed. */
-export function digestOf(key: string): Buffer {
+export function keyDigest(key: string): Buffer {
   return createHash('sha256').update(key).digest();
 }
 

@@ -33,7 +33,7 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
        (select count(*)::integer from webhook_event where state = 'pending') as "webhooksPending",
        ${ageOf('webhook_event', 'created_at', "state = 'pending'")} as "oldestWebhookPendingSeconds",
        (select count(*)::integer from webhook_event
-        where state <> 'delivered' and state = 'exhausted' and created_at > now() - interval '7 days'
+        where state = 'exhausted' and created_at > now() - interval '7 days'
        ) as "webhooksExhausted",
        (select count(*)::integer from silent_endpoint where probe_at is not null) as "silentEndpoints",
        (select count(*)::integer from ${PAYMENT_TO_RETURN}) as "paymentsToReturn",

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type KeyRing, keyIdOf } from '../encryption/key-ring';
+import { inMs } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 // Secrets are encrypted in their context: a webhook secret in its seller's, so that it cannot be moved to another seller.
@@ -61,17 +62,17 @@ export async function rotateWebhookSecret(
     if (!exists) return undefined;
     const { rows } = await client.query<{ active: number; until: Date | null; first: Date }>(
       `select count(*)::integer as active, max(until) as until, min(expires_at) as first
-       from (select expires_at, least(expires_at, now() + $2 * interval '1 ms') as until from webhook_secret
+       from (select expires_at, least(expires_at, ${inMs('$2')}) as until from webhook_secret
          where seller_id = $1) older
        where until > now()`,
       [sellerId, overlapMs],
     );
     const older = rows[0];
     if (older && older.active >= MAX_ACTIVE_SECRETS) return { kind: 'too_many', possibleAt: older.first };
-    await client.query(
-      `update webhook_secret set expires_at = least(expires_at, now() + $2 * interval '1 ms') where seller_id = $1`,
-      [sellerId, overlapMs],
-    );
+    await client.query(`update webhook_secret set expires_at = least(expires_at, ${inMs('$2')}) where seller_id = $1`, [
+      sellerId,
+      overlapMs,
+    ]);
     await insertWebhookSecret(client, keys, sellerId, secret);
     return { kind: 'rotated', previousValidUntil: older?.until ?? null };
   });

@@ -1,5 +1,5 @@
 import type { Pricing } from '../domain/order';
-import { createKey, digestOf } from './api-keys';
+import { createKey, keyDigest } from './api-keys';
 import type { DbClient } from './pool';
 
 export interface Seller {
@@ -65,7 +65,7 @@ interface CallerRow {
  * @returns the owners in the order of the keys
  */
 export async function findCallers(db: DbClient, keys: readonly string[]): Promise<(Caller | undefined)[]> {
-  const digests = keys.map(digestOf);
+  const digests = keys.map(keyDigest);
   const { rows } = await db.query<CallerRow>({
     name: 'find_callers',
     text: `select k.digest, k.kind, s.id, s.name, s.sandbox, s.default_redirect_url, s.default_cancel_url, s.pricing,

@@ -1,5 +1,6 @@
 import type { WebhookState } from '../domain/webhook';
-import { type DeliveryLease, removeIfSettled } from './order-work';
+import type { DeliveryLease } from './delivery-lease';
+import { removeIfSettled } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { type EventState, lockOrders } from './webhook-events';
 

@@ -67,7 +67,7 @@ export interface WebhookEvent extends EventState {
  * An older event no longer waits for its endpoint: its remaining attempts are made as the schedule requires, so that it ends even
  * if the endpoint never answers again. Longer than the schedule.
  */
-const PATIENCE = '4 days';
+const MAX_ENDPOINT_WAIT = '4 days';
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
   const { rows } = await db.query<WebhookEvent>({
@@ -76,7 +76,7 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
        e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
        ${activeSecretsOf('e.seller_id')} as "sealedSecrets",
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
-       s.seller_id is not null as "isSilent", s.probe_at is not null and e.created_at > now() - interval '${PATIENCE}' as "isOpen",
+       s.seller_id is not null as "isSilent", s.probe_at is not null and e.created_at > now() - interval '${MAX_ENDPOINT_WAIT}' as "isOpen",
        coalesce(${mayProbe('false')}, false) as "probeDue", coalesce(${mayProbe('true')}, false) as "urgentProbeDue"
      from webhook_event e join orders o on o.id = e.order_id
      left join silent_endpoint s on s.seller_id = e.seller_id and s.origin = ${ORIGIN} where e.id = $1`,

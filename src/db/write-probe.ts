@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { type Db, createPool } from './pool';
 
 /** Enough rows to exceed `work_mem`, so that Postgres writes them to its disk: half a megabyte. */
@@ -55,18 +56,10 @@ export async function probeWrite(db: Db): Promise<void> {
 }
 
 /** A probe that takes too long continues in the background. */
-async function withTimeout(probed: Promise<void>): Promise<DatabaseHealth> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<DatabaseHealth>((resolve) => {
-    timer = setTimeout(() => resolve('unavailable'), TIMEOUT_MS);
-  });
-  try {
-    const health = probed.then(
-      (): DatabaseHealth => 'ok',
-      (): DatabaseHealth => 'unavailable',
-    );
-    return await Promise.race([health, late]);
-  } finally {
-    clearTimeout(timer);
-  }
+function withTimeout(probed: Promise<void>): Promise<DatabaseHealth> {
+  const health = probed.then(
+    () => 'ok' as const,
+    () => 'unavailable' as const,
+  );
+  return Promise.race([health, delay(TIMEOUT_MS, 'unavailable' as const, { ref: false })]);
 }

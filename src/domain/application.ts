@@ -39,8 +39,7 @@ export function offerOf(application: Pick<Application, 'decision'> | undefined):
   return application?.decision?.kind === 'approved' ? application.decision.offer : NO_OFFER;
 }
 
-export const DECLINE_CODES = ['affordability', 'credit_check', 'other'] as const;
-export type DeclineCode = (typeof DECLINE_CODES)[number];
+export type DeclineCode = 'affordability' | 'credit_check' | 'other';
 
 /** The decision of a lender. After `failed`, which is no decision about the business, the customer can apply again. */
 export type LenderDecision =

@@ -5,7 +5,8 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 export const PROGRESS_EVENTS = ['signup_started', 'approved', 'declined', 'completed', 'failed'] as const;
 export type ProgressEvent = (typeof PROGRESS_EVENTS)[number];
 
-export type OrderEvent = ProgressEvent | 'expired' | 'cancel';
+export const ORDER_EVENTS = [...PROGRESS_EVENTS, 'expired', 'cancel'] as const;
+export type OrderEvent = (typeof ORDER_EVENTS)[number];
 
 export const ACTORS = ['seller', 'customer', 'checkout', 'operator', 'system'] as const;
 export type Actor = (typeof ACTORS)[number];

@@ -1,5 +1,5 @@
 import { Problem } from '../contracts/problem';
-import { sellersWithBacklog } from '../db/order-work';
+import { sellersWithBacklog } from '../db/due-orders';
 import type { Db } from '../db/pool';
 import { FairQueue } from './fair-queue';
 
@@ -90,6 +90,6 @@ function overloaded(retryAfterS: number): Problem {
   return new Problem(
     'overloaded',
     'Too many new orders wait to be processed. Nothing changed. Repeating the call later is safe.',
-    { headers: { 'Retry-After': String(retryAfterS) } },
+    { retryAfterS },
   );
 }

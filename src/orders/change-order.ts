@@ -3,7 +3,7 @@ import type { StoredOrder } from '../db/find-orders';
 import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import { TemporalUnavailable } from '../temporal/availability';
-import { ChangeRefused } from '../temporal/order-workflows';
+import { ChangeRefused } from '../temporal/change-through-workflow';
 import type { OrderDependencies } from './dependencies';
 
 type ChangeDependencies = Pick<OrderDependencies, 'workflows'>;
@@ -56,7 +56,7 @@ export async function simulateProgress(
       'sandbox_only',
       'The order belongs to a live account. Only orders of a sandbox account can be simulated.',
     );
-  return changeOrder(deps, stored, { actor: 'checkout', channel: 'api', ...progress });
+  return reportProgress(deps, stored, progress);
 }
 
 /** Repeats, and requests that a final status refuses, need no workflow. The workflow decides all other requests. */
@@ -78,7 +78,7 @@ async function changeOrder(
       error instanceof TemporalUnavailable
         ? 'Orders cannot be changed at the moment. Nothing changed. Repeating the same call is safe.'
         : 'The outcome is unknown: the change may still be made. Repeating the same call is safe.',
-      { headers: { 'Retry-After': '5' }, cause: error },
+      { retryAfterS: 5, cause: error },
     );
   }
 }

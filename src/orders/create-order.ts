@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { invalidRequest, Problem } from '../contracts/problem';
+import { invalidRequest, isProblem, Problem } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
 import type { FieldError } from '../contracts/problem-schema';
@@ -14,7 +14,7 @@ import { type Order, PAYMENT_TERMS, created } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
-import { digestOf } from './request-digest';
+import { toRequestDigest } from './request-digest';
 
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
@@ -49,7 +49,7 @@ export async function createOrder(
   throw new Problem(
     'service_unavailable',
     'A conflicting request disappeared during each try. Nothing changed. Repeating the call is safe.',
-    { headers: { 'Retry-After': '1' } },
+    { retryAfterS: 1 },
   );
 }
 
@@ -63,7 +63,7 @@ export async function replayOrder(
   request: CreateOrderRequest,
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder | undefined> {
-  return idempotencyKey === undefined ? undefined : replay(deps, seller.id, idempotencyKey, digestOf(request));
+  return idempotencyKey === undefined ? undefined : replay(deps, seller.id, idempotencyKey, toRequestDigest(request));
 }
 
 /** @returns undefined if there was a conflict that no longer exists, so that another try may succeed */
@@ -73,7 +73,7 @@ async function tryToCreate(
   request: CreateOrderRequest,
   key: string | undefined,
 ): Promise<CreatedOrder | undefined> {
-  const requestDigest = digestOf(request);
+  const requestDigest = toRequestDigest(request);
   try {
     // Dated when its turn comes: an order that appeared with an earlier date would be missing in pages already read.
     const inserted = await deps.admission.insert(seller.id, async () => {
@@ -98,7 +98,7 @@ async function tryToCreate(
   } catch (error) {
     if (isLockTimeout(error, 'idempotency_key')) throw keyInProgress();
     if (isLockTimeout(error, 'orders_reference')) throw referenceInProgress(error);
-    if (error instanceof Problem && error.code === 'overloaded') {
+    if (isProblem(error, 'overloaded')) {
       const earlier = await replayOrder(deps, seller, request, key);
       if (earlier) return earlier;
     }
@@ -158,7 +158,7 @@ function keyInProgress(): Problem {
   return new Problem(
     'idempotency_key_in_progress',
     'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
-    { headers: { 'Retry-After': '1' } },
+    { retryAfterS: 1 },
   );
 }
 
@@ -166,7 +166,7 @@ function referenceInProgress(cause: unknown): Problem {
   return new Problem(
     'service_unavailable',
     'Another call with this reference is still running. Nothing changed. Repeating the call is safe.',
-    { headers: { 'Retry-After': '1' }, cause },
+    { retryAfterS: 1, cause },
   );
 }
 

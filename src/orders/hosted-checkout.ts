@@ -1,4 +1,4 @@
-import { Problem } from '../contracts/problem';
+import { isProblem } from '../contracts/problem';
 import { countCodeAttempt, moveApplication } from '../db/application-browser';
 import * as applications from '../db/applications';
 import { type Branding, findBranding } from '../db/branding';
@@ -134,7 +134,7 @@ export async function confirmOrder(
   try {
     await report(deps, id, 'completed');
   } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'service_unavailable') throw error;
+    if (!isProblem(error, 'service_unavailable')) throw error;
   }
 }
 
@@ -148,6 +148,6 @@ export async function report(
   try {
     await reportProgress(deps, await readStored(deps, orderId), { event, reason, actor, channel: 'hosted_checkout' });
   } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'transition_not_allowed') throw error;
+    if (!isProblem(error, 'transition_not_allowed')) throw error;
   }
 }

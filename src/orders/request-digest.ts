@@ -5,7 +5,7 @@ import type { CreateOrderRequest } from '../contracts/request-schemas';
 const DIGEST_VERSION = Buffer.of(1);
 
 /** Digest of a request's meaning: the schema fixes the order of its fields, and the keys of `meta_data` are sorted. */
-export function digestOf(request: CreateOrderRequest): Buffer {
+export function toRequestDigest(request: CreateOrderRequest): Buffer {
   const canonical = { ...request, meta_data: request.meta_data && sortKeys(parseExactly(request.meta_data)) };
   return Buffer.concat([DIGEST_VERSION, createHash('sha256').update(JSON.stringify(canonical)).digest()]);
 }

@@ -28,8 +28,8 @@ function tooManySecrets(possibleAt: Date): Problem {
   const detail =
     `${MAX_ACTIVE_SECRETS} webhook secrets are active, the maximum. The first one ends at ${possibleAt.toISOString()}; ` +
     'rotate again then. To end all older secrets immediately instead, rotate without an overlap.';
-  const seconds = Math.max(1, Math.ceil((possibleAt.getTime() - Date.now()) / 1000));
-  return new Problem('too_many_webhook_secrets', detail, { headers: { 'Retry-After': String(seconds) } });
+  const retryAfterS = Math.max(1, Math.ceil((possibleAt.getTime() - Date.now()) / 1000));
+  return new Problem('too_many_webhook_secrets', detail, { retryAfterS });
 }
 
 /**
@@ -40,7 +40,7 @@ export async function testWebhook(deps: OrderDependencies, sellerId: string, url
   const webhookId = randomUUID();
   const attempt = await deps.workflows.testWebhook({ sellerId, webhookId, url }).catch((error: unknown) => {
     throw new Problem('service_unavailable', 'No attempt could be made in time. Repeating the same call is safe.', {
-      headers: { 'Retry-After': '5' },
+      retryAfterS: 5,
       cause: error,
     });
   });

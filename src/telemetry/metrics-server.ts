@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { registry } from './metrics';
@@ -13,9 +14,14 @@ export interface MetricsServer {
 /**
  * Serves `/metrics` in Prometheus format.
  * @param address `host:port`
+ * @param onError reports a later error of the server, which continues
  * @param sdkAddress where the Temporal SDK serves its metrics; they are appended to the service's
  */
-export async function serveMetrics(address: string, sdkAddress?: string): Promise<MetricsServer> {
+export async function serveMetrics(
+  address: string,
+  onError: (error: Error) => void,
+  sdkAddress?: string,
+): Promise<MetricsServer> {
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();
@@ -27,10 +33,8 @@ export async function serveMetrics(address: string, sdkAddress?: string): Promis
     );
   });
   const { hostname, port } = new URL(`http://${address}`);
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(Number(port || 80), hostname.replace(/^\[|\]$/g, ''), resolve);
-  });
+  await once(server.listen(Number(port || 80), hostname.replace(/^\[|\]$/g, '')), 'listening');
+  server.on('error', onError);
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }
 
@@ -52,10 +56,7 @@ function close(server: Server): Promise<void> {
 /** Finds a free port on the loopback address, for the SDK, which cannot report the port that it gets. */
 export async function freeLoopbackAddress(): Promise<string> {
   const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   const { address, port } = server.address() as AddressInfo;
   await close(server);
   return `${address}:${port}`;

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { type GaugeSources, addGauges } from './gauges';
 import { type MetricsServer, serveMetrics } from './metrics-server';
 
@@ -9,9 +10,10 @@ import { type MetricsServer, serveMetrics } from './metrics-server';
 export async function startMetrics(
   address: string,
   sources: GaugeSources,
+  log: Logger,
   sdkAddress?: string,
 ): Promise<MetricsServer & { stop: () => Promise<void> }> {
   addGauges(sources);
-  const server = await serveMetrics(address, sdkAddress);
+  const server = await serveMetrics(address, (error) => log.error({ err: error }, 'metrics server'), sdkAddress);
   return { ...server, stop: server.close };
 }

@@ -1,7 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE } from '../../workflows/messages';
-import { SEARCH_ATTRIBUTES } from './set-up';
 
 const { TASK_QUEUE_TYPE_ACTIVITY, TASK_QUEUE_TYPE_WORKFLOW } = temporal.api.enums.v1.TaskQueueType;
 /** A poller is listed for five minutes after it has stopped. A running one polls again within a minute. */
@@ -12,12 +11,6 @@ export async function describeServer(client: Client): Promise<{ namespace: strin
   await client.workflowService.describeNamespace({ namespace });
   const { serverVersion } = await client.workflowService.getSystemInfo({});
   return { namespace, version: serverVersion };
-}
-
-export async function missingSearchAttributes(client: Client): Promise<string[]> {
-  const { namespace } = client.options;
-  const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace });
-  return SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
 }
 
 export const TASK_QUEUES = [ORDER_TASK_QUEUE, LENDER_TASK_QUEUE];

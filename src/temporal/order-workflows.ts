@@ -1,21 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import type { SignalDefinition } from '@temporalio/common';
 import {
-  type Client,
-  WithStartWorkflowOperation,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-} from '@temporalio/client';
-import { type SignalDefinition, ApplicationFailure } from '@temporalio/common';
-import {
-  BEHIND_ROW,
   ORDER_TASK_QUEUE,
-  REFUSED,
   applicationSubmittedSignal,
-  cancelOrderUpdate,
   getOrderQuery,
-  reportProgressUpdate,
   resendWebhooksSignal,
   saveAgainSignal,
 } from '../../workflows/messages';
@@ -29,55 +18,23 @@ import {
   type OrderHistory,
   type OrderState,
   type PreviousRun,
-  type VersionedRequest,
-  WORKFLOW_ID_PREFIX,
   workflowId,
 } from '../domain/order';
-import { type Channel, type OrderStatus, isFinal } from '../domain/status';
+import { type Channel, isFinal } from '../domain/status';
 import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { createAvailability } from './availability';
+import { type StartableOrder, changeThroughWorkflow } from './change-through-workflow';
 import { grpcErrorOf } from './grpc-errors';
 import { type InspectedWorkflow, agreesWithRow, inspectWorkflow } from './inspect-workflow';
+import { type RunLists, createRunLists } from './list-runs';
 import { firstStartOptions, resumeOptions } from './workflow-options';
 
-/** Failure type of an update whose run ended before it completed the update. */
-const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
-/** For a page of a list. */
-const LIST_TIMEOUT_MS = 10_000;
-type WorkflowStart = ReturnType<typeof firstStartOptions> | ReturnType<typeof resumeOptions>;
-/** Selects the order workflows in a list of Temporal. */
-const ORDERS = "WorkflowType = 'orderWorkflow'";
-const MAX_TRIES = 4;
-/** Gives a run that is about to close the time to do so. */
-const RETRY_DELAY_MS = 200;
-
-/** The workflow refused the change. Nothing changed. */
-export class ChangeRefused extends Error {
-  constructor(
-    message: string,
-    /** The order's status, which does not allow the change. */
-    readonly status: OrderStatus,
-  ) {
-    super(message);
-  }
-}
-
-/** An order as its row holds it. */
-export interface StartableOrder extends OrderHistory {
-  /** False if its workflow has probably not been started. */
-  started: boolean;
-}
-
-export interface OpenRun {
-  orderId: string;
-  startedAt: Date;
-}
 
 /** The client side of the order workflows. Each call has a deadline. */
-export interface OrderWorkflows {
+export interface OrderWorkflows extends RunLists {
   /**
    * Starts an order's workflow. Does nothing if the order has ever had one.
    * @param delayMs how long the workflow waits for a first message before it runs
@@ -102,15 +59,6 @@ export interface OrderWorkflows {
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
-  /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
-  findBroken(closedAfter: Date): AsyncIterable<string>;
-  /**
-   * The orders with an open run, the newest run first.
-   * @param startedBy only runs that started then or before; undefined: all
-   */
-  listOpen(startedBy: Date | undefined): AsyncIterator<OpenRun, undefined>;
-  /** The ids of all orders that have a run, once per run. */
-  list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
   /** The state that the workflow holds; null while it waits for a first message, or a resumed run reads the row. */
   query(orderId: string, timeoutMs: number): Promise<OrderState | null>;
   /**
@@ -148,23 +96,9 @@ export function createOrderWorkflows(
 
   const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
 
-  /** @param start how to start a run, if a new run may be needed */
-  async function update(
-    order: Order,
-    request: ChangeRequest,
-    updateId: string,
-    start: WorkflowStart | undefined,
-  ): Promise<OrderState> {
-    const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
-    const args: [VersionedRequest] = [{ ...request, observedVersion: order.version }];
-    const options = { updateId, args };
-    if (!start) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
-    const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>('orderWorkflow', {
-      ...start,
-      workflowIdConflictPolicy: 'USE_EXISTING',
-    });
-    return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
-  }
+  /** Options of a run that follows the newest one, for a request that came through `channel`. */
+  const resuming = async (order: Order, channel: Channel) =>
+    resumeOptions(order, toPrevious(await inspect(order.id), order, channel), encryptPayloads);
 
   async function signal(order: Order, definition: SignalDefinition, channel: Channel): Promise<void> {
     await within(startTimeoutMs, async () => {
@@ -172,29 +106,17 @@ export function createOrderWorkflows(
         await client.workflow.getHandle(workflowId(order.id)).signal(definition);
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
-        const previous = toPrevious(await inspect(order.id), order, channel);
         await client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
-          ...resumeOptions(order, previous, encryptPayloads),
+          ...(await resuming(order, channel)),
           signal: definition,
         });
       }
     });
   }
 
-  async function* listRuns(query: string): AsyncGenerator<OpenRun, undefined> {
-    const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
-    for (;;) {
-      const run = await within(LIST_TIMEOUT_MS, () => runs.next());
-      if (run.done === true) return undefined;
-      yield { orderId: run.value.workflowId.slice(WORKFLOW_ID_PREFIX.length), startedAt: run.value.startTime };
-    }
-  }
-
-  async function* listOrderIds(query: string): AsyncGenerator<string> {
-    for await (const { orderId } of listRuns(query)) yield orderId;
-  }
-
   return {
+    ...createRunLists(client, within),
+
     async drain() {
       await Promise.allSettled([availability.end(), ...inFlight]);
     },
@@ -249,29 +171,6 @@ export function createOrderWorkflows(
       }
     },
 
-    list: ({ sellerId, since }) =>
-      listOrderIds(
-        ORDERS +
-          (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`) +
-          (since === undefined ? '' : ` and StartTime >= '${since.toISOString()}'`),
-      ),
-
-    listOpen: (startedBy) =>
-      listRuns(
-        `${ORDERS} and ExecutionStatus = 'Running'` +
-          (startedBy ? ` and StartTime <= '${startedBy.toISOString()}'` : ''),
-      ),
-
-    async *findBroken(closedAfter) {
-      yield* listOrderIds(
-        `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') and CloseTime > '${closedAfter.toISOString()}'`,
-      );
-      yield* listOrderIds(
-        `${ORDERS} and ExecutionStatus = 'Running' and ` +
-          "TemporalReportedProblems in ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')",
-      );
-    },
-
     async query(orderId, timeoutMs) {
       try {
         return await within(timeoutMs, () => client.workflow.getHandle(workflowId(orderId)).query(getOrderQuery));
@@ -281,29 +180,13 @@ export function createOrderWorkflows(
       }
     },
 
-    async change(row, request) {
-      const { order, started } = row;
-      return unlessDown(updateTimeoutMs, async () => {
-        // The workflow of a final order has probably ended; any other probably runs.
-        let start: WorkflowStart | undefined;
-        if (!started) start = firstStartOptions(row, 0, encryptPayloads);
-        else if (isFinal(order.status))
-          start = resumeOptions(order, toPrevious(await inspect(order.id), order, request.channel), encryptPayloads);
-        let updateId = `${request.event}:${order.version}`;
-        for (let tries = 1; ; tries++) {
-          try {
-            return await update(order, request, updateId, start);
-          } catch (error) {
-            throwIfRefused(error);
-            if (!hasEnded(error) || tries === MAX_TRIES) throw error;
-            // The server returns the outcome of an update even after its run has ended: the next run needs another id.
-            updateId = `${request.event}:${order.version}:${tries}`;
-            await delay(RETRY_DELAY_MS);
-            start = resumeOptions(order, toPrevious(await inspect(order.id), order, request.channel), encryptPayloads);
-          }
-        }
-      });
-    },
+    change: (row, request) =>
+      unlessDown(updateTimeoutMs, () =>
+        changeThroughWorkflow(client, row, request, {
+          first: () => firstStartOptions(row, 0, encryptPayloads),
+          next: () => resuming(row.order, request.channel),
+        }),
+      ),
   };
 }
 
@@ -317,24 +200,8 @@ export function toPrevious(run: InspectedWorkflow | undefined, { status }: Order
   return { saved: run.saved ?? null, reason: run.problem, channel };
 }
 
-function throwIfRefused(error: unknown): void {
-  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return;
-  const { type, message, details } = error.cause;
-  if (type === REFUSED) throw new ChangeRefused(message, details?.[0] as OrderStatus);
-}
-
 /** True if a query met a run that still waits for its first message. */
 function isNotScheduled(error: unknown): boolean {
   const { code, details } = grpcErrorOf(error) ?? {};
   return code === status.FAILED_PRECONDITION && details?.includes('Workflow task is not scheduled yet') === true;
-}
-
-/** True if the workflow's run has ended, so that another run has to make the change. */
-function hasEnded(error: unknown): boolean {
-  if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError) return true;
-  return (
-    error instanceof WorkflowUpdateFailedError &&
-    error.cause instanceof ApplicationFailure &&
-    (error.cause.type === RUN_ENDED || error.cause.type === BEHIND_ROW)
-  );
 }

@@ -27,19 +27,22 @@ export async function ensureNamespace(client: Client): Promise<void> {
   }
 }
 
+export async function missingSearchAttributes(client: Client): Promise<string[]> {
+  const { namespace } = client.options;
+  const { customAttributes } = await client.connection.operatorService.listSearchAttributes({ namespace });
+  return SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+}
+
 /**
  * Creates the missing search attributes by which operators find orders.
  * @throws if the server does not allow it (Temporal Cloud): operators create them there
  */
 export async function ensureSearchAttributes(client: Client): Promise<void> {
-  const { namespace } = client.options;
-  const { operatorService } = client.connection;
-  const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-  const missing = SEARCH_ATTRIBUTES.filter((name) => !(name in customAttributes));
+  const missing = await missingSearchAttributes(client);
   if (missing.length === 0) return;
   try {
-    await operatorService.addSearchAttributes({
-      namespace,
+    await client.connection.operatorService.addSearchAttributes({
+      namespace: client.options.namespace,
       searchAttributes: Object.fromEntries(missing.map((name) => [name, KEYWORD])),
     });
   } catch (error) {

@@ -1,9 +1,9 @@
-import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
+import { PACKAGE_ROOT } from '../version';
 
-const DIST = path.join(packageRoot(__dirname), 'dist');
+const DIST = path.join(PACKAGE_ROOT, 'dist');
 
 /** The bundled workflow code that the worker loads. `npm run build` creates it. */
 export const WORKFLOW_BUNDLE = path.join(DIST, 'workflow-bundle.js');
@@ -27,11 +27,6 @@ async function bundle(file: string, ...interceptors: string[]): Promise<void> {
     },
   });
   await writeFile(file, code);
-}
-
-/** Finds the package's folder, from the sources, which tests run, and from the compiled files in `dist/`. */
-function packageRoot(folder: string): string {
-  return existsSync(path.join(folder, 'package.json')) ? folder : packageRoot(path.dirname(folder));
 }
 
 if (require.main === module) {

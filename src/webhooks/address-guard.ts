@@ -5,7 +5,7 @@ import { isPublicAddress } from './public-address';
 import { checkPort, checkScheme, type AddressPolicy } from './webhook-url';
 
 /** The policy refuses the target. Nothing was sent to it. */
-export class AddressRefusedError extends Error {
+class AddressRefusedError extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED';
 }
 

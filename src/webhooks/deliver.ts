@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { toWebhookTest } from '../contracts/webhook-mapper';
 import type { WebhookTestInput } from '../domain/webhook';
 import { readClock } from '../db/clock';
-import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/order-work';
+import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/delivery-lease';
 import type { Db } from '../db/pool';
 import { activeWebhookSecrets, openSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';

@@ -15,8 +15,8 @@ const MAX_BYTES_READ = 128 * 1024;
 
 export interface SenderOptions {
   policy: AddressPolicy;
-  /** Limit for a whole attempt, in milliseconds. Default: 15,000. */
-  timeoutMs?: number;
+  /** Limit for a whole attempt, in milliseconds. */
+  timeoutMs: number;
   /** Resolves names. Default: `dns.lookup`. */
   lookup?: LookupFunction;
   /** Trusted root certificates in PEM. Default: Node's own. */
@@ -51,7 +51,7 @@ const NO_ADDRESS_MS = 1000;
  * fails a delivery for no reason, and address, timing and errors belong to one attempt. TLS sessions are resumed across
  * attempts.
  */
-export function createWebhookSender({ policy, timeoutMs = 15_000, lookup, ca }: SenderOptions): WebhookSender {
+export function createWebhookSender({ policy, timeoutMs, lookup, ca }: SenderOptions): WebhookSender {
   const connector = guardedConnector(policy, { lookup, ca, timeoutMs });
 
   async function attempt(request: WebhookRequest): Promise<Attempt> {

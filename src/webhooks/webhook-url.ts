@@ -1,15 +1,14 @@
 import { isIP } from 'node:net';
+import { MAX_URL_LENGTH } from '../domain/limits';
 import { isPublicAddress } from './public-address';
 
-/** Which targets webhooks may have. Both are false in production. */
+/** Which targets webhooks may have. In production, both are true if operators allow private addresses, otherwise false. */
 export interface AddressPolicy {
   /** Allows loopback, private and reserved addresses, on any port. */
   allowPrivate: boolean;
   /** Allows http in addition to https. */
   allowHttp: boolean;
 }
-
-const LONGEST_URL = 2048;
 
 /** Characters that URL parsers drop or rewrite, so that two parsers can see two hosts. */
 const REWRITTEN = /[\s\\\p{Cc}\p{Cf}\p{Cs}]/u;
@@ -22,7 +21,7 @@ const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
  * ("must use https"), or undefined. Does not resolve names: the connector checks their addresses.
  */
 export function checkWebhookUrl(url: string, policy: AddressPolicy): string | undefined {
-  if (url.length > LONGEST_URL) return `must not be longer than ${LONGEST_URL} characters`;
+  if (url.length > MAX_URL_LENGTH) return `must not be longer than ${MAX_URL_LENGTH} characters`;
   if (REWRITTEN.test(url)) return 'must not contain white space, control characters or backslashes';
   const authority = SCHEME_AND_AUTHORITY.exec(url)?.[1];
   if (authority === undefined || !URL.canParse(url)) return 'must be an absolute URL with a valid host';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { digestOf } from '../../src/db/api-keys';
+import { keyDigest } from '../../src/db/api-keys';
 import { createCheckoutKey, createSellerKey } from '../../src/db/sellers';
 import type { Whose } from './authorization-matrix';
 import { type Stack, type TestSeller, createSeller } from './stack';
@@ -19,7 +19,7 @@ export interface Things {
 export async function keysOf({ db, api, seller }: Stack): Promise<Record<string, string | null>> {
   const revoked = { seller: await createSellerKey(db, seller.id), checkout: await createCheckoutKey(db) };
   for (const key of Object.values(revoked)) {
-    await db.query('update api_key set revoked_at = now() where digest = $1', [digestOf(key)]);
+    await db.query('update api_key set revoked_at = now() where digest = $1', [keyDigest(key)]);
   }
   const disabled = await createSeller(db);
   await db.query('update seller set disabled_at = now() where id = $1', [disabled.id]);
@@ -30,7 +30,7 @@ export async function keysOf({ db, api, seller }: Stack): Promise<Record<string,
     empty: '',
     unknown: `sk_${randomUUID()}`,
     'almost right': seller.key.slice(0, -1) + (seller.key.endsWith('A') ? 'B' : 'A'),
-    'digest of a': digestOf(seller.key).toString('hex'),
+    'digest of a': keyDigest(seller.key).toString('hex'),
     'revoked seller': revoked.seller,
     'revoked checkout': revoked.checkout,
     'disabled seller': disabled.key,

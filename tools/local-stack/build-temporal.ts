@@ -14,7 +14,8 @@ const REPORT_INTERVAL = 10_000;
 
 /**
  * Builds a program into `target` with the Go toolchain on PATH. An interrupted build leaves no `target`. If another
- * process already builds it, this call waits for that build. Throws an error with Go's last line of output.
+ * process already builds it, this call waits for that build.
+ * @throws an error with Go's last line of output
  */
 export async function buildTool(tool: Tool, target: string, log: Log, env: NodeJS.ProcessEnv): Promise<void> {
   mkdirSync(dirname(target), { recursive: true });

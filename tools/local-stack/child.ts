@@ -35,7 +35,11 @@ export interface Child {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-type PidRecord = { child: ProcessId; binary: string; owner: ProcessId | undefined };
+interface PidRecord {
+  child: ProcessId;
+  binary: string;
+  owner: ProcessId | undefined;
+}
 
 /** Milliseconds from the first signal to SIGKILL. */
 const STOP_LIMIT_MS = 10_000;
@@ -94,8 +98,8 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
 }
 
 /**
- * Ends the process that a killed run left behind, if there is one. Throws if the run that started it is still alive,
- * because its data is in use.
+ * Ends the process that a killed run left behind, if there is one.
+ * @throws if the run that started it is still alive, because its data is in use
  */
 export async function stopLeftover(spec: Pick<ChildSpec, 'name' | 'pidFile' | 'stopSignal'>): Promise<void> {
   const record = readRecord(spec.pidFile);

@@ -17,7 +17,10 @@ TestWorkflowEnvironment.createLocal({ server: { executable } })
   .then(() => process.exit(0), (error) => { console.error(error.message); process.exit(1); });
 `;
 
-/** Downloads the Temporal CLI version that the SDK prefers to `target`. Throws the reason if that fails or stalls. */
+/**
+ * Downloads the Temporal CLI version that the SDK prefers to `target`.
+ * @throws the reason if that fails or stalls
+ */
 export async function downloadCli(
   target: string,
   { sdk = require.resolve('@temporalio/testing'), stallLimit = STALL_LIMIT_MS } = {},

@@ -12,6 +12,6 @@ export function isExecutable(path: string): boolean {
 
 /** The absolute path of the first program with this name on PATH. */
 export function which(name: string, env: NodeJS.ProcessEnv): string | undefined {
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }

@@ -22,7 +22,8 @@ const OLDEST_SERVER = [1, 30] as const;
 
 /**
  * Finds a Temporal server: a `temporal` CLI on PATH, a program in the user's cache, the SDK's download of the CLI, or a
- * build with Go. Logs a line for each source it skips. Throws an error that names what to install if all of them fail.
+ * build with Go. Logs a line for each source it skips.
+ * @throws an error that names what to install, if all of them fail
  */
 export async function findTemporal(options: FindOptions): Promise<TemporalPrograms> {
   const { ui = true, env = process.env, download = downloadCli, build = buildTool } = options;

@@ -1,5 +1,5 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { join } from 'node:path';
 import { freePort, isPortFree } from './ports';
 
@@ -25,7 +25,7 @@ export async function internalPorts(dir: string, database: string, taken: number
   const wait = lastWritten(join(dir, database)) + MEMBERS_EXPIRE_AFTER_MS - Date.now();
   if (wait > 0) {
     log(`Temporal: a port of the last run is in use; starting on new ports in ${Math.ceil(wait / 1000)} s`);
-    await sleep(wait);
+    await delay(wait);
   }
   const ports = new Set<number>();
   while (ports.size < COUNT) {

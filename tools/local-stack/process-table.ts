@@ -1,8 +1,12 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 /** Identifies a process even if a later one gets the same pid. `started` is an opaque start time. */
-export type ProcessId = { pid: number; started: string };
+export interface ProcessId {
+  pid: number;
+  started: string;
+}
 
 /** The process that has this pid now; undefined if there is none. A zombie does not count: it holds no resources. */
 export function identify(pid: number): ProcessId | undefined {
@@ -32,7 +36,7 @@ export async function waitUntilGone(known: ProcessId, limit: number): Promise<bo
   const deadline = Date.now() + limit;
   while (isAlive(known)) {
     if (Date.now() >= deadline) return false;
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await delay(25);
   }
   return true;
 }

@@ -73,7 +73,7 @@ async function start(started: (running: Running) => void): Promise<void> {
   const worker = await startWorker(config, settings, log);
   started(worker);
   started(await startServer(config, settings, log));
-  if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker, sdkMetrics));
+  if (config.metricsAddress) started(await startMetrics(config.metricsAddress, worker, log, sdkMetrics));
 
   const addresses = {
     ORDERS_URL: ordersUrl,

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import type { Child } from './child';
 
@@ -45,7 +45,7 @@ async function ready(child: Child, limit: number, answers: () => Promise<boolean
   while (child.running()) {
     if (await answers().catch(() => false)) return undefined;
     if (Date.now() > deadline) return report(child, `no answer after ${limit / 1000} s`);
-    await sleep(50);
+    await delay(50);
   }
   return report(child, await child.exited);
 }

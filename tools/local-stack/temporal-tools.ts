@@ -24,7 +24,7 @@ export function temporalTools(): { server: Tool; ui: Tool } {
 
 /** The path of a program in the user's cache, which all clones share. */
 export function cachePath(binary: string, version: string, env: NodeJS.ProcessEnv): string {
-  const cache = env['XDG_CACHE_HOME'] ?? join(env['HOME'] ?? homedir(), '.cache');
+  const cache = env.XDG_CACHE_HOME ?? join(env.HOME ?? homedir(), '.cache');
   return join(cache, 'order-service', 'temporal', `${version}-${process.platform}-${process.arch}`, binary);
 }
 

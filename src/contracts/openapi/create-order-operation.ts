@@ -28,7 +28,7 @@ export function createOrder(rules: OrderRules) {
       'again. Without a key, a repeated request fails with `duplicate_reference`, and the error contains the ID and ' +
       'URL of the first order.',
     key: 'seller',
-    path: PATH_IDS.supplier,
+    path: PATH_IDS.seller,
     headers: { 'Idempotency-Key': idempotencyKeySchema },
     body: {
       schema: requestBody('CreateOrderRequest', createOrderRequestSchema(rules)),

@@ -138,7 +138,7 @@ const pathId = (name: string, description: string) =>
   z.string().meta({ description, format: 'uuid', param: { id: name } });
 
 export const PATH_IDS = {
-  supplier: {
+  seller: {
     supplier_uuid: pathId('supplier_uuid', 'Your seller ID, in responses `seller_id`. Any other ID returns 404.'),
   },
   order: { order_id: pathId('order_id', 'ID of the order') },

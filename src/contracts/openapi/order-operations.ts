@@ -8,7 +8,7 @@ import { approvedOrder, cancelledOrder, order } from './examples';
 import { HEADERS } from './headers';
 import { PATH_IDS, inData, operation, page, requestBody } from './operation';
 
-const { supplier, order: orderIds } = PATH_IDS;
+const { seller, order: orderIds } = PATH_IDS;
 const RETRIEVED = { pending: { summary: 'The customer has started the signup', value: { data: order } } };
 /** The operations with the seller in the path. */
 const SAME = 'Same as `/order/{order_id}/`. ';
@@ -20,7 +20,7 @@ const listOrders = operation({
   summary: "List a seller's orders",
   description: 'Lists orders, newest first, as of their last saved change.',
   key: 'seller',
-  path: supplier,
+  path: seller,
   query: orderListQuerySchema,
   response: {
     status: 200,
@@ -78,7 +78,7 @@ const checkConnection = operation({
   summary: 'Check an API key and seller ID',
   description: 'Returns 200 if the key is valid and belongs to the seller. Useful on the settings page of a plugin.',
   key: 'seller',
-  path: supplier,
+  path: seller,
   response: {
     status: 200,
     description: 'The key is valid and belongs to the seller',
@@ -171,7 +171,7 @@ const retrieveByPayLink = operation({
 });
 
 export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPathsObject {
-  const inSeller = { ...supplier, ...orderIds };
+  const inSeller = { ...seller, ...orderIds };
   return {
     [`${basePath}/seller/{supplier_uuid}/order/`]: { post: createOrder(rules), get: listOrders },
     [`${basePath}/order/{order_id}/`]: {

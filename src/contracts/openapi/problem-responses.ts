@@ -7,6 +7,7 @@ import {
   type ProblemCode,
   type ProblemMembers,
   PROBLEMS,
+  PROBLEM_TYPE,
   problemSchema,
 } from '../problem-schema';
 import { HEADERS, STANDARD_HEADERS, sometimes } from './headers';
@@ -16,8 +17,6 @@ interface Example {
   errors?: readonly FieldError[];
   members?: ProblemMembers;
 }
-
-const PROBLEM_TYPE = 'application/problem+json';
 
 const REFERENCE_TAKEN =
   'Another of your orders has this reference and is not UNSUCCESSFUL. Use that order, or cancel it first.';
@@ -114,8 +113,8 @@ const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   service_unavailable: { 'Retry-After': HEADERS.retryAfter },
 };
 
-/** Errors that occur before rate limits are applied. */
-const BEFORE_LIMITS: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'headers_too_large'];
+/** Errors of requests that cannot be read. They occur before rate limits are applied. */
+export const UNREADABLE: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'headers_too_large'];
 
 /** The responses for these errors, by status. Each lists its codes, with an example of each. */
 export function problemResponses(codes: readonly ProblemCode[]): ZodOpenApiResponsesObject {
@@ -151,7 +150,7 @@ function createResponse(codes: readonly ProblemCode[]): ZodOpenApiResponseObject
 /** A header that only some of the codes have is optional. */
 function headersOf(codes: readonly ProblemCode[]): Record<string, z.ZodType> {
   const each = codes.map((code): Record<string, z.ZodType> => ({
-    ...(BEFORE_LIMITS.includes(code) ? { 'X-Request-Id': HEADERS.requestId } : STANDARD_HEADERS),
+    ...(UNREADABLE.includes(code) ? { 'X-Request-Id': HEADERS.requestId } : STANDARD_HEADERS),
     'Cache-Control': HEADERS.cacheControl,
     ...OWN_HEADERS[code],
   }));

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject } from 'zod-openapi';
-import type { ProblemCode } from '../problem-schema';
 import { HEADERS, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
-import { problemResponses } from './problem-responses';
+import { UNREADABLE, problemResponses } from './problem-responses';
 
 const healthSchema = z
   .object({
@@ -23,9 +22,6 @@ const FILE_HEADERS = z.object({
   ETag: HEADERS.etag,
   Vary: z.string().meta({ description: 'The response depends on this request header', examples: ['Accept-Encoding'] }),
 });
-
-/** Errors of requests that cannot be read. */
-const UNREADABLE: readonly ProblemCode[] = ['bad_request', 'request_timeout', 'headers_too_large'];
 
 function healthResponse(description: string, value: z.infer<typeof healthSchema>) {
   return {

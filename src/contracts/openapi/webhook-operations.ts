@@ -16,7 +16,7 @@ import {
 import { timeline, webhookEvent, webhookTestResult, signedWebhook } from './examples';
 import { PATH_IDS, inData, operation, page, requestBody } from './operation';
 
-const { supplier, order, webhook } = PATH_IDS;
+const { seller, order, webhook } = PATH_IDS;
 
 const listWebhooks = operation({
   operationId: 'listWebhooks',
@@ -26,7 +26,7 @@ const listWebhooks = operation({
     'Lists webhooks, newest first. A `webhook_event` is one webhook with its delivery state. `state=exhausted` lists ' +
     'the webhooks that were given up, because the schedule ended or a later webhook of the order was waiting.',
   key: 'seller',
-  path: supplier,
+  path: seller,
   query: webhookListQuerySchema,
   response: {
     status: 200,
@@ -109,7 +109,7 @@ const rotateWebhookSecret = operation({
     'endpoint. If the response is lost, rotate again. At most five secrets are active: with five, a rotation returns ' +
     '409 `too_many_webhook_secrets` until one of them expires.',
   key: 'seller',
-  path: supplier,
+  path: seller,
   body: {
     schema: requestBody('RotateWebhookSecretRequest', rotateSecretRequestSchema),
     required: false,
@@ -145,7 +145,7 @@ function testEndpoint(rules: OrderRules) {
       'Sends a signed `webhook.test` from the same machines and with the same rules as every other webhook, and ' +
       'returns the result. The status is 200 even if the endpoint fails.',
     key: 'seller',
-    path: supplier,
+    path: seller,
     body: {
       schema: requestBody('TestEndpointRequest', webhookTestRequestSchema(rules)),
       required: true,

@@ -4,7 +4,7 @@ const SHORT_MS = 50;
 const SLOW_FACTOR = 3;
 const DECREASE = 0.9;
 /** The shortest duration is forgotten over some hundred calls. */
-const FORGET = 1.005;
+const FORGET_FACTOR = 1.005;
 
 /** How many calls to run at the same time, from what they take: fewer as soon as they wait for each other. */
 export interface AdaptiveLimit {
@@ -25,7 +25,7 @@ export function createAdaptiveLimit(max: number): AdaptiveLimit {
       return Math.floor(limit);
     },
     observe(ms) {
-      shortest = Math.min(shortest * FORGET, ms);
+      shortest = Math.min(shortest * FORGET_FACTOR, ms);
       const isSlow = ms > SHORT_MS && ms > SLOW_FACTOR * shortest;
       limit = isSlow ? Math.max(limit * DECREASE, 1) : Math.min(limit + 1 / limit, max);
     },

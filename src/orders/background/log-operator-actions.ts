@@ -10,7 +10,7 @@ const BATCH = 100;
  * Writes what operators did by CLI to a worker's log: a CLI process ends, and its output is not collected.
  * @returns a function that stops it
  */
-export function logOperatorActions(db: Db, log: Logger, intervalMs = INTERVAL_MS): () => Promise<void> {
+export function logOperatorActions(db: Db, log: Logger): () => Promise<void> {
   let running = Promise.resolve();
   const run = async (): Promise<void> => {
     try {
@@ -21,7 +21,7 @@ export function logOperatorActions(db: Db, log: Logger, intervalMs = INTERVAL_MS
   };
   const timer = setInterval(() => {
     running = running.then(run);
-  }, intervalMs);
+  }, INTERVAL_MS);
   return async () => {
     clearInterval(timer);
     await running;

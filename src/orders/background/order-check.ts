@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
-import { type DueOrder, finishSettled, markRunning, markStuck } from '../../db/order-work';
+import type { DueOrder } from '../../db/due-orders';
+import { finishSettled, markRunning, markStuck } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { RECOVERY_REASONS } from '../../domain/recovery-reason';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
-import { type OrderWorkflows, ChangeRefused, toPrevious } from '../../temporal/order-workflows';
+import { ChangeRefused } from '../../temporal/change-through-workflow';
+import { type OrderWorkflows, toPrevious } from '../../temporal/order-workflows';
 import { logMissed } from './missed-calls';
 import type { NewOrderStarts } from './new-order-starts';
 

@@ -12,7 +12,7 @@ const BATCH = 500;
 /** The open runs that one scan looks at. The next one continues: a million take most of a day. */
 const OPEN_RUNS = 1000;
 /** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
-const DAY_MS = 86_400_000;
+const LOOK_BACK_MS = 86_400_000;
 /** A run is listed some time after it has closed, and the clocks of Postgres and Temporal may differ. */
 const OVERLAP_MS = 5 * 60_000;
 
@@ -36,7 +36,7 @@ export function createScans(
   /** Makes orders due whose run was closed by force or keeps failing. */
   async function findBroken(): Promise<void> {
     const startedAt = (await readClock(db)).getTime();
-    brokenSince ??= new Date(startedAt - DAY_MS);
+    brokenSince ??= new Date(startedAt - LOOK_BACK_MS);
     let batch: string[] = [];
     try {
       for await (const orderId of workflows.findBroken(brokenSince)) {

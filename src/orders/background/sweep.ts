@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { type DueKind, leaseDueOrders } from '../../db/order-work';
+import { type DueKind, leaseDueOrders } from '../../db/due-orders';
 import { createNewOrderStarts } from './new-order-starts';
 import { createOrderCheck } from './order-check';
 import { type ScanOptions, createScans } from './scans';

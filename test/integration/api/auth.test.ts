@@ -1,4 +1,4 @@
-import { digestOf } from '../../../src/db/api-keys';
+import { keyDigest } from '../../../src/db/api-keys';
 import { createSellerKey } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
 import { forgetCallers } from '../../support/forget-callers';
@@ -90,7 +90,7 @@ test('a seller can have several active keys, and a revoked key stops working wit
     (await api.call('GET', path, { key: second })).status,
   ];
   expect(await statuses()).toEqual([200, 200]);
-  await db.query('update api_key set revoked_at = now() where digest = $1', [digestOf(second)]);
+  await db.query('update api_key set revoked_at = now() where digest = $1', [keyDigest(second)]);
   await forgetCallers();
   expect(await statuses()).toEqual([200, 401]);
 });

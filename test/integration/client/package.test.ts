@@ -49,7 +49,7 @@ test('the package contains only what the client runs, its types and its document
     ...['index.js', 'listen.js', 'transport.js', 'verify-webhook.d.ts', 'verify-webhook.js'].map(
       (name) => `client/${name}`,
     ),
-    ...['package.json', 'webhooks/sign.js'],
+    ...['package.json', 'webhooks/retry-after.js', 'webhooks/sign.js'],
   ]);
   const code = files.filter((file) => /\.(js|ts)$/.test(file)).map(packageFile);
   expect(code.filter((text) => /zod|sourceMappingURL/.test(text))).toEqual([]);

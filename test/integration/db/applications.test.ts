@@ -8,7 +8,8 @@ import {
   submitApplication,
 } from '../../../src/db/applications';
 import { findLastPayment, recordPaymentStatus, startPayment } from '../../../src/db/payments';
-import { isApplicationPending, leaseDueOrders } from '../../../src/db/order-work';
+import { leaseDueOrders } from '../../../src/db/due-orders';
+import { isApplicationPending } from '../../../src/db/order-work';
 import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';

@@ -1,5 +1,5 @@
 import type { Db } from '../../../src/db/pool';
-import { type DeliveryLease, leaseDelivery } from '../../../src/db/order-work';
+import { type DeliveryLease, leaseDelivery } from '../../../src/db/delivery-lease';
 import { type AttemptRecord, recordAttempt } from '../../../src/db/webhook-attempts';
 import type { EventState } from '../../../src/db/webhook-events';
 import type { OrderEvent } from '../../../src/domain/status';

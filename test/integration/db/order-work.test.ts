@@ -1,15 +1,12 @@
 import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
 import { choosePaymentTerm, recordAgreement, submitApplication } from '../../../src/db/applications';
+import { endDeliveryLease, leaseDelivery } from '../../../src/db/delivery-lease';
+import { type DueKind, leaseDueOrders, sellersWithBacklog } from '../../../src/db/due-orders';
 import {
-  type DueKind,
   countRequests,
-  endDeliveryLease,
   finishSettled,
-  leaseDelivery,
-  leaseDueOrders,
   markRunning,
   markStuck,
-  sellersWithBacklog,
   sweepDifference,
   sweepOverdue,
   sweepSettled,

@@ -1,4 +1,4 @@
-import { leaseDelivery } from '../../../src/db/order-work';
+import { leaseDelivery } from '../../../src/db/delivery-lease';
 import { exhaustWebhook } from '../../../src/db/webhook-attempts';
 import { findPendingWebhooks, findWebhookEvent, requestResends } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';

@@ -38,7 +38,7 @@ const faulty = path.join(PACKAGE_ROOT, 'dist/test/integration/webhooks/faulty-th
 test('an attempt in the thread gives the same result as one without it', async () => {
   receiver.answerWith(() => 200);
   const policy = { allowPrivate: true, allowHttp: true };
-  const direct = createWebhookSender({ policy });
+  const direct = createWebhookSender({ policy, timeoutMs: 15_000 });
   senders.push(direct);
   const attempt = await direct.send(webhook(receiver.url));
   expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null });

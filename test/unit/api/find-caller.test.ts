@@ -1,5 +1,5 @@
 import { createCallerLookup } from '../../../src/api/find-caller';
-import { digestOf } from '../../../src/db/api-keys';
+import { keyDigest } from '../../../src/db/api-keys';
 import type { Db } from '../../../src/db/pool';
 
 beforeEach(() => jest.useFakeTimers());
@@ -10,7 +10,7 @@ function databaseWith(...valid: string[]): { db: Db; queries: number[] } {
   const queries: number[] = [];
   const query = ({ values: [digests] }: { values: [Buffer[]] }) => {
     queries.push(digests.length);
-    const rows = valid.map((key) => ({ digest: digestOf(key), kind: 'checkout' }));
+    const rows = valid.map((key) => ({ digest: keyDigest(key), kind: 'checkout' }));
     return Promise.resolve({ rows: rows.filter(({ digest }) => digests.some((one) => one.equals(digest))) });
   };
   return { db: { query } as unknown as Db, queries };

@@ -1,0 +1,5 @@
+/** Amounts are below this. It keeps each of them an exact number of pence. */
+export const MAX_POUNDS = 1e12;
+
+/** The maximum length of a URL from a seller. */
+export const MAX_URL_LENGTH = 2048;

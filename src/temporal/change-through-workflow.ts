@@ -1,0 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Client,
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { BEHIND_ROW, REFUSED, cancelOrderUpdate, reportProgressUpdate } from '../../workflows/messages';
+import type { orderWorkflow } from '../../workflows/order-workflow';
+import {
+  type ChangeRequest,
+  type Order,
+  type OrderHistory,
+  type OrderState,
+  type VersionedRequest,
+  workflowId,
+} from '../domain/order';
+import { type OrderStatus, isFinal } from '../domain/status';
+import type { firstStartOptions, resumeOptions } from './workflow-options';
+
+/** Failure type of an update whose run ended before it completed the update. */
+const RUN_ENDED = 'AcceptedUpdateCompletedWorkflow';
+const MAX_TRIES = 4;
+/** Gives a run that is about to close the time to do so. */
+const RETRY_DELAY_MS = 200;
+
+type WorkflowStart = ReturnType<typeof firstStartOptions> | ReturnType<typeof resumeOptions>;
+
+/** The workflow refused the change. Nothing changed. */
+export class ChangeRefused extends Error {
+  constructor(
+    message: string,
+    /** The order's status, which does not allow the change. */
+    readonly status: OrderStatus,
+  ) {
+    super(message);
+  }
+}
+
+/** An order as its row holds it. */
+export interface StartableOrder extends OrderHistory {
+  /** False if its workflow has probably not been started. */
+  started: boolean;
+}
+
+/**
+ * Makes the workflow change the order. Starts or resumes it if none runs.
+ * @param options of the order's first run, and of a run that follows the newest one
+ * @throws ChangeRefused
+ */
+export async function changeThroughWorkflow(
+  client: Client,
+  { order, started }: StartableOrder,
+  request: ChangeRequest,
+  options: { first: () => WorkflowStart; next: () => Promise<WorkflowStart> },
+): Promise<OrderState> {
+  // The workflow of a final order has probably ended; any other probably runs.
+  let start: WorkflowStart | undefined;
+  if (!started) start = options.first();
+  else if (isFinal(order.status)) start = await options.next();
+  let updateId = `${request.event}:${order.version}`;
+  for (let tries = 1; ; tries++) {
+    try {
+      return await update(client, order, request, updateId, start);
+    } catch (error) {
+      throwIfRefused(error);
+      if (!hasEnded(error) || tries === MAX_TRIES) throw error;
+      // The server returns the outcome of an update even after its run has ended: the next run needs another id.
+      updateId = `${request.event}:${order.version}:${tries}`;
+      await delay(RETRY_DELAY_MS);
+      start = await options.next();
+    }
+  }
+}
+
+/** @param start how to start a run, if a new run may be needed */
+async function update(
+  client: Client,
+  order: Order,
+  request: ChangeRequest,
+  updateId: string,
+  start: WorkflowStart | undefined,
+): Promise<OrderState> {
+  const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
+  const args: [VersionedRequest] = [{ ...request, observedVersion: order.version }];
+  const options = { updateId, args };
+  if (!start) return client.workflow.getHandle(workflowId(order.id)).executeUpdate(definition, options);
+  const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>('orderWorkflow', {
+    ...start,
+    workflowIdConflictPolicy: 'USE_EXISTING',
+  });
+  return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
+}
+
+function throwIfRefused(error: unknown): void {
+  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return;
+  const { type, message, details } = error.cause;
+  if (type === REFUSED) throw new ChangeRefused(message, details?.[0] as OrderStatus);
+}
+
+/** True if the workflow's run has ended, so that another run has to make the change. */
+function hasEnded(error: unknown): boolean {
+  if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError) return true;
+  return (
+    error instanceof WorkflowUpdateFailedError &&
+    error.cause instanceof ApplicationFailure &&
+    (error.cause.type === RUN_ENDED || error.cause.type === BEHIND_ROW)
+  );
+}

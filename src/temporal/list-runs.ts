@@ -1,0 +1,69 @@
+import type { Client } from '@temporalio/client';
+import { WORKFLOW_ID_PREFIX } from '../domain/order';
+
+/** For a page of a list. */
+const LIST_TIMEOUT_MS = 10_000;
+/** Selects the order workflows in a list of Temporal. */
+const ORDERS = "WorkflowType = 'orderWorkflow'";
+
+interface OpenRun {
+  orderId: string;
+  startedAt: Date;
+}
+
+/** Lists of the runs of order workflows. */
+export interface RunLists {
+  /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
+  findBroken(closedAfter: Date): AsyncIterable<string>;
+  /**
+   * The orders with an open run, the newest run first.
+   * @param startedBy only runs that started then or before; undefined: all
+   */
+  listOpen(startedBy: Date | undefined): AsyncIterator<OpenRun, undefined>;
+  /** The ids of all orders that have a run, once per run. */
+  list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
+}
+
+/** @param within makes a call with a deadline */
+export function createRunLists(
+  client: Client,
+  within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
+): RunLists {
+  async function* listRuns(query: string): AsyncGenerator<OpenRun, undefined> {
+    const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
+    for (;;) {
+      const run = await within(LIST_TIMEOUT_MS, () => runs.next());
+      if (run.done === true) return undefined;
+      yield { orderId: run.value.workflowId.slice(WORKFLOW_ID_PREFIX.length), startedAt: run.value.startTime };
+    }
+  }
+
+  async function* listOrderIds(query: string): AsyncGenerator<string> {
+    for await (const { orderId } of listRuns(query)) yield orderId;
+  }
+
+  return {
+    list: ({ sellerId, since }) =>
+      listOrderIds(
+        ORDERS +
+          (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`) +
+          (since === undefined ? '' : ` and StartTime >= '${since.toISOString()}'`),
+      ),
+
+    listOpen: (startedBy) =>
+      listRuns(
+        `${ORDERS} and ExecutionStatus = 'Running'` +
+          (startedBy ? ` and StartTime <= '${startedBy.toISOString()}'` : ''),
+      ),
+
+    async *findBroken(closedAfter) {
+      yield* listOrderIds(
+        `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') and CloseTime > '${closedAfter.toISOString()}'`,
+      );
+      yield* listOrderIds(
+        `${ORDERS} and ExecutionStatus = 'Running' and ` +
+          "TemporalReportedProblems in ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')",
+      );
+    },
+  };
+}
