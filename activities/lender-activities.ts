@@ -72,9 +72,11 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
         return { kind: 'referred', askAgainMs: answer.askAgainMs };
       }
       await recordDecision(db, id, answer);
+      const latest = await findApplication(db, orderId);
+      // An application that the customer has replaced meanwhile is asked about by its own request.
+      if (latest?.id !== id || !latest.decision) return { kind: 'nothing' };
       // If two runs ask at the same time, the decision that is recorded first counts.
-      const { decision } = (await findApplication(db, orderId)) ?? {};
-      return response(decision ?? answer, allowedPaymentTerms);
+      return response(latest.decision, allowedPaymentTerms);
     },
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { HOUR, MINUTE, SECOND, bytes, integer, milliseconds, setting } from './setting';
+import { HOUR, MINUTE, SECOND, bytes, httpUrl, integer, milliseconds, setting } from './setting';
 
 /** Headers that HTTP or this API already uses. */
 const RESERVED_HEADERS =
@@ -24,8 +24,6 @@ const basePaths = z
     }
     return paths;
   });
-
-const httpUrl = (error: string) => z.url({ protocol: /^https?$/, error, abort: true });
 
 const http = z
   .object({
@@ -82,7 +80,7 @@ export const httpSettings = {
     ),
     publicUrl: setting(
       'API_PUBLIC_URL',
-      httpUrl('must be an http(s) URL')
+      httpUrl()
         .regex(/^[^/]+\/\/[^/?#]+\/*$/, 'must be an http(s) URL without a path')
         .transform((url) => url.replace(/\/+$/, ''))
         .optional(),
@@ -90,7 +88,7 @@ export const httpSettings = {
     ),
     supportContact: setting(
       'SUPPORT_CONTACT',
-      z.union([z.email(), httpUrl('')], 'must be an email address or an http(s) URL').optional(),
+      z.union([z.email(), httpUrl()], 'must be an email address or an http(s) URL').optional(),
       'Email address or URL of your support: the contact in OpenAPI.',
     ),
   }),

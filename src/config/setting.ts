@@ -24,7 +24,7 @@ export const port = () => integer(0, 65_535);
 export const choice = <const T extends readonly string[]>(...values: T) =>
   z.enum(values, { error: `must be one of ${values.join(', ')}` });
 
-export const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http(s) URL' });
+export const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true });
 
 /** `true` or `1` turns it on. Default: false. */
 export const flag = () =>

@@ -2,7 +2,7 @@ import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Lenders, createActivities } from '../../../activities/index';
-import { findApplication, recordDecision } from '../../../src/db/applications';
+import { findApplication, recordDecision, submitApplication } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
 import { findLastPayment } from '../../../src/db/payments';
 import { NO_OFFER } from '../../../src/domain/application';
@@ -200,6 +200,19 @@ test('a sandbox account never reaches the real lender, and a live account never 
     'no lender is configured',
   );
   expect(await askLender(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
+});
+
+test('an answer about an application that the customer has replaced does not count', async () => {
+  const id = await appliedLive();
+  const first = (await findApplication(stack.db, id))!;
+  const late = answering(async () => {
+    await recordDecision(stack.db, first.id, { kind: 'failed' });
+    await submitApplication(stack.db, id, 'PAY_LATER', first.submitted!.applicant, Buffer.alloc(32), 60_000, first.id);
+    return { kind: 'approved', offer: NO_OFFER };
+  });
+  expect(await askLender(id, { sandbox: unreachable, live: late })).toEqual({ kind: 'nothing' });
+  const second = (await findApplication(stack.db, id))!;
+  expect([second.id === first.id, second.decision]).toEqual([false, null]);
 });
 
 test('an unavailable bank fails the activity with a type of its own, by which the details name the bank', async () => {
