@@ -1,6 +1,7 @@
 import { type Api, BASE, apiOf } from '../../support/api';
 import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';
+import { forgetCallers } from '../../support/forget-callers';
 import { expectProblem } from '../../support/problems';
 import { killProcesses, startProcess } from '../../support/processes';
 import { useReceiver } from '../../support/receiver';
@@ -75,6 +76,7 @@ test('open orders of a disabled seller continue: the customer completes them and
   }
   await until(() => receiver.deliveries.length === 3, 'all webhooks arrive');
   expect(receiver.deliveries.at(-1)!.body.data.order.status).toBe('SUCCESSFUL');
+  await forgetCallers();
   expectProblem(await stack.api.get(id), 401, 'unauthorized');
   await json('seller', 'enable', stack.seller.id);
   expect((await stack.api.get(id)).body.data.status).toBe('SUCCESSFUL');

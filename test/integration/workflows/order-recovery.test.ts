@@ -1,7 +1,5 @@
 import { temporal } from '@temporalio/proto';
-import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
-import { recordPaymentStatus } from '../../../src/db/payments';
 import { inTransaction } from '../../../src/db/pool';
 import type { PendingWebhook } from '../../../src/db/webhook-events';
 import { inspectWorkflow } from '../../../src/temporal/inspect-workflow';
@@ -391,71 +389,6 @@ describe('a run whose workflow tasks keep failing', () => {
     expect((await workflow(id).describe()).runId).not.toBe(broken);
     expect((await stack.api.progress(id, 'approved')).status).toBe(200);
   }, 150_000);
-});
-
-describe('an expiry', () => {
-  const expiring = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '8000', SWEEP_INTERVAL_MS: '600000' } });
-
-  test("does not override the customer's recorded agreement", async () => {
-    const id = await openOrder(expiring, {}, ['signup_started', 'approved']);
-    await choosePaymentTerm(expiring.db, id, 'PAY_NOW');
-    // The API that has recorded it dies before it completes the order.
-    const browser = Buffer.alloc(32);
-    await expiring.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
-    await recordAgreement(expiring.db, id, [browser], new Date(), 600_000);
-    const completed = await expiring.client.workflow.getHandle(`order-${id}`).result();
-    expect(completed).toMatchObject({ status: 'SUCCESSFUL', version: 4 });
-    expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({
-      event: 'completed',
-      actor: 'customer',
-      channel: 'workflow',
-    });
-  }, 40_000);
-
-  test.each([
-    ['refused', 'expired', 'UNSUCCESSFUL'],
-    ['paid', 'completed', 'SUCCESSFUL'],
-  ] as const)(
-    'waits while the bank confirms a payment: once it is %s, the order is %s',
-    async (result, event, status) => {
-      const id = await openOrder(expiring, {}, ['signup_started']);
-      await choosePaymentTerm(expiring.db, id, 'PAY_NOW');
-      const { rows } = await expiring.db.query<{ id: string }>(
-        `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
-        [id],
-      );
-      const run = expiring.client.workflow.getHandle(`order-${id}`);
-      const hasWaited = async () => {
-        const { events } = await run.fetchHistory();
-        return events!.filter(({ timerFiredEventAttributes }) => timerFiredEventAttributes).length >= 2;
-      };
-      await until(hasWaited, 'the expiry was tried and is tried again', 20_000);
-      await recordPaymentStatus(expiring.db, rows[0]!.id, result, 600_000);
-      if (result === 'paid') await run.signal('applicationSubmitted');
-      expect(await run.result()).toMatchObject({ status });
-      expect((await timelineOf(expiring, id)).at(-1)).toMatchObject({ event });
-    },
-    60_000,
-  );
-
-  test('does not override a recorded payment', async () => {
-    const id = await openOrder(expiring, {}, ['signup_started']);
-    await choosePaymentTerm(expiring.db, id, 'PAY_NOW');
-    const { rows } = await expiring.db.query<{ id: string }>(
-      `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
-      [id],
-    );
-    // The worker that has recorded it dies before the workflow knows.
-    await recordPaymentStatus(expiring.db, rows[0]!.id, 'paid', 600_000);
-    const run = expiring.client.workflow.getHandle(`order-${id}`);
-    const hasExpired = async () => {
-      const { events } = await run.fetchHistory();
-      return events!.some(({ timerFiredEventAttributes }) => timerFiredEventAttributes);
-    };
-    await until(hasExpired, "the order's expiry has fired", 20_000);
-    await run.signal('applicationSubmitted');
-    expect(await run.result()).toMatchObject({ status: 'SUCCESSFUL' });
-  }, 40_000);
 });
 
 test('a run that a worker has yet to act on after an outage is not replaced, however overdue its webhook is', async () => {

@@ -1,0 +1,76 @@
+import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
+import { recordPaymentStatus } from '../../../src/db/payments';
+import { openOrder, timelineOf } from '../../support/orders';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+const stack = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '8000', SWEEP_INTERVAL_MS: '600000' } });
+
+test.concurrent(
+  "an expiry does not override the customer's recorded agreement",
+  async () => {
+    const id = await openOrder(stack, {}, ['signup_started', 'approved']);
+    await choosePaymentTerm(stack.db, id, 'PAY_NOW');
+    // The API that has recorded it dies before it completes the order.
+    const browser = Buffer.alloc(32);
+    await stack.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
+    await recordAgreement(stack.db, id, [browser], new Date(), 600_000);
+    const completed = await stack.client.workflow.getHandle(`order-${id}`).result();
+    expect(completed).toMatchObject({ status: 'SUCCESSFUL', version: 4 });
+    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+      event: 'completed',
+      actor: 'customer',
+      channel: 'workflow',
+    });
+  },
+  40_000,
+);
+
+test.concurrent.each([
+  ['refused', 'expired', 'UNSUCCESSFUL'],
+  ['paid', 'completed', 'SUCCESSFUL'],
+] as const)(
+  'an expiry waits while the bank confirms a payment: once it is %s, the order is %s',
+  async (result, event, status) => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await choosePaymentTerm(stack.db, id, 'PAY_NOW');
+    const { rows } = await stack.db.query<{ id: string }>(
+      `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+      [id],
+    );
+    const run = stack.client.workflow.getHandle(`order-${id}`);
+    const hasWaited = async () => {
+      const { events } = await run.fetchHistory();
+      return events!.filter(({ timerFiredEventAttributes }) => timerFiredEventAttributes).length >= 2;
+    };
+    await until(hasWaited, 'the expiry was tried and is tried again', 20_000);
+    await recordPaymentStatus(stack.db, rows[0]!.id, result, 600_000);
+    if (result === 'paid') await run.signal('applicationSubmitted');
+    expect(await run.result()).toMatchObject({ status });
+    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event });
+  },
+  60_000,
+);
+
+test.concurrent(
+  'an expiry does not override a recorded payment',
+  async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await choosePaymentTerm(stack.db, id, 'PAY_NOW');
+    const { rows } = await stack.db.query<{ id: string }>(
+      `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+      [id],
+    );
+    // The worker that has recorded it dies before the workflow knows.
+    await recordPaymentStatus(stack.db, rows[0]!.id, 'paid', 600_000);
+    const run = stack.client.workflow.getHandle(`order-${id}`);
+    const hasExpired = async () => {
+      const { events } = await run.fetchHistory();
+      return events!.some(({ timerFiredEventAttributes }) => timerFiredEventAttributes);
+    };
+    await until(hasExpired, "the order's expiry has fired", 20_000);
+    await run.signal('applicationSubmitted');
+    expect(await run.result()).toMatchObject({ status: 'SUCCESSFUL' });
+  },
+  40_000,
+);
