@@ -7,7 +7,8 @@ export type LinkFault = (typeof LINK_FAULTS)[number];
 
 const LATENCY_MS = 300;
 const RESET_EVERY_MS = 250;
-const CUT_AFTER_BYTES = 3000;
+/** Less than a webhook, more than it takes to connect to Postgres. */
+const CUT_AFTER_BYTES = 1000;
 const SLICE_BYTES = 64;
 const SLOW_CLOSE_MS = 2500;
 
@@ -56,6 +57,7 @@ export async function openLink(target: () => string): Promise<Link> {
     from.on('close', () => {
       sockets.delete(from);
       targets.delete(from);
+      if (fault === 'slow close') hits += 1;
       inOrder(() => delay(fault === 'slow close' ? SLOW_CLOSE_MS : 0).then(() => to.destroy()));
     });
   }
