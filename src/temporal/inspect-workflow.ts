@@ -3,7 +3,7 @@ import { orderStatusKey, sellerIdKey } from '../../workflows/messages';
 import { type OrderHistory, type WorkflowHistory, workflowId } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import { decodeAll } from './payload-codec';
-import { closeReason, lastSaved, taskFailure } from './read-history';
+import { closeReason, lastSaved, savedBefore, taskFailure } from './read-history';
 
 /** A run whose workflow task has failed this often in a row does not recover by itself within seconds. */
 const STUCK_ATTEMPTS = 4;
@@ -12,7 +12,10 @@ const STUCK_ATTEMPTS = 4;
 export interface InspectedWorkflow {
   runId: string;
   running: boolean;
-  /** The order as the run last saved it, or read it from the row; undefined until then. */
+  /**
+   * The order as the run last saved it, or read it from the row; undefined until then. If it has closed before that, as the run
+   * before it saved it.
+   */
   saved: WorkflowHistory | undefined;
   /** From the search attribute; undefined if it is missing. */
   sellerId: string | undefined;
@@ -39,7 +42,7 @@ export async function inspectWorkflow(
     return {
       runId: description.runId,
       running,
-      saved: lastSaved(events ?? []),
+      saved: lastSaved(events ?? []) ?? (running ? undefined : savedBefore(events ?? [])),
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
       problem: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
       isBusy: (description.raw.pendingActivities?.length ?? 0) > 0 || description.raw.pendingWorkflowTask != null,

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import type { WorkflowHistory } from '../domain/order';
+import type { PreviousRun, WorkflowHistory } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
@@ -24,6 +24,14 @@ export function lastSaved(events: readonly Event[]): WorkflowHistory | undefined
     saved = history ?? saved;
   }
   return saved;
+}
+
+/** The order as the run had it from the one before: what a run that ends before it reads the row passes on. */
+export function savedBefore(events: readonly Event[]): WorkflowHistory | undefined {
+  const { previous } = (decode(events[0]?.workflowExecutionStartedEventAttributes?.input) ?? {}) as {
+    previous?: PreviousRun;
+  };
+  return previous?.saved ?? undefined;
 }
 
 /** How a run closed; null if it completed. */

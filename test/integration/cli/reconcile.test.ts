@@ -26,6 +26,11 @@ const stack = useStack(
 );
 const receiver = useReceiver('test');
 
+const WORKFLOW_OPTIONS = {
+  startTimeoutMs: 5000,
+  updateTimeoutMs: 5000,
+  encryptPayloads: false,
+};
 const reconcile = (...options: string[]): Promise<CliRun> => runCli(['reconcile', ...options], stack.env);
 
 /** The kind of each difference that reconcile finds, by order id. */
@@ -307,6 +312,25 @@ test('reconcile --repair rebuilds an order once the sweep has closed the order t
   expect(await differences()).toEqual({});
 });
 
+test('reconcile --repair rebuilds an order whose newest run has failed for want of a row', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved']);
+  const workflow = stack.client.workflow.getHandle(`order-${id}`);
+  const stored = (await findOrder(stack.db, id))!;
+  const { runId } = await workflow.describe();
+  await deleteRows(id);
+  const request = { event: 'completed', actor: 'checkout', channel: 'api', reason: null } as const;
+  const workflows = createOrderWorkflows(stack.client, WORKFLOW_OPTIONS);
+  await expect(workflows.change(stored, request)).rejects.toThrow();
+  await until(async () => {
+    const run = await workflow.describe();
+    return run.runId !== runId && run.status.name === 'FAILED';
+  }, 'a new run has failed');
+  await until(async () => (await differences())[id], 'visibility shows the workflow');
+  expect((await reconcile('--repair')).stdout).toMatch(new RegExp(`^${id} row_missing: .*; rebuilt`, 'm'));
+  expect((await findOrder(stack.db, id))?.order).toMatchObject({ status: 'APPROVED' });
+  await until(async () => Object.keys(await differences()).length === 0, 'the sweep has resumed the order');
+});
+
 test('reconcile --repair rebuilds an order of a sandbox account', async () => {
   const seller = await createSeller(stack.db, undefined, { sandbox: true });
   const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
@@ -389,11 +413,7 @@ test('reconcile needs no worker, but reports a run that has not read the row yet
   const id = await terminated();
   const fine = await openOrder(stack);
   await stack.stopWorker();
-  const workflows = createOrderWorkflows(stack.client, {
-    startTimeoutMs: 5000,
-    updateTimeoutMs: 5000,
-    encryptPayloads: false,
-  });
+  const workflows = createOrderWorkflows(stack.client, WORKFLOW_OPTIONS);
   await workflows.resume((await findOrder(stack.db, id))!.order, { saved: null, reason: null, channel: 'sweep' });
   const { code, stdout } = await reconcile('--repair');
   expect(code).toBe(1);
