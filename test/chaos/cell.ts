@@ -46,6 +46,8 @@ export interface Cell {
   /** The webhook URLs of some of the shops, instead of the healthy receiver. */
   webhookUrls?: (stack: ChaosStack) => readonly string[];
   allowed?: (scene: Scene) => Allowances;
+  /** How long it may take until nothing is left to do, if that takes long. */
+  quietWithinMs?: number;
 }
 
 /** Throws if a fault hit nothing: a run without a fault proves nothing. */

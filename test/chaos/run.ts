@@ -80,7 +80,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
   const quietFrom = performance.now();
   const sellerIds = shops.map(({ id }) => id);
-  await untilQuiet(stack, sellerIds);
+  await untilQuiet(stack, sellerIds, cell.quietWithinMs);
   const quietMs = performance.now() - quietFrom;
 
   const ended = partsOf(stack).filter((part) => part.isFaulty());
@@ -128,8 +128,12 @@ async function untilRecovered(successes: readonly number[], baseline: number, he
 }
 
 /** Waits until no order has anything left to do and no workflow of the sellers is open. The invariants report the rest. */
-async function untilQuiet({ db, client }: ChaosStack, sellerIds: readonly string[]): Promise<void> {
-  const deadline = performance.now() + QUIET_WITHIN_MS;
+async function untilQuiet(
+  { db, client }: ChaosStack,
+  sellerIds: readonly string[],
+  withinMs = QUIET_WITHIN_MS,
+): Promise<void> {
+  const deadline = performance.now() + withinMs;
   const query = `ExecutionStatus = 'Running' and SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
   const isQuiet = async (): Promise<boolean> => {
     const { rows } = await db.query<{ left: boolean }>(

@@ -34,7 +34,7 @@ const passing = RECEIVER_FAULTS.map((mode): Cell => ({
 }));
 
 /** Some shops' URLs never work, with a short schedule: their webhooks end exhausted one after the other, and all others arrive. */
-function lasting(name: string, urlOf: (stack: ChaosStack) => string): Cell {
+function lasting(name: string, urlOf: (stack: ChaosStack) => string, quietWithinMs?: number): Cell {
   return {
     name,
     group: 'receiver',
@@ -48,6 +48,7 @@ function lasting(name: string, urlOf: (stack: ChaosStack) => string): Cell {
     webhookUrls: (stack) => [urlOf(stack)],
     strike: ({ random }) => delay(faultMs(random)),
     allowed: ({ stack }) => ({ undelivered: (url) => (url === urlOf(stack) ? ['exhausted'] : []) }),
+    ...(quietWithinMs !== undefined && { quietWithinMs }),
   };
 }
 
@@ -65,6 +66,7 @@ export async function relaunch(parts: readonly ServicePart[], env: Record<string
 export const RECEIVER_CELLS: Cell[] = [
   ...passing,
   lasting('a receiver has a bad certificate', ({ receiver }) => `https://localhost:${receiver.tlsPort}/steady`),
-  lasting('a receiver has an unknown host', () => 'http://receiver.invalid/hooks'),
+  // An attempt at an unknown host takes a second, and they are made one after the other.
+  lasting('a receiver has an unknown host', () => 'http://receiver.invalid/hooks', 400_000),
   lasting('a receiver refuses connections', () => 'http://127.0.0.1:9/hooks'),
 ];

@@ -64,6 +64,6 @@ export const RESTORE_CELLS: Cell[] = [
       await repairOnce(scene);
     },
     repair: repairAll,
-    allowed: () => ({ failedRuns: true }),
+    allowed: () => ({ failedRuns: true, forgottenRuns: true }),
   },
 ];
