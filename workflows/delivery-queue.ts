@@ -29,7 +29,7 @@ export class DeliveryQueue {
   private resends: RequestedResend[] = [];
   private resending: RequestedResend | undefined;
   /** True if an urgent resend has been requested since the last attempt began. */
-  private isUrged = false;
+  private isUrgentRequested = false;
   /** All webhooks of an order have one endpoint: if one of them waits for it, all do. */
   private wait: { until: number; reason: string } | undefined;
   /** True from a wait until the result of an attempt. */
@@ -56,7 +56,7 @@ export class DeliveryQueue {
   addResends(requested: readonly RequestedResend[]): void {
     if (requested.some(({ isUrgent }) => isUrgent)) {
       this.wait = undefined;
-      this.isUrged = true;
+      this.isUrgentRequested = true;
     }
     const others = this.resends.filter(({ id }) => !requested.some((added) => added.id === id));
     this.queueResends([...others, ...requested]);
@@ -137,7 +137,7 @@ export class DeliveryQueue {
   }
 
   private async attempt(webhook: Resend, call: () => Promise<WebhookResult>): Promise<WebhookResult> {
-    this.isUrged = false;
+    this.isUrgentRequested = false;
     const result = await this.turns.wait(LOOPS.deliveries, call);
     this.applyResult(webhook, result);
     return result;
@@ -182,7 +182,7 @@ export class DeliveryQueue {
   private applyResult({ id, sequence }: Resend, result: WebhookResult): void {
     this.isHeldUp = result.state === 'waiting';
     if (result.state === 'waiting') {
-      if (!this.isUrged) this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
+      if (!this.isUrgentRequested) this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
       return;
     }
     if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);

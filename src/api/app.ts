@@ -17,7 +17,7 @@ import { requestLog } from './request-log';
 import { requestMetrics } from './request-metrics';
 import { signResponses } from './response-signature';
 import { sendJson } from './send-json';
-import { takeTurns } from './take-turns';
+import { dropAbandoned, takeTurns } from './take-turns';
 import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
 import { webhookRoutes } from './webhook-routes';
 
@@ -56,6 +56,7 @@ export function createApp(options: AppOptions): Koa<State> {
   const unsent = createUnsentLimit(UNSENT_LIMITS);
   app.use(unsent.measure);
   app.use(takeTurns());
+  app.use(dropAbandoned);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));
   app.use(sendJson());

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { DEFAULT_LIMIT, MAX_LIMIT } from '../contracts/page-query';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
@@ -7,7 +6,6 @@ import { notFound } from '../orders/not-found';
 import type { Context, Next } from './context';
 import { createCallerLookup } from './find-caller';
 import type { RateLimits } from './rate-limit';
-import { CLIENT_GONE, isGone } from './take-turns';
 import type { UnsentLimit } from './unsent-bytes';
 
 const BEARER = /^Bearer +([\w-]{1,200})$/i;
@@ -59,12 +57,7 @@ export function createAuthentication(limits: RateLimits, unsent: UnsentLimit): A
       const { caller, callerError } = ctx.state;
       if (callerError !== undefined) throw callerError;
       if (caller?.kind !== kind) throw unauthorized(kind, ctx);
-      // After a pause of this process, Node reads a call before it sees, a turn of the event loop later, that its caller has
-      // given up and has perhaps repeated it elsewhere.
-      await setImmediate();
-      await setImmediate();
-      if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
-      else await unsent.check(ctx, next);
+      await unsent.check(ctx, next);
     };
 }
 

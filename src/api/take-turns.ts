@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { FairQueue, largestEntry } from '../orders/fair-queue';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
@@ -6,11 +7,11 @@ import type { Context, Next } from './context';
 /** The maximum number of requests that wait in a process. Each takes a few KB. */
 const MAX_WAITING = 5000;
 /** The status of a request whose caller closed the connection before it began, for log and metrics. */
-export const CLIENT_GONE = 499;
+const CLIENT_GONE = 499;
 const HEALTH_CHECK = /^\/health\/(live|ready|serving)\/?$/;
 
 /** Whether the caller has closed the connection, or its half of it: after that, Node sends no response. */
-export const isGone = ({ destroyed, readableEnded }: Socket): boolean => destroyed || readableEnded;
+const isGone = ({ destroyed, readableEnded }: Socket): boolean => destroyed || readableEnded;
 
 interface Waiting {
   socket: Socket;
@@ -50,6 +51,19 @@ export function takeTurns() {
     if (isGone(socket)) ctx.status = CLIENT_GONE;
     else await next();
   };
+}
+
+/**
+ * Ends a change whose caller has gone. After a pause of this process, Node reads a call before it sees, a turn of the event loop
+ * later, that its caller has given up and has perhaps repeated it elsewhere.
+ */
+export async function dropAbandoned(ctx: Pick<Context, 'method' | 'socket' | 'status'>, next: Next): Promise<void> {
+  if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+    await nextTurn();
+    await nextTurn();
+  }
+  if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
+  else await next();
 }
 
 /** Requests that wait, by address and connection. */
