@@ -7,7 +7,7 @@ const ADDRESS_PART = 1 / 10;
 /** The part of the connections from which on a new connection closes an idle one. */
 const NEARLY_FULL = 9 / 10;
 
-/** Not if Node has stopped reading the body because the service has not begun to. */
+/** True while the client sends the body; false if Node has paused reading because the service has not started to. */
 const isArriving = ({ complete, readableLength, readableHighWaterMark }: IncomingMessage): boolean =>
   !complete && readableLength < readableHighWaterMark;
 
@@ -27,7 +27,7 @@ export function guardConnections(
   const busy = new Map<Socket, IncomingMessage>();
   let open = 0;
 
-  function findSilent(): Socket | undefined {
+  function findLeastUseful(): Socket | undefined {
     const [longestIdle] = idle;
     if (longestIdle) return longestIdle;
     for (const [socket, request] of busy) if (isArriving(request)) return socket;
@@ -48,11 +48,11 @@ export function guardConnections(
     }
     perAddress.set(address, held + 1);
     open++;
-    const silent = open > maxConnections * NEARLY_FULL ? findSilent() : undefined;
-    if (silent) {
+    const victim = open > maxConnections * NEARLY_FULL ? findLeastUseful() : undefined;
+    if (victim) {
       // Before its close event: another connection that arrives until then closes the next one.
-      forget(silent);
-      silent.destroy();
+      forget(victim);
+      victim.destroy();
     }
     idle.add(socket);
     socket.once('close', () => {

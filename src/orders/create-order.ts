@@ -27,20 +27,20 @@ export interface CreatedOrder {
 
 /**
  * Creates an order, or replays the response to an earlier request with the same Idempotency-Key.
- * @param refusals the result of `accountErrors`
- * @throws Problem if there are refusals, the reference is taken, or the key is in use
+ * @param fieldErrors the result of `accountErrors`
+ * @throws Problem if there are field errors, the reference is taken, or the key is in use
  */
 export async function createOrder(
   deps: OrderDependencies,
   seller: Seller,
   request: CreateOrderRequest,
-  refusals: readonly FieldError[],
+  fieldErrors: readonly FieldError[],
   idempotencyKey: string | undefined,
 ): Promise<CreatedOrder> {
-  if (refusals.length > 0) {
+  if (fieldErrors.length > 0) {
     const earlier = await replayOrder(deps, seller, request, idempotencyKey);
     if (earlier) return earlier;
-    throw invalidRequest(refusals);
+    throw invalidRequest(fieldErrors);
   }
   for (let tries = 1; tries <= MAX_TRIES; tries++) {
     const order = await tryToCreate(deps, seller, request, idempotencyKey);
@@ -75,7 +75,7 @@ async function tryToCreate(
 ): Promise<CreatedOrder | undefined> {
   const requestDigest = toRequestDigest(request);
   try {
-    // Dated when its turn comes: an order that appeared with an earlier date would be missing in pages already read.
+    // The order is dated when its turn comes. With an earlier date, it would be missing from pages that were read already.
     const inserted = await deps.admission.insert(seller.id, async () => {
       const order = newOrder(deps, seller, request);
       const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);

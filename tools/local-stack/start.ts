@@ -25,7 +25,7 @@ import { SHOP_PORT, serveShop } from './shop';
 import { startTemporal } from './temporal-server';
 
 const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
-const START_AFRESH = `mv '${DATA_DIR}' '${DATA_DIR}.damaged' and start again, with new data.`;
+const START_OVER = `mv '${DATA_DIR}' '${DATA_DIR}.damaged' and start again, with new data.`;
 
 const print = (line: string): void => console.log(line);
 
@@ -125,7 +125,7 @@ async function startOwnPostgres(started: (running: Running) => void): Promise<st
   const dataDir = path.join(DATA_DIR, 'postgres');
   const isNew = !existsSync(dataDir);
   const starting = startPostgres({ dataDir, port: 54329, log: print });
-  const postgres = await (isNew ? starting : withRecoveryHint(starting, START_AFRESH));
+  const postgres = await (isNew ? starting : withRecoveryHint(starting, START_OVER));
   started(postgres);
   stopWhenEnded(postgres.exited, 'Postgres');
   return postgres.url;
@@ -170,7 +170,7 @@ async function checkSettings(env: NodeJS.ProcessEnv): Promise<number> {
 
 async function prepareDatabase(config: Config, shopUrl: string): Promise<DemoAccess> {
   const migrating = migrate(config.databaseUrl);
-  await (process.env.DATABASE_URL ? migrating : withRecoveryHint(migrating, START_AFRESH));
+  await (process.env.DATABASE_URL ? migrating : withRecoveryHint(migrating, START_OVER));
   const db = createPool(config.databaseUrl, 1, () => undefined);
   try {
     const keys = createKeyRing(loadEncryptionConfig(process.env).encryptionKeys);
