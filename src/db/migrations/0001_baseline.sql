@@ -1,4 +1,5 @@
--- Sellers with their keys and secrets, orders with their timeline, webhooks with their attempts, applications.
+-- Accounts with their changes, keys and secrets; orders with what is left to do, timelines, idempotency keys, webhooks and
+-- attempts; silent endpoints; applications and payments of the hosted checkout; the operators' audit log and rate limits.
 -- Amounts are in pence. Times are set by Postgres unless the comment says otherwise.
 
 create table seller (
@@ -44,7 +45,7 @@ create table api_key (
   kind text not null check (kind in ('seller', 'checkout')),
   seller_id uuid references seller,
   label text,
-  -- The first characters of the key, so that operators can recognise it: far too few to use it.
+  -- The first characters of the key, so that operators can recognize it: far too few to use it.
   starts_with text not null,
   created_at timestamptz not null default now(),
   revoked_at timestamptz,
@@ -112,18 +113,18 @@ create table order_work (
   waiting_since timestamptz,
   -- When the sweep next checks that the workflow runs.
   sweep_at timestamptz not null,
-  -- A save commits before Temporal's history has it. Until something shows that the history has the last save, this is when
-  -- the sweep checks next if it does, and `sweep_at` is less than a minute away.
+  -- The regular next check, kept here until something shows that Temporal's history has the last save; until then,
+  -- `sweep_at` is an earlier check. Null once it is shown.
   proven_sweep_at timestamptz,
-  -- The last save since the row exists: its version, and the sequence of its webhook, if it has one. A statement that waits
-  -- for a save sees these columns as the save leaves them, and other tables as they were before.
+  -- The last save since the row exists: its version, and the sequence of its webhook, if it has one. They are columns of this
+  -- table because a statement that waited for the row's lock sees its new values, but the old state of other tables.
   saved_version integer,
   saved_sequence integer,
   -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
   -- the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz,
-  -- Resends, applications and agreements that wait for the workflow are counted, so that one that arrives while the sweep
-  -- or the API passes on an earlier one is not forgotten.
+  -- Resends, applications, started payments and agreements that wait for the workflow are counted, so that one that arrives
+  -- while the sweep or the API passes on an earlier one is not forgotten.
   requests integer not null default 0,
   requests_passed_on integer not null default 0,
   -- When the sweep last dealt with a run that does not work: so that a cause that stays does not replace run after run.
@@ -290,10 +291,11 @@ create function is_settled(p_order_id uuid, p_status text) returns boolean langu
     where e.order_id = p_order_id and (e.state = 'pending' or e.resend_requested_at is not null))
 $$;
 
--- Records an attempt and its event's new state, and ends the delivery lease `p_token`. If another attempt has taken over the
--- lease, or has made the same step, the schedule belongs to that one: this attempt is recorded without a step. Whichever
--- attempt it is, a delivery counts, and a 410 (`disabled`) disables all pending and further events of the order, until a
--- resend is delivered. Only the attempt of a step moves the schedule. A resend answers the request that its lease has read, and no later one.
+-- Records an attempt and its event's new state, and ends the delivery lease `p_token`. If another attempt has taken over
+-- the lease, or has made the same step, the schedule belongs to that one: this attempt is recorded without a step.
+-- Whichever attempt it is, a delivery ends its event, and a 410 (`disabled`) disables all pending and further events of the
+-- order, until a resend is delivered. Only the attempt of a step moves the schedule. A resend answers the request that its
+-- lease has read, and no later one.
 create function record_attempt(
   p_event_id uuid, p_step integer, p_token timestamptz, p_at timestamptz, p_resend_requested_at timestamptz,
   p_duration_ms integer, p_connected_ms integer, p_headers_ms integer, p_status integer, p_error text,
@@ -303,7 +305,7 @@ declare
   v_order_id uuid;
   v_disabled boolean;
   v_step integer := p_step;
-  v_is_final boolean := p_state in ('delivered', 'disabled');
+  v_ends_event boolean := p_state in ('delivered', 'disabled');
 begin
   select order_id into v_order_id from webhook_event where id = p_event_id;
   select webhooks_disabled into v_disabled from orders where id = v_order_id for update;
@@ -318,13 +320,13 @@ begin
       case when v_step is not null then now() + p_delay_ms * interval '1 ms' end
     from webhook_attempt where event_id = p_event_id;
   update webhook_event set
-      state = case when v_is_final or (v_step is not null and state = 'pending') then p_state else state end,
+      state = case when v_ends_event or (v_step is not null and state = 'pending') then p_state else state end,
       attempts = greatest(attempts, v_step),
-      next_attempt_at = case when v_is_final then null
+      next_attempt_at = case when v_ends_event then null
         when v_step is not null and state = 'pending' then now() + p_delay_ms * interval '1 ms' else next_attempt_at end,
       resend_requested_at = nullif(resend_requested_at, p_resend_requested_at)
     where id = p_event_id;
-  if v_is_final and v_disabled <> (p_state = 'disabled') then
+  if v_ends_event and v_disabled <> (p_state = 'disabled') then
     update orders set webhooks_disabled = not v_disabled where id = v_order_id;
   end if;
   if p_state = 'disabled' then
@@ -359,7 +361,7 @@ create table operator_action (
 create index operator_action_by_age on operator_action (at desc, id desc);
 create index operator_action_to_log on operator_action (at) where logged_at is null;
 
--- The application that a customer of the hosted checkout makes, and the lender's decision on it.
+-- How a customer of the hosted checkout pays: the chosen term, and for PAY_LATER the application and the lender's decision.
 create table application (
   id uuid primary key default gen_random_uuid(),
   order_id uuid not null unique references orders,
@@ -385,7 +387,7 @@ create table application (
   decline_code text,
   -- What is repaid and when, if the lender approved.
   offer jsonb,
-  -- When the customer agreed to the offer, by the clock of the process that showed it.
+  -- When the customer agreed to the offer, by the clock of the process that showed it, or when a payment was confirmed.
   agreed_at timestamptz,
   -- When the personal data was deleted. The agreement is kept.
   purged_at timestamptz,
