@@ -13,7 +13,7 @@ export type ActivityOptions = OrderActivityOptions & DeliveryOptions & LenderAct
 
 export type Activities = ReturnType<typeof createActivities>;
 
-/** The side effects of the workflows: thin adapters, each safe to repeat after a run whose result is lost. */
+/** The side effects of the workflows: thin adapters. Each is safe to repeat if its result was lost. */
 export function createActivities(options: ActivityOptions) {
   return {
     ...createOrderActivities(options),

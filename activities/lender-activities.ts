@@ -11,7 +11,10 @@ import { type Payments, PaymentProviderUnavailable } from '../src/payments/payme
 import { refreshPayment } from '../src/payments/refresh-payment';
 import type { BANK_UNAVAILABLE } from '../workflows/messages';
 
-/** The part of the lender's response that enters history. It has no data about the customer. `isPaid`: the bank confirmed. */
+/**
+ * The part of the lender's or the bank's answer that enters Temporal's history: nothing about the customer. `isPaid`: the
+ * bank confirmed the payment.
+ */
 export type LenderResponse =
   | { kind: 'decided'; event: LenderDecision['kind']; reason: string | null; isPaid?: true }
   | { kind: 'referred'; askAgainMs: number }
@@ -115,7 +118,7 @@ async function ask(lender: Lender | undefined, application: LenderApplication): 
   }
 }
 
-/** Omits the cause: history would keep its text. */
+/** Omits the cause: Temporal's history would keep its text. */
 function unavailable(
   message: string,
   type: 'LenderUnavailable' | typeof BANK_UNAVAILABLE = 'LenderUnavailable',

@@ -41,7 +41,7 @@ export function createWebhookActivities(options: DeliveryOptions) {
       : { ...result, state: result.state };
   }
 
-  /** A short wait is a retry of the activity, which adds nothing to the history. A long one is the workflow's. */
+  /** A short wait is a retry of the activity, which adds nothing to Temporal's history. A long one is the workflow's. */
   async function deliver(delivering: Promise<DeliveryState | undefined>): Promise<WebhookResult> {
     try {
       return toResult(await delivering);

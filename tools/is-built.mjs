@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Its time is that of the start of the last complete build. */
+/** Its modification time is when the last complete build started. */
 export const STAMP = 'dist/.built';
 
 /** What the compiled code of `npm start` depends on. */

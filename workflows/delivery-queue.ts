@@ -25,7 +25,7 @@ export type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
 /** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {
   private pending: Pending[] = [];
-  /** Sent before everything else, urgent ones first: a resend ignores the order. */
+  /** Sent before everything else, urgent ones first: a resend ignores the sequence. */
   private resends: RequestedResend[] = [];
   private resending: RequestedResend | undefined;
   /** True if an urgent resend has been requested since the last attempt began. */
@@ -206,7 +206,7 @@ export class DeliveryQueue {
 
 const because = (error: string | undefined): string => (error === undefined ? '' : `, last error ${error}`);
 
-/** Postgres and the workers have other clocks, so the times that they know arrive as durations. */
+/** The clocks of Postgres and the workers differ, so times arrive as durations. */
 function toSchedule({
   attempts,
   waitMs,

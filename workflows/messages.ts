@@ -35,7 +35,7 @@ export const saveAgainSignal = defineSignal('saveAgain');
 /** A resend is requested in Postgres. */
 export const resendWebhooksSignal = defineSignal('resendWebhooks');
 
-/** An application is submitted in Postgres, and the lender has to decide on it. */
+/** An application was submitted or a payment was started: the lender or the bank has to be asked. */
 export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
 
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */

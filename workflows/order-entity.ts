@@ -100,7 +100,10 @@ export class OrderEntity {
     this.deliveries.addResends(await this.inTurn(() => findResends(this.loaded.order.id)));
   }
 
-  /** Refuses requests that are certain to fail, so that they add nothing to history. `change` decides on all others. */
+  /**
+   * Refuses requests that are certain to fail, so that they add nothing to Temporal's history. `change` decides on all
+   * others.
+   */
   validate({ event, observedVersion }: UncheckedRequest): void {
     // Temporal drops a task that only refuses. If it is a run's first, the next update waits for 5 s. `update` refuses instead.
     if (workflowInfo().historyLength === this.firstTaskLength) return;
@@ -159,7 +162,7 @@ export class OrderEntity {
     return this.inTurn(() => this.decideAndSave(request));
   }
 
-  /** Runs `work`, which makes local activities, in its turn, once the row has been read. */
+  /** Runs `work`, which calls local activities, in its turn, once the row has been read. */
   private async inTurn<T>(work: () => Promise<T>): Promise<T> {
     await condition(() => this.history !== undefined);
     return this.turns.run(work);

@@ -20,7 +20,7 @@ export class Turns {
     return this.mutex.isLocked();
   }
 
-  /** Runs `work`, which may make local activities, alone. A loop takes its turn again afterwards. */
+  /** Runs `work`, which may call local activities, alone. A loop takes its turn again afterwards. */
   run<T>(work: () => Promise<T>): Promise<T> {
     return this.mutex.runExclusive(work);
   }

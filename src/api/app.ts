@@ -41,7 +41,10 @@ export interface AppOptions {
   health: HealthChecks;
   /** Traces requests. Undefined if tracing is off. */
   trace?: Middleware | undefined;
-  /** The hosted checkout, which handles its own paths. Undefined if the lender hosts the checkout. */
+  /**
+   * The hosted checkout, which handles its own paths. Undefined if CHECKOUT_LENDER is none: the operator runs another
+   * checkout.
+   */
   checkout: Middleware<State> | undefined;
 }
 
@@ -72,7 +75,7 @@ export function createApp(options: AppOptions): Koa<State> {
   const document = createOpenApiDocument({ api, rules: deps.rules, maxBodyBytes, version: VERSION });
   const bodies = createBodyReaders(maxBodyBytes);
   const limitRunningLists = limitInFlight(LISTS_AT_ONCE, 'wait');
-  // Those that have waited had nothing unread before.
+  // Checked again after the wait: the caller's unread responses may have grown.
   const limitLists: Limit = (ctx, next) => limitRunningLists(ctx, () => unsent.check(ctx, next));
   const limitLocks = limitInFlight(LOCKS_AT_ONCE, 'wait');
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');

@@ -16,7 +16,10 @@ const SYNC_TIMEOUT_MS = 500;
 /** Pay links that requests from one address look up at once. More would use up the connections to Postgres. */
 const LOOKUPS_PER_ADDRESS = 4;
 
-/** A caller without a key who repeats refused calls at once gets one answer per connection in this time. */
+/**
+ * Delays a refusal to a caller without a key, so that a client that repeats the request immediately gets one answer per
+ * second and connection.
+ */
 const REFUSAL_DELAY_MS = 1000;
 
 /** Maximum numbers of requests per window. */

@@ -13,7 +13,7 @@ const CODE = new RegExp(`^[${ALPHABET}]{${CODE_LENGTH}}$`);
 
 /**
  * Distinguishes the applicant from everyone else with the pay link, such as the seller. An application belongs to the
- * browser that submitted it, and a code moves it to another one.
+ * browser that submitted it or started its payment. A code moves it to another browser.
  */
 export interface Applicants {
   /** The digest of a browser's secret for one order: orders of the same browser cannot be linked by it. */

@@ -7,7 +7,7 @@ import { finishAction, insertAction } from '../db/operator-actions';
 import type { Db } from '../db/pool';
 import { reasonOf } from './cli-error';
 
-/** Commands that change nothing. All others are in the audit log, so that a new command is. */
+/** Commands that change nothing. All others are recorded, so a new command is recorded unless it is added here. */
 const READ_ONLY = new Set([
   ...['seller show', 'seller list', 'seller history', 'key list', 'checkout-key list'],
   ...['order show', 'order list', 'order timeline', 'webhooks list', 'status', 'audit'],

@@ -2,7 +2,7 @@ import { type StoredOrder, type StoredOrderRow, STORED_ORDER_COLUMNS, toStoredOr
 import { APPLICATION_PENDING, SETTLED, STUCK_RECENTLY, WEBHOOK_OVERDUE, inMs } from './order-work';
 import type { DbClient } from './pool';
 
-/** SQL, true for an order `o` whose customer has agreed to the offer and which is not completed yet. */
+/** SQL, true for an order `o` that is not completed yet although its customer has agreed to the offer or paid. */
 const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (
   select from application a where a.order_id = o.id and a.agreed_at is not null))`;
 
@@ -15,9 +15,9 @@ export interface DueOrder extends StoredOrder {
   settled: boolean;
   /** True if its workflow has webhooks to resend. */
   resendPending: boolean;
-  /** True if its workflow has to request the lender's decision. */
+  /** True if its workflow has to ask the lender for its decision, or the bank for the result of a payment. */
   applicationPending: boolean;
-  /** True if its customer has agreed to the offer but the order is not completed yet. */
+  /** True if its customer has agreed to the offer or paid, but the order is not completed yet. */
   agreementPending: boolean;
   /** True if its next webhook should have been attempted a while ago. */
   webhookOverdue: boolean;

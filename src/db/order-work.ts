@@ -111,7 +111,7 @@ export async function finishSettled(db: Db, orderId: string, version: number): P
   });
 }
 
-/** True if the order's customer waits for the lender's decision. */
+/** True if the order's status does not show the lender's decision or the bank's result yet. */
 export async function isApplicationPending(db: DbClient, orderId: string): Promise<boolean> {
   const { rows } = await db.query<{ pending: boolean }>(
     `select ${APPLICATION_PENDING} as pending from orders o where id = $1`,
@@ -130,7 +130,10 @@ export async function countRequests(db: DbClient, orderId: string): Promise<numb
 
 /** What a caller knows of an order whose workflow runs. */
 export interface KnownRun {
-  /** That the workflow has; null if the caller has only sent it a signal. Of a later save, the caller knows nothing. */
+  /**
+   * The version that the workflow has; null if the caller has only sent a signal, which proves nothing about the last
+   * save.
+   */
   version: number | null;
   /** The number of requests that the caller has passed on. If there are more, the order stays due. */
   passedOn: number;

@@ -16,7 +16,9 @@ export interface PendingWebhook {
   waitedMs: number;
 }
 
-/** SQL, the progress of an event `e`. All times are of the clock of Postgres, so that it matters to no other clock. */
+/**
+ * SQL, the progress of an event `e`. Durations by the clock of Postgres, because the workers' clocks may differ from it.
+ */
 const EVENT_STATE = `e.state, e.attempts,
   case when e.next_attempt_at is not null
     then round(extract(epoch from greatest(e.next_attempt_at - now(), '0')) * 1000)::float8 end as "waitMs",

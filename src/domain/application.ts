@@ -45,7 +45,9 @@ export type DeclineCode = 'affordability' | 'credit_check' | 'other';
 export type LenderDecision =
   { kind: 'approved'; offer: Offer } | { kind: 'declined'; code: DeclineCode } | { kind: 'failed' };
 
-/** A customer's application on the hosted checkout. */
+/**
+ * How a customer of the hosted checkout pays: the chosen payment term, and for Pay later the application to the lender.
+ */
 export interface Application {
   /** The id that the lender knows the application by. */
   id: string;
@@ -56,9 +58,12 @@ export interface Application {
   /** When the lender first answered that it decides later. */
   referredAt: Date | null;
   decision: LenderDecision | null;
-  /** When the customer agreed to the offer. */
+  /** When the customer agreed to the offer, or the bank confirmed the payment. */
   agreedAt: Date | null;
-  /** A digest of the secret of the browser that the application belongs to. Null before it is submitted. */
+  /**
+   * A digest of the secret of the browser that the application belongs to. Null until it is submitted or a payment is
+   * started.
+   */
   browserDigest: Buffer | null;
   /** Counts how often the application has moved to another browser. Each time it gets a new code. */
   codeNumber: number;

@@ -50,7 +50,7 @@ export interface OrderWorkflows extends RunLists {
   saveAgain(orderId: string): Promise<void>;
   /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
   resendWebhooks(order: Order, channel: Channel): Promise<void>;
-  /** Notifies the workflow that an application is submitted in Postgres. Resumes it if none runs. */
+  /** Notifies the workflow that an application was submitted or a payment was started. Resumes it if none runs. */
   applicationSubmitted(order: Order, channel: Channel): Promise<void>;
   /**
    * Sends a test webhook from a worker. Rejects if no worker could send it in time.

@@ -26,7 +26,7 @@ export function lastSaved(events: readonly Event[]): WorkflowHistory | undefined
   return saved;
 }
 
-/** The order as the run had it from the one before: what a run that ends before it reads the row passes on. */
+/** The order as the previous run saved it. A run that closes before it has read the row passes this on. */
 export function savedBefore(events: readonly Event[]): WorkflowHistory | undefined {
   const { previous } = (decode(events[0]?.workflowExecutionStartedEventAttributes?.input) ?? {}) as {
     previous?: PreviousRun;

@@ -46,7 +46,7 @@ function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {
 }
 
 /**
- * Options of the run that starts an order. An order that has ever had a run does not get another one from it.
+ * Options of an order's first run. The server refuses them if the order has ever had a run.
  * @param delayMs how long it waits for a first message. An update, a cancellation request or a signal-with-start ends the
  *   wait; a plain signal and a query do not
  */

@@ -73,7 +73,7 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
       }
     },
 
-    /** Counts an attempt. One line of the log when the breaker opens or closes. */
+    /** Counts an attempt. Logs one line when the breaker opens or closes. */
     async record(event: WebhookEvent, result: Result & { at: Date }, isProbe: boolean): Promise<void> {
       if (result.status !== null) {
         if (event.isSilent) await recordAnswer(event);

@@ -55,7 +55,7 @@ export interface ScheduledAttempt {
 /** An event's state after a call, and why its attempt failed: a short code, without text from the receiver. */
 export type DeliveryState = EventState & { lastError?: string };
 
-/** Each method makes at most one attempt. It is safe to call again after a run whose result was lost. */
+/** Each method makes at most one attempt. It is safe to call again if its result was lost. */
 export interface Delivery {
   /**
    * Makes one attempt of the schedule. An attempt that is recorded already is not made again.

@@ -8,7 +8,9 @@ class DeliveryDelayed extends Error {
   }
 }
 
-/** Another attempt of the order is running, or the seller has reached its limit. */
+/**
+ * Another attempt of the order is running, the seller has reached its limit, or the database was too slow for the lease.
+ */
 export class DeliveryBusy extends DeliveryDelayed {}
 
 /** The delivery waits for its turn. The message states why: workflow and timeline show it. */

@@ -89,7 +89,7 @@ export function createWebhookSender({ policy, timeoutMs, lookup, ca }: SenderOpt
       result.phases.headersMs = elapsedMs();
       Object.assign(result, classifyStatus(status, headers.location));
       if (status === 429 || status === 503) {
-        // By the clock of Postgres, as the signature.
+        // By the clock of Postgres, like the signed timestamp.
         const nowMs = request.timestamp * 1000 + elapsedMs();
         result.retryAfterMs = parseRetryAfter(headers['retry-after'], nowMs);
       }

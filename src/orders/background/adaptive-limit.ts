@@ -6,7 +6,7 @@ const DECREASE = 0.9;
 /** The shortest duration is forgotten over some hundred calls. */
 const FORGET_FACTOR = 1.005;
 
-/** How many calls to run at the same time, from what they take: fewer as soon as they wait for each other. */
+/** A limit of concurrent calls that follows their durations: it falls as soon as calls queue behind each other. */
 export interface AdaptiveLimit {
   readonly current: number;
   /** @param ms how long a call took, whether or not it failed */

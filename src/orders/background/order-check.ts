@@ -60,7 +60,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   /** @returns false if the run may still lack the order's last change, or is open although the order is settled */
   async function heal(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;
-    // Most runs agree with their rows. Only the others are worth reading a history.
+    // Most runs match their rows. Temporal's history is read for the others only.
     if (!webhookOverdue && (await workflows.agrees(due, settled, INSPECT_TIMEOUT_MS))) return true;
     const run = await workflows.inspect(order.id, INSPECT_TIMEOUT_MS);
     const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
@@ -99,7 +99,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
 /** Why a run cannot continue the order; undefined if it can. */
 function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefined {
   const { order, changes, settled, stuckRecently, leasedAt } = due;
-  // Right after a save, the history may not have the change yet.
+  // Right after a save, Temporal's history may not have the change yet.
   const isOld = leasedAt.getTime() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= KNOWN_AFTER_MS;
   if (isOld && run.saved && run.saved.order.version < order.version) {
     return `${RECOVERY_REASONS.behind_row}: at version ${run.saved.order.version} of ${order.version}`;

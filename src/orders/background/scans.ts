@@ -24,7 +24,9 @@ export interface ScanOptions {
   applicationRetentionMs: number;
 }
 
-/** Creates the jobs that look for orders to make due, and those that delete what is out of date. Each may run again and again. */
+/**
+ * Creates the periodic jobs: some find orders and make them due, the others delete expired data. Each is safe to repeat.
+ */
 export function createScans(
   { db, workflows, idempotencyKeyDays, applicationRetentionMs }: ScanOptions,
   signal: AbortSignal,

@@ -10,7 +10,10 @@ import { FairQueue } from '../fair-queue';
 import { logMissed } from './missed-calls';
 import { createNewOrderStarts } from './new-order-starts';
 
-/** The maximum number of calls for people that wait for a free slot. The sweep makes all further calls. */
+/**
+ * The maximum number of calls that wait for a free slot: someone waits for their result. The sweep makes all further
+ * calls.
+ */
 const MAX_WAITING_CALLS = 500;
 /** The same for starts of new orders, of which each needs about 2 KB: a burst that is started before the sweep looks at it. */
 const MAX_WAITING_STARTS = 5000;
@@ -24,7 +27,7 @@ export interface WorkflowDispatcher {
   start(history: OrderHistory): void;
   /** Notifies a workflow that it has webhooks to resend. */
   resendWebhooks(order: Order): void;
-  /** Notifies a workflow that it has to request the lender's decision. */
+  /** Notifies a workflow that it has to ask the lender for its decision, or the bank for the result of a payment. */
   applicationSubmitted(order: Order): void;
   /** Makes the sweep check an order whose workflow and row do not match. */
   check(orderId: string): void;
@@ -34,7 +37,7 @@ export interface WorkflowDispatcher {
 
 /** Times in ms. */
 export interface DispatcherOptions {
-  /** Calls at the same time for people who wait, and as many starts of new orders. */
+  /** The maximum number of concurrent calls that someone waits for, and of concurrent starts of new orders. */
   inFlight: number;
   /** Until the sweep checks whether a started workflow still runs. */
   checkAfterMs: number;
@@ -59,8 +62,8 @@ interface DispatcherDependencies {
 }
 
 /**
- * New orders wait in a queue of their own, in which sellers take turns: whatever people wait for passes them. While more orders
- * arrive than can be inserted, one at a time is started: the rest of the machine then works for those who wait.
+ * New orders wait in a queue of their own, in which sellers take turns: calls that someone waits for overtake them. While
+ * inserts queue, only one start runs at a time, so that the machine serves the callers that wait.
  */
 export function createWorkflowDispatcher(
   { db, workflows, admission, log }: DispatcherDependencies,
