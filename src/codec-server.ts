@@ -41,7 +41,7 @@ export async function startCodecServer(
     );
   });
   const http = await listen(app, config.codecServerPort, config.host, config.http, (error) =>
-    log.error({ err: error }, 'codec server'),
+    log.error({ err: error }, 'codec server error'),
   );
   log.info({ port: http.port }, 'codec server started');
   return { port: http.port, stop: () => http.close(config.shutdownGraceMs) };

@@ -42,7 +42,7 @@ export async function startServer(
   log: Logger,
 ): Promise<Running & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
-  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
+  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database connection failed');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
   const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
   const workflows = createOrderWorkflows(client, config);
@@ -117,7 +117,7 @@ export async function startServer(
   await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
   const settings = { ...config.http, isBehindProxy: config.trustedProxies > 0 };
   const http = await listen(app, config.port, config.host, settings, (error) =>
-    log.error({ err: error }, 'API server'),
+    log.error({ err: error }, 'API server error'),
   );
   log.info({ port: http.port }, 'API started');
   return {

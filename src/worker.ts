@@ -52,14 +52,14 @@ export async function startWorker(
   log: Logger,
 ): Promise<Running & GaugeSources & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
-  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
+  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database connection failed');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
   const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
   const sender = createIsolatedSender({
     policy: config.addressPolicy,
     timeoutMs: config.webhookTimeoutMs,
     concurrency: config.webhookConcurrency.total,
-    onError: (error) => log.error({ err: error }, 'webhook sender'),
+    onError: (error) => log.error({ err: error }, 'webhook sender thread failed'),
   });
   let isServing = (): boolean => false;
   const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
@@ -183,7 +183,7 @@ function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise
   const app = new Koa();
   app.on('error', (error: Error) => log.debug({ err: error }, 'response not sent'));
   app.use(healthRoutes(checks).router.routes());
-  const onError = (error: Error) => log.error({ err: error }, 'health server');
+  const onError = (error: Error) => log.error({ err: error }, 'health server error');
   return listen(app, config.workerHealthPort, config.host, config.http, onError);
 }
 

@@ -14,6 +14,6 @@ export async function startMetrics(
   sdkAddress?: string,
 ): Promise<MetricsServer & { stop: () => Promise<void> }> {
   addGauges(sources);
-  const server = await serveMetrics(address, (error) => log.error({ err: error }, 'metrics server'), sdkAddress);
+  const server = await serveMetrics(address, (error) => log.error({ err: error }, 'metrics server error'), sdkAddress);
   return { ...server, stop: server.close };
 }
