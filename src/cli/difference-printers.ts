@@ -10,7 +10,7 @@ interface Printer {
   open(): Promise<void>;
   /** @param result undefined without `--repair` */
   difference(difference: Difference, result: RepairResult | undefined): Promise<void>;
-  close(checked: number, differing: number): Promise<void>;
+  close(compared: number, differing: number): Promise<void>;
 }
 
 /** For people: a line for each difference. */
@@ -22,7 +22,7 @@ export function linePrinter(): Printer {
         `${orderId} ${kind}: ${DIFFERENCES[kind]} (row: ${row ? `version ${row.version}, ${row.status}` : 'none'}; ` +
           `workflow: ${describe(workflow)})${result ? `; ${describeRepair(result)}` : ''}\n`,
       ),
-    close: (checked, differing) => write(`${checked} compared, ${differing} differ\n`),
+    close: (compared, differing) => write(`${compared} compared, ${differing} differ\n`),
   };
 }
 
@@ -56,6 +56,6 @@ export function jsonPrinter(): Printer {
       await write(`${separator}\n  ${JSON.stringify(body)}`);
       separator = ',';
     },
-    close: (checked, differing) => write(`\n], "compared": ${checked}, "differing": ${differing}}\n`),
+    close: (compared, differing) => write(`\n], "compared": ${compared}, "differing": ${differing}}\n`),
   };
 }

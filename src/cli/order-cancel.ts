@@ -41,7 +41,7 @@ export function addOrderCancel(order: Command, services: Services): void {
       const hasFilter = [seller, since, until, status].some((option) => option !== undefined);
       if ((id !== undefined) === hasFilter) throw new UsageError('select one order by its id, or orders by a filter');
       if (id !== undefined) {
-        if (dryRun) throw new UsageError('--dry-run is for a filter');
+        if (dryRun) throw new UsageError('--dry-run requires a filter');
         await cancelOne(services, id, reason, command);
         return;
       }
@@ -49,7 +49,7 @@ export function addOrderCancel(order: Command, services: Services): void {
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
       const filter = { sellerId: seller, status, ...range };
       if (dryRun) return countSelection(services, filter, command);
-      if (reason === undefined) throw new UsageError('a cancel by a filter needs a --reason');
+      if (reason === undefined) throw new UsageError('cancelling by a filter requires --reason');
       await cancelAll(services, filter, reason, command);
     });
 }

@@ -26,7 +26,7 @@ export function addReconcileCommand(program: Command, services: Services): void 
     .option('--seller <seller-id>', 'only orders of this seller', uuid)
     .addOption(timeOption('--since', 'only orders created or changed at or after this time'))
     .option('--repair', 'repair the differences, most through the sweep of the workers; without it, nothing changes')
-    .option('--keep-row', 'with --repair: where row and workflow hold different changes, the row counts')
+    .option('--keep-row', 'with --repair: where row and workflow hold different changes, keep the row')
     .action(async ({ seller, since, repair, keepRow = false }: Options, command: Command) => {
       const db = services.db();
       if (seller !== undefined) await requireAccount(db, seller);
@@ -34,12 +34,12 @@ export function addReconcileCommand(program: Command, services: Services): void 
       const inspect = (id: string) => workflows.inspect(id, CALL_TIMEOUT_MS);
       const deps: ReconcileDependencies = { db, inspect, listWorkflows: (selection) => workflows.list(selection) };
       const printer = wantsJson(command) ? jsonPrinter() : linePrinter();
-      let checked = 0;
+      let compared = 0;
       let differing = 0;
       let failed = 0;
       await printer.open();
       for await (const page of reconcile(deps, { sellerId: seller, since })) {
-        checked += page.checked;
+        compared += page.compared;
         differing += page.differences.length;
         for (const difference of page.differences) {
           const result = repair && (await tryRepair({ db, workflows, inspect, keepRow }, difference));
@@ -47,7 +47,7 @@ export function addReconcileCommand(program: Command, services: Services): void 
           await printer.difference(difference, result);
         }
       }
-      await printer.close(checked, differing);
+      await printer.close(compared, differing);
       // The audit log records it.
       if (failed > 0) throw new CliError(`failed repairs: ${failed}; fix the error of each, then repeat the command`);
       if (differing > 0) process.exitCode = EXIT_FAILED;

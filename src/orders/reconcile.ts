@@ -47,7 +47,7 @@ export interface ReconcileDependencies {
 }
 
 export interface ReconciledPage {
-  checked: number;
+  compared: number;
   differences: Difference[];
 }
 
@@ -69,7 +69,7 @@ export async function* reconcile(
     const isUnavailable =
       differences.length === page.length && differences.every(({ kind }) => kind === 'not_compared');
     if (isUnavailable && page.length > CONCURRENCY) throw new Error('Temporal answers no call in time');
-    yield { checked: page.length, differences };
+    yield { compared: page.length, differences };
   }
   yield* findMissingRows(deps, selection);
 }
@@ -86,7 +86,7 @@ async function* findMissingRows(
       const kind = isLate ? 'not_compared' : 'row_missing';
       if (isLate || workflow) differences.push({ kind, orderId, row: undefined, workflow });
     }
-    yield { checked: differences.length, differences };
+    yield { compared: differences.length, differences };
   }
 }
 

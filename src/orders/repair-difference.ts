@@ -10,7 +10,7 @@ import type { Difference, ReconcileDependencies } from './reconcile';
 export const REPAIRS = {
   handed_to_sweep: 'handed to the sweep',
   rebuilt: 'rebuilt; its pay link, URLs, payment terms, source and meta_data are lost',
-  kept_row: 'the row counts: a new run continues from it',
+  kept_row: 'the row is kept: a new run continues from it',
   decide_which: 'decide which is right: --keep-row discards the changes of the workflow',
   start_worker: 'start a worker and compare again',
   compare_again: 'compare again once Temporal answers in time',
@@ -26,7 +26,7 @@ export interface RepairDependencies {
   db: Db;
   workflows: Pick<OrderWorkflows, 'resume' | 'terminate'>;
   inspect: ReconcileDependencies['inspect'];
-  /** True if rows count that differ from their workflow. */
+  /** True to keep the row where row and workflow hold different changes. */
   keepRow: boolean;
 }
 
@@ -46,7 +46,7 @@ export async function repairDifference(deps: RepairDependencies, difference: Dif
   }
   const stored = keepRow ? await findOrder(db, orderId) : undefined;
   if (!stored) return 'decide_which';
-  const reason = 'an operator decided that the row counts';
+  const reason = 'an operator decided to keep the row';
   if (workflow?.running) await workflows.terminate(orderId, workflow.runId, reason);
   await workflows.resume(stored.order, { saved: null, reason, channel: 'cli' });
   return 'kept_row';

@@ -175,14 +175,14 @@ describe('order cancel with a filter', () => {
   });
 
   test('needs a reason, a filter, and an account that exists', async () => {
-    expectError(await cli('order', 'cancel', '--seller', sellerId), 2, /a cancel by a filter needs a --reason/);
+    expectError(await cli('order', 'cancel', '--seller', sellerId), 2, /cancelling by a filter requires --reason/);
     expectError(
       await cli('order', 'cancel', '--reason', 'all'),
       2,
       /select one order by its id, or orders by a filter/,
     );
     expectError(await cli('order', 'cancel', ids[0]!, '--seller', sellerId), 2, /select one order by its id/);
-    expectError(await cli('order', 'cancel', ids[0]!, '--dry-run'), 2, /--dry-run is for a filter/);
+    expectError(await cli('order', 'cancel', ids[0]!, '--dry-run'), 2, /--dry-run requires a filter/);
     expectError(
       await cli('order', 'cancel', '--status', 'SUCCESSFUL', '--reason', 'x'),
       2,

@@ -250,7 +250,7 @@ test('reconcile asks which of two different changes is right, and --keep-row kee
     new RegExp(`^${id} different: .*; decide which is right: --keep`, 'm'),
   );
   expect((await reconcile('--repair', '--keep-row')).stdout).toMatch(
-    new RegExp(`^${id} different: .*; the row counts`, 'm'),
+    new RegExp(`^${id} different: .*; the row is kept`, 'm'),
   );
   await stack.client.workflow.getHandle(`order-${id}`).result();
   expect(await differences()).toEqual({});
