@@ -18,7 +18,7 @@ import { sendListPage } from './send-list-page';
 /** A test starts a workflow and can take as long as a delivery attempt. */
 const TEST_COST = 20;
 
-/** A seller's webhooks: the log, resends, the signing secret and test deliveries. */
+/** A seller's webhooks: the list, timelines, resends, the signing secret and test deliveries. */
 export function webhookRoutes(
   basePath: string,
   deps: OrderDependencies,

@@ -15,7 +15,7 @@ const DOCUMENTS: Readonly<Record<string, { title: string; points: readonly strin
       'Who is responsible for your data, and how to reach them.',
       'Your business name, company number, email address and turnover are used to decide on your application.',
       'They are not shown to the shop, and are deleted a set time after your order ends.',
-      'One cookie tells your browser apart from others with the same link. It is not used for anything else.',
+      'One cookie identifies your browser, so that others with the same link cannot see your application.',
       'Your rights: to see, correct and delete your data, and to complain to the Information Commissioner’s Office.',
     ],
   },

@@ -92,8 +92,8 @@ export const workflowSettings = {
   startsInFlight: setting(
     'STARTS_IN_FLIGHT',
     integer(1, 1000).default(20),
-    'Workflows that one API process starts at the same time, after it has answered its callers, and as many that it signals. ' +
-      'Also the starts of the sweep of each worker. Under load, fewer are started.',
+    "Maximum number of new orders' workflows that an API process starts at the same time, and of workflows that it notifies. " +
+      "Also the maximum number of starts of each worker's sweep. Under load, the starts are reduced automatically.",
   ),
   startDelayMs: setting(
     'WORKFLOW_START_DELAY_MS',
@@ -120,7 +120,7 @@ export const sweepSettings = {
       'SWEEP_INTERVAL_MS',
       milliseconds(50, 10 * MINUTE).default(5 * SECOND),
       'Interval between two sweeps of a worker, and between two looks for payments to refund. Closed and stuck runs, overdue ' +
-        'webhooks and old data are looked for at every twelfth. A longer interval delays recovery as much.',
+        'webhooks and old data are looked for in every twelfth sweep. A longer interval delays recovery as much.',
     ),
     startAfterMs: setting(
       'SWEEP_START_AFTER_MS',

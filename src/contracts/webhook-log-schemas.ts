@@ -47,7 +47,7 @@ export const webhookEventSchema = z
       .nullable()
       .meta({ description: 'When a resend that has not been made yet was requested; otherwise null' }),
   })
-  .meta({ id: 'WebhookEvent', description: "A webhook in the seller's log" });
+  .meta({ id: 'WebhookEvent', description: 'A webhook with its delivery state' });
 export type WebhookEventBody = z.infer<typeof webhookEventSchema>;
 
 export const signedWebhookSchema = webhookEventSchema

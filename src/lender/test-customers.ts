@@ -11,7 +11,7 @@ export interface TestCustomer<T extends string> {
 
 /** The customers of the sandbox lender: apply for Pay later as `<name>@example.com`. */
 export const LENDER_TEST_CUSTOMERS: readonly TestCustomer<LenderOutcome>[] = [
-  { name: 'approved', outcome: 'is approved at once. So is every name that is not in this table' },
+  { name: 'approved', outcome: 'is approved immediately, like every address that is not listed here' },
   { name: 'declined', outcome: 'is declined (credit check), and can pay now if the order allows it' },
   { name: 'referred', outcome: 'is reviewed for `SANDBOX_REFERRAL_MS` (20 s), then approved' },
   { name: 'referred-declined', outcome: 'is reviewed for `SANDBOX_REFERRAL_MS`, then declined' },
@@ -24,7 +24,7 @@ export type BankOutcome = 'approved' | 'refused' | 'slow' | 'slow-refused' | 'ab
 
 /** The customers of the sandbox bank: choose one on its page. */
 export const BANK_TEST_CUSTOMERS: readonly TestCustomer<BankOutcome>[] = [
-  { name: 'approved', outcome: 'pays at once' },
+  { name: 'approved', outcome: 'pays immediately' },
   { name: 'refused', outcome: 'is refused by the bank, and can choose another bank or payment method' },
   { name: 'slow', outcome: 'pays, and the bank confirms it after `SANDBOX_REFERRAL_MS` (20 s)' },
   { name: 'slow-refused', outcome: 'is refused by the bank after `SANDBOX_REFERRAL_MS`' },
@@ -33,5 +33,5 @@ export const BANK_TEST_CUSTOMERS: readonly TestCustomer<BankOutcome>[] = [
 
 /** An outcome without the name of its setting, for people who cannot set it. */
 export function describeOutcome({ outcome }: Pick<TestCustomer<string>, 'outcome'>): string {
-  return outcome.replace(/`SANDBOX_REFERRAL_MS`( \(20 s\))?/, 'a moment').replace('in this table', 'in this list');
+  return outcome.replace(/`SANDBOX_REFERRAL_MS`( \(20 s\))?/, 'a moment');
 }

@@ -14,7 +14,7 @@ const OVERDUE_CACHE_FACTOR = 6;
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   ordersWaiting: ['orders_waiting', 'Orders whose workflow has not been started yet.'],
   oldestOrderWaitingSeconds: ['oldest_order_waiting_seconds', 'Age of the oldest of these orders.'],
-  webhooksPending: ['webhooks_pending', 'Webhooks that are not delivered yet.'],
+  webhooksPending: ['webhooks_pending', 'Webhooks in the state pending.'],
   oldestWebhookPendingSeconds: ['oldest_webhook_pending_seconds', 'Age of the oldest of these webhooks.'],
   silentEndpoints: ['silent_endpoints', 'Webhook endpoints whose deliveries wait until they answer again.'],
   webhooksExhausted: ['webhooks_exhausted', 'Webhooks of the last 7 days that are exhausted.'],
