@@ -12,7 +12,7 @@ import { createRemoteCodec } from './temporal/remote-codec';
 
 /** The path may have a prefix, such as the namespace. */
 const ACTION = /\/(encode|decode)$/;
-/** Temporal's UI sends a page of history at once. */
+/** Temporal's UI sends a page of history in one request. */
 const MAX_BODY = '16mb';
 
 /**

@@ -21,11 +21,14 @@ import { dropAbandoned, takeTurns } from './take-turns';
 import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
 import { webhookRoutes } from './webhook-routes';
 
-/** Lists that one seller can read at once; further ones wait. */
+/** Lists that one seller can read at the same time; further ones wait. */
 const LISTS_AT_ONCE = 2;
-/** Resends and rotations that one seller can run at once; further ones wait. Each may wait for the lock on a row, with a connection. */
+/**
+ * Resends and rotations that one seller can run at the same time; further ones wait. Each may wait for the lock on a row,
+ * with a connection.
+ */
 const LOCKS_AT_ONCE = 2;
-/** Webhook tests that one seller can run at once; further ones are refused. */
+/** Webhook tests that one seller can run at the same time; further ones are refused. */
 const TESTS_AT_ONCE = 4;
 
 export interface AppOptions {

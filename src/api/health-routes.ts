@@ -12,7 +12,7 @@ export interface HealthChecks {
   isServing: () => boolean;
 }
 
-/** Checks a second that one address gets at once; further ones wait a second. No load balancer needs as many. */
+/** Checks a second that one address gets without a wait; further ones wait a second. No load balancer needs as many. */
 const CHECKS_PER_SECOND = 100;
 
 /**

@@ -33,7 +33,7 @@ export interface HttpServer {
 
 const IDLE_CHECK_MS = 50;
 const MAX_HEADERS = 200;
-/** Requests that a connection may send before their responses. Node begins all of them at once. */
+/** Requests that a connection may send before their responses. Node begins all of them at the same time. */
 const MAX_PIPELINED = 20;
 /** Time in which Node reads what arrived before the deadline. */
 const UNREAD_MS = 100;

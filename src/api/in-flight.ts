@@ -4,8 +4,8 @@ import type { Context, Next } from './context';
 import { limitPerKey } from './limit-per-key';
 
 /**
- * Limits how many requests of one seller run at once in this process, so that a seller who sends many expensive requests
- * does not delay others.
+ * Limits how many requests of one seller run at the same time in this process, so that a seller who sends many expensive
+ * requests does not delay others.
  * @param overflow what happens to further requests: they wait in order, or fail
  * @throws Problem `rate_limited` if further requests fail
  */
@@ -19,6 +19,6 @@ export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
 }
 
 function tooMany(limit: number): Problem {
-  const detail = `At most ${limit} of these requests can run at once. Nothing changed. Retry in 1 s.`;
+  const detail = `At most ${limit} of these requests can run at the same time. Nothing changed. Retry in 1 s.`;
   return new Problem('rate_limited', detail, { retryAfterS: 1 });
 }

@@ -1,6 +1,6 @@
 import { Semaphore } from 'async-mutex';
 
-/** Runs at most `limit` pieces of work of each key at once. Further ones wait in order. */
+/** Runs at most `limit` pieces of work of each key at the same time. Further ones wait in order. */
 export function limitPerKey(limit: number) {
   const semaphores = new Map<string, Semaphore>();
   return {

@@ -13,7 +13,7 @@ const MINUTE_MS = 60_000;
 /** Maximum time a request waits until Postgres has counted it. */
 const SYNC_TIMEOUT_MS = 500;
 
-/** Pay links that requests from one address look up at once. More would use up the connections to Postgres. */
+/** Pay links that requests from one address look up at the same time. More would use up the connections to Postgres. */
 const LOOKUPS_PER_ADDRESS = 4;
 
 /**

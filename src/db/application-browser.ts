@@ -1,7 +1,7 @@
 import type { DbClient } from './pool';
 
 /**
- * Counts an attempt to enter the code of an order's application: ten at once, then one every six minutes.
+ * Counts an attempt to enter the code of an order's application: ten without a wait, then one every six minutes.
  * @returns false if there were too many
  */
 export async function countCodeAttempt(db: DbClient, orderId: string): Promise<boolean> {

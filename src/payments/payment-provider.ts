@@ -23,7 +23,7 @@ export interface NewPayment {
 
 /**
  * Takes payments from customers' bank accounts (pay by bank). Every call may be repeated and may be made by several
- * processes at once, so a repeated id is the same payment.
+ * processes at the same time, so a repeated id is the same payment.
  */
 export interface PaymentProvider {
   readonly banks: readonly Bank[];

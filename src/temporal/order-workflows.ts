@@ -90,7 +90,7 @@ export function createOrderWorkflows(
     return calling;
   };
 
-  /** For calls that a caller waits for. Refused at once while Temporal is known to be unavailable. */
+  /** For calls that a caller waits for. Refused immediately while Temporal is known to be unavailable. */
   const unlessDown = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     availability.call(() => within(timeoutMs, call));
 

@@ -37,7 +37,7 @@ export interface DeliveryOptions {
   keys: KeyRing;
   sender: WebhookSender;
   schedule: RetrySchedule;
-  /** Attempts that this process makes at once for one seller. */
+  /** Attempts that this process makes at the same time for one seller. */
   attemptsPerSeller: number;
   breaker: BreakerOptions;
   log: Logger;

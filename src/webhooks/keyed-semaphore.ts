@@ -11,8 +11,9 @@ const URGENT_WAIT_MS = 1000;
 const MAX_WAIT_MS = 3_600_000;
 
 /**
- * Limits how many slots each key holds at once, so that one seller cannot use all of them. Each caller that is refused gets
- * another turn, at the rate at which slots become free: however many wait, they ask no more often than slots are released.
+ * Limits how many slots each key holds at the same time, so that one seller cannot use all of them. Each caller that is
+ * refused gets another turn, at the rate at which slots become free: however many wait, they ask no more often than slots are
+ * released.
  */
 export interface KeyedSemaphore {
   /**

@@ -107,7 +107,7 @@ export const ATTACKS: Record<string, Attack> = {
     return holdConnections(attacker, (index) => `127.0.8.${1 + (index % 20)}`, request);
   },
 
-  /** Thousands of requests at once on a connection, without a key and with one. */
+  /** Thousands of requests at the same time on a connection, without a key and with one. */
   async 'pipelined requests'(attacker) {
     const authorization = `Authorization: Bearer ${attacker.seller.keys[0]!}\r\n`;
     await attacker.repeat(600, 10, async (index) => {

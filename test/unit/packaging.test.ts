@@ -146,7 +146,7 @@ describe('docker-compose.yml', () => {
 });
 
 describe('load balancers', () => {
-  /** Answered without Postgres, so that an outage does not take out all instances at once. */
+  /** Answered without Postgres, so that an outage does not take out all instances at the same time. */
   const SERVING = '/health/serving';
 
   test('HAProxy follows /health/serving, and waits longer for an answer than its interval', () => {

@@ -58,7 +58,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     );
   const running = Promise.all([
     runLoop('requests', () => CONCURRENCY),
-    // The orders that are left to the sweep are those that the API had no time for: it does not start them at once either.
+    // The orders that are left to the sweep are those that the API had no time for: it does not start them immediately either.
     runLoop('starts', () => starts.limit),
     runLoop('checks', () => CONCURRENCY),
     scan(),

@@ -18,7 +18,7 @@ import {
  */
 const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
 const QUEUE = 'webhooks';
-/** The number of workers; each sends its batch at once. */
+/** The number of workers; each sends one webhook at a time. */
 const WORKERS = 10;
 const db = createPool();
 const boss = new PgBoss({ connectionString: process.env.DATABASE_URL, max: 10 });

@@ -23,7 +23,7 @@ const all = ({ stack }: Scene): Part[] => [
 ];
 const stateless = ({ stack }: Scene): Part[] => [...stack.apis, ...stack.workers];
 
-/** A thawed receiver reads the requests of several attempts at once. */
+/** A thawed receiver reads the requests of several attempts at the same time. */
 const allowed = (name: string): Pick<Cell, 'allowed'> =>
   name === 'the receiver' ? { allowed: () => ({ overlaps: true }) } : {};
 

@@ -114,7 +114,7 @@ describe('the list of webhooks', () => {
     expect(response.body.detail).toMatch(new RegExp(`^\\?${parameter} (must|is) `));
   });
 
-  test('reports every invalid parameter at once', async () => {
+  test('reports every invalid parameter in one response', async () => {
     const { body } = await list('?limit=0&state=lost&nonsense=1');
     expect(body.errors.map((error: any) => error.parameter)).toEqual(['limit', 'state', 'nonsense']);
   });

@@ -6,7 +6,7 @@ import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
-/** As many as a worker makes at once. */
+/** As many as a worker makes at the same time. */
 const CALLS = 50;
 
 /** The calls to the lender that hang until they are answered here, or aborted. */

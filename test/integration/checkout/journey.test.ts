@@ -185,7 +185,7 @@ test('every invalid field shows an error, and the page keeps what the customer t
   expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
 });
 
-test('the same form sent twice at once makes one application, one agreement and one webhook per change', async () => {
+test('the same form sent twice at the same time makes one application, one agreement and one webhook per change', async () => {
   const { id, customer } = await newOrder();
   await customer.look();
   const twice = (part: string, fields: Record<string, string>) =>

@@ -25,7 +25,7 @@ const submit = (id: string, browser: Buffer) =>
   submitApplication(database.db, id, 'PAY_LATER', APPLICANT, browser, 60_000);
 const browserOf = async (id: string) => (await findApplication(database.db, id))!.browserDigest;
 
-test('of two browsers that apply at once, the one whose application is stored owns it', async () => {
+test('of two browsers that apply at the same time, the one whose application is stored owns it', async () => {
   const { id } = await pendingOrder();
   const results = await Promise.all([submit(id, ONE), submit(id, TWO)]);
   expect([...results].sort()).toEqual([false, true]);
@@ -57,7 +57,7 @@ test('a code moves an application to one browser, once', async () => {
   expect(await browserOf(id)).toEqual(ONE);
 });
 
-test('ten attempts to enter a code are allowed at once, and one more every six minutes', async () => {
+test('ten attempts to enter a code are allowed without a wait, and one more every six minutes', async () => {
   const { id } = await pendingOrder();
   const { id: other } = await pendingOrder();
   const attempts = await Promise.all(Array.from({ length: 15 }, () => countCodeAttempt(database.db, id)));

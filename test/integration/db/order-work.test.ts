@@ -355,7 +355,7 @@ describe('overdue webhooks', () => {
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
 
-  test('a repair by a person makes the sweep check an order at once, even a recently stuck one', async () => {
+  test('a repair by a person makes the sweep check an order immediately, even a recently stuck one', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await markStuck(database.db, history.order.id);

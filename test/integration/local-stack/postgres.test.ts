@@ -111,7 +111,7 @@ test('Postgres starts on another port if the preferred one is in use', async () 
   expect(await query('select 1 as n')).toEqual([{ n: 1 }]);
 });
 
-test('several Postgres servers that start at once on the same port all come up', async () => {
+test('several Postgres servers that start at the same time on one port all come up', async () => {
   const started = await Promise.all(
     [1, 2, 3].map((number) =>
       startPostgres({ dataDir: `${dataDir}-${number}`, port, log: () => undefined, durable: false }),

@@ -127,7 +127,7 @@ test('a delivery that is days old does not wait, so that it ends even if the end
   expect(await stateOf(old!)).toMatchObject({ state: 'pending', attempts: 1 });
 });
 
-test('one delivery probes the endpoint when it is due, however many try in two workers at once', async () => {
+test('one delivery probes the endpoint when it is due, however many try in two workers at the same time', async () => {
   const workers = [createWorker(), createWorker()];
   const waiting = await open(workers, 8);
   await makeProbeDue();

@@ -49,7 +49,7 @@ test('an attempt in the thread gives the same result as one without it', async (
   expect(second).toEqual(first);
 });
 
-test('ten receivers that flood at once do not delay the event loop of the process', async () => {
+test('ten receivers that flood at the same time do not delay the event loop of the process', async () => {
   const flood = await startFlood();
   const { send } = isolated();
   const delay = monitorEventLoopDelay({ resolution: 5 });

@@ -26,7 +26,7 @@ test('the owner of a key is looked up once a second, so that a revoked key is re
   expect(queries).toEqual([1, 1]);
 });
 
-test('an unknown key is looked up each time, so that a new key works at once', async () => {
+test('an unknown key is looked up each time, so that a new key works immediately', async () => {
   const { db, queries } = databaseWith('ck_valid');
   const find = createCallerLookup(db);
   for (let times = 0; times < 3; times++) expect(await find('ck_new')).toBeUndefined();

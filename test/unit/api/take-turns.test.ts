@@ -26,7 +26,7 @@ function createClient() {
   return { begun, send, connect, turn };
 }
 
-test('a request begins at once if no other has begun in this turn of the event loop', async () => {
+test('a request begins immediately if no other has begun in this turn of the event loop', async () => {
   const { begun, send, turn } = createClient();
   for (const name of ['first', 'second']) {
     send('10.0.0.1', name);

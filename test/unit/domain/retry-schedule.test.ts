@@ -74,7 +74,7 @@ test.each([
   ['a short wait stays as it is', 5 * MINUTE, 0, 5 * MINUTE],
   ['a wait of a day that has just begun ends after an hour', 24 * HOUR, 0, HOUR],
   ['a wait of a day that began 20 minutes ago ends after 40 minutes', 24 * HOUR, 20 * MINUTE, 40 * MINUTE],
-  ['a wait of a day that began two hours ago ends at once', 22 * HOUR, 2 * HOUR, 0],
+  ['a wait of a day that began two hours ago ends immediately', 22 * HOUR, 2 * HOUR, 0],
 ])('as soon as a later event waits, %s', (_, waitMs, waitedMs, expected) => {
   expect(whileSuccessorWaits(STANDARD_SCHEDULE, { attempts: 1, waitMs, waitedMs })).toEqual({
     yieldsToNext: false,
