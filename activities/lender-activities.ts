@@ -78,7 +78,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
       const latest = await findApplication(db, orderId);
       // An application that the customer has replaced meanwhile is asked about by its own request.
       if (latest?.id !== id || !latest.decision) return { kind: 'nothing' };
-      // If two runs ask at the same time, the decision that is recorded first counts.
+      // If two runs ask at the same time, the first recorded decision applies.
       return response(latest.decision, allowedPaymentTerms);
     },
   };

@@ -70,7 +70,7 @@ export const isCompressed = (encoding: string): boolean => !['', 'identity'].inc
 
 /**
  * Records the source text of `meta_data`.
- * @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value counts
+ * @throws Problem `invalid_request` if an object has a key twice: parsers disagree on which value to use
  */
 function recordMetaData(raw: string, body: unknown): void {
   const { duplicate, source } = inspectJson(raw, ['data', 'meta_data']);

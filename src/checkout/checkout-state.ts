@@ -61,7 +61,7 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
     case 'SUCCESSFUL':
       return 'complete';
     case 'UNSUCCESSFUL': {
-      // The first change counts: a declined order can be cancelled afterwards.
+      // The first change decides: a declined order can be cancelled afterwards.
       const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
       return (closing && STATE_BY_EVENT[closing.event]) ?? 'failed';
     }

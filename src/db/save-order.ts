@@ -31,9 +31,9 @@ export interface SavedHistory {
 }
 
 /**
- * Saves `history`: row, timeline and webhook events, all or nothing. Saving the same history again changes nothing. If the
- * row holds its last change already, made at another time, the row's copy counts: an earlier save of that change was
- * committed, and its result was lost. A row that is older (a restored backup) gets every change that it lacks.
+ * Saves `history`: row, timeline and webhook events, all or nothing. Saving the same history again changes nothing. If
+ * the row holds its last change already, made at another time, the save adopts the row's copy: an earlier save of that
+ * change was committed, and its result was lost. A row that is older (a restored backup) gets every change that it lacks.
  * @param webhooks for all status changes of the history; none if the order has no webhook URL
  * @throws RowConflict if the row is newer, holds a different change, or is missing
  * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer

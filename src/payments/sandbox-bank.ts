@@ -17,7 +17,7 @@ const UNDECIDED: readonly string[] = ['abandoned'] satisfies BankOutcome[];
 /** The payment provider for tests: three banks, and a page at each that asks which test customer approves. */
 export interface SandboxBank extends PaymentProvider {
   find(id: string): Promise<SandboxPayment | undefined>;
-  /** Records what a test customer does on the bank's page. The first decision counts. */
+  /** Records what a test customer does on the bank's page. Later decisions are ignored. */
   decide(id: string, customer: BankOutcome | typeof CANCELLED_AT_BANK): Promise<void>;
 }
 

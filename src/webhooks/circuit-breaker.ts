@@ -92,7 +92,7 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
       );
     },
 
-    /** A test webhook can end the wait. Its failure counts for nothing. */
+    /** A test webhook can end the wait. Its failure is not counted. */
     async recordTest(endpoint: Endpoint, { status }: Result): Promise<void> {
       if (status !== null) await recordAnswer(endpoint);
     },

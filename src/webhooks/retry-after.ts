@@ -9,7 +9,7 @@ const ASCTIME = /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/;
 
 /**
  * The wait of a `Retry-After` header (RFC 9110, section 10.2.3: seconds or an HTTP date) in milliseconds, from 0 to 24
- * hours; null for a missing or malformed header. If there are several, the first counts.
+ * hours; null for a missing or malformed header. If there are several, the first is used.
  *
  * @param nowMs the current time in Unix milliseconds
  */

@@ -46,5 +46,5 @@ test('a lender that hangs in as many calls as a worker makes delays neither save
     'UNSUCCESSFUL',
   ]);
   for (const answer of mockCalls) answer({ kind: 'approved', offer: NO_OFFER });
-  await until(async () => (await statusOfOrder(stack, ids[1]!)) === 'APPROVED', 'an answer counts');
+  await until(async () => (await statusOfOrder(stack, ids[1]!)) === 'APPROVED', 'an answer is used');
 }, 60_000);

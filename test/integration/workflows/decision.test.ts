@@ -202,7 +202,7 @@ test('a sandbox account never reaches the real lender, and a live account never 
   expect(await askLender(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
 });
 
-test('an answer about an application that the customer has replaced does not count', async () => {
+test('an answer about an application that the customer has replaced is ignored', async () => {
   const id = await appliedLive();
   const first = (await findApplication(stack.db, id))!;
   const late = answering(async () => {
