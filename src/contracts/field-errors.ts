@@ -70,13 +70,13 @@ function unknownField(key: string, path: readonly PropertyKey[], known: readonly
 
 function similarField(key: string, known: readonly string[]): string | undefined {
   if (known.length === 0) return undefined;
-  const wanted = normalise(key);
-  const nearest = closest(wanted, known.map(normalise));
-  return distance(wanted, nearest) <= 2 ? known.find((name) => normalise(name) === nearest) : undefined;
+  const wanted = normalize(key);
+  const nearest = closest(wanted, known.map(normalize));
+  return distance(wanted, nearest) <= 2 ? known.find((name) => normalize(name) === nearest) : undefined;
 }
 
 /** Truncated, because the edit distance of a very long key is expensive. */
-const normalise = (name: string): string =>
+const normalize = (name: string): string =>
   name
     .slice(0, 64)
     .toLowerCase()

@@ -18,7 +18,7 @@ export const pageQuery = {
     }),
 };
 
-/** A time in a query parameter, normalised to UTC. */
+/** A time in a query parameter, normalized to UTC. */
 export const moment = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], 'must be a time such as 2027-01-31T09:00:00Z, or a date')
   .transform((text, context) => {

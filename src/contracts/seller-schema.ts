@@ -7,7 +7,7 @@ import { toPricing } from './order-mapper';
 /** Keeps a checkout page with its logo under 50 KB. */
 const MAX_LOGO_BYTES = 32 * 1024;
 
-/** Recognises an image by the first bytes of the file, as latin1. */
+/** Recognizes an image by the first bytes of the file, as latin1. */
 const LOGO_TYPES = {
   'image/png': (start: string) => start.startsWith('\x89PNG\r\n\x1a\n'),
   'image/jpeg': (start: string) => start.startsWith('\xff\xd8\xff'),

@@ -23,7 +23,7 @@ export async function createKey(db: DbClient, owner: KeyOwner, label: string | n
   return { id: Number(rows[0]?.id), key };
 }
 
-/** People recognise a key by its prefix. The service looks at the account instead. */
+/** People recognize a key by its prefix. The service looks at the account instead. */
 async function prefixOf(db: DbClient, owner: KeyOwner): Promise<string> {
   if (owner.kind === 'checkout') return 'ck_';
   const { rows } = await db.query<{ sandbox: boolean }>('select sandbox from seller where id = $1', [owner.sellerId]);

@@ -55,7 +55,7 @@ const ageOf = (table: string, column: string, condition: string): string =>
 
 export type OrdersByStatus = Record<OrderStatus, number>;
 
-/** Counts orders by status. With many orders, it is Postgres' estimate, within a few per cent of the last ANALYZE. */
+/** Counts orders by status. With many orders, it is Postgres' estimate, within a few percent of the last ANALYZE. */
 export async function countOrdersByStatus(db: DbClient): Promise<OrdersByStatus> {
   const counts = Object.fromEntries(ORDER_STATUSES.map((status) => [status, 0])) as OrdersByStatus;
   const { rows } = await db.query<{ total: number }>(

@@ -41,7 +41,7 @@ export async function startPayment(
   sweepAfterMs: number,
 ): Promise<boolean> {
   return inTransaction(db, async (client) => {
-    // The lock on the application's row serialises payments and applications of an order.
+    // The lock on the application's row serializes payments and applications of an order.
     const { rowCount: possible } = await client.query(
       `select from application where order_id = $1
          and (submitted_at is null or (decision in ('declined', 'failed') and browser_digest = any($2)))

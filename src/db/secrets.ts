@@ -57,7 +57,7 @@ export async function rotateWebhookSecret(
   overlapMs: number,
 ): Promise<Rotation | undefined> {
   return inTransaction(db, async (client) => {
-    // The lock serialises concurrent rotations, and does not block new orders, which refer to the seller.
+    // The lock serializes concurrent rotations, and does not block new orders, which refer to the seller.
     const { rowCount: exists } = await client.query('select from seller where id = $1 for no key update', [sellerId]);
     if (!exists) return undefined;
     const { rows } = await client.query<{ active: number; until: Date | null; first: Date }>(

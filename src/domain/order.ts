@@ -5,7 +5,7 @@ export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
 
 /** Spec section 2.2; copied from the seller's account when the order is created. */
 export interface Pricing {
-  /** Per cent. */
+  /** In percent. */
   representativeInterest: number;
   promotions: readonly Promotion[];
 }

@@ -4,7 +4,7 @@ const MAX_PERCENT = 10_000;
 const STEPS = 60;
 
 /**
- * The annual percentage rate (APR) of monthly repayments, in per cent with one decimal, as the FCA's Handbook defines it
+ * The annual percentage rate (APR) of monthly repayments, in percent with one decimal, as the FCA's Handbook defines it
  * (CONC App 1.2): the yearly rate at which all repayments together are worth the amount today.
  */
 export function annualPercentageRate(amountPence: number, instalments: readonly Instalment[]): number {

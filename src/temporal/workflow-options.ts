@@ -25,7 +25,7 @@ type OrderStartOptions = Omit<WorkflowStartOptions<typeof orderWorkflow>, 'args'
 const TASK_TIMEOUT = '5 seconds';
 
 /**
- * Options of every run: how operators find and recognise the order in the Temporal UI.
+ * Options of every run: how operators find and recognize the order in the Temporal UI.
  * @param isEncrypted omits the reference as a search attribute, because Temporal stores those in clear
  */
 function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {

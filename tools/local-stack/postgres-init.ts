@@ -7,7 +7,7 @@ import { postgresBinaries, spawnAs, type Account } from './postgres-binaries';
 const PASSWORD_FILE = 'order-service.password';
 
 /** Creates the cluster and its database `orders`. An interrupted call leaves no `dataDir`. */
-export async function initialisePostgres(dataDir: string, account: Account, durable: boolean): Promise<void> {
+export async function initializePostgres(dataDir: string, account: Account, durable: boolean): Promise<void> {
   const { initdb, postgres } = postgresBinaries();
   const fresh = `${dataDir}.new`;
   const passwordFile = `${fresh}.password`;

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { end, startChild, stopLeftover, type Child } from './child';
 import { choosePort } from './ports';
-import { initialisePostgres, passwordOf } from './postgres-init';
+import { initializePostgres, passwordOf } from './postgres-init';
 import { accountFor, postgresBinaries, spawnAs, type Account } from './postgres-binaries';
 import { commandLine, identify } from './process-table';
 
@@ -43,7 +43,7 @@ export async function startPostgres({ dataDir, port, log, durable = true }: Post
   const account = accountFor(dir);
   if (!existsSync(dir)) {
     log(`Postgres: creating a database in ${dir}`);
-    await initialisePostgres(dir, account, durable);
+    await initializePostgres(dir, account, durable);
   }
 
   const retryUntil = Date.now() + ORPHANS_LIMIT_MS;

@@ -98,7 +98,7 @@ describe('a key', () => {
     expect(await statuses(4, report, api)).toEqual([404, 404, 404, 429]);
   });
 
-  test('is recognised in any spelling of the Authorization header', async () => {
+  test('is recognized in any spelling of the Authorization header', async () => {
     const api = await startApi({ RATE_LIMIT_KEY: '3' });
     const spelt = ['Bearer ', 'bearer ', 'BEARER   ', 'Bearer  '];
     const responses: ApiResponse[] = [];

@@ -67,7 +67,7 @@ test('pricing can be read from a file', () => {
   expect(toAccountSettings({ pricing }, true)).toEqual({ pricing: { representativeInterest: 9.9, promotions: [] } });
 });
 
-test.each(Object.entries(SIGNATURES))('a logo is recognised as %s by its first bytes', (type, signature) => {
+test.each(Object.entries(SIGNATURES))('a logo is recognized as %s by its first bytes', (type, signature) => {
   const bytes = Buffer.concat([Buffer.from(signature, 'hex'), Buffer.alloc(20)]);
   expect(toAccountSettings({ logo: file(bytes) }, true)).toEqual({ logo: { type, bytes } });
 });

@@ -61,7 +61,7 @@ test('violatedConstraint returns the name of a unique constraint, and undefined 
   expect(violatedConstraint(new Error('orders_reference'))).toBeUndefined();
 });
 
-test('isLockTimeout recognises a lock timeout at the given table or index only', () => {
+test('isLockTimeout recognizes a lock timeout at the given table or index only', () => {
   const where = 'while inserting index tuple (0,1) in relation "orders_reference"';
   const timeout = Object.assign(databaseError('55P03'), { where });
   expect(isLockTimeout(timeout, 'orders_reference')).toBe(true);
