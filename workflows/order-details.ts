@@ -15,7 +15,7 @@ const NEXT: Record<OrderStatus, string> = {
 /**
  * The workflow's current details in the Temporal UI, in markdown.
  * @param delivery the webhook that is sent next; undefined if there is none
- * @param decision the progress of the question to the lender or the bank; undefined if nothing is asked
+ * @param decision the state of the request to the lender or the bank; undefined if there is none
  * @param replaced why this run replaced another one; null or undefined if it did not
  */
 export function orderDetails(
