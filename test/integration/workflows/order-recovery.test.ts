@@ -2,7 +2,9 @@ import { temporal } from '@temporalio/proto';
 import { findOrder } from '../../../src/db/find-orders';
 import { inTransaction } from '../../../src/db/pool';
 import type { PendingWebhook } from '../../../src/db/webhook-events';
+import { reconcile } from '../../../src/orders/reconcile';
 import { inspectWorkflow } from '../../../src/temporal/inspect-workflow';
+import { createRunLists } from '../../../src/temporal/list-runs';
 import {
   cancelOrderUpdate,
   cancelSignal,
@@ -15,6 +17,7 @@ import {
   openOrder,
   queryOrder,
   restoreApproved,
+  runsOf,
   statusOf,
   timelineOf,
   versionOfRow,
@@ -262,7 +265,48 @@ describe('a terminated run', () => {
   });
 });
 
-describe('a run that a person has started under a , as after a restore of Temporal, is replaced, and the webhook arrives', async () => {
+describe('a run that a person has started under a workflow id that is no order', () => {
+  beforeAll(async () => {
+    await stack.client.workflow.start('orderWorkflow', {
+      workflowId: 'order-test',
+      taskQueue: 'orders',
+      startDelay: '1 hour',
+      args: [{ orderId: 'test' }],
+    });
+    await workflow('test').terminate();
+    await until(async () => (await runsOf(stack, 'test')).length, 'Temporal lists the run');
+  });
+
+  test('does not keep the sweep from finding a terminated run', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+    await workflow(id).terminate();
+    await until(() => isRunning(stack.client, id), 'the workflow runs again', 20_000);
+  });
+
+  test('is left out by reconcile', async () => {
+    const id = await openOrder(stack);
+    await until(async () => (await runsOf(stack, id)).length, 'Temporal lists the run');
+    const lists = createRunLists(stack.client, (_, call) => call());
+    const listed: string[] = [];
+    async function* listWorkflows() {
+      for await (const orderId of lists.list({})) {
+        listed.push(orderId);
+        yield orderId;
+      }
+    }
+    const inspect = (orderId: string) => inspectWorkflow(stack.client, orderId);
+    const missing: string[] = [];
+    for await (const { differences } of reconcile({ db: stack.db, inspect, listWorkflows }, {})) {
+      missing.push(...differences.filter(({ kind }) => kind === 'row_missing').map(({ orderId }) => orderId));
+    }
+    expect(listed).toContain(id);
+    expect(listed).not.toContain('test');
+    expect(missing).toEqual([]);
+  });
+});
+
+test('a run that does not send its overdue webhook, as after a restore of Temporal, is replaced, and the webhook arrives', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   const delivered = async () =>
     (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'delivered'`, [id])).rowCount;
