@@ -61,7 +61,7 @@ export const addNewOrders = (orders: string, ms: string): string =>
  * @param orders a relation with the column `order_id`
  */
 export const sweepWithin = (orders: string, ms: string): string =>
-  `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}), requests = requests + 1
+  `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}), requests = nextval('order_request')
    where order_id in (select order_id from ${orders})`;
 
 /**
@@ -76,10 +76,11 @@ export async function sweepForResends(
 ): Promise<void> {
   await client.query(
     `insert into order_work (order_id, started, sweep_at, requests)
-     select order_id, true, ${inMs('($2 + $3 * (row_number() over () - 1))')}, 1
+     select order_id, true, ${inMs('($2 + $3 * (row_number() over () - 1))')}, nextval('order_request')
      from (select distinct order_id from webhook_event where id = any($1)) resent
      on conflict (order_id) do update set sweep_at = least(order_work.sweep_at, excluded.sweep_at),
-       requests = order_work.requests + 1`,
+       -- Not the number of the insert: another request may have got a later one before this one had the lock.
+       requests = nextval('order_request')`,
     [eventIds, ms, gapMs],
   );
 }
@@ -120,11 +121,12 @@ export async function isApplicationPending(db: DbClient, orderId: string): Promi
   return rows[0]?.pending ?? false;
 }
 
-/** Returns how many requests of an order its workflow needs to know. A caller that passes them on reads this first. */
+/** Returns the number of an order's last request; 0 if there is none. A caller that passes it on reads this first. */
 export async function countRequests(db: DbClient, orderId: string): Promise<number> {
-  const { rows } = await db.query<{ requests: number }>('select requests from order_work where order_id = $1', [
-    orderId,
-  ]);
+  const { rows } = await db.query<{ requests: number }>(
+    'select requests::float8 as requests from order_work where order_id = $1',
+    [orderId],
+  );
   return rows[0]?.requests ?? 0;
 }
 
@@ -132,7 +134,7 @@ export async function countRequests(db: DbClient, orderId: string): Promise<numb
 export interface KnownRun {
   /** That the workflow has; null if the caller has only sent it a signal. Of a later save, the caller knows nothing. */
   version: number | null;
-  /** The number of requests that the caller has passed on. If there are more, the order stays due. */
+  /** The number of the last request that the caller has passed on. If there is a later one, the order stays due. */
   passedOn: number;
 }
 

@@ -337,6 +337,18 @@ describe('a request that comes while an earlier one is passed on', () => {
   });
 });
 
+test('the late acknowledgement of a request of a settled order does not stand for a later request', async () => {
+  const { order, ids } = await orderWithWebhooks(database.db, 'failed');
+  await makeAttempt(database.db, ids[0]!, DELIVERED);
+  await requestResends(database.db, ids, 60_000);
+  const passedOn = await countRequests(database.db, order.id);
+  await makeAttempt(database.db, ids[0]!, { ...DELIVERED, step: null });
+  expect(await msUntilSweep(database.db, order.id)).toBeNull();
+  await requestResends(database.db, ids, -1000);
+  await markRunning(database.db, order.id, 600_000, { version: null, passedOn });
+  expect(await leaseIds(10, 60_000, 'requests')).toEqual([order.id]);
+});
+
 describe('overdue webhooks', () => {
   test('make the sweep check their order, but not again within an hour', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
