@@ -171,11 +171,15 @@ export async function sweepNow(db: DbClient, orderIds: readonly string[]): Promi
   await db.query(`update order_work set sweep_at = now() where order_id = any($1) and sweep_at > ${SOON}`, [orderIds]);
 }
 
-/** Makes the sweep check the settled ones of these orders, whose runs should have ended. */
+/**
+ * Makes the sweep check the settled ones of these orders, whose runs should have ended. Leaves out orders that are being
+ * changed: to wait for their rows after the insert could be a deadlock.
+ */
 export async function sweepSettled(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(
     `insert into order_work (order_id, started, sweep_at)
-     select o.id, true, now() from orders o where o.id = any($1) and ${SETTLED} on conflict do nothing`,
+     select o.id, true, now() from orders o where o.id = any($1) and ${SETTLED}
+     for key share of o skip locked on conflict do nothing`,
     [orderIds],
   );
 }

@@ -311,6 +311,19 @@ describe('a list of orders with open runs', () => {
     ]);
     expect(await leaseIds(10, 60_000, 'starts')).toEqual([]);
   });
+
+  test('does not wait for a settled order that another transaction changes', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    const { id } = history.order;
+    await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await finishSettled(database.db, id, 2);
+    const changing = await holdTransaction(database.db, 'select from orders where id = $1 for update', [id]);
+    await sweepSettled(database.db, [id]);
+    expect(await msUntilSweep(database.db, id)).toBeNull();
+    await changing.rollback();
+    await sweepSettled(database.db, [id]);
+    expect(await msUntilSweep(database.db, id)).not.toBeNull();
+  });
 });
 
 describe('a request that comes while an earlier one is passed on', () => {
