@@ -12,6 +12,7 @@ import {
   resendWebhooksSignal,
 } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
+import { applied } from '../../support/checkout';
 import {
   isRunning,
   openOrder,
@@ -306,23 +307,39 @@ describe('a run that a person has started under a workflow id that is no order',
   });
 });
 
-test('a run that does not send its overdue webhook, as after a restore of Temporal, is replaced, and the webhook arrives', async () => {
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  const delivered = async () =>
-    (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'delivered'`, [id])).rowCount;
-  await until(delivered, 'the webhook is delivered');
-  await stack.db.query(
-    'delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)',
-    [id],
-  );
-  await stack.db.query(
-    `update webhook_event set state = 'pending', attempts = 0, created_at = now() - interval '11 minutes' where order_id = $1`,
-    [id],
-  );
-  await until(delivered, 'the webhook is delivered again', 20_000);
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
-    event: 'recovered',
-    reason: expect.stringContaining('webhook was overdue'),
+describe('a run that does not send its overdue webhook, as after a restore of Temporal, is replaced', () => {
+  async function expectReplaced(id: string): Promise<void> {
+    const delivered = async () =>
+      (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'delivered'`, [id])).rowCount;
+    await until(delivered, 'the webhook is delivered');
+    await stack.db.query(
+      'delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)',
+      [id],
+    );
+    await stack.db.query(
+      `update webhook_event set state = 'pending', attempts = 0, created_at = now() - interval '11 minutes'
+       where order_id = $1`,
+      [id],
+    );
+    await until(delivered, 'the webhook is delivered again', 20_000);
+    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+      event: 'recovered',
+      reason: expect.stringContaining('webhook was overdue'),
+    });
+  }
+
+  test('and the webhook arrives', async () => {
+    await expectReplaced(await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']));
+  });
+
+  test('although it waits for a lender that is unavailable', async () => {
+    const id = await applied(stack, 'jo@bloggs.example', { data: { webhook_url: receiver.url } });
+    const asksLender = async () => {
+      const { raw } = await workflow(id).describe();
+      return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'askLender');
+    };
+    await until(asksLender, 'the workflow asks the lender');
+    await expectReplaced(id);
   });
 });
 
