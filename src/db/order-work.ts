@@ -188,7 +188,9 @@ export async function sweepSettled(db: DbClient, orderIds: readonly string[]): P
 export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
   await db.query(
     `update order_work set sweep_at = now() where order_id in (
-       select o.order_id from (select distinct order_id, order_id as id from webhook_event where state = 'pending') o
+       -- Most pending webhooks wait for their next attempt, and need no closer look.
+       select o.order_id from (select distinct order_id, order_id as id from webhook_event
+         where state = 'pending' and coalesce(next_attempt_at, created_at) < ${OVERDUE_BEFORE}) o
        join order_work w on w.order_id = o.order_id
        where w.sweep_at > ${SOON} and not ${STUCK_RECENTLY} and ${WEBHOOK_OVERDUE} limit $1)`,
     [limit],

@@ -22,6 +22,7 @@ import { holdTransaction, statementsWaiting, useDatabase } from '../../support/d
 import { until } from '../../support/until';
 import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
 import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from './new-orders';
+import { queryPlan } from './query-plan';
 
 const database = useDatabase('test');
 
@@ -378,6 +379,15 @@ describe('overdue webhooks', () => {
     await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
     await sweepOverdue(database.db, 10);
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
+  });
+
+  test('are looked for without a closer look at webhooks that wait for their next attempt', async () => {
+    await orderWithWebhooks(database.db, 'signup_started');
+    await database.db.query(
+      `update webhook_event set created_at = now() - interval '1 day', next_attempt_at = now() + interval '1 hour'`,
+    );
+    const plan = await queryPlan(database.db, (explainingDb) => sweepOverdue(explainingDb, 10), 'explain analyze');
+    expect(plan).toMatch(/ on webhook_event e .*\(never executed\)/);
   });
 
   test('a repair by a person makes the sweep check an order at once, even a recently stuck one', async () => {
