@@ -75,7 +75,11 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
       await condition(() => order.isIdle);
       throw order.failure;
     }
-    if (!isSettled()) await continueAsNew<typeof orderWorkflow>({ orderId });
+    if (!isSettled()) {
+      // A row from a restored backup may lack what this run has saved.
+      const asSaved = { saved: order.loaded, reason: null, channel: 'workflow' } as const;
+      await continueAsNew<typeof orderWorkflow>({ orderId, previous: asSaved });
+    }
     return order.loaded.order;
   });
 

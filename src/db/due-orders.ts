@@ -23,7 +23,7 @@ export interface DueOrder extends StoredOrder {
   webhookOverdue: boolean;
   /** True if its run was found stuck within the last hour. */
   stuckRecently: boolean;
-  /** The number of requests so far that its workflow needs to know. */
+  /** The number of its last request: see `countRequests`. */
   requests: number;
   /** By the clock of Postgres. */
   leasedAt: Date;
@@ -69,7 +69,7 @@ export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number,
        ${DUE[kind]}
      ), leased as (
        update order_work w set sweep_at = ${inMs('$2')} where order_id in (select order_id from due)
-       returning order_id, requests, ${STUCK_RECENTLY} as stuck_recently
+       returning order_id, requests::float8 as requests, ${STUCK_RECENTLY} as stuck_recently
      )
      select ${STORED_ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending",
        ${APPLICATION_PENDING} as "applicationPending", ${AGREEMENT_PENDING} as "agreementPending",

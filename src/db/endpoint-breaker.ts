@@ -20,6 +20,8 @@ export interface BreakerOptions {
 const PROBE_LEASE_MS = 30_000;
 /** Between two probes, if resends are requested. */
 const RESEND_PROBE_MS = 5000;
+/** The longest wait beside a running probe, which may end at any time. While it hangs, shorter waits are many checks. */
+const RUNNING_PROBE_WAIT_MS = 5000;
 /**
  * Between two deliveries that wait for an endpoint, so that their checks cost the same for ten as for 20,000. It is also the
  * rate at which they are sent once it answers.
@@ -107,6 +109,9 @@ export async function leaseProbe(db: DbClient, { sellerId, origin }: Endpoint, i
   return rowCount === 1;
 }
 
+/** SQL: `at`, but no later than a delivery may wait beside a running probe. */
+const besideProbe = (at: string): string => `least(${at}, ${inMs(String(RUNNING_PROBE_WAIT_MS))})`;
+
 /**
  * SQL that postpones the next attempt of the schedule of an event's order, so that a run that resumes the order, and the
  * sweep, know that its deliveries wait. An attempt that is later anyway, beside a resend that waits, keeps its time.
@@ -135,7 +140,8 @@ export interface Turn {
 
 /**
  * Gives a delivery its turn: after the next probe, and after all deliveries that wait already. An urgent one waits for
- * the next moment at which it may probe.
+ * the next moment at which it may probe. Beside a running probe, which usually ends long before its lease, both wait for
+ * seconds only.
  * @returns undefined if the breaker is closed
  */
 export async function takeTurn(
@@ -147,9 +153,12 @@ export async function takeTurn(
   const { rows } = await db.query<Turn>(
     `with turn as (
        update silent_endpoint s set last_turn_at = case when $4 then last_turn_at
-         else greatest(last_turn_at + $5 * interval '1 ms', probe_at, now()) end
+         else greatest(last_turn_at + $5 * interval '1 ms', now(),
+           -- Only the lease of a running probe sets both to the same time.
+           case when probe_at = resend_probe_at then ${besideProbe('probe_at')} else probe_at end) end
        where seller_id = $1 and origin = $2 and probe_at is not null
-       returning since, case when $4 then greatest(coalesce(resend_probe_at, probe_at), now()) else last_turn_at end as at
+       returning since, case when $4 then greatest(${besideProbe('coalesce(resend_probe_at, probe_at)')}, now())
+         else last_turn_at end as at
      ), postponed as (
        ${postponeNext('$3', '(select at from turn)')} and not $4 and exists (select from turn)
      ), note as (

@@ -61,7 +61,7 @@ export const addNewOrders = (orders: string, ms: string): string =>
  * @param orders a relation with the column `order_id`
  */
 export const sweepWithin = (orders: string, ms: string): string =>
-  `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}), requests = requests + 1
+  `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}), requests = nextval('order_request')
    where order_id in (select order_id from ${orders})`;
 
 /**
@@ -76,10 +76,11 @@ export async function sweepForResends(
 ): Promise<void> {
   await client.query(
     `insert into order_work (order_id, started, sweep_at, requests)
-     select order_id, true, ${inMs('($2 + $3 * (row_number() over () - 1))')}, 1
+     select order_id, true, ${inMs('($2 + $3 * (row_number() over () - 1))')}, nextval('order_request')
      from (select distinct order_id from webhook_event where id = any($1)) resent
      on conflict (order_id) do update set sweep_at = least(order_work.sweep_at, excluded.sweep_at),
-       requests = order_work.requests + 1`,
+       -- Not the number of the insert: another request may have got a later one before this one had the lock.
+       requests = nextval('order_request')`,
     [eventIds, ms, gapMs],
   );
 }
@@ -120,11 +121,12 @@ export async function isApplicationPending(db: DbClient, orderId: string): Promi
   return rows[0]?.pending ?? false;
 }
 
-/** Returns how many requests of an order its workflow needs to know. A caller that passes them on reads this first. */
+/** Returns the number of an order's last request; 0 if there is none. A caller that passes it on reads this first. */
 export async function countRequests(db: DbClient, orderId: string): Promise<number> {
-  const { rows } = await db.query<{ requests: number }>('select requests from order_work where order_id = $1', [
-    orderId,
-  ]);
+  const { rows } = await db.query<{ requests: number }>(
+    'select requests::float8 as requests from order_work where order_id = $1',
+    [orderId],
+  );
   return rows[0]?.requests ?? 0;
 }
 
@@ -135,7 +137,7 @@ export interface KnownRun {
    * save.
    */
   version: number | null;
-  /** The number of requests that the caller has passed on. If there are more, the order stays due. */
+  /** The number of the last request that the caller has passed on. If there is a later one, the order stays due. */
   passedOn: number;
 }
 
@@ -172,11 +174,15 @@ export async function sweepNow(db: DbClient, orderIds: readonly string[]): Promi
   await db.query(`update order_work set sweep_at = now() where order_id = any($1) and sweep_at > ${SOON}`, [orderIds]);
 }
 
-/** Makes the sweep check the settled ones of these orders, whose runs should have ended. */
+/**
+ * Makes the sweep check the settled ones of these orders, whose runs should have ended. Leaves out orders that are being
+ * changed: to wait for their rows after the insert could be a deadlock.
+ */
 export async function sweepSettled(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(
     `insert into order_work (order_id, started, sweep_at)
-     select o.id, true, now() from orders o where o.id = any($1) and ${SETTLED} on conflict do nothing`,
+     select o.id, true, now() from orders o where o.id = any($1) and ${SETTLED}
+     for key share of o skip locked on conflict do nothing`,
     [orderIds],
   );
 }
@@ -185,7 +191,9 @@ export async function sweepSettled(db: DbClient, orderIds: readonly string[]): P
 export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
   await db.query(
     `update order_work set sweep_at = now() where order_id in (
-       select o.order_id from (select distinct order_id, order_id as id from webhook_event where state = 'pending') o
+       -- Most pending webhooks wait for their next attempt, and need no closer look.
+       select o.order_id from (select distinct order_id, order_id as id from webhook_event
+         where state = 'pending' and coalesce(next_attempt_at, created_at) < ${OVERDUE_BEFORE}) o
        join order_work w on w.order_id = o.order_id
        where w.sweep_at > ${SOON} and not ${STUCK_RECENTLY} and ${WEBHOOK_OVERDUE} limit $1)`,
     [limit],

@@ -72,8 +72,9 @@ export async function startPayment(
 }
 
 /**
- * Records what the payment provider reports. A payment that is over stays as it is. A paid order is completed by the sweep
- * if the caller does not complete it within `sweepAfterMs`; recording it again renews that.
+ * Records what the payment provider reports. A payment that is over stays as it is, and one that the customer has
+ * approved does not become pending again: that answer is an older one. A paid order is completed by the sweep if the
+ * caller does not complete it within `sweepAfterMs`; recording it again renews that.
  */
 export async function recordPaymentStatus(
   db: DbClient,
@@ -85,7 +86,8 @@ export async function recordPaymentStatus(
   await db.query(
     // The lock makes a save, such as that of an expiry, see the payment, or the payment see the save.
     `with recorded as (
-       update payment set status = $2, closed_at = case when $3 then now() end,
+       update payment set status = case when status = 'processing' and $2 = 'pending' then status else $2 end,
+         closed_at = case when $3 then now() end,
          approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
        where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
        returning order_id

@@ -85,7 +85,10 @@ export type WorkflowHistory = OrderHistory<WorkflowOrder>;
 export interface PreviousRun {
   /** The order as that run last saved it; null if it is unknown. */
   saved: WorkflowHistory | null;
-  /** Why it was replaced, for the timeline; null if it had completed, also if its retention has ended since. */
+  /**
+   * Why it was replaced, for the timeline; null if it had completed, also if its retention has ended since, or if it
+   * continues as new.
+   */
   reason: string | null;
   /** The channel of the request that replaced it. */
   channel: Channel;

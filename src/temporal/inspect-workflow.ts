@@ -7,6 +7,8 @@ import { closeReason, lastSaved, savedBefore, taskFailure } from './read-history
 
 /** A run whose workflow task has failed this often in a row does not recover by itself within seconds. */
 const STUCK_ATTEMPTS = 4;
+/** The activity that is retried as long as the lender or the bank is unavailable, beside the webhooks. */
+const DECISION_ACTIVITY = 'askLender';
 
 /** The newest run of an order's workflow as the Temporal server holds it. */
 export interface InspectedWorkflow {
@@ -21,7 +23,10 @@ export interface InspectedWorkflow {
   sellerId: string | undefined;
   /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */
   problem: string | null;
-  /** True while an activity, such as a webhook attempt, runs or is retried, or a worker has yet to act on an event. */
+  /**
+   * True while an activity, such as a webhook attempt, runs or is retried, or a worker has yet to act on an event. A call
+   * to the lender or the bank does not count.
+   */
   isBusy: boolean;
 }
 
@@ -45,7 +50,7 @@ export async function inspectWorkflow(
       saved: lastSaved(events ?? []) ?? (running ? undefined : savedBefore(events ?? [])),
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
       problem: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
-      isBusy: (description.raw.pendingActivities?.length ?? 0) > 0 || description.raw.pendingWorkflowTask != null,
+      isBusy: isDelivering(description) || description.raw.pendingWorkflowTask != null,
     };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;
@@ -71,6 +76,10 @@ export async function agreesWithRow({ workflow }: Client, { order }: OrderHistor
     if (error instanceof WorkflowNotFoundError) return false;
     throw error;
   }
+}
+
+function isDelivering({ raw }: WorkflowExecutionDescription): boolean {
+  return raw.pendingActivities?.some(({ activityType }) => activityType?.name !== DECISION_ACTIVITY) ?? false;
 }
 
 function stuckReason({ raw }: WorkflowExecutionDescription, failure: string): string | null {

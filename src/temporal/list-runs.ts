@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { WORKFLOW_ID_PREFIX } from '../domain/order';
+import { isUuid } from '../domain/uuid';
 
 /** For a page of a list. */
 const LIST_TIMEOUT_MS = 10_000;
@@ -11,7 +12,7 @@ interface OpenRun {
   startedAt: Date;
 }
 
-/** Lists of the runs of order workflows. */
+/** Lists of the runs of order workflows. Runs that a person has started with other workflow ids are left out. */
 export interface RunLists {
   /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
   findBroken(closedAfter: Date): AsyncIterable<string>;
@@ -34,7 +35,9 @@ export function createRunLists(
     for (;;) {
       const run = await within(LIST_TIMEOUT_MS, () => runs.next());
       if (run.done === true) return undefined;
-      yield { orderId: run.value.workflowId.slice(WORKFLOW_ID_PREFIX.length), startedAt: run.value.startTime };
+      const { workflowId, startTime } = run.value;
+      const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
+      if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId)) yield { orderId, startedAt: startTime };
     }
   }
 

@@ -1,4 +1,5 @@
 import { findOrder } from '../../src/db/find-orders';
+import { inTransaction } from '../../src/db/pool';
 import type { WorkflowOrder } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
 import { BASE } from './api';
@@ -90,4 +91,27 @@ export async function runsOf({ client }: Pick<Stack, 'client'>, id: string): Pro
   const runs: string[] = [];
   for await (const { runId } of client.workflow.list({ query: `WorkflowId = "order-${id}"` })) runs.push(runId);
   return runs;
+}
+
+/** Restores Postgres as it was after version 3, with a work row that the sweep visits late. */
+export async function restoreApproved({ db }: Pick<Stack, 'db'>, id: string): Promise<void> {
+  await inTransaction(db, async (client) => {
+    await client.query('select from orders where id = $1 for update', [id]);
+    const events = 'select id from webhook_event where order_id = $1 and sequence = 3';
+    await client.query(`delete from webhook_attempt where event_id in (${events})`, [id]);
+    await client.query('delete from webhook_event where order_id = $1 and sequence = 3', [id]);
+    await client.query('delete from order_timeline where order_id = $1 and version > 3', [id]);
+    await client.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
+    await client.query(
+      `insert into order_work (order_id, started, sweep_at) values ($1, true, now() + interval '1 day')
+       on conflict (order_id) do update set sweep_at = excluded.sweep_at, delivery_lease_until = null`,
+      [id],
+    );
+  });
+}
+
+/** Returns the version of an order that its row has. */
+export async function versionOfRow({ db }: Pick<Stack, 'db'>, id: string): Promise<number> {
+  const { rows } = await db.query<{ version: number }>('select version from orders where id = $1', [id]);
+  return rows[0]!.version;
 }

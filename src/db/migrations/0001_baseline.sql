@@ -100,6 +100,9 @@ create index orders_by_seller on orders (seller_id, created_at desc, id desc);
 create index orders_by_seller_status on orders (seller_id, status, created_at desc, id desc);
 create index orders_by_seller_reference on orders (seller_id, reference, created_at desc, id desc);
 
+-- Numbers the requests of all orders: see `order_work.requests`.
+create sequence order_request;
+
 -- What is left to do for an order. A row exists as long as the order is open or has a pending webhook or a requested resend.
 -- It changes about nine times per order, and `orders` only three times: measured, 70 % fewer updates of `orders` and 9 %
 -- less WAL.
@@ -123,10 +126,12 @@ create table order_work (
   -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
   -- the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz,
-  -- Resends, applications, started payments and agreements that wait for the workflow are counted, so that one that arrives
-  -- while the sweep or the API passes on an earlier one is not forgotten.
-  requests integer not null default 0,
-  requests_passed_on integer not null default 0,
+  -- Resends, applications, started payments and agreements that wait for the workflow are numbered, so that one that
+  -- arrives while the sweep or the API passes on an earlier one is not forgotten. The number of the last one, and of the last one that is
+  -- passed on; 0 if there is none. They are no counts: a new row would count from 1 again, and the late acknowledgement of
+  -- an earlier request would be taken for that of a later one.
+  requests bigint not null default 0,
+  requests_passed_on bigint not null default 0,
   -- When the sweep last dealt with a run that does not work: so that a cause that stays does not replace run after run.
   stuck_at timestamptz
 ) with (fillfactor = 70);

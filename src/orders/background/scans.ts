@@ -76,17 +76,18 @@ export function createScans(
     return orderIds;
   }
 
-  async function prune(): Promise<void> {
-    let pruned = BATCH;
-    while (pruned === BATCH && !signal.aborted) pruned = await pruneIdempotencyKeys(db, idempotencyKeyDays, BATCH);
+  /** Repeats a deletion until it finds less than a full batch. */
+  async function inBatches(deleteBatch: (limit: number) => Promise<number>): Promise<void> {
+    let deleted = BATCH;
+    while (deleted === BATCH && !signal.aborted) deleted = await deleteBatch(BATCH);
   }
 
   return [
     findBroken,
     () => sweepOverdue(db, BATCH),
     async () => sweepSettled(db, await nextOpenRuns()),
-    prune,
-    () => purgeApplicantData(db, applicationRetentionMs, BATCH),
+    () => inBatches((limit) => pruneIdempotencyKeys(db, idempotencyKeyDays, limit)),
+    () => inBatches((limit) => purgeApplicantData(db, applicationRetentionMs, limit)),
     () => deleteExpiredSecrets(db),
     () => deleteAbandonedBreakers(db),
   ];

@@ -22,6 +22,7 @@ import { holdTransaction, statementsWaiting, useDatabase } from '../../support/d
 import { until } from '../../support/until';
 import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
 import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from './new-orders';
+import { queryPlan } from './query-plan';
 
 const database = useDatabase('test');
 
@@ -311,6 +312,19 @@ describe('a list of orders with open runs', () => {
     ]);
     expect(await leaseIds(10, 60_000, 'starts')).toEqual([]);
   });
+
+  test('does not wait for a settled order that another transaction changes', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: null });
+    const { id } = history.order;
+    await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+    await finishSettled(database.db, id, 2);
+    const changing = await holdTransaction(database.db, 'select from orders where id = $1 for update', [id]);
+    await sweepSettled(database.db, [id]);
+    expect(await msUntilSweep(database.db, id)).toBeNull();
+    await changing.rollback();
+    await sweepSettled(database.db, [id]);
+    expect(await msUntilSweep(database.db, id)).not.toBeNull();
+  });
 });
 
 describe('a request that comes while an earlier one is passed on', () => {
@@ -337,6 +351,18 @@ describe('a request that comes while an earlier one is passed on', () => {
   });
 });
 
+test('the late acknowledgement of a request of a settled order does not stand for a later request', async () => {
+  const { order, ids } = await orderWithWebhooks(database.db, 'failed');
+  await makeAttempt(database.db, ids[0]!, DELIVERED);
+  await requestResends(database.db, ids, 60_000);
+  const passedOn = await countRequests(database.db, order.id);
+  await makeAttempt(database.db, ids[0]!, { ...DELIVERED, step: null });
+  expect(await msUntilSweep(database.db, order.id)).toBeNull();
+  await requestResends(database.db, ids, -1000);
+  await markRunning(database.db, order.id, 600_000, { version: null, passedOn });
+  expect(await leaseIds(10, 60_000, 'requests')).toEqual([order.id]);
+});
+
 describe('overdue webhooks', () => {
   test('make the sweep check their order, but not again within an hour', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
@@ -353,6 +379,15 @@ describe('overdue webhooks', () => {
     await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
     await sweepOverdue(database.db, 10);
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
+  });
+
+  test('are looked for without a closer look at webhooks that wait for their next attempt', async () => {
+    await orderWithWebhooks(database.db, 'signup_started');
+    await database.db.query(
+      `update webhook_event set created_at = now() - interval '1 day', next_attempt_at = now() + interval '1 hour'`,
+    );
+    const plan = await queryPlan(database.db, (explainingDb) => sweepOverdue(explainingDb, 10), 'explain analyze');
+    expect(plan).toMatch(/ on webhook_event e .*\(never executed\)/);
   });
 
   test('a repair by a person makes the sweep check an order immediately, even a recently stuck one', async () => {

@@ -1,5 +1,11 @@
 import { choosePaymentTerm } from '../../../src/db/applications';
-import { findLastPayment, leasePaymentsToReturn, recordPaymentStatus, startPayment } from '../../../src/db/payments';
+import {
+  findLastPayment,
+  isProcessing,
+  leasePaymentsToReturn,
+  recordPaymentStatus,
+  startPayment,
+} from '../../../src/db/payments';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
 import { applyEvents, insertNewOrder, insertPaymentToReturn, saveHistory } from './new-orders';
@@ -63,4 +69,15 @@ test('a payment in progress is found even if the clock was set back after an ear
     [order.id],
   );
   expect(await findLastPayment(db, order.id)).toMatchObject({ bank: 'second', status: 'pending' });
+});
+
+test('a late report that a payment is pending does not undo the approval of its customer', async () => {
+  const { db } = database;
+  const { order } = await insertNewOrder(db);
+  await db.query("insert into payment (order_id, bank) values ($1, 'oak')", [order.id]);
+  const { id } = (await findLastPayment(db, order.id))!;
+  for (const status of ['processing', 'pending'] as const) await recordPaymentStatus(db, id, status, 1000);
+  expect(await isProcessing(db, order.id)).toBe(true);
+  await recordPaymentStatus(db, id, 'refused', 1000);
+  expect((await findLastPayment(db, order.id))?.status).toBe('refused');
 });

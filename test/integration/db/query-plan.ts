@@ -1,11 +1,15 @@
 import type { Db } from '../../../src/db/pool';
 
-/** Returns Postgres's plan for the statement that `run` makes. The statement is explained, not executed. */
-export async function queryPlan(db: Db, run: (explainingDb: Db) => Promise<unknown>): Promise<string> {
+/** Returns Postgres's plan for the statement that `run` makes. Only `explain analyze` executes the statement. */
+export async function queryPlan(
+  db: Db,
+  run: (explainingDb: Db) => Promise<unknown>,
+  explain: 'explain' | 'explain analyze' = 'explain',
+): Promise<string> {
   let plan = '';
   const explainingDb = {
     async query(sql: string, values: unknown[]) {
-      const { rows } = await db.query<{ 'QUERY PLAN': string }>(`explain ${sql}`, values);
+      const { rows } = await db.query<{ 'QUERY PLAN': string }>(`${explain} ${sql}`, values);
       plan = rows.map((row) => row['QUERY PLAN']).join('\n');
       return { rows: [], rowCount: 0 };
     },

@@ -18,13 +18,13 @@ async function* nothing(): AsyncGenerator<never, undefined> {
   return undefined;
 }
 
-/** Starts a sweep that scans several times a second. */
-function sweepWith({ findBroken = nothing, listOpen = nothing }: Partial<OrderWorkflows>): void {
+/** Starts a sweep that by default scans several times a second. */
+function sweepWith({ findBroken = nothing, listOpen = nothing }: Partial<OrderWorkflows>, intervalMs = 10): void {
   stop = startSweep({
     db: database.db,
     workflows: { findBroken, listOpen } as unknown as OrderWorkflows,
     log: pino({ level: 'silent' }),
-    intervalMs: 10,
+    intervalMs,
     checkAfterMs: 60_000,
     startsInFlight: 1,
     startDelayMs: 0,
@@ -131,4 +131,22 @@ test('the walk over open runs continues where it failed, and makes due what it f
   expect(begun.slice(0, 2)).toEqual([undefined, startedAt]);
   const due = 'select from order_work where order_id = $1';
   await until(async () => (await database.db.query(due, [settled.order.id])).rowCount === 1, 'the order is due');
+});
+
+test('one scan deletes the personal data of all applications that are out of date, however many', async () => {
+  await insertNewOrder(database.db);
+  await database.db.query(
+    `insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url,
+       pay_link_id, pricing, created_at, version, status)
+     select gen_random_uuid(), seller_id, seller_name, amount_pence, 'order ' || n, allowed_payment_terms, redirect_url,
+       gen_random_uuid(), pricing, created_at, version, status from orders, generate_series(1, 1000) n`,
+  );
+  await database.db.query('delete from order_timeline');
+  await database.db.query(
+    `insert into application (order_id, payment_term, created_at)
+     select id, 'PAY_LATER', now() - interval '1 year' from orders`,
+  );
+  sweepWith({}, 600_000);
+  const isDone = async () => (await database.db.query('select from application')).rowCount === 0;
+  await until(isDone, 'all applications are deleted');
 });

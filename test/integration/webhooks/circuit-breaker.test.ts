@@ -312,3 +312,18 @@ test('if a worker dies during its probe, another delivery probes the endpoint la
   await database.db.query(`update silent_endpoint set probe_at = probe_at - interval '31 s'`);
   expect(await send(workers[1]!, waiting[1]!)).toMatchObject({ state: 'delivered' });
 });
+
+test('while a probe runs, deliveries and urgent resends wait for five seconds at most', async () => {
+  const worker = createWorker();
+  const [probe, delivery, resend] = await open([worker], 3);
+  await makeProbeDue();
+  answer = new Promise(() => undefined);
+  void send(worker, probe!);
+  await until(() => sent.length === 4, 'the probe is sent');
+  await requestResends(database.db, [resend!.id], 60_000);
+  for (const attempt of [() => send(worker, delivery!), () => worker.resend(resend!.id)]) {
+    const error: unknown = await attempt().catch((thrown: unknown) => thrown);
+    expect((error as DeliveryWaits).waitMs).toBeLessThanOrEqual(5000);
+  }
+  expect(sent).toHaveLength(4);
+});

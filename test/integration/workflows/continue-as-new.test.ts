@@ -1,6 +1,6 @@
 import { requestResends } from '../../../src/db/webhook-events';
 import { applied, useCheckout } from '../../support/checkout';
-import { detailsOf, openOrder, queryOrder, timelineOf } from '../../support/orders';
+import { detailsOf, openOrder, queryOrder, restoreApproved, timelineOf, versionOfRow } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
@@ -19,8 +19,14 @@ const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
 const details = (id: string) => detailsOf(stack.client, id);
 const sequences = () => receiver.deliveries.map(({ body }) => body.data.sequence as number);
 
-/** Fills the history of an order's run, while the sweep leaves the order alone, until the order has a new run. */
+/** Continues an order's run as new, and checks that this leaves no entry in the timeline. */
 async function continueAsNew(id: string): Promise<void> {
+  await fillHistory(id);
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).not.toContain('recovered');
+}
+
+/** Fills the history of an order's run, while the sweep leaves the order alone, until the order has a new run. */
+async function fillHistory(id: string): Promise<void> {
   await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
   const { runId } = await workflow(id).describe();
   const isContinued = async (): Promise<boolean> => {
@@ -31,7 +37,6 @@ async function continueAsNew(id: string): Promise<void> {
   await until(isContinued, 'the workflow has continued as new', 90_000);
   expect((await stack.client.workflow.getHandle(`order-${id}`, runId).describe()).status.name).toBe('CONTINUED_AS_NEW');
   await until(() => queryOrder(stack.client, id), 'the new run has read the row');
-  expect((await timelineOf(stack, id)).map(({ event }) => event)).not.toContain('recovered');
 }
 
 test('a webhook in its backoff keeps its wait, its attempts and its place in a run that is continued as new', async () => {
@@ -67,4 +72,20 @@ test('the lender is asked again about a referred application by a run that is co
   await stack.db.query(`update application set submitted_at = now() - interval '1 hour' where order_id = $1`, [id]);
   await continueAsNew(id);
   await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
+});
+
+test('a run that is continued as new keeps a change that the row of a restored backup lacks', async () => {
+  receiver.answerWith(({ body }) => (body.data.sequence === 3 ? 500 : 200));
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
+  await until(async () => /webhook 3: attempt 2 at/.test(await details(id)), 'the last webhook waits');
+  await restoreApproved(stack, id);
+  await fillHistory(id);
+  expect((await queryOrder(stack.client, id))?.version).toBe(4);
+  expect(await versionOfRow(stack, id)).toBe(4);
+  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+    event: 'recovered',
+    channel: 'workflow',
+    reason: 'the row lacked 1 change of the last run',
+  });
+  expect((await stack.api.cancel(id)).body.code).toBe('order_not_cancellable');
 });

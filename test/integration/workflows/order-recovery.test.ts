@@ -2,7 +2,9 @@ import { temporal } from '@temporalio/proto';
 import { findOrder } from '../../../src/db/find-orders';
 import { inTransaction } from '../../../src/db/pool';
 import type { PendingWebhook } from '../../../src/db/webhook-events';
+import { reconcile } from '../../../src/orders/reconcile';
 import { inspectWorkflow } from '../../../src/temporal/inspect-workflow';
+import { createRunLists } from '../../../src/temporal/list-runs';
 import {
   cancelOrderUpdate,
   cancelSignal,
@@ -10,7 +12,17 @@ import {
   resendWebhooksSignal,
 } from '../../../workflows/messages';
 import { BASE } from '../../support/api';
-import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
+import { applied } from '../../support/checkout';
+import {
+  isRunning,
+  openOrder,
+  queryOrder,
+  restoreApproved,
+  runsOf,
+  statusOf,
+  timelineOf,
+  versionOfRow,
+} from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -183,38 +195,18 @@ test.each([
   expect((await stack.api.cancel(id)).status).toBe(200);
 });
 
-/** Restores Postgres as it was after version 3, with a work row that the sweep visits late. */
-async function restoreApproved(id: string): Promise<void> {
-  await inTransaction(stack.db, async (client) => {
-    await client.query('select from orders where id = $1 for update', [id]);
-    const events = 'select id from webhook_event where order_id = $1 and sequence = 3';
-    await client.query(`delete from webhook_attempt where event_id in (${events})`, [id]);
-    await client.query('delete from webhook_event where order_id = $1 and sequence = 3', [id]);
-    await client.query('delete from order_timeline where order_id = $1 and version > 3', [id]);
-    await client.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
-    await client.query(
-      `insert into order_work (order_id, started, sweep_at) values ($1, true, now() + interval '1 day')
-       on conflict (order_id) do update set sweep_at = excluded.sweep_at, delivery_lease_until = null`,
-      [id],
-    );
-  });
-}
-
-const versionOfRow = async (id: string): Promise<number> =>
-  (await stack.db.query<{ version: number }>('select version from orders where id = $1', [id])).rows[0]!.version;
-
 describe('a restored Postgres does not undo a finished order', () => {
   async function finished(): Promise<string> {
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
     await workflow(id).result();
-    await restoreApproved(id);
+    await restoreApproved(stack, id);
     return id;
   }
 
   test('a cancel is refused, and the webhook is sent again with the same id and content', async () => {
     const id = await finished();
     expect((await stack.api.cancel(id)).body.code).toBe('order_not_cancellable');
-    expect(await versionOfRow(id)).toBe(4);
+    expect(await versionOfRow(stack, id)).toBe(4);
     await until(() => receiver.deliveries.length === 4, 'the webhook has arrived again');
     const [third, again] = receiver.deliveries.slice(2);
     expect(again!.headers['webhook-id']).toBe(third!.headers['webhook-id']);
@@ -227,7 +219,7 @@ describe('a restored Postgres does not undo a finished order', () => {
   test('a GET shows the result of the closed run, and has the row brought forward', async () => {
     const id = await finished();
     expect(await liveStatus(id)).toBe('SUCCESSFUL');
-    await until(async () => (await versionOfRow(id)) === 4, 'the row is at the version of the workflow');
+    await until(async () => (await versionOfRow(stack, id)) === 4, 'the row is at the version of the workflow');
   });
 });
 
@@ -236,7 +228,7 @@ test('a GET that meets an open workflow ahead of its row has the row brought for
   await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
   await restoreBackup(id);
   expect((await stack.api.get(id)).body.data.status).toBe('APPROVED');
-  await until(async () => (await versionOfRow(id)) === 3, 'the row is at the version of the workflow');
+  await until(async () => (await versionOfRow(stack, id)) === 3, 'the row is at the version of the workflow');
 });
 
 describe('a terminated run', () => {
@@ -274,23 +266,80 @@ describe('a terminated run', () => {
   });
 });
 
-test('a run that does not send its overdue webhook, as after a restore of Temporal, is replaced, and the webhook arrives', async () => {
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  const delivered = async () =>
-    (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'delivered'`, [id])).rowCount;
-  await until(delivered, 'the webhook is delivered');
-  await stack.db.query(
-    'delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)',
-    [id],
-  );
-  await stack.db.query(
-    `update webhook_event set state = 'pending', attempts = 0, created_at = now() - interval '11 minutes' where order_id = $1`,
-    [id],
-  );
-  await until(delivered, 'the webhook is delivered again', 20_000);
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
-    event: 'recovered',
-    reason: expect.stringContaining('webhook was overdue'),
+describe('a run that a person has started under a workflow id that is no order', () => {
+  beforeAll(async () => {
+    await stack.client.workflow.start('orderWorkflow', {
+      workflowId: 'order-test',
+      taskQueue: 'orders',
+      startDelay: '1 hour',
+      args: [{ orderId: 'test' }],
+    });
+    await workflow('test').terminate();
+    await until(async () => (await runsOf(stack, 'test')).length, 'Temporal lists the run');
+  });
+
+  test('does not keep the sweep from finding a terminated run', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+    await workflow(id).terminate();
+    await until(() => isRunning(stack.client, id), 'the workflow runs again', 20_000);
+  });
+
+  test('is left out by reconcile', async () => {
+    const id = await openOrder(stack);
+    await until(async () => (await runsOf(stack, id)).length, 'Temporal lists the run');
+    const lists = createRunLists(stack.client, (_, call) => call());
+    const listed: string[] = [];
+    async function* listWorkflows() {
+      for await (const orderId of lists.list({})) {
+        listed.push(orderId);
+        yield orderId;
+      }
+    }
+    const inspect = (orderId: string) => inspectWorkflow(stack.client, orderId);
+    const missing: string[] = [];
+    for await (const { differences } of reconcile({ db: stack.db, inspect, listWorkflows }, {})) {
+      missing.push(...differences.filter(({ kind }) => kind === 'row_missing').map(({ orderId }) => orderId));
+    }
+    expect(listed).toContain(id);
+    expect(listed).not.toContain('test');
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('a run that does not send its overdue webhook, as after a restore of Temporal, is replaced', () => {
+  async function expectReplaced(id: string): Promise<void> {
+    const delivered = async () =>
+      (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'delivered'`, [id])).rowCount;
+    await until(delivered, 'the webhook is delivered');
+    await stack.db.query(
+      'delete from webhook_attempt where event_id in (select id from webhook_event where order_id = $1)',
+      [id],
+    );
+    await stack.db.query(
+      `update webhook_event set state = 'pending', attempts = 0, created_at = now() - interval '11 minutes'
+       where order_id = $1`,
+      [id],
+    );
+    await until(delivered, 'the webhook is delivered again', 20_000);
+    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+      event: 'recovered',
+      reason: expect.stringContaining('webhook was overdue'),
+    });
+  }
+
+  test('and the webhook arrives', async () => {
+    await expectReplaced(await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']));
+  });
+
+  test('although it waits for a lender that is unavailable', async () => {
+    const id = await applied(stack, 'jo@bloggs.example', { data: { webhook_url: receiver.url } });
+    const asksLender = async () => {
+      const { raw } = await workflow(id).describe();
+      return raw.pendingActivities?.some(({ activityType }) => activityType?.name === 'askLender');
+    };
+    await until(asksLender, 'the workflow asks the lender');
+    await expectReplaced(id);
   });
 });
 
