@@ -213,6 +213,8 @@ for (const event of ['signup_started', 'approved', 'completed']) await report(th
 await visit();
 cart.paymentKey = randomUUID();
 await visit();
+Object.assign(cart, { pence: 600, paymentKey: randomUUID() });
+seen.push(await checkOut(cart).catch((error) => error.message.replace(third, 'third')));
 console.log(JSON.stringify(seen));`;
     const child = start('carts', orders! + scenario);
     let output = '';
@@ -235,6 +237,8 @@ console.log(JSON.stringify(seen));`;
         [paid, 'SUCCESSFUL'],
         [paid, 'SUCCESSFUL'],
       ],
+      // After a change of the paid cart: an error.
+      'order third is paid, but not with the amount of the cart INV-7003',
     ]);
   });
 
