@@ -120,6 +120,8 @@ shop().catch((error: unknown) => {
   if (error instanceof OrderServiceError) {
     const code: ProblemCode | 'unexpected_response' = error.code;
     console.log(code, error.errors[0]?.pointer);
+    if (error.code === 'duplicate_reference' || error.code === 'code_of_a_later_release') console.log(error.orderId);
+    console.log(error.errors[0]?.code === 'field_code_of_a_later_release');
   }
 });
 `;
