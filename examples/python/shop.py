@@ -64,7 +64,8 @@ def receive_webhook(headers, body: bytes) -> int:
         webhook = verify_webhook(os.environ["WEBHOOK_SECRET"], headers, body)
     except WebhookVerificationError:
         return 400
-    # A real shop stores the webhook here, unless it has one with this webhook-id, and processes it after the response.
+    # A real shop stores the webhook here, unless it has one with this webhook-id, and processes it after the response. It
+    # applies a status only if the sequence is higher than the order's highest: a resend can arrive after a newer webhook.
     if webhook["type"] == "order.status_changed":
         data = webhook["data"]
         order, before = data["order"], data["previous_status"]

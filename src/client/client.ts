@@ -130,7 +130,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     retrieveWebhook: (webhookId: string): Promise<SignedWebhook> =>
       dataOf(get(call, `/webhook_event/${encodeURIComponent(webhookId)}/`)),
 
-    /** Requests a resend. The order's timeline shows the result. */
+    /** Requests a resend, which can arrive after a newer webhook. The order's timeline shows the result. */
     resendWebhook: (webhookId: string): Promise<WebhookEvent> =>
       dataOf(
         call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, idempotent: true }),

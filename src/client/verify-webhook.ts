@@ -18,7 +18,8 @@ interface FetchHeaders {
 type NodeHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Verifies a webhook (Standard Webhooks 1.0) and parses it. Process each `id` once: deliveries can repeat.
+ * Verifies a webhook (Standard Webhooks 1.0) and parses it. Process each `id` once: deliveries can repeat. Do not apply a
+ * status whose `data.sequence` is not higher than the order's highest: a resend can arrive after a newer webhook.
  * @param body the raw request body, before any parsing
  * @param headers the request headers, from Node or `fetch`
  * @param secrets `whsec_…`; during a rotation, both the old and the new one

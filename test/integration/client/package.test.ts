@@ -61,6 +61,11 @@ test("the package's README is the documentation of the client, without links tha
   expect(readme).not.toMatch(/\]\((?!https:)/);
 });
 
+test("the package's README states that a resend can arrive after a newer webhook", () => {
+  const text = packageFile('README.md').replace(/\s+(\/\/ )?/g, ' ');
+  expect(text).toMatch(/only if webhook\.data\.sequence is higher .*: a resend can arrive after a newer webhook/);
+});
+
 test.each([
   ['attw', []],
   ['publint', ['--strict']],
