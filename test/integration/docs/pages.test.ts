@@ -252,6 +252,8 @@ console.log(JSON.stringify(seen));`;
       expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
       await openOrder(stack, { webhook_url: url, reference: 'INV-7002' }, ['signup_started']);
       expect(await next()).toMatch(/^[0-9a-f-]{36} INV-7002 CREATED PENDING$/);
+      await expect(fetch(url, { method: 'POST', body: 'x'.repeat(2_000_000) })).rejects.toThrow('fetch failed');
+      expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
     } finally {
       child.kill();
       await once(child, 'close');
