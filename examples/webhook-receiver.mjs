@@ -8,13 +8,28 @@ const { WEBHOOK_SECRET, RECEIVER_HOST = '127.0.0.1', RECEIVER_PORT } = process.e
 if (!WEBHOOK_SECRET) throw new Error('WEBHOOK_SECRET is not set. Run `npm start` first, or set it yourself.');
 const webhook = new Webhook(WEBHOOK_SECRET);
 
-/** Ids of processed webhooks. Delivery is at least once, so a duplicate gets a 2xx response and is ignored. */
+/** More than any webhook has. */
+const MAX_BYTES = 1_000_000;
+
+/**
+ * Ids of processed webhooks. Delivery is at least once, so a duplicate gets a 2xx response and is ignored. A receiver that
+ * applies statuses also stores the highest sequence of each order, because a resend can arrive after a newer webhook.
+ */
 const seen = new Set();
 
 const server = createServer(async (request, response) => {
   const chunks = [];
+  let bytes = 0;
   try {
-    for await (const chunk of request) chunks.push(chunk);
+    for await (const chunk of request) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_BYTES) {
+        console.log(`rejected: more than ${MAX_BYTES} bytes`);
+        request.destroy(); // Closes the connection.
+        return;
+      }
+    }
   } catch {
     return; // The client disconnected. A webhook is sent again.
   }

@@ -70,8 +70,11 @@ export function productPage({ name, amount, cart }) {
 
 const HEADINGS = { SUCCESSFUL: 'Thank you for your order', UNSUCCESSFUL: 'Your order was not completed' };
 
-/** @param webhooks the verified webhooks of the order, oldest first; undefined if they are sent elsewhere */
-export function orderPage(order, webhooks) {
+/**
+ * @param webhooks the verified webhooks of the order, by sequence; undefined if they are sent elsewhere
+ * @param mayChange false if the page need not be loaded again
+ */
+export function orderPage(order, webhooks, mayChange) {
   const { id, reference, amount, status, order_url, webhook_url } = order;
   const heading = HEADINGS[status] ?? 'Your order is not complete';
   const isOpen = HEADINGS[status] === undefined;
@@ -90,7 +93,7 @@ export function orderPage(order, webhooks) {
       </dl><p><small>What the shop's server has just read with GET /order/&lt;id&gt;/.</small></p></section>
       <section class="card"><h2>Verified webhooks</h2>${webhookList(webhooks, webhook_url)}</section>
     </div>`,
-    isOpen || !isUpToDate ? 2 : 0,
+    mayChange && (isOpen || !isUpToDate) ? 2 : 0,
   );
 }
 

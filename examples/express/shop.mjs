@@ -14,8 +14,10 @@ const PRODUCT = { name: 'Coffee machine', amount: 1234.5 };
 export function createShop({ orders, webhookSecret, shopUrl }) {
   const shop = express();
   const webhookUrl = `${shopUrl}/webhook`;
-  /** The verified webhooks of each order. A real shop stores them in its database. */
+  /** The verified webhooks of each order, by sequence. A real shop stores them in its database. */
   const webhooks = new Map();
+  /** When the return page first showed an order as closed. */
+  const closedAt = new Map();
 
   shop.get('/', (request, response) => {
     // A real shop creates the cart with its id, and stores both.
@@ -31,32 +33,53 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
 
   /** Returns where the customer of a cart goes next. */
   async function checkOut(cart, attempt = 1) {
-    const created = await orders.create(
-      {
-        amount: PRODUCT.amount,
-        reference: `cart-${cart}`,
-        redirect_url: `${shopUrl}/return`,
-        cancel_url: `${shopUrl}/return`,
-        webhook_url: webhookUrl,
-      },
-      // A second click, or a repeated call, gets the same order.
-      { idempotencyKey: `cart-${cart}-${attempt}` },
-    );
-    // The order of an earlier click may be paid or closed by now.
-    const order = created.replayed ? await orders.retrieve(created.id) : created;
-    if (order.status === 'SUCCESSFUL') return `${shopUrl}/return?orderId=${order.id}`;
-    return order.status === 'UNSUCCESSFUL' ? checkOut(cart, attempt + 1) : order.order_url;
+    const order = await createOrder(cart, attempt);
+    if (order.status !== 'UNSUCCESSFUL') {
+      const isPaid = order.status === 'SUCCESSFUL';
+      if (order.amount === PRODUCT.amount) return isPaid ? `${shopUrl}/return?orderId=${order.id}` : order.order_url;
+      // The price has changed. A paid order cannot be cancelled: this throws, and a person has to decide.
+      await orders.cancel(order.id);
+    }
+    return checkOut(cart, attempt + 1);
+  }
+
+  /** Returns the order of this attempt, or the cart's existing one, which may be paid or for another amount. */
+  async function createOrder(cart, attempt) {
+    try {
+      const created = await orders.create(
+        {
+          amount: PRODUCT.amount,
+          reference: `cart-${cart}`,
+          redirect_url: `${shopUrl}/return`,
+          cancel_url: `${shopUrl}/return`,
+          webhook_url: webhookUrl,
+        },
+        // A second click, or a repeated call, gets the same order.
+        { idempotencyKey: `cart-${cart}-${PRODUCT.amount}-${attempt}` },
+      );
+      return created.replayed ? await orders.retrieve(created.id) : created;
+    } catch (error) {
+      if (error.code !== 'duplicate_reference') throw error;
+      return orders.retrieve(error.orderId);
+    }
   }
 
   shop.get('/return', async (request, response) => {
     // Anyone can open this page, so only the order's status proves the payment.
     const order = await orders.retrieve(String(request.query.orderId));
     const isOurs = order.webhook_url === webhookUrl;
-    response.send(orderPage(order, isOurs ? (webhooks.get(order.id) ?? []) : undefined));
+    response.send(orderPage(order, isOurs ? (webhooks.get(order.id) ?? []) : undefined, mayChange(order)));
   });
 
+  /** Whether to load the page again. A minute after the order was closed, a missing webhook is late or came before a restart. */
+  function mayChange({ id, status }) {
+    if (status !== 'SUCCESSFUL' && status !== 'UNSUCCESSFUL') return true;
+    if (!closedAt.has(id)) closedAt.set(id, Date.now());
+    return Date.now() - closedAt.get(id) < 60_000;
+  }
+
   // The signature is that of the raw body.
-  shop.post('/webhook', express.raw({ type: () => true }), (request, response) => {
+  shop.post('/webhook', express.raw({ type: () => true, limit: '1mb' }), (request, response) => {
     try {
       const webhook = verifyWebhook(request.body ?? '', request.headers, webhookSecret);
       if (webhook.type === 'order.status_changed') store(webhook);
@@ -71,9 +94,12 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
   function store(webhook) {
     const { order, previous_status, sequence } = webhook.data;
     const received = webhooks.get(order.id) ?? [];
-    // Deliveries can repeat.
+    // Deliveries can repeat, and a resend can arrive after a newer webhook.
     if (received.some(({ id }) => id === webhook.id)) return;
-    webhooks.set(order.id, [...received, webhook]);
+    webhooks.set(
+      order.id,
+      [...received, webhook].sort((one, other) => one.data.sequence - other.data.sequence),
+    );
     console.log(`webhook ${sequence}: order ${order.id} changed from ${previous_status} to ${order.status}`);
   }
 

@@ -8,18 +8,32 @@ if (!ctype_xdigit($cart)) {
     exit;
 }
 $shop = getenv('SHOP_URL') ?: 'http://127.0.0.1:' . (getenv('PORT') ?: 8080);
+$amount = 1234.50;
 for ($attempt = 1; ; $attempt++) {
-    $created = order_service('POST', '/seller/' . getenv('SELLER_ID') . '/order/', [
-        'amount' => 1234.50,
-        'reference' => "cart-$cart",
-        'redirect_url' => "$shop/return.php",
-        'cancel_url' => "$shop/return.php",
-        'webhook_url' => "$shop/webhook.php",
-    ], "cart-$cart-$attempt"); // With the Idempotency-Key, a second click or a repeated call gets the same order.
-    // The order of an earlier click may be paid or closed by now.
-    $order = order_service('GET', "/order/$created[id]/");
-    if ($order['status'] !== 'UNSUCCESSFUL') {
+    try {
+        // With the same Idempotency-Key, a second click or a repeated call gets the same order.
+        ['id' => $id] = order_service('POST', '/seller/' . getenv('SELLER_ID') . '/order/', [
+            'amount' => $amount,
+            'reference' => "cart-$cart",
+            'redirect_url' => "$shop/return.php",
+            'cancel_url' => "$shop/return.php",
+            'webhook_url' => "$shop/webhook.php",
+        ], "cart-$cart-$amount-$attempt");
+    } catch (OrderServiceException $error) {
+        if (($error->problem['code'] ?? '') !== 'duplicate_reference') {
+            throw $error;
+        }
+        $id = $error->problem['order_id'];
+    }
+    // The order may be that of an earlier click: paid, closed or for another amount.
+    $order = order_service('GET', "/order/$id/");
+    if ($order['status'] === 'UNSUCCESSFUL') {
+        continue;
+    }
+    if ($order['amount'] == $amount) {
         break;
     }
+    // The price has changed. A paid order cannot be cancelled: this throws, and a person has to decide.
+    order_service('DELETE', "/order/$id/");
 }
 header('Location: ' . $order[$order['status'] === 'SUCCESSFUL' ? 'redirect_url' : 'order_url'], true, 303);

@@ -10,7 +10,8 @@ try {
     http_response_code(400);
     exit;
 }
-// A real shop stores the webhook here, unless it has one with this webhook-id, and processes it after the response.
+// A real shop stores the webhook here, unless it has one with this webhook-id, and processes it after the response. It applies
+// a status only if the sequence is higher than the order's highest, because a resend can arrive after a newer webhook.
 if ($webhook['type'] === 'order.status_changed') {
     ['order' => $order, 'previous_status' => $before, 'sequence' => $sequence] = $webhook['data'];
     error_log("webhook $sequence: order $order[id] changed from $before to $order[status]");

@@ -43,15 +43,15 @@ export interface ClientOptions {
   apiKey: string;
   /** The seller's UUID. */
   sellerId: string;
-  /** Timeout of each attempt in ms. Default: 30,000. */
+  /** Timeout of each attempt in ms. Default: 30,000. A call with its retries takes at most 10 s longer. */
   timeoutMs?: number;
-  /** Attempts after the first, as long as the waits before them take at most 10 s together. Default: 3. */
+  /** Attempts after the first, if they begin within 10 s after the call. Default: 3. */
   maxRetries?: number;
 }
 
 /**
  * The API calls of a seller's shop. If it is safe, a call is retried after a temporary failure: no response, 408, 429 or
- * 5xx.
+ * 5xx. No retry begins later than 10 s after the call, so a call takes at most `timeoutMs` and 10 s: 40 s by default.
  * @throws (each call) OrderServiceError for an error response, ConnectionError if there is no response
  */
 export type OrderServiceClient = ReturnType<typeof createClient>;
@@ -130,7 +130,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     retrieveWebhook: (webhookId: string): Promise<SignedWebhook> =>
       dataOf(get(call, `/webhook_event/${encodeURIComponent(webhookId)}/`)),
 
-    /** Requests a resend. The order's timeline shows the result. */
+    /** Requests a resend, which can arrive after a newer webhook. The order's timeline shows the result. */
     resendWebhook: (webhookId: string): Promise<WebhookEvent> =>
       dataOf(
         call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, idempotent: true }),

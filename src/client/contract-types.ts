@@ -3,10 +3,11 @@
  * `npm run pack-client` writes them out in full, and shops need no zod.
  */
 import type { z } from 'zod';
+import type { ProblemBody } from '../contracts/problem-schema';
 import type { createOrderRequestSchema, orderListQuerySchema } from '../contracts/request-schemas';
 
 export type { CreatedOrderBody, OrderBody as Order } from '../contracts/order-schemas';
-export type { FieldError, ProblemBody as Problem, ProblemCode } from '../contracts/problem-schema';
+export type { FieldError, ProblemBody as Problem } from '../contracts/problem-schema';
 export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 export type {
   RotatedSecretBody as RotatedWebhookSecret,
@@ -17,6 +18,9 @@ export type {
 } from '../contracts/webhook-log-schemas';
 
 export type { ProgressEvent as SimulatedEvent } from '../domain/status';
+
+/** The known codes, and any string, because new codes may be added. */
+export type ProblemCode = ProblemBody['code'];
 
 /** `amount` is in pounds. `redirect_url` is required unless the account has a default. */
 export type NewOrder = z.input<ReturnType<typeof createOrderRequestSchema>>['data'];

@@ -4,8 +4,8 @@ import { ConnectionError, OrderServiceError } from './client-errors';
 import type { Problem } from './contract-types';
 
 const FIRST_BACKOFF_MS = 500;
-/** All waits of a call together, because a customer may be waiting for its result. */
-const MAX_WAIT_MS = 10_000;
+/** No retry begins later than this after its call, because a customer may be waiting for the result. */
+const LAST_RETRY_MS = 10_000;
 
 export interface TransportOptions {
   /** Includes the base path, without a trailing slash. */
@@ -41,13 +41,13 @@ export function createTransport(options: TransportOptions): Transport {
     // These throw a TypeError if the caller's arguments cannot be sent. Retrying would not help.
     const address = addressOf(options.url, call);
     const request = toRequest(options.apiKey, call);
-    let waitedMs = 0;
+    const startedAt = performance.now();
     for (let retries = 0; ; retries++) {
       const result = await attempt(address, request, options.timeoutMs);
       if (!(result instanceof Error)) return result as ApiResponse<T>;
       const waitMs = Math.max(requestedWaitMs(result), backoffMs(retries));
-      waitedMs += waitMs;
-      if (retries >= options.maxRetries || waitedMs > MAX_WAIT_MS || !canRetry(call, result)) throw result;
+      const isTooLate = performance.now() - startedAt + waitMs > LAST_RETRY_MS;
+      if (retries >= options.maxRetries || isTooLate || !canRetry(call, result)) throw result;
       await delay(waitMs);
     }
   };

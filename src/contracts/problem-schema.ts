@@ -57,12 +57,20 @@ const openCode = <T extends string>(known: readonly [T, ...T[]], description: st
     `${description} New codes may be added. Known codes: ${known.map((one) => `\`${one}\``).join(', ')}.`,
   );
 
+// As for actors and channels, the TypeScript client accepts any string too, and editors suggest the known values.
+type OpenCode<T extends string> = z.ZodType<T | (string & Record<never, never>)>;
+const problemCode: OpenCode<ProblemCode> = openCode(
+  PROBLEM_CODES,
+  'Machine-readable and stable; use it to handle errors.',
+);
+const fieldErrorCode: OpenCode<FieldErrorCode | ProblemCode> = openCode(
+  [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
+  'Machine-readable and stable. The kind of field error, or the `code` of the problem if no single field is invalid.',
+).meta({ examples: ['too_small'] });
+
 const fieldErrorSchema = z
   .object({
-    code: openCode(
-      [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
-      'Machine-readable and stable. The kind of field error, or the `code` of the problem if no single field is invalid.',
-    ).meta({ examples: ['too_small'] }),
+    code: fieldErrorCode,
     detail: z
       .string()
       .meta({ description: 'Human-readable explanation; may change', examples: ['must be greater than 0'] }),
@@ -88,7 +96,7 @@ export const problemSchema = z
     status: z.number().int().meta({ description: 'HTTP status' }),
     detail: z.string().meta({ description: 'Human-readable explanation of this occurrence; may change' }),
     instance: z.string().meta({ description: 'Path of the request' }),
-    code: openCode(PROBLEM_CODES, 'Machine-readable and stable; use it to handle errors.'),
+    code: problemCode,
     request_id: z
       .string()
       .meta({ description: 'The value of the header `X-Request-Id`. Include it in support requests.' }),

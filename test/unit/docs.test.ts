@@ -68,6 +68,12 @@ test('docs/kubernetes.md deletes the Job of the migrations before each apply, wh
   expect(blocks.filter((it) => !/delete job migrate --ignore-not-found\nkubectl apply -k/.test(it))).toEqual([]);
 });
 
+test('docs/generated-clients.md reads the type of a webhook before it parses one as OrderStatusChanged', () => {
+  const parsing = matches(read('docs/generated-clients.md'), /^(- For a webhook.*?)(?=^- |^$)/gms);
+  expect(parsing).toHaveLength(3);
+  for (const text of parsing) expect(text).toMatch(/if .*order\.status_changed.*OrderStatusChanged/s);
+});
+
 test('README.md has at most 150 lines and links to every page of docs/', () => {
   const readme = read('README.md');
   expect(readme.trimEnd().split('\n').length).toBeLessThanOrEqual(150);

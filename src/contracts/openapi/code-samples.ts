@@ -17,7 +17,11 @@ interface Call {
   key: 'SELLER_API_KEY' | 'CHECKOUT_API_KEY';
   /** The `data` of the request body. */
   data: Record<string, unknown> | undefined;
+  /** Sends an Idempotency-Key. */
+  isKeyed: boolean;
 }
+
+const ABOUT_KEY = 'Store it with the cart, and repeat the call with the same key.';
 
 /** In a text of `data`: a unique text of the language. */
 const UNIQUE = '{unique}';
@@ -45,12 +49,13 @@ const DATA: Record<string, Record<string, unknown>> = {
 
 /** The samples of calls that the client has a method for. */
 const CLIENT_CALLS: Record<string, string> = {
-  createOrder: `const order = await orders.create({
+  createOrder: `const idempotencyKey = crypto.randomUUID(); // ${ABOUT_KEY}
+const order = await orders.create({
   amount: 1234.5,
   reference: \`web-\${crypto.randomUUID()}\`,
   redirect_url: 'https://shop.example/thank-you',
   webhook_url: 'https://shop.example/hooks',
-});
+}, { idempotencyKey });
 console.log(order.order_url);`,
   listOrders: `for await (const order of orders.listAll({ status: 'PENDING' })) console.log(order.reference);`,
   retrieveOrder: `console.log((await orders.retrieve(env.ORDER_ID!)).status);`,
@@ -75,7 +80,8 @@ export function addCodeSamples(paths: object): void {
       if (Object.keys(requirement).length === 0) continue;
       const { operationId } = operation;
       const key = 'sellerKey' in requirement ? 'SELLER_API_KEY' : 'CHECKOUT_API_KEY';
-      const call = { operationId, method: method.toUpperCase(), path, key, data: DATA[operationId] } as const;
+      const isKeyed = operationId === 'createOrder';
+      const call = { operationId, method: method.toUpperCase(), path, key, data: DATA[operationId], isKeyed } as const;
       operation['x-codeSamples'] = [curl(call), typescript(call), php(call), python(call)];
     }
   }
@@ -91,15 +97,17 @@ function fill(path: string, toVariable: (name: string) => string): string {
   return path.replace(/\{(\w+)\}/g, (_match, parameter: string) => toVariable(VARIABLES[parameter] ?? parameter));
 }
 
-function curl({ method, path, key, data }: Call): CodeSample {
+function curl({ method, path, key, data, isKeyed }: Call): CodeSample {
   const json = JSON.stringify({ data }).replace(UNIQUE, "'$(openssl rand -hex 6)'");
   const options = [
     ...(method === 'GET' || (method === 'POST' && data) ? [] : [`-X ${method}`]),
     `-H "Authorization: Bearer $${key}"`,
+    ...(isKeyed ? ['-H "Idempotency-Key: $KEY"'] : []),
     ...(data ? ["-H 'Content-Type: application/json'", `-d '${json}'`] : []),
   ];
   const url = `"$ORDERS_URL${fill(path, (name) => `$${name}`)}"`;
-  return { lang: 'Shell', label: 'curl', source: [`curl ${url}`, ...options].join(' \\\n  ') };
+  const setKey = isKeyed ? `KEY=$(openssl rand -hex 16) # ${ABOUT_KEY}\n` : '';
+  return { lang: 'Shell', label: 'curl', source: setKey + [`curl ${url}`, ...options].join(' \\\n  ') };
 }
 
 function typescript({ operationId, method, path, key, data }: Call): CodeSample {
@@ -128,16 +136,21 @@ ${own}`;
   return { lang: 'TypeScript', label: 'TypeScript', source };
 }
 
-function php({ method, path, key, data }: Call): CodeSample {
+function php({ method, path, key, data, isKeyed }: Call): CodeSample {
   const url = fill(path, (name) => `' . getenv('${name}') . '`);
+  const headers = [
+    `'Authorization: Bearer ' . getenv('${key}')`,
+    `'Content-Type: application/json'`,
+    ...(isKeyed ? ['"Idempotency-Key: $key"'] : []),
+  ];
   const lines = [
     `CURLOPT_CUSTOMREQUEST => '${method}',`,
-    `CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . getenv('${key}'), 'Content-Type: application/json'],`,
+    `CURLOPT_HTTPHEADER => [${headers.join(', ')}],`,
     ...(data ? [`CURLOPT_POSTFIELDS => json_encode(['data' => ${literal(data, PHP)}]),`] : []),
     'CURLOPT_RETURNTRANSFER => true,',
   ];
   const source = `<?php
-$curl = curl_init(getenv('ORDERS_URL') . '${url}');
+${isKeyed ? `$key = bin2hex(random_bytes(16)); // ${ABOUT_KEY}\n` : ''}$curl = curl_init(getenv('ORDERS_URL') . '${url}');
 curl_setopt_array($curl, [
 ${lines.map((line) => `    ${line}`).join('\n')}
 ]);
@@ -145,17 +158,17 @@ echo curl_exec($curl);`;
   return { lang: 'PHP', label: 'PHP', source };
 }
 
-function python({ method, path, key, data }: Call): CodeSample {
+function python({ method, path, key, data, isKeyed }: Call): CodeSample {
   const url = fill(path, (name) => `{os.environ['${name}']}`);
   const source = `import json, os, uuid
 from urllib.request import Request, urlopen
 
-request = Request(
+${isKeyed ? `key = str(uuid.uuid4())  # ${ABOUT_KEY}\n` : ''}request = Request(
     f"{os.environ['ORDERS_URL']}${url}",
     method="${method}",
     headers={
         "Authorization": f"Bearer {os.environ['${key}']}",
-        "Content-Type": "application/json",
+        "Content-Type": "application/json",${isKeyed ? '\n        "Idempotency-Key": key,' : ''}
     },${data ? `\n    data=json.dumps({"data": ${literal(data, PYTHON)}}).encode(),` : ''}
 )
 print(json.load(urlopen(request)))`;

@@ -78,8 +78,10 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
       'onOrderStatusChanged',
       'The status of an order changed',
       'Sent to the `webhook_url` of the order for each status change after CREATED. Webhooks of one order are sent ' +
-        'in order, one at a time, at least once. Every attempt has the same body. A gap in `sequence` means that a ' +
-        'webhook was given up. You need not wait for it: the newer webhook has the current state.',
+        'in order, one at a time, at least once. Every attempt has the same body. A resend ignores the order: it can ' +
+        'arrive after a newer webhook. So process each `webhook-id` once, and do not apply the status of a webhook whose ' +
+        '`sequence` is not higher than the highest of the order so far. A gap in `sequence` means that a webhook was given ' +
+        'up. You need not wait for it: the newer webhook has the current state.',
       orderStatusChangedSchema,
       {
         type: 'order.status_changed',

@@ -84,7 +84,8 @@ const resendWebhook = operation({
   description:
     'Sends the webhook again now, in any state, with the same ID and body. If the attempt succeeds, the webhook ' +
     "becomes `delivered`. If it fails, the webhook's state and schedule do not change, unless it returned 410. The " +
-    "order's timeline shows the result.",
+    "order's timeline shows the result. The resend can arrive after a newer webhook: do not apply its status if its " +
+    "`sequence` is not higher than the order's highest.",
   key: 'seller',
   path: webhook,
   response: {

@@ -259,6 +259,16 @@ describe('after a temporary failure', () => {
     expect(proxy.requests).toHaveLength(1);
   });
 
+  test('a call without a response throws 10 s after its timeout at the latest', async () => {
+    const silence = () => undefined;
+    proxy.failNext(silence, silence, silence, silence);
+    const start = performance.now();
+    const call = clientOf({ timeoutMs: 5500 }).retrieve(randomUUID());
+    await expect(call).rejects.toThrow('within 5500 ms');
+    expect(performance.now() - start).toBeLessThan(15_500);
+    expect(proxy.requests).toHaveLength(2);
+  });
+
   test('the client waits at most 10 s for all retries of a call together', async () => {
     proxy.failNext(refuseFor('3'), refuseFor('8'));
     expect(await errorOf(clientOf().create(newOrder()))).toMatchObject({ retryAfterMs: 8000 });

@@ -61,6 +61,11 @@ test("the package's README is the documentation of the client, without links tha
   expect(readme).not.toMatch(/\]\((?!https:)/);
 });
 
+test("the package's README states that a resend can arrive after a newer webhook", () => {
+  const text = packageFile('README.md').replace(/\s+(\/\/ )?/g, ' ');
+  expect(text).toMatch(/only if webhook\.data\.sequence is higher .*: a resend can arrive after a newer webhook/);
+});
+
 test.each([
   ['attw', []],
   ['publint', ['--strict']],
@@ -120,6 +125,8 @@ shop().catch((error: unknown) => {
   if (error instanceof OrderServiceError) {
     const code: ProblemCode | 'unexpected_response' = error.code;
     console.log(code, error.errors[0]?.pointer);
+    if (error.code === 'duplicate_reference' || error.code === 'code_of_a_later_release') console.log(error.orderId);
+    console.log(error.errors[0]?.code === 'field_code_of_a_later_release');
   }
 });
 `;

@@ -46,6 +46,12 @@ test('verifyWebhook accepts signatures of the reference implementation', () => {
   expect(verifyWebhook(body, headers, secret)).toEqual({ id: 'evt-2', ...JSON.parse(body) });
 });
 
+test('verifyWebhook returns the webhook-id as `id`, even if the body has a field of that name', () => {
+  const withId = '{"type":"webhook.test","id":"another","data":{}}';
+  const headers = { ...signed(), 'webhook-signature': signWebhook([secret], 'evt-1', now(), withId) };
+  expect(verifyWebhook(withId, headers, secret).id).toBe('evt-1');
+});
+
 test('verifyWebhook accepts body and headers from Node and from fetch', () => {
   const headers = signed();
   expect(verifyWebhook(Buffer.from(body), new Headers(headers), secret).id).toBe('evt-1');

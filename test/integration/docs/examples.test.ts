@@ -1,14 +1,17 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import type { RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { signWebhook } from '../../../src/webhooks/sign';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { BASE } from '../../support/api';
+import { startTestServer } from '../../support/http-server';
 import { installed } from '../../support/installed';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -98,12 +101,41 @@ async function startShop({ command }: Example, env: Record<string, string> = {})
   return { url, output: () => output };
 }
 
-async function pay({ url }: RunningShop, cart: string): Promise<string> {
+async function pressButton({ url }: RunningShop, cart: string): Promise<Response> {
   const action = /action="(.*?)"/.exec(await (await fetch(url)).text())![1]!;
-  const body = new URLSearchParams({ cart });
-  const response = await fetch(new URL(action, url), { method: 'POST', body, redirect: 'manual' });
+  return fetch(new URL(action, url), { method: 'POST', body: new URLSearchParams({ cart }), redirect: 'manual' });
+}
+
+async function pay(shop: RunningShop, cart: string): Promise<string> {
+  const response = await pressButton(shop, cart);
   expect(response.status).toBe(303);
   return response.headers.get('Location')!;
+}
+
+/** The orders of a cart, newest first. */
+async function ordersOf(cart: string): Promise<any[]> {
+  return (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/order/?reference=cart-${cart}`)).body.data;
+}
+
+async function complete(orderId: string): Promise<void> {
+  for (const event of ['signup_started', 'approved', 'completed']) {
+    expect((await stack.api.progress(orderId, event)).status).toBe(200);
+  }
+}
+
+/** Copies an example again, with another price in its code. */
+function setPrice(language: string, amount: string): void {
+  const source = path.join(PACKAGE_ROOT, 'examples', language);
+  for (const entry of readdirSync(source, { withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const code = readFileSync(path.join(source, entry.name), 'utf8').replace(/\b1234\.50?\b/, amount);
+    writeFileSync(path.join(folder, 'examples', language, entry.name), code);
+  }
+}
+
+async function withServer(handler: RequestListener, use: (url: string) => Promise<void>): Promise<void> {
+  const server = await startTestServer(handler);
+  await use(server.url).finally(() => server.close());
 }
 
 async function newCart({ url }: RunningShop): Promise<string> {
@@ -132,17 +164,13 @@ describe.each(languages)('the %s shop', (language) => {
     const orderUrl = await pay(shop, cart);
     // A second click on the button.
     expect(await pay(shop, cart)).toBe(orderUrl);
-    const { data: orders } = (
-      await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/order/?reference=cart-${cart}`)
-    ).body;
+    const orders = await ordersOf(cart);
     expect(orders).toMatchObject([{ amount: 1234.5, order_url: orderUrl, status: 'CREATED' }]);
     const [{ id, redirect_url: returnUrl }] = orders;
     expect(orders[0].cancel_url).toBe(returnUrl);
 
     expect(await (await fetch(returnUrl)).text()).toContain('Your order is not complete');
-    for (const event of ['signup_started', 'approved', 'completed']) {
-      expect((await stack.api.progress(id, event)).status).toBe(200);
-    }
+    await complete(id);
     const thanks = await (await fetch(returnUrl)).text();
     expect(thanks).toContain('Thank you for your order');
     expect(thanks).toContain('is SUCCESSFUL.');
@@ -158,32 +186,67 @@ describe.each(languages)('the %s shop', (language) => {
     const shop = await startShop(example, { SHOP_URL: 'https://shop.example' });
     const cart = await newCart(shop);
     await pay(shop, cart);
-    const { data } = (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/order/?reference=cart-${cart}`))
-      .body;
-    expect(data[0].redirect_url).toBe(`https://shop.example${example.pagePath('return')}?orderId=${data[0].id}`);
-    expect(data[0].webhook_url).toBe(`https://shop.example${example.pagePath('webhook')}`);
+    const [order] = await ordersOf(cart);
+    expect(order.redirect_url).toBe(`https://shop.example${example.pagePath('return')}?orderId=${order.id}`);
+    expect(order.webhook_url).toBe(`https://shop.example${example.pagePath('webhook')}`);
   });
 
   test('after a cancellation, the button creates a new order; after the payment, it leads to the return page', async () => {
     const shop = await startShop(example);
     const cart = await newCart(shop);
-    const find = async () =>
-      (await stack.api.call('GET', `${BASE}/seller/${stack.seller.id}/order/?reference=cart-${cart}`)).body.data[0];
     const first = await pay(shop, cart);
-    expect((await stack.api.cancel((await find()).id)).status).toBe(200);
+    const [cancelled] = await ordersOf(cart);
+    expect((await stack.api.cancel(cancelled.id)).status).toBe(200);
     expect(await pay(shop, cart)).not.toBe(first);
-    const { id, redirect_url: returnUrl } = await find();
-    for (const event of ['signup_started', 'approved', 'completed']) {
-      expect((await stack.api.progress(id, event)).status).toBe(200);
-    }
+    const [{ id, redirect_url: returnUrl }] = await ordersOf(cart);
+    await complete(id);
     expect(await pay(shop, cart)).toBe(returnUrl);
   });
 
+  test('after a change of the price, the button leads to a new order, unless the order is paid: that is an error', async () => {
+    const shop = await startShop(example);
+    const [cart, paidCart] = [await newCart(shop), await newCart(shop)];
+    const orderUrl = await pay(shop, cart);
+    await pay(shop, paidCart);
+    await complete((await ordersOf(paidCart))[0].id);
+    setPrice(language, '1500');
+    try {
+      const restarted = await startShop(example);
+      const newUrl = await pay(restarted, cart);
+      expect(await pay(restarted, cart)).toBe(newUrl);
+      expect(await ordersOf(cart)).toMatchObject([
+        { amount: 1500, order_url: newUrl, status: 'CREATED' },
+        { amount: 1234.5, order_url: orderUrl, status: 'UNSUCCESSFUL' },
+      ]);
+      const response = await pressButton(restarted, paidCart);
+      expect(response.status).toBe(500);
+      expect(await response.text()).toContain('do not pay again');
+    } finally {
+      setPrice(language, '1234.5');
+    }
+  });
+
   test('does not tell a customer who may have paid to pay again if the order service cannot be read', async () => {
-    const { url } = await startShop(example, { SELLER_API_KEY: 'sk_test_revoked' });
+    const { url, output } = await startShop(example, { SELLER_API_KEY: 'sk_test_revoked' });
     const response = await fetch(`${url}${example.pagePath('return')}?orderId=${stack.seller.id}`);
     expect(response.status).toBeGreaterThanOrEqual(500);
     expect(await response.text()).toContain('do not pay again');
+    await until(() => output().includes('unauthorized'), 'the shop prints the code of the error');
+  });
+
+  test('does not follow a redirect of the order service, which could send the key to another host', async () => {
+    const paths: (string | undefined)[] = [];
+    await withServer(
+      (request, response) => {
+        paths.push(request.url);
+        response.writeHead(302, { Location: '/elsewhere' }).end();
+      },
+      async (ordersUrl) => {
+        const { url } = await startShop(example, { ORDERS_URL: ordersUrl });
+        expect((await fetch(`${url}${example.pagePath('return')}?orderId=1`)).status).toBe(500);
+        expect(paths).toEqual([`${BASE}/order/1/`]);
+      },
+    );
   });
 
   test('creates a new order for each visit of the product page', async () => {
@@ -218,14 +281,121 @@ describe.each(languages)('the %s shop', (language) => {
   });
 });
 
-test('the webhook receiver survives a client that disconnects in the middle of a body', async () => {
-  const port = await freePort();
-  const url = `http://127.0.0.1:${port}`;
+/** Programs that print what the error of a call has: code, id of the order, request id and Retry-After. */
+const ERROR_PROGRAMS: Record<string, string[]> = {
+  php: [
+    '-r',
+    `require 'examples/php/order_service.php';
+    try {
+        order_service('GET', '/');
+    } catch (OrderServiceException $error) {
+        ['code' => $code, 'order_id' => $order, 'request_id' => $request] = $error->problem;
+        echo json_encode([$code, $order, $request, $error->retry_after]);
+    }`,
+  ],
+  python: [
+    '-c',
+    `import json, sys
+sys.path.insert(0, 'examples/python')
+import shop
+try:
+    shop.call('GET', '/')
+except shop.OrderServiceError as error:
+    print(json.dumps([*map(error.problem.get, ['code', 'order_id', 'request_id']), error.retry_after]))`,
+  ],
+};
+test.each(languages.filter((language) => language in ERROR_PROGRAMS))(
+  'an error of the %s shop has the code, the ids and the Retry-After of the response',
+  async (language) => {
+    const problem = { code: 'overloaded', detail: 'x', order_id: 'o-1', request_id: 'r-1' };
+    const headers = { 'Content-Type': 'application/problem+json', 'Retry-After': '7' };
+    await withServer(
+      (_request, response) => response.writeHead(503, headers).end(JSON.stringify(problem)),
+      async (url) => {
+        const env = { ...process.env, ORDERS_URL: url, SELLER_API_KEY: 'sk_1' };
+        const [program] = EXAMPLES[language]!.installed;
+        const { stdout } = await promisify(execFile)(program, ERROR_PROGRAMS[language], { cwd: folder, env });
+        expect(JSON.parse(stdout)).toEqual(['overloaded', 'o-1', 'r-1', 7]);
+      },
+    );
+  },
+);
+
+test.each(languages.filter((language) => language === 'python'))(
+  'the %s shop refuses a request with more than 1 MB before it reads the body',
+  async (language) => {
+    const { url } = await startShop(EXAMPLES[language]!);
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.write('POST /webhook HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n');
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.0 413 /);
+    socket.destroy();
+  },
+);
+
+test('the return page of the express shop waits a minute for the last webhook of a closed order', async () => {
+  const program = `
+    import { mock } from 'node:test';
+    import { createShop } from './examples/express/shop.mjs';
+    const shopUrl = 'http://shop.example';
+    const order = { id: '1', reference: 'INV-1', amount: 1, status: 'SUCCESSFUL', webhook_url: shopUrl + '/webhook' };
+    const shop = createShop({ orders: { retrieve: async () => order }, webhookSecret: '', shopUrl });
+    const server = shop.listen(0, '127.0.0.1', async () => {
+      const seen = [];
+      mock.timers.enable({ apis: ['Date'] });
+      for (const seconds of [0, 59, 2]) {
+        mock.timers.tick(seconds * 1000);
+        const page = await fetch('http://127.0.0.1:' + server.address().port + '/return?orderId=1');
+        seen.push((await page.text()).includes('http-equiv="refresh"'));
+      }
+      console.log(JSON.stringify(seen));
+      process.exit();
+    });`;
+  const args = ['--input-type=module', '-e', program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder });
+  expect(JSON.parse(stdout)).toEqual([true, true, false]);
+});
+
+test('the express shop shows webhooks by sequence, also after a resend', async () => {
+  const shop = await startShop(EXAMPLES.express!);
+  const cart = await newCart(shop);
+  await pay(shop, cart);
+  const [order] = await ordersOf(cart);
+  expect((await stack.api.cancel(order.id)).status).toBe(200);
+  await until(() => shop.output().includes('webhook 1'), 'the shop prints the webhook of the cancellation');
   const { webhookSecret } = stack.seller;
-  const env = { PATH: process.env.PATH, WEBHOOK_SECRET: webhookSecret, RECEIVER_PORT: String(port) };
+  const older = {
+    type: 'order.status_changed',
+    timestamp: order.created_at,
+    data: { order: { ...order, status: 'PENDING' }, previous_status: 'CREATED', sequence: 0, actor: 'checkout' },
+  };
+  const body = JSON.stringify(older);
+  const sign = (timestamp: number) => signWebhook([webhookSecret], 'msg_0', timestamp, body);
+  expect((await sendWebhook(`${shop.url}/webhook`, 'msg_0', body, sign)).status).toBe(204);
+  const page = await (await fetch(order.redirect_url)).text();
+  expect(page.match(/✓ \d/g)).toEqual(['✓ 0', '✓ 1']);
+  expect(page).not.toContain('http-equiv="refresh"');
+});
+
+async function startReceiver(): Promise<string> {
+  const port = await freePort();
+  const env = { PATH: process.env.PATH, WEBHOOK_SECRET: stack.seller.webhookSecret, RECEIVER_PORT: String(port) };
   const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, 'examples/webhook-receiver.mjs')], { env });
   running.add(child);
   await once(child.stdout, 'data');
+  return `http://127.0.0.1:${port}`;
+}
+
+test('the webhook receiver closes the connection of a request with more than 1 MB', async () => {
+  const url = await startReceiver();
+  await expect(fetch(url, { method: 'POST', body: 'x'.repeat(2_000_000) })).rejects.toThrow('fetch failed');
+  expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
+});
+
+test('the webhook receiver survives a client that disconnects in the middle of a body', async () => {
+  const url = await startReceiver();
+  const { webhookSecret } = stack.seller;
+  const port = Number(new URL(url).port);
   const socket = connect(port, '127.0.0.1');
   await new Promise((resolve) => socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{', resolve));
   socket.destroy();

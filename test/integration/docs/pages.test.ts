@@ -213,6 +213,8 @@ for (const event of ['signup_started', 'approved', 'completed']) await report(th
 await visit();
 cart.paymentKey = randomUUID();
 await visit();
+Object.assign(cart, { pence: 600, paymentKey: randomUUID() });
+seen.push(await checkOut(cart).catch((error) => error.message.replace(third, 'third')));
 console.log(JSON.stringify(seen));`;
     const child = start('carts', orders! + scenario);
     let output = '';
@@ -235,6 +237,8 @@ console.log(JSON.stringify(seen));`;
         [paid, 'SUCCESSFUL'],
         [paid, 'SUCCESSFUL'],
       ],
+      // After a change of the paid cart: an error.
+      'order third is paid, but not with the amount of the cart INV-7003',
     ]);
   });
 
@@ -248,6 +252,8 @@ console.log(JSON.stringify(seen));`;
       expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
       await openOrder(stack, { webhook_url: url, reference: 'INV-7002' }, ['signup_started']);
       expect(await next()).toMatch(/^[0-9a-f-]{36} INV-7002 CREATED PENDING$/);
+      await expect(fetch(url, { method: 'POST', body: 'x'.repeat(2_000_000) })).rejects.toThrow('fetch failed');
+      expect((await fetch(url, { method: 'POST', body: '{}' })).status).toBe(400);
     } finally {
       child.kill();
       await once(child, 'close');

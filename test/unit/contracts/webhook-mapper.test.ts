@@ -1,7 +1,14 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { toOrderBody } from '../../../src/contracts/order-mapper';
+import { accountSchema } from '../../../src/contracts/seller-schema';
+import { stringify } from '../../../src/contracts/verbatim-json';
 import { orderStatusChangedSchema } from '../../../src/contracts/webhook-schemas';
 import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
-import { stateAfter, withState } from '../../../src/domain/order';
+import { type Order, stateAfter, withState } from '../../../src/domain/order';
+import { withOrderId } from '../../../src/domain/redirect-url';
+import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { accept } from './create-order-body';
 import { IN_STATUS, historyAfter, atMinute } from '../domain/histories';
 
 const bodyOf = (history: ReturnType<typeof historyAfter>, index: number, sequence: number) => {
@@ -53,6 +60,46 @@ test('the webhook for an earlier change does not show a later cancellation', () 
   expect(bodyOf(historyAfter('signup_started', 'declined', 'cancel'), 2, 2).data.order).not.toHaveProperty(
     'cancelled_at',
   );
+});
+
+test('a webhook with the longest value in each field has at most the 100,000 bytes that docs/webhooks.md states', () => {
+  const [url, emoji] = [`https://shop.example/${'ﷺ'.repeat(2027)}`, '😀'];
+  const promotion = { name: emoji.repeat(100), interest_free_days: Number.MAX_SAFE_INTEGER, valid_until: '2027-01-31' };
+  const account = accountSchema(true).parse({
+    name: emoji.repeat(255),
+    cancel_url: url,
+    pricing: { promotions: Array(20).fill(promotion) },
+  });
+  const given = accept({
+    reference: emoji.repeat(255),
+    redirect_url: url,
+    webhook_url: url,
+    source: emoji.repeat(100),
+    meta_data: { a: 'x'.repeat(16 * 1024 - '{"a":""}'.length) },
+  });
+  const { order, changes } = IN_STATUS.UNSUCCESSFUL;
+  const largest: Order = {
+    ...order,
+    sellerName: account.name!,
+    sandbox: true,
+    reference: given.reference,
+    redirectUrl: withOrderId(given.redirect_url!, order.id),
+    cancelUrl: withOrderId(account.cancel_url!, order.id),
+    webhookUrl: given.webhook_url!,
+    pricing: account.pricing!,
+    expiresAt: order.createdAt,
+    cancelledAt: order.createdAt,
+  };
+  const body = toOrderBody(
+    largest,
+    { source: given.source!, metaData: given.meta_data! },
+    `https://checkout.example/${'a'.repeat(1000)}`,
+  );
+  const change = { ...changes.at(-1)!, reason: emoji.repeat(500) };
+  const bytes = Buffer.byteLength(stringify(toOrderStatusChanged(change, body, 3)));
+  expect(bytes).toBeGreaterThan(70_000);
+  expect(bytes).toBeLessThanOrEqual(100_000);
+  expect(readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8')).toContain('at most 100,000 bytes');
 });
 
 test('every webhook matches its schema', () => {

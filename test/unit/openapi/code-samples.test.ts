@@ -21,3 +21,13 @@ test.each(keyed.map((one) => [one.operation.operationId, one.operation] as const
     expect(diagnostics).toEqual([]);
   },
 );
+
+test('the samples of createOrder, and no others, send an Idempotency-Key and state what it is for', () => {
+  const isKeyed = (source: string) =>
+    /idempotency-?key/i.test(source) &&
+    source.includes('Store it with the cart, and repeat the call with the same key.');
+  for (const { operation } of keyed) {
+    const samples = samplesOf(operation).map(({ source }) => isKeyed(source));
+    expect(samples).toEqual(Array(4).fill(operation.operationId === 'createOrder'));
+  }
+});

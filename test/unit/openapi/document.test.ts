@@ -124,6 +124,14 @@ test('the description of Retry-After to a webhook states its limits and the exce
   }
 });
 
+test('the webhook of a status change and the call that resends it state that a resend can arrive after a newer webhook', () => {
+  const changed = webhooks.find(({ operation }) => operation.operationId === 'onOrderStatusChanged')!;
+  const resend = operations.find(({ operation }) => operation.operationId === 'resendWebhook')!;
+  for (const { operation } of [changed, resend]) {
+    expect(operation.description).toMatch(/resend.* arrive after a newer webhook.*`sequence` is not higher/s);
+  }
+});
+
 test('docs/webhooks.md contains every operation about webhooks', () => {
   const page = readFileSync(path.join(PACKAGE_ROOT, 'docs/webhooks.md'), 'utf8');
   const missing = operations
