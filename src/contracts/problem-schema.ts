@@ -87,7 +87,7 @@ export const problemSchema = z
     title: z.string().meta({ description: 'Short summary; the same for every problem with this code' }),
     status: z.number().int().meta({ description: 'HTTP status' }),
     detail: z.string().meta({ description: 'Human-readable explanation of this occurrence; may change' }),
-    instance: z.string().meta({ description: 'Path of the request' }),
+    instance: z.string().meta({ description: 'Path of the request; `/` if the request could not be read' }),
     code: openCode(PROBLEM_CODES, 'Machine-readable and stable; use it to handle errors.'),
     request_id: z
       .string()
