@@ -67,7 +67,10 @@ export async function retrieveWebhook(
   const signature = signWebhook(await activeWebhookSecrets(db, keys, sellerId), eventId, timestamp, sent.body);
   return {
     ...toWebhookEventBody(webhook),
-    request_headers: webhookHeaders(eventId, timestamp, signature),
+    request_headers: {
+      ...webhookHeaders(eventId, timestamp, signature),
+      ...(sent.traceparent !== null && { traceparent: sent.traceparent }),
+    },
     request_body: sent.body,
   };
 }
