@@ -61,7 +61,7 @@ const fieldErrorSchema = z
   .object({
     code: openCode(
       [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
-      'Machine-readable and stable. The kind of field error, or the `code` of the problem if no single field is invalid.',
+      'Machine-readable and stable. The kind of field error, or the `code` of the problem.',
     ).meta({ examples: ['too_small'] }),
     detail: z
       .string()
