@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
+import { reportRejected } from './api/request-log';
 import { createCheckout } from './checkout/checkout';
 import type { Profile, ProfileOf } from './checkout/profile';
 import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
@@ -115,7 +116,7 @@ export async function startServer(
   );
   // While Postgres is down the API listens and answers 503.
   await Promise.race([schemaChecked, delay(SCHEMA_CHECK_MS, undefined, { ref: false })]);
-  const settings = { ...config.http, isBehindProxy: config.trustedProxies > 0 };
+  const settings = { ...config.http, isBehindProxy: config.trustedProxies > 0, onRejected: reportRejected(log) };
   const http = await listen(app, config.port, config.host, settings, (error) =>
     log.error({ err: error }, 'API server error'),
   );

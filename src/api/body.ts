@@ -86,7 +86,7 @@ export function hasBody(ctx: Context): boolean {
 }
 
 function toProblem(error: Error & { type?: string; status?: number }, maxBytes: number): Problem {
-  if (error instanceof SyntaxError) return new Problem('malformed_json', error.message);
+  if (error instanceof SyntaxError) return malformedJson(error);
   switch (error.type ?? String(error.status)) {
     case 'entity.too.large':
       return new Problem('payload_too_large', `The body may be at most ${maxBytes} bytes.`);
@@ -95,6 +95,13 @@ function toProblem(error: Error & { type?: string; status?: number }, maxBytes: 
     default:
       return new Problem('bad_request', 'The body could not be read.', { cause: error });
   }
+}
+
+/** V8's own message can quote the body. */
+function malformedJson({ message }: SyntaxError): Problem {
+  const [, position] = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(message) ?? [];
+  const place = position === undefined ? '' : `: error at position ${position}`;
+  return new Problem('malformed_json', `The body is not valid JSON${place}.`);
 }
 
 /**

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type Koa from 'koa';
 import { Problem } from '../contracts/problem';
 import { guardConnections } from './guard-connections';
-import { REQUEST_TIMEOUT, rejectRequest, rejectUnreadable } from './reject-request';
+import { REQUEST_TIMEOUT, type RejectedRequest, rejectRequest, rejectUnreadable } from './reject-request';
 
 /** Limits for small and quick API calls; Node's defaults suit browsers and uploads. Times in ms. */
 export interface HttpSettings {
@@ -19,6 +19,8 @@ export interface HttpSettings {
   keepAliveTimeoutMs: number;
   /** Closes a connection without traffic, such as a client that does not read. Must exceed the longest call. */
   stallTimeoutMs: number;
+  /** Receives each request that is answered before the app sees it. */
+  onRejected?: ((request: RejectedRequest) => void) | undefined;
 }
 
 export interface HttpServer {
@@ -50,6 +52,7 @@ export async function listen(
   onError: (error: Error) => void = (error) => process.emitWarning(error),
 ): Promise<HttpServer> {
   const handle = app.callback();
+  const { onRejected = () => undefined } = settings;
   const options = {
     maxHeaderSize: settings.maxHeaderBytes,
     headersTimeout: settings.headersTimeoutMs,
@@ -66,11 +69,12 @@ export async function listen(
     if (closeIfTooDeep(request.socket, response)) return;
     latest.set(request.socket, response);
     if (request.httpVersion === '1.1' && request.headers.host === undefined) {
-      rejectRequest(response, new Problem('bad_request', 'The Host header is missing.'));
+      rejectRequest(response, new Problem('bad_request', 'The Host header is missing.'), onRejected);
       return;
     }
     if (request.rawHeaders.length > 2 * MAX_HEADERS) {
-      rejectRequest(response, new Problem('headers_too_large', `The request has more than ${MAX_HEADERS} headers.`));
+      const detail = `The request has more than ${MAX_HEADERS} headers.`;
+      rejectRequest(response, new Problem('headers_too_large', detail), onRejected);
       return;
     }
     void handle(request, response);
@@ -78,7 +82,7 @@ export async function listen(
   server.on('checkExpectation', (request, response) => {
     if (closeIfTooDeep(request.socket, response)) return;
     latest.set(request.socket, response);
-    rejectRequest(response, new Problem('bad_request', 'The Expect header supports 100-continue only.'));
+    rejectRequest(response, new Problem('bad_request', 'The Expect header supports 100-continue only.'), onRejected);
   });
   // Node would silently drop the headers after the first 2,000, and a proxy appends X-Forwarded-For last.
   server.maxHeadersCount = 0;
@@ -86,7 +90,7 @@ export async function listen(
   guardConnections(server, settings);
   server.setTimeout(settings.stallTimeoutMs);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const reject = (): void => rejectUnreadable(error, socket, latest.get(socket), settings.maxHeaderBytes);
+    const reject = (): void => rejectUnreadable(error, socket, latest.get(socket), settings.maxHeaderBytes, onRejected);
     if (error.code === REQUEST_TIMEOUT) unlessReceived(() => latest.get(socket), reject);
     else reject();
   });

@@ -1,11 +1,11 @@
-import { randomUUID } from 'node:crypto';
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { traceIdOf } from '../domain/request-context';
 import { requestFields, withRequest } from '../telemetry/current-request';
 import type { State } from './context';
-
-const VALID_ID = /^[\w.:/+=-]{1,128}$/;
+import type { RejectedRequest } from './reject-request';
+import { requestIdOf } from './request-id';
+import { countRejected } from './request-metrics';
 
 /** Parts of our own paths. A pay link is longer than eight characters, and has digits. */
 const HARMLESS = /^([a-z_.-]*|.{1,8})$/;
@@ -24,10 +24,13 @@ function loggedPath({ path, status, params = {}, state: { orderId, caller } }: L
   const ids = Object.entries(params).filter(
     ([name]) => !SECRET_PARAMETERS.includes(name) && (status < 400 || status === 409),
   );
-  const known = new Set([...ids.map(([, id]) => id), orderId, caller?.kind === 'seller' && caller.seller.id]);
+  return shortenIds(path, [...ids.map(([, id]) => id), orderId, caller?.kind === 'seller' && caller.seller.id]);
+}
+
+function shortenIds(path: string, known: readonly unknown[] = []): string {
   return path
     .split('/')
-    .map((segment) => (HARMLESS.test(segment) || known.has(segment) ? segment : shorten(segment)))
+    .map((segment) => (HARMLESS.test(segment) || known.includes(segment) ? segment : shorten(segment)))
     .join('/');
 }
 
@@ -46,8 +49,7 @@ interface LoggedRequest {
 export function requestLog(log: Logger): Middleware<State> {
   return async (ctx, next) => {
     const start = performance.now();
-    const given = ctx.get('X-Request-Id');
-    const requestId = VALID_ID.test(given) ? given : randomUUID();
+    const requestId = requestIdOf(ctx.get('X-Request-Id'));
     const traceparent = ctx.get('traceparent');
     const context = { requestId, ...(traceIdOf(traceparent) && { traceparent }) };
     ctx.state.requestId = requestId;
@@ -71,5 +73,14 @@ export function requestLog(log: Logger): Middleware<State> {
         'request',
       );
     }
+  };
+}
+
+/** Returns a function that logs and counts a request that was answered before Koa saw it. */
+export function reportRejected(log: Logger): (request: RejectedRequest) => void {
+  return (request) => {
+    const { requestId, method, path, problem } = request;
+    log.info({ request_id: requestId, method, path: shortenIds(path), status: problem.status }, 'request');
+    countRejected(request);
   };
 }

@@ -3,6 +3,7 @@ import type { Middleware } from 'koa';
 import { httpDuration, httpProblems, httpRequests, orderReads } from '../telemetry/metrics';
 import { routeOf } from '../telemetry/route';
 import type { State } from './context';
+import type { RejectedRequest } from './reject-request';
 
 /** Counts requests, their durations, the codes of their problems, and the sources of reads. */
 export function requestMetrics(): Middleware<State> {
@@ -22,4 +23,10 @@ export function requestMetrics(): Middleware<State> {
       if (source !== '') orderReads.inc({ source });
     }
   };
+}
+
+/** Counts a request that was answered before Koa saw it. */
+export function countRejected({ method = 'other', problem: { status, code } }: RejectedRequest): void {
+  httpRequests.inc({ method, route: 'none', status });
+  httpProblems.inc({ status, code });
 }

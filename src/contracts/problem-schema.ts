@@ -65,7 +65,7 @@ const problemCode: OpenCode<ProblemCode> = openCode(
 );
 const fieldErrorCode: OpenCode<FieldErrorCode | ProblemCode> = openCode(
   [...FIELD_ERROR_CODES, ...PROBLEM_CODES],
-  'Machine-readable and stable. The kind of field error, or the `code` of the problem if no single field is invalid.',
+  'Machine-readable and stable. The kind of field error, or the `code` of the problem.',
 ).meta({ examples: ['too_small'] });
 
 const fieldErrorSchema = z
@@ -95,7 +95,7 @@ export const problemSchema = z
     title: z.string().meta({ description: 'Short summary; the same for every problem with this code' }),
     status: z.number().int().meta({ description: 'HTTP status' }),
     detail: z.string().meta({ description: 'Human-readable explanation of this occurrence; may change' }),
-    instance: z.string().meta({ description: 'Path of the request' }),
+    instance: z.string().meta({ description: 'Path of the request; `/` if the request could not be read' }),
     code: problemCode,
     request_id: z
       .string()

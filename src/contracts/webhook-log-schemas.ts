@@ -41,7 +41,7 @@ export const webhookEventSchema = z
       .number()
       .int()
       .meta({ description: 'Number of attempts so far, including resends', examples: [1] }),
-    created_at: timestamp.meta({ description: 'When the status changed' }),
+    created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
     next_attempt_at: nextAttempt,
     resend_requested_at: timestamp
       .nullable()

@@ -72,3 +72,14 @@ export async function readTimeline(
   );
   return rows;
 }
+
+/** True if an entry of the order's timeline has this position. */
+export async function isTimelinePosition(db: DbClient, orderId: string, position: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from order_timeline where order_id = $1 and position = $2
+     union all
+     select from webhook_attempt a join webhook_event e on e.id = a.event_id where e.order_id = $1 and a.position = $2`,
+    [orderId, position],
+  );
+  return rowCount === 1;
+}

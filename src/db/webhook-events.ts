@@ -69,7 +69,7 @@ export interface WebhookEvent extends EventState {
  * An older event no longer waits for its endpoint: its remaining attempts are made as the schedule requires, so that it ends even
  * if the endpoint never answers again. Longer than the schedule.
  */
-const MAX_ENDPOINT_WAIT = '4 days';
+export const MAX_ENDPOINT_WAIT = '4 days';
 
 export async function findWebhookEvent(db: DbClient, eventId: string): Promise<WebhookEvent | undefined> {
   const { rows } = await db.query<WebhookEvent>({

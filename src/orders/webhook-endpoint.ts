@@ -2,15 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
 import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-log-schemas';
 import type { Db } from '../db/pool';
-import { MAX_ACTIVE_SECRETS, rotateWebhookSecret } from '../db/secrets';
+import { isDatabaseUnavailable } from '../db/database-errors';
+import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret } from '../db/secrets';
 import type { KeyRing } from '../encryption/key-ring';
+import { TemporalUnavailable } from '../temporal/availability';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { notFound } from './not-found';
 
 /**
  * Creates a new signing secret for a seller. Older secrets continue to sign during the overlap.
- * @throws Problem `too_many_webhook_secrets`
+ * @throws Problem `too_many_webhook_secrets`, or `service_unavailable` if the secret may have been created
  */
 export async function rotateSecret(
   { db, keys }: { db: Db; keys: KeyRing },
@@ -18,7 +20,14 @@ export async function rotateSecret(
   overlapSeconds: number,
 ): Promise<RotatedSecretBody> {
   const secret = generateWebhookSecret();
-  const rotation = await rotateWebhookSecret(db, keys, sellerId, secret, overlapSeconds * 1000);
+  let rotation: Rotation | undefined;
+  try {
+    rotation = await rotateWebhookSecret(db, keys, sellerId, secret, overlapSeconds * 1000);
+  } catch (error) {
+    if (!isDatabaseUnavailable(error)) throw error;
+    const outcome = 'The database is unavailable, and the outcome is unknown.';
+    throw unavailable(`${outcome} Repeating the call may create another secret.`, error);
+  }
   if (!rotation) throw notFound();
   if (rotation.kind === 'too_many') throw tooManySecrets(rotation.possibleAt);
   return { webhook_secret: secret, previous_valid_until: rotation.previousValidUntil?.toISOString() ?? null };
@@ -34,15 +43,16 @@ function tooManySecrets(possibleAt: Date): Problem {
 
 /**
  * Sends a test webhook and returns the result of the attempt.
- * @throws Problem `service_unavailable` if no worker could make the attempt in time
+ * @throws Problem `service_unavailable` if no worker returned the result in time
  */
 export async function testWebhook(deps: OrderDependencies, sellerId: string, url: string): Promise<WebhookTestResult> {
   const webhookId = randomUUID();
   const attempt = await deps.workflows.testWebhook({ sellerId, webhookId, url }).catch((error: unknown) => {
-    throw new Problem('service_unavailable', 'No attempt could be made in time. Repeating the same call is safe.', {
-      retryAfterS: 5,
-      cause: error,
-    });
+    if (error instanceof TemporalUnavailable) {
+      throw unavailable('The service cannot send webhooks now. Nothing was sent. Repeating the call is safe.', error);
+    }
+    const outcome = 'The outcome is unknown: the webhook may have been sent.';
+    throw unavailable(`${outcome} Repeating the call may send another one.`, error);
   });
   return {
     webhook_id: webhookId,
@@ -57,4 +67,8 @@ export async function testWebhook(deps: OrderDependencies, sellerId: string, url
     response_body: attempt.responseBody,
     request_body: attempt.body,
   };
+}
+
+function unavailable(detail: string, cause: unknown): Problem {
+  return new Problem('service_unavailable', detail, { retryAfterS: 5, cause });
 }

@@ -2,7 +2,7 @@ import type { WebhookState } from '../domain/webhook';
 import { Problem } from '../contracts/problem';
 import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
 import { readClock } from '../db/clock';
-import { readTimeline } from '../db/read-timeline';
+import { isTimelinePosition, readTimeline } from '../db/read-timeline';
 import { findLoggedWebhook, findWebhookBody, listWebhooks as findWebhooks } from '../db/logged-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
@@ -34,7 +34,7 @@ export async function listWebhooks(
 
 /**
  * Retrieves the timeline of a seller's order, oldest entry first.
- * @throws Problem `not_found`
+ * @throws Problem `not_found`, or `invalid_request` if the cursor is not one of the order's entries
  */
 export async function retrieveTimeline(
   deps: OrderDependencies,
@@ -43,6 +43,7 @@ export async function retrieveTimeline(
   { limit, cursor }: PageRequest,
 ): Promise<Page<TimelineEntryBody>> {
   await readStored(deps, orderId, sellerId);
+  if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
   const page = toPage(await readTimeline(deps.db, orderId, cursor, limit + 1), limit, ({ position }) => position);
   return { ...page, items: page.items.map(toTimelineEntryBody) };
 }
@@ -66,7 +67,10 @@ export async function retrieveWebhook(
   const signature = signWebhook(await activeWebhookSecrets(db, keys, sellerId), eventId, timestamp, sent.body);
   return {
     ...toWebhookEventBody(webhook),
-    request_headers: webhookHeaders(eventId, timestamp, signature),
+    request_headers: {
+      ...webhookHeaders(eventId, timestamp, signature),
+      ...(sent.traceparent !== null && { traceparent: sent.traceparent }),
+    },
     request_body: sent.body,
   };
 }

@@ -40,9 +40,9 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
     const turn = await takeTurn(db, event, event.id, isUrgent);
     // It has answered in the meantime.
     if (!turn) return;
-    const reason = `${event.origin} has not answered since ${turn.since.toISOString()}`;
-    if (turn.noteId !== null) await insertWait(db, event.orderId, turn.noteId, reason);
-    throw new DeliveryWaits(reason, turn.waitMs);
+    const silence = `has not answered since ${turn.since.toISOString()}`;
+    if (turn.noteId !== null) await insertWait(db, event.orderId, turn.noteId, `${event.origin} ${silence}`);
+    throw new DeliveryWaits(`the endpoint ${silence}`, turn.waitMs);
   }
 
   return {

@@ -13,5 +13,5 @@ class DeliveryDelayed extends Error {
  */
 export class DeliveryBusy extends DeliveryDelayed {}
 
-/** The delivery waits for its turn. The message states why: workflow and timeline show it. */
+/** The delivery waits for its turn. The message states why, and enters Temporal's history: it contains no URL. */
 export class DeliveryWaits extends DeliveryDelayed {}

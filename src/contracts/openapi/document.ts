@@ -24,8 +24,9 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
   and any other method 405 (\`method_not_allowed\`), both with the header \`Allow\`.
 - **Errors** are \`application/problem+json\` (RFC 9457). Handle them by \`code\`, which is stable. New codes may be added;
   handle an unknown code by its HTTP status.
-- **Retries**: repeat a request after no response, a 408, a 429 or a 5xx. If the response has \`Retry-After\`, wait that many
-  seconds first. Send an \`Idempotency-Key\` with \`createOrder\`; then a repeated request creates no second order.
+- **Retries**: repeat a request after no response, a 408, a 429 or a 5xx, and after \`idempotency_key_in_progress\`.
+  If the response has \`Retry-After\`, wait that many seconds first. Send an \`Idempotency-Key\` with \`createOrder\`; then a
+  repeated request creates no second order.
 - **Rate limits** apply to each key or seller, and to requests without a valid key from each IP address. \`RateLimit\`
   and \`RateLimit-Policy\` report them (draft-ietf-httpapi-ratelimit-headers-11). A list counts as one request for each 10
   items of its \`limit\`, and a webhook test as 20. After a 429, wait for the number of seconds in \`Retry-After\`.

@@ -130,8 +130,11 @@ const simulate = operation({
   summary: "Simulate the customer's progress",
   description:
     'Sandbox accounts only: moves an order as `reportProgress` does, so that automated tests of a shop need no browser. ' +
-    'The webhooks are those of a real customer, with the actor `checkout`. Events in the order of a paid order: `signup_started`, `approved`, ' +
-    '`completed`. With a live account, `sandbox_only` is returned.',
+    'Events in the order of a paid order: `signup_started`, `approved`, `completed`. The webhooks are those of a real ' +
+    'customer, with two exceptions: their actor is `checkout`, and `declined` and `failed` end the order immediately. On ' +
+    'the hosted checkout, a customer can usually continue after a decline or a failure: the order stays PENDING, ' +
+    'without a webhook, until the customer gives up, you cancel it, or it expires. With a live account, `sandbox_only` ' +
+    'is returned.',
   key: 'seller',
   path: orderIds,
   body: {

@@ -127,9 +127,9 @@ create table order_work (
   -- the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz,
   -- Resends, applications, started payments and agreements that wait for the workflow are numbered, so that one that
-  -- arrives while the sweep or the API passes on an earlier one is not forgotten. The number of the last one, and of the last one that is
-  -- passed on; 0 if there is none. They are no counts: a new row would count from 1 again, and the late acknowledgement of
-  -- an earlier request would be taken for that of a later one.
+  -- arrives while the sweep or the API passes on an earlier one is not forgotten. The number of the last one, and of the
+  -- last one that is passed on; 0 if there is none. They are no counts: a new row would count from 1 again, and the late
+  -- acknowledgement of an earlier request would be taken for that of a later one.
   requests bigint not null default 0,
   requests_passed_on bigint not null default 0,
   -- When the sweep last dealt with a run that does not work: so that a cause that stays does not replace run after run.

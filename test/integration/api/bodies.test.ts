@@ -76,6 +76,16 @@ test.each(NOT_JSON)('a body that is not JSON returns 400: %s', async (_, body) =
   expectProblem(await post(body), 400, 'malformed_json');
 });
 
+test('the error of a body that is not JSON names the position if it is known, and does not quote the body', async () => {
+  const details = ['{"a": 1,}', '{"private": secret}', 'secret in JSON at position 7', '{"private', '[1,,2]'].map(
+    async (body) => expectProblem(await post(body), 400, 'malformed_json').detail,
+  );
+  const [first, ...others] = await Promise.all(details);
+  expect(first).toBe('The body is not valid JSON: error at position 8.');
+  for (const detail of others) expect(detail).toMatch(/^The body is not valid JSON(: error at position \d+)?\.$/);
+  expect(others[1]).not.toContain('7');
+});
+
 /** Valid JSON that is not a valid create request. */
 const INVALID_REQUESTS: [string, string, string[]][] = [
   ['a list', '[]', [' invalid_type']],

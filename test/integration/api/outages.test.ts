@@ -86,6 +86,9 @@ describe('without Postgres', () => {
 
 describe('a Postgres outage', () => {
   const stack = useStack({ worker: false }, 'test');
+  const endWaitingConnections = () =>
+    stack.db.query(`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`);
 
   test('load balancers leave out an API that shuts down, while it still takes requests', async () => {
     const stopping = await startApiWithoutTemporal({ DATABASE_URL: stack.databaseUrl, SHUTDOWN_DELAY_MS: '2000' });
@@ -129,12 +132,24 @@ describe('a Postgres outage', () => {
     const call = () => api.create({ reference: 'cut' }, { headers: { 'Idempotency-Key': 'cut' } });
     const waiting = call();
     await until(async () => (await statementsWaiting(db, 'idempotency_key')) === 1, 'the call waits');
-    await db.query(`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`);
+    await endWaitingConnections();
     expectUnavailable(await waiting, UNKNOWN);
     await first.rollback();
     expect((await call()).status).toBe(201);
     expect((await db.query(`select from orders where reference = 'cut'`)).rowCount).toBe(1);
+  });
+
+  test('during a rotation leaves the outcome unknown, and a repeat is not called safe', async () => {
+    const { db, api, seller } = stack;
+    const held = await holdTransaction(db, 'select from seller where id = $1 for update', [seller.id]);
+    const rotating = api.call('POST', `${BASE}/seller/${seller.id}/webhook_secret/rotate/`);
+    await until(async () => (await statementsWaiting(db, 'from seller')) === 1, 'the call waits');
+    await endWaitingConnections();
+    const { detail } = expectProblem(await rotating, 503, 'service_unavailable');
+    await held.rollback();
+    expect(detail).toMatch(UNKNOWN);
+    expect(detail).toMatch(/may create another secret/);
+    expect(detail).not.toMatch(/is safe/);
   });
 });
 

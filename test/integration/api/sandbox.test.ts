@@ -36,6 +36,28 @@ test('a seller moves an order of its sandbox account to SUCCESSFUL, with three w
   ]);
 });
 
+test('a retrieved webhook has the headers of an attempt, with the traceparent of the change if it has one', async () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  for (const headers of [{}, { traceparent }] as Record<string, string>[]) {
+    const id = await openOrder(stack, { webhook_url: receiver.url });
+    const path = `${BASE}/order/${id}/simulate/`;
+    await stack.api.call('POST', path, { headers, body: { data: { event: 'signup_started' } } });
+    const sent = await until(
+      () => receiver.deliveries.find(({ body }) => body.data.order.id === id)?.headers,
+      'the webhook arrives',
+    );
+    const retrieved = await stack.api.call('GET', `${BASE}/webhook_event/${String(sent['webhook-id'])}/`);
+    const { request_headers: given } = retrieved.body.data;
+    const ofHttp = ['host', 'connection', 'content-length'];
+    expect(Object.keys(given).sort()).toEqual(
+      Object.keys(sent)
+        .filter((name) => !ofHttp.includes(name))
+        .sort(),
+    );
+    expect([given.traceparent, sent.traceparent]).toEqual([headers.traceparent, headers.traceparent]);
+  }
+});
+
 test('a simulated event is refused if the status does not allow it, and its reason is kept', async () => {
   const id = await openOrder(stack);
   expectProblem(await simulate(id, 'completed'), 409, 'transition_not_allowed');

@@ -174,7 +174,16 @@ describe('the timeline', () => {
       await timeline('nonsense', '', other.seller.key),
     ];
     for (const response of [others, missing, malformed]) expectProblem(response, 404, 'not_found');
-    expectProblem(await timeline(id, '?cursor=abc'), 422, 'invalid_request');
+  });
+
+  test('refuses a cursor that is not of the order', async () => {
+    const [id, otherId] = [await settledOrder(), await settledOrder()];
+    const cursorOf = async (order: string) => (await timeline(order, '?limit=1')).body.next_cursor as string;
+    for (const cursor of [await cursorOf(otherId), '999999999', '0', 'abc']) {
+      const { errors } = expectProblem(await timeline(id, `?cursor=${cursor}`), 422, 'invalid_request');
+      expect(errors).toMatchObject([{ code: 'invalid_format', parameter: 'cursor' }]);
+    }
+    expect((await timeline(id, `?cursor=${await cursorOf(id)}`)).body.data).toHaveLength(2);
   });
 });
 
@@ -361,7 +370,9 @@ test('a test webhook without a worker returns 503 and is not sent later', async 
   const response = await idle.api.call('POST', `${BASE}/seller/${idle.seller.id}/webhook_test/`, {
     body: { data: { url: receiver.url } },
   });
-  expectProblem(response, 503, 'service_unavailable');
+  const { detail } = expectProblem(response, 503, 'service_unavailable');
+  expect(detail).toMatch(/outcome is unknown: the webhook may have been sent/);
+  expect(detail).not.toMatch(/is safe/);
   expect(response.headers.get('Retry-After')).toBe('5');
   expect(receiver.deliveries).toHaveLength(0);
 }, 60_000);

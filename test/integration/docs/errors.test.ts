@@ -33,14 +33,20 @@ test('docs/errors.md has exactly one section for each error code, in the order o
   expect(statuses).toEqual(statuses.toSorted((a, b) => a - b));
 });
 
-test('docs/errors.md has exactly one table row for each field error code', () => {
-  const [, table = ''] = page.split('\n## Field error codes\n');
-  expect([...table.matchAll(/^\| `(\w+)` \| \S.* \|$/gm)].map(([, code]) => code)).toEqual([...FIELD_ERROR_CODES]);
+const [, fieldTable = ''] = page.split('\n## Field error codes\n');
+const fieldCodes = [...fieldTable.matchAll(/^\| `(\w+)` \| \S.* \|$/gm)].map(([, code]) => code);
+
+test('docs/errors.md has one table row for each field error code, and one for each problem with a field', () => {
+  const problems = fieldCodes.slice(FIELD_ERROR_CODES.length);
+  expect(fieldCodes).toEqual([...FIELD_ERROR_CODES, ...new Set(problems)]);
+  expect(Object.keys(PROBLEMS)).toEqual(expect.arrayContaining(problems));
 });
 
 test.each(Object.keys(PROBLEMS) as ProblemCode[])('the API returns %s as docs/errors.md shows it', async (code) => {
   const response = await PROVOCATIONS[code](stack);
-  const { order_id, order_url, order_status, order_amount } = expectProblem(response, PROBLEMS[code].status, code);
+  const problem = expectProblem(response, PROBLEMS[code].status, code);
+  const { order_id, order_url, order_status, order_amount, errors } = problem;
+  for (const error of errors) if (error.pointer !== undefined) expect(fieldCodes).toContain(error.code);
   const { status, text, example } = sections.get(code)!;
   expect(status).toBe(response.status);
   const documented = normalize(example);

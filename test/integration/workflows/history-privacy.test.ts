@@ -1,10 +1,11 @@
 import { storedText } from '../../support/history';
+import { startTestServer } from '../../support/http-server';
 import { useReceiver } from '../../support/receiver';
-import { openOrder, runsOf } from '../../support/orders';
+import { detailsOf, openOrder, runsOf } from '../../support/orders';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1' } });
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1', WEBHOOK_BREAKER_FAILURES: '2' } });
 const receiver = useReceiver();
 
 test('the history of an order has its state, but no pay link, URL, metadata, key or secret', async () => {
@@ -44,4 +45,21 @@ test('the history of an order has its state, but no pay link, URL, metadata, key
     stack.api.checkoutKey,
   ];
   expect(secrets.filter((secret) => text.includes(secret))).toEqual([]);
+});
+
+test('the history of an order whose endpoint does not answer has no URL', async () => {
+  const silent = await startTestServer((request) => request.socket.destroy());
+  try {
+    const id = await openOrder(stack, { webhook_url: `${silent.url}/private-hooks` }, ['signup_started']);
+    const details = await until(async () => {
+      const text = await detailsOf(stack.client, id);
+      return text.includes('waits') ? text : undefined;
+    }, 'the webhook waits');
+    const text = await storedText(stack.client.workflow.getHandle(`order-${id}`));
+    expect(text).toContain('the endpoint has not answered since');
+    const { host } = new URL(silent.url);
+    expect([host, 'http', 'private-'].filter((part) => (details + text).includes(part))).toEqual([]);
+  } finally {
+    await silent.close();
+  }
 });

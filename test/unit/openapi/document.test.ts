@@ -116,6 +116,16 @@ test('the description of the document names OPTIONS and the cursor of lists', ()
   expect(document.info.description).toContain('`next_cursor`');
 });
 
+test('the description of the document names every error after which a request is repeated', () => {
+  const [, retries] = /\*\*Retries\*\*: (.*?)Send an/s.exec(document.info.description!)!;
+  expect(retries).toMatch(/a 408, a 429 or a 5xx, and after\s`idempotency_key_in_progress`/);
+});
+
+test('the description of simulateProgress states how a decline differs on the hosted checkout', () => {
+  const simulate = operations.find(({ operation }) => operation.operationId === 'simulateProgress')!;
+  expect(simulate.operation.description).toMatch(/`declined` and `failed` end the order immediately.*stays PENDING/);
+});
+
 test('the description of Retry-After to a webhook states its limits and the exception', () => {
   for (const { operation } of webhooks) {
     for (const status of ['429', '503']) {
