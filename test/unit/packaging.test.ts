@@ -40,7 +40,8 @@ describe('docker-compose.yml', () => {
     pids_limit?: number;
     logging?: { options: Record<string, string> };
   }
-  const { services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
+  const { name, services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
+    name: string;
     services: Record<string, Service>;
     volumes: Record<string, null>;
   };
@@ -48,6 +49,11 @@ describe('docker-compose.yml', () => {
   const imageEnvironment = Object.fromEntries(
     [...dockerfile.matchAll(/^(?:ENV| {4}) ?([A-Z_]+)=(\S+)/gm)].map(([, name, value]) => [name, value]),
   );
+
+  test('names its project, so that a release in another folder finds the volumes', () => {
+    expect(name).toBe('order-service');
+    expect(read('docs/containers.md')).toContain(`\`${name}_default\``);
+  });
 
   test('publishes ports only on this machine', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
