@@ -23,7 +23,7 @@ import { type Numbers, type RollOut, printNumbers, writeTable } from './report';
 const { values } = parseArgs({
   options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
 });
-const REPAIR = 'docker compose run --rm cli reconcile --repair';
+const REPAIR = 'docker compose run --rm --no-deps cli reconcile --repair';
 const NEXT_VERSION = '1.0.1';
 const INTERRUPTED_VERSION = '1.0.2';
 /** A change of the schema that the running release does not know. */
@@ -53,7 +53,7 @@ async function createAccounts(project: Project): Promise<{ api: Api; webhookSecr
   const output = await project.run(commandsOf('Accounts'));
   const seller = { id: printed(output, 'seller_id'), key: printed(output, 'api_key') };
   const api = apiOf(project.url, seller, printed(output, 'checkout_key'));
-  await project.run(`docker compose run --rm cli seller update ${seller.id} --rate-limit 1000000`);
+  await project.run(`docker compose run --rm --no-deps cli seller update ${seller.id} --rate-limit 1000000`);
   return { api, webhookSecret: printed(output, 'webhook_secret') };
 }
 
@@ -241,7 +241,7 @@ async function main(): Promise<number> {
     const memory = await run(`docker stats --no-stream --format '{{.Name}} {{.MemUsage}}'`);
     console.log(memory);
     // Exits with 1 if an order differs between Postgres and Temporal.
-    await run('docker compose run --rm cli reconcile');
+    await run('docker compose run --rm --no-deps cli reconcile');
 
     const numbers: Numbers = {
       standIns: (await run(`docker image inspect --format '{{.Config.Labels}}' ${base}`)).includes('stand-in'),

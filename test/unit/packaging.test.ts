@@ -125,6 +125,12 @@ describe('docker-compose.yml', () => {
     expect(sources.filter((source) => !(source in volumes) && !isFile(source))).toEqual([]);
   });
 
+  test('is documented with CLI commands that start no other service, which might be broken', () => {
+    const pages = ['docs/containers.md', 'docs/operations.md', 'docs/runbook.md'].map(read).join('\n');
+    const options = matches(pages, /docker compose run (.*?)\bcli\b/g);
+    expect([options.length > 5, [...new Set(options)]]).toEqual([true, ['--rm --no-deps ']]);
+  });
+
   test.each(own)('passes every setting of .env on to %s, with a default or without', (_name, service) => {
     expect(service.env_file).toEqual([{ path: '.env', required: false }]);
     // What `environment` has overrides .env, unless it refers to it.
