@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
+import { isReadOnly } from './cli/audit';
 import { CliError, EXIT_FAILED, EXIT_USAGE, formatError, isUnreachable } from './cli/cli-error';
 import { createProgram } from './cli/program';
 import { createServices } from './cli/services';
@@ -13,7 +14,9 @@ async function main(): Promise<void> {
   const { env, file } = environment();
   const services = createServices(env);
   try {
-    await createProgram(services).parseAsync();
+    await createProgram(services, (command) => {
+      if (file !== undefined) announceDemo(file, command);
+    }).parseAsync();
     await services.audit.end();
   } catch (error) {
     await services.audit.end(error);
@@ -35,6 +38,20 @@ function environment(): { env: Environment; file?: string } {
     env: { ...parseEnv(readFileSync(file, 'utf8')), ...Object.fromEntries(given) },
     file: path.relative('', file),
   };
+}
+
+/**
+ * Names the service that the command is for.
+ * @throws CliError if the command changes something and a setting of Temporal is given: it may be for another service
+ */
+function announceDemo(file: string, command: Command): void {
+  const given = Object.keys(process.env).find((name) => name.startsWith('TEMPORAL_') && process.env[name] !== '');
+  if (given !== undefined && !isReadOnly(command)) {
+    throw new CliError(
+      `DATABASE_URL is missing, but ${given} is set: set both, or unset ${given} to use the service of npm start (${file})`,
+    );
+  }
+  console.error(`using the service of npm start (${file})`);
 }
 
 /** Commander also throws after `--help` and `--version`, with exit code 0. It has printed its own message. */
