@@ -13,6 +13,11 @@ import { escapeControls } from './domain/escape-controls';
 async function main(): Promise<void> {
   const { env, file } = environment();
   const services = createServices(env);
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // A read-only command ends when its reader has seen enough, as in `… order list | head`. Others fail at the write.
+    if (error.code !== 'EPIPE') process.exit(EXIT_FAILED);
+    if (services.audit.actionId === undefined) process.exit(0);
+  });
   try {
     await createProgram(services, (command) => {
       if (file !== undefined) announceDemo(file, command);
@@ -59,8 +64,5 @@ function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT_USAGE;
   return error instanceof CliError ? error.exitCode : EXIT_FAILED;
 }
-
-// The reader of a pipe may stop early, as in `… order list | head`.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : EXIT_FAILED));
 
 void main();

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -167,6 +168,33 @@ describe('a failing command prints a one-line error and exits with 1', () => {
 
   test('if CHECKOUT_BASE_URL is not set: "order show"', async () => {
     expectError(await runCli(['order', 'show', ID], { DATABASE_URL: UNREACHABLE }), 1, /CHECKOUT_BASE_URL is missing/);
+  });
+});
+
+describe('if the reader of its output stops early', () => {
+  const database = useDatabase();
+
+  /** Runs a command whose output nothing reads. */
+  function runUnread(line: string) {
+    const cli = `'${process.execPath}' '${path.join(PACKAGE_ROOT, 'dist/src/cli.js')}'`;
+    const { PATH } = process.env;
+    return spawnSync('bash', ['--norc', '-c', `set -o pipefail; (sleep 1; exec ${cli} ${line}) | true`], {
+      env: { PATH, DATABASE_URL: database.url },
+      encoding: 'utf8',
+    });
+  }
+
+  test('a command that changes something fails with one line, also in the audit log', async () => {
+    const { status, stderr } = runUnread('checkout-key create');
+    const error = 'standard output was closed before the command ended: it may have done only a part of its work';
+    expect([status, stderr]).toEqual([1, `error: ${error}\n`]);
+    const { rows } = await database.db.query('select command, outcome, error from operator_action');
+    expect(rows).toEqual([{ command: 'checkout-key create', outcome: 'failed', error }]);
+  });
+
+  test('a command that changes nothing succeeds', () => {
+    const { status, stderr } = runUnread('checkout-key list');
+    expect([status, stderr]).toEqual([0, '']);
   });
 });
 
