@@ -340,7 +340,7 @@ describe('in Prometheus', () => {
     const find = async (name: string) => (await prometheus!.alertRules()).find((rule) => rule.name === name)?.state;
     await until(async () => (await find('OrderServiceWorkersDown')) === 'pending', 'the worker is missed');
     const rules = await prometheus!.alertRules();
-    expect(rules).toHaveLength(18);
+    expect(rules).toHaveLength(20);
     expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
     const active = rules.filter(({ state }) => state !== 'inactive').map(({ name, state }) => `${name} ${state}`);
     expect(active).toEqual(
