@@ -370,3 +370,14 @@ test('no log line of API or worker contains a pay link, key, secret, name, or UR
   }
   expect(text).not.toMatch(/Test Shop Ltd|reference-of-the-shop|shop\.example|\/hooks|bloggs/i);
 });
+
+test('a worker with LOG_LEVEL=warn logs operator actions all the same, because a restore needs them', async () => {
+  if (worker.isRunning()) await worker.signal('SIGTERM');
+  expect(await runCli(['checkout-key', 'create', '--operator', 'kim'], env)).toMatchObject({ code: 0 });
+  const isUp = /"msg":"operator action"/;
+  const quiet = await startProcess('worker', { ...env, LOG_LEVEL: 'warn' }, { isUp });
+  await quiet.signal('SIGTERM');
+  const lines = quiet.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+  const atInfo = lines.filter(({ level }) => level === 'info');
+  expect(atInfo).toMatchObject([{ operator: 'kim', command: 'checkout-key create', outcome: 'succeeded' }]);
+});
