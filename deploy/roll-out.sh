@@ -5,11 +5,21 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+interrupted() {
+  echo "interrupted: repeat the script, then compare the containers in docker compose ps with the numbers above" >&2
+  exit 1
+}
+trap interrupted HUP INT TERM
+
 docker compose build migrate
 docker compose run --rm --no-deps -T migrate
 for service in worker api; do
+  # An interrupted roll-out leaves stopped containers of the old image, which --scale would start again.
+  docker compose rm --force "$service"
   old=$(docker compose ps --quiet "$service")
+  [ -n "$old" ] || { echo "no container of $service runs: use docker compose up --detach --wait" >&2; exit 1; }
   count=$(echo "$old" | wc -l)
+  echo "containers of $service to replace: $count"
   docker compose up --detach --no-deps --no-recreate --wait --scale "$service=$((count * 2))" "$service" || {
     echo "the new containers of $service are not healthy: removing them" >&2
     for container in $(docker compose ps --all --quiet "$service"); do

@@ -82,7 +82,7 @@ export async function startWorker(
     idempotencyKeyDays: config.idempotencyKeyDays,
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
-  const stopLoggingActions = logOperatorActions(db, log);
+  const stopLoggingActions = logOperatorActions(db, withInfo(log));
   const stopPaymentReturns = startPaymentReturns({ db, payments, log, intervalMs: config.sweep.intervalMs });
   log.info({ health_port: health.port }, 'worker started');
   return {
@@ -107,6 +107,11 @@ export async function startWorker(
       log.info('worker stopped');
     },
   };
+}
+
+/** Logs `info` too if LOG_LEVEL is higher, because a restore needs these lines. */
+function withInfo(log: Logger): Logger {
+  return log.isLevelEnabled('info') || log.level === 'silent' ? log : log.child({}, { level: 'info' });
 }
 
 /** Waits until Temporal is available. */

@@ -33,7 +33,7 @@ export function createAudit(env: Environment, db: () => Db): Audit {
     },
     async begin(command) {
       const options = command.opts();
-      if (isReadOnly(command, options)) return;
+      if (isReadOnly(command)) return;
       const id = randomUUID();
       const operator = operatorName(command, env);
       const argument = { arguments: command.args, options };
@@ -54,8 +54,10 @@ export function createAudit(env: Environment, db: () => Db): Audit {
   };
 }
 
-function isReadOnly(command: Command, { dryRun, repair }: { dryRun?: true; repair?: true }): boolean {
+/** True if the command changes nothing, with the options that were passed. */
+export function isReadOnly(command: Command): boolean {
   const name = nameOf(command);
+  const { dryRun, repair } = command.opts<{ dryRun?: true; repair?: true }>();
   return READ_ONLY.has(name) || dryRun === true || (name === 'reconcile' && repair !== true);
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { stringify } from '../contracts/verbatim-json';
 import { escapeControls } from '../domain/escape-controls';
+import { CliError } from './cli-error';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -25,8 +26,13 @@ export function wantsJson(command: Command): boolean {
 export function write(text: string): Promise<void> {
   const safe = text.split('\n').map(escapeControls).join('\n');
   return new Promise((resolve, reject) => {
-    process.stdout.write(safe, (error) => (error ? reject(error) : resolve()));
+    process.stdout.write(safe, (error) => (error ? reject(toWriteError(error)) : resolve()));
   });
+}
+
+function toWriteError(error: NodeJS.ErrnoException): Error {
+  if (error.code !== 'EPIPE') return error;
+  return new CliError('standard output was closed before the command ended: it may have done only a part of its work');
 }
 
 /** JSON with spaces for tabs and carriage returns. They can only be between tokens, as callers sent them in `meta_data`. */

@@ -12,8 +12,11 @@ import type { Services } from './services';
 import { addStatusCommand } from './status-command';
 import { addWebhookCommands } from './webhook-commands';
 
-/** The whole CLI. On wrong usage, `--help` and `--version` it throws a CommanderError instead of exiting. */
-export function createProgram(services: Services): Command {
+/**
+ * The whole CLI. On wrong usage, `--help` and `--version` it throws a CommanderError instead of exiting.
+ * @param onCommand called before a command runs; if it throws, the command does not run
+ */
+export function createProgram(services: Services, onCommand: (command: Command) => void = () => undefined): Command {
   const program = new Command('order-service')
     .description('manage accounts, keys, orders and webhooks of the order service')
     .version(VERSION, '--version', 'print the version')
@@ -28,6 +31,7 @@ export function createProgram(services: Services): Command {
       printable(100),
     )
     .hook('preAction', async (_program, command) => {
+      onCommand(command);
       // `status` reports it.
       if (command.name() !== 'status') await services.checkSchema();
       await services.audit.begin(command);

@@ -5,6 +5,7 @@ import type { Db } from '../db/pool';
 import { assertSchemaIsCurrent } from '../db/schema-check';
 import { probeWrite } from '../db/write-probe';
 import { TASK_QUEUES, countPollers, describeServer } from '../temporal/health';
+import { countStuckRuns } from '../temporal/list-runs';
 import { missingSearchAttributes } from '../temporal/set-up';
 import { VERSION } from '../version';
 import { reasonOf } from './cli-error';
@@ -82,6 +83,10 @@ export async function checkTemporal(connect: Services['temporal']): Promise<Chec
         (error: unknown) => unknown('search attributes', reasonOf(error)),
       ),
       ...TASK_QUEUES.map(poller),
+      check('stuck runs', async () => {
+        const count = await countStuckRuns(client);
+        return count === 0 ? ok('stuck runs', 'none') : attention('stuck runs', `${count}: their workflow tasks fail`);
+      }),
     ]);
   return client.withDeadline(Date.now() + TEMPORAL_TIMEOUT_MS, checks);
 }

@@ -12,7 +12,7 @@ export const processSettings = {
   logLevel: setting(
     'LOG_LEVEL',
     choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
-    'Least severe log level to print.',
+    'Least severe log level to print. Above `info`, the logs lack what a restore needs.',
   ),
   host: setting(
     'HOST',

@@ -25,10 +25,14 @@ export async function insertAction(db: DbClient, action: OperatorAction): Promis
   ]);
 }
 
-/** @param error null if the command succeeded */
+/**
+ * Records the outcome. An action that is in the log as started is logged again.
+ * @param error null if the command succeeded
+ */
 export async function finishAction(db: DbClient, id: string, error: string | null): Promise<void> {
   await db.query(
-    `update operator_action set outcome = case when $2::text is null then 'succeeded' else 'failed' end, error = $2
+    `update operator_action set outcome = case when $2::text is null then 'succeeded' else 'failed' end, error = $2,
+       logged_at = null
      where id = $1`,
     [id, error],
   );
@@ -52,7 +56,8 @@ export async function listActions(
 }
 
 /**
- * Takes finished actions for the log, each once. One that was not finished within a minute was interrupted.
+ * Takes finished actions for the log, each once. One that is not finished within a minute is taken before its end too: it may
+ * have been interrupted.
  * @param limit the maximum number of actions
  */
 export async function takeActionsToLog(db: DbClient, limit: number): Promise<LoggedAction[]> {

@@ -32,6 +32,13 @@ export const orderReads = counter('order_reads_total', 'Reads of an order by Ord
 export const orderChanges = counter('order_changes_total', 'Saved changes of orders.', 'event', 'actor');
 export const refusedSignals = counter('refused_signals_total', 'Signals that an order refused.', 'actor');
 export const replacedRuns = counter('replaced_runs_total', 'Workflow runs that were replaced.', 'reason');
+export const stuckRuns = new Gauge({
+  name: `${PREFIX}stuck_runs`,
+  help: 'Workflow runs whose tasks keep failing.',
+  registers,
+});
+// Not 0 before it is counted, which only workers do.
+stuckRuns.remove();
 export const webhookAttempts = counter('webhook_attempts_total', 'Attempts at webhooks.', 'outcome', 'error');
 export const webhookDuration = histogram(
   'webhook_attempt_duration_seconds',

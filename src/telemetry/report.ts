@@ -85,7 +85,8 @@ export function reportOperatorAction(
   action: { id: string; at: Date; operator: string; command: string; arguments: unknown; outcome: string },
 ): void {
   const { id, at, operator, command, outcome } = action;
-  metrics.operatorActions.inc({ outcome });
+  // A long command is reported twice, and counted when it ends.
+  if (outcome !== 'started') metrics.operatorActions.inc({ outcome });
   const { arguments: ids } = action.arguments as { arguments?: unknown };
   log.info(
     { request_id: id, operator, command, arguments: ids, outcome, done_at: at.toISOString() },

@@ -6,6 +6,10 @@ import { isUuid } from '../domain/uuid';
 const LIST_TIMEOUT_MS = 10_000;
 /** Selects the order workflows in a list of Temporal. */
 const ORDERS = "WorkflowType = 'orderWorkflow'";
+/** Selects those whose workflow tasks keep failing. */
+const STUCK =
+  `${ORDERS} and ExecutionStatus = 'Running' and ` +
+  "TemporalReportedProblems in ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')";
 
 interface OpenRun {
   orderId: string;
@@ -16,6 +20,8 @@ interface OpenRun {
 export interface RunLists {
   /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
   findBroken(closedAfter: Date): AsyncIterable<string>;
+  /** Counts the open runs whose workflow tasks keep failing. */
+  countStuck(): Promise<number>;
   /**
    * The orders with an open run, the newest run first.
    * @param startedBy only runs that started then or before; undefined: all
@@ -23,6 +29,10 @@ export interface RunLists {
   listOpen(startedBy: Date | undefined): AsyncIterator<OpenRun, undefined>;
   /** The ids of all orders that have a run, once per run. */
   list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
+}
+
+export async function countStuckRuns({ workflow }: Client): Promise<number> {
+  return (await workflow.count(STUCK)).count;
 }
 
 /** @param within makes a call with a deadline */
@@ -59,14 +69,13 @@ export function createRunLists(
           (startedBy ? ` and StartTime <= '${startedBy.toISOString()}'` : ''),
       ),
 
+    countStuck: () => within(LIST_TIMEOUT_MS, () => countStuckRuns(client)),
+
     async *findBroken(closedAfter) {
       yield* listOrderIds(
         `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') and CloseTime > '${closedAfter.toISOString()}'`,
       );
-      yield* listOrderIds(
-        `${ORDERS} and ExecutionStatus = 'Running' and ` +
-          "TemporalReportedProblems in ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')",
-      );
+      yield* listOrderIds(STUCK);
     },
   };
 }

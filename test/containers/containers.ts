@@ -15,16 +15,17 @@ import { type Numbers, type RollOut, printNumbers, writeTable } from './report';
 /**
  * `npm run containers -- [--stand-ins] [--keep]`: runs the commands of docs/containers.md as printed, in a copy of the
  * repository: builds the image, starts all services, creates an account, and upgrades to a next version while calls
- * arrive. It scales to two of each, rolls back while calls arrive, and makes Postgres read-only for a while. Then it
- * crashes each container in turn, starts everything twice on the kept volumes, and restores a backup from before the
- * crashes. Fails if a call fails during the upgrade or the rollback, or if an order or a webhook is lost. Writes the table
- * in docs/containers.md.
+ * arrive. It interrupts and repeats another upgrade, scales to two of each, rolls back while calls arrive, and makes
+ * Postgres read-only for a while. Then it crashes each container in turn, starts everything twice on the kept volumes, and
+ * restores a backup from before the crashes. Fails if a call fails during an upgrade or the rollback, or if an order or a
+ * webhook is lost. Writes the table in docs/containers.md.
  */
 const { values } = parseArgs({
   options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
 });
-const REPAIR = 'docker compose run --rm cli reconcile --repair';
+const REPAIR = 'docker compose run --rm --no-deps cli reconcile --repair';
 const NEXT_VERSION = '1.0.1';
+const INTERRUPTED_VERSION = '1.0.2';
 /** A change of the schema that the running release does not know. */
 const NEXT_MIGRATION = 'alter table orders add column next_version text;\n';
 
@@ -52,7 +53,7 @@ async function createAccounts(project: Project): Promise<{ api: Api; webhookSecr
   const output = await project.run(commandsOf('Accounts'));
   const seller = { id: printed(output, 'seller_id'), key: printed(output, 'api_key') };
   const api = apiOf(project.url, seller, printed(output, 'checkout_key'));
-  await project.run(`docker compose run --rm cli seller update ${seller.id} --rate-limit 1000000`);
+  await project.run(`docker compose run --rm --no-deps cli seller update ${seller.id} --rate-limit 1000000`);
   return { api, webhookSecret: printed(output, 'webhook_secret') };
 }
 
@@ -74,9 +75,27 @@ async function rollOut(
   failures.push(...load.failed);
   const after = await versionOf(api);
   if (after !== version) failures.push(`after "${section}", the version is ${after}`);
+  const images = await project.run(
+    `docker inspect --format '{{.Image}}' $(docker compose ps --all --quiet worker api)`,
+  );
+  const built = await project.run(`docker image inspect --format '{{.Id}}' order-service:local`);
+  if (new Set(images.trim().split('\n')).size !== 1 || !images.startsWith(built.trim()))
+    failures.push(`after "${section}", containers have another image than ${built}: ${images}`);
   await receiver.waitFor(load.orders);
   console.log(`${load.calls} calls, ${load.failed.length} failed, the slowest took ${Math.round(load.slowestMs)} ms`);
   return { seconds, load };
+}
+
+/** Interrupts a roll-out to `version` while it stops the old worker, which leaves that container stopped. */
+async function interruptRollOut({ folder, run }: Project, version: string): Promise<void> {
+  setVersion(folder, version);
+  const stops = `docker events --filter event=kill --filter label=com.docker.compose.service=worker`;
+  await run(
+    `sh deploy/roll-out.sh & script=$!
+     read -r stop < <(exec ${stops} 2>/dev/null); kill $!
+     kill $script
+     ! wait $script`,
+  );
 }
 
 /** Repeats a call until it succeeds, as clients do. */
@@ -155,6 +174,10 @@ async function main(): Promise<number> {
     writeFileSync(path.join(project.folder, 'src/db/migrations/9999_next_version.sql'), NEXT_MIGRATION);
     const upgrade = await rollOut('Upgrade', NEXT_VERSION, services);
 
+    step(`interrupt an upgrade to ${INTERRUPTED_VERSION}, and repeat it while calls arrive`);
+    await interruptRollOut(project, INTERRUPTED_VERSION);
+    await rollOut('Upgrade', INTERRUPTED_VERSION, services);
+
     step('scale to two of each');
     const scaleSeconds = await time(commandsOf('Scale'));
     const count = async () => {
@@ -218,7 +241,7 @@ async function main(): Promise<number> {
     const memory = await run(`docker stats --no-stream --format '{{.Name}} {{.MemUsage}}'`);
     console.log(memory);
     // Exits with 1 if an order differs between Postgres and Temporal.
-    await run('docker compose run --rm cli reconcile');
+    await run('docker compose run --rm --no-deps cli reconcile');
 
     const numbers: Numbers = {
       standIns: (await run(`docker image inspect --format '{{.Config.Labels}}' ${base}`)).includes('stand-in'),

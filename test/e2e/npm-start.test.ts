@@ -71,7 +71,10 @@ test('npm start prints commands that work, delivers a signed webhook and resumes
   expect((await fetch(before.TEMPORAL_UI_URL!)).status).toBe(200);
   const shown = await runCli(['order', 'show', created.data.id, '--json'], { DATA_DIR: dataDir });
   expect(shown.json()).toMatchObject({ id: created.data.id, status: 'UNSUCCESSFUL' });
-  expect(await runCli(['reconcile'], { DATA_DIR: dataDir })).toMatchObject({ stderr: '', code: 0 });
+  expect(await runCli(['reconcile'], { DATA_DIR: dataDir })).toMatchObject({
+    stderr: expect.stringMatching(/^using the service of npm start \(.*demo\.env\)\n$/),
+    code: 0,
+  });
   const open = await demoApi().create({ webhook_url: receiver.url });
   const { id } = open.body.data;
   await demoApi().progress(id, 'signup_started');

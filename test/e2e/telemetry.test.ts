@@ -340,7 +340,7 @@ describe('in Prometheus', () => {
     const find = async (name: string) => (await prometheus!.alertRules()).find((rule) => rule.name === name)?.state;
     await until(async () => (await find('OrderServiceWorkersDown')) === 'pending', 'the worker is missed');
     const rules = await prometheus!.alertRules();
-    expect(rules).toHaveLength(18);
+    expect(rules).toHaveLength(20);
     expect(rules.filter(({ health }) => health !== 'ok')).toEqual([]);
     const active = rules.filter(({ state }) => state !== 'inactive').map(({ name, state }) => `${name} ${state}`);
     expect(active).toEqual(
@@ -369,4 +369,15 @@ test('no log line of API or worker contains a pay link, key, secret, name, or UR
     expect(text).not.toContain(secret);
   }
   expect(text).not.toMatch(/Test Shop Ltd|reference-of-the-shop|shop\.example|\/hooks|bloggs/i);
+});
+
+test('a worker with LOG_LEVEL=warn logs operator actions all the same, because a restore needs them', async () => {
+  if (worker.isRunning()) await worker.signal('SIGTERM');
+  expect(await runCli(['checkout-key', 'create', '--operator', 'kim'], env)).toMatchObject({ code: 0 });
+  const isUp = /"msg":"operator action"/;
+  const quiet = await startProcess('worker', { ...env, LOG_LEVEL: 'warn' }, { isUp });
+  await quiet.signal('SIGTERM');
+  const lines = quiet.lines.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
+  const atInfo = lines.filter(({ level }) => level === 'info');
+  expect(atInfo).toMatchObject([{ operator: 'kim', command: 'checkout-key create', outcome: 'succeeded' }]);
 });

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -39,7 +40,8 @@ describe('docker-compose.yml', () => {
     pids_limit?: number;
     logging?: { options: Record<string, string> };
   }
-  const { services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
+  const { name, services, volumes } = parse(read('docker-compose.yml'), { merge: true }) as {
+    name: string;
     services: Record<string, Service>;
     volumes: Record<string, null>;
   };
@@ -47,6 +49,11 @@ describe('docker-compose.yml', () => {
   const imageEnvironment = Object.fromEntries(
     [...dockerfile.matchAll(/^(?:ENV| {4}) ?([A-Z_]+)=(\S+)/gm)].map(([, name, value]) => [name, value]),
   );
+
+  test('names its project, so that a release in another folder finds the volumes', () => {
+    expect(name).toBe('order-service');
+    expect(read('docs/containers.md')).toContain(`\`${name}_default\``);
+  });
 
   test('publishes ports only on this machine', () => {
     const ports = Object.values(services).flatMap((service) => service.ports ?? []);
@@ -116,6 +123,12 @@ describe('docker-compose.yml', () => {
       (service.volumes ?? []).map((it) => it.split(':')[0]!),
     );
     expect(sources.filter((source) => !(source in volumes) && !isFile(source))).toEqual([]);
+  });
+
+  test('is documented with CLI commands that start no other service, which might be broken', () => {
+    const pages = ['docs/containers.md', 'docs/operations.md', 'docs/runbook.md'].map(read).join('\n');
+    const options = matches(pages, /docker compose run (.*?)\bcli\b/g);
+    expect([options.length > 5, [...new Set(options)]]).toEqual([true, ['--rm --no-deps ']]);
   });
 
   test.each(own)('passes every setting of .env on to %s, with a default or without', (_name, service) => {
@@ -243,6 +256,73 @@ describe('deploy/pin-images.sh', () => {
   test('changes nothing if an image has no digest', () => {
     expect(() => pin('not found')).toThrow(/has no digest: not found/);
     for (const file of FILES) expect(copy(file)).toBe(read(file));
+  });
+});
+
+describe('deploy/roll-out.sh', () => {
+  interface Container {
+    id: string;
+    service: string;
+    release: 'old' | 'new';
+    isRunning: boolean;
+  }
+  let folder: string;
+  const stateFile = (): string => path.join(folder, 'state.json');
+
+  /** Runs the script in a copy, with test/support/fake-docker.mjs for `docker`. */
+  function rollOut() {
+    const env = {
+      ...process.env,
+      PATH: `${folder}${path.delimiter}${process.env.PATH ?? ''}`,
+      FAKE_DOCKER: stateFile(),
+    };
+    return spawnSync('sh', [path.join(folder, 'deploy/roll-out.sh')], { env, encoding: 'utf8' });
+  }
+
+  /** The containers of each service, as their release and whether they run. */
+  function containers(): Record<string, string[]> {
+    const state = JSON.parse(readFileSync(stateFile(), 'utf8')) as { containers: Container[] };
+    const of = (service: string) => state.containers.filter((one) => one.service === service);
+    const describeOne = ({ release, isRunning }: Container) => `${release} ${isRunning ? 'runs' : 'stopped'}`;
+    return Object.fromEntries(['worker', 'api'].map((service) => [service, of(service).map(describeOne)]));
+  }
+
+  function start(services: string[], interruptStop = false): void {
+    const old = services.map((service) => ({ id: randomUUID(), service, release: 'old', isRunning: true }));
+    writeFileSync(stateFile(), JSON.stringify({ release: 'old', containers: old, interruptStop }));
+  }
+
+  beforeEach(() => {
+    folder = mkdtempSync(path.join(tmpdir(), 'order-service-roll-out-'));
+    cpSync(path.join(PACKAGE_ROOT, 'deploy/roll-out.sh'), path.join(folder, 'deploy/roll-out.sh'));
+    const fake = path.join(PACKAGE_ROOT, 'test/support/fake-docker.mjs');
+    writeFileSync(path.join(folder, 'docker'), `#!/bin/sh\nexec '${process.execPath}' '${fake}' "$@"\n`, {
+      mode: 0o755,
+    });
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  test('replaces all containers by as many of the new release, and prints their number', () => {
+    start(['worker', 'worker', 'api']);
+    const { status, stdout } = rollOut();
+    expect([status, containers()]).toEqual([0, { worker: ['new runs', 'new runs'], api: ['new runs'] }]);
+    expect(stdout).toContain('containers of worker to replace: 2\ncontainers of api to replace: 1\n');
+  });
+
+  test('does not start the old release again if it is repeated after an interruption', () => {
+    start(['worker', 'api'], true);
+    const { status, stderr } = rollOut();
+    expect([status, containers()]).toEqual([1, { worker: ['old stopped', 'new runs'], api: ['old runs'] }]);
+    expect(stderr).toContain('interrupted: repeat the script, then compare the containers in docker compose ps');
+    expect(rollOut().status).toBe(0);
+    expect(containers()).toEqual({ worker: ['new runs'], api: ['new runs'] });
+  });
+
+  test('stops if no container of a service runs', () => {
+    start(['api']);
+    const { status, stderr } = rollOut();
+    expect([status, stderr]).toEqual([1, 'no container of worker runs: use docker compose up --detach --wait\n']);
+    expect(containers()).toEqual({ worker: [], api: ['old runs'] });
   });
 });
 

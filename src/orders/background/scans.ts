@@ -5,6 +5,7 @@ import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
 import { sweepNow, sweepOverdue, sweepSettled } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
+import { stuckRuns } from '../../telemetry/metrics';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 
 /** Rows that one statement changes. */
@@ -56,6 +57,16 @@ export function createScans(
     brokenSince = new Date(startedAt - OVERLAP_MS);
   }
 
+  /** Shows how many runs keep failing. If the cause lasts, such as a missing key, their replacements fail too. */
+  async function measureStuck(): Promise<void> {
+    try {
+      stuckRuns.set(await workflows.countStuck());
+    } catch (error) {
+      stuckRuns.remove();
+      throw error;
+    }
+  }
+
   /** Walks through all open runs, some in each scan, again and again. */
   async function nextOpenRuns(): Promise<string[]> {
     const orderIds: string[] = [];
@@ -84,6 +95,7 @@ export function createScans(
 
   return [
     findBroken,
+    measureStuck,
     () => sweepOverdue(db, BATCH),
     async () => sweepSettled(db, await nextOpenRuns()),
     () => inBatches((limit) => pruneIdempotencyKeys(db, idempotencyKeyDays, limit)),

@@ -29,6 +29,7 @@ test('status lists every part of a healthy service, and exits with 0', async () 
     'search attributes': 'ok',
     'workers orders': 'ok',
     'workers order-decisions': 'ok',
+    'stuck runs': 'ok',
     api: 'ok',
     breakers: 'unknown',
     'orders waiting': 'ok',

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -170,6 +171,33 @@ describe('a failing command prints a one-line error and exits with 1', () => {
   });
 });
 
+describe('if the reader of its output stops early', () => {
+  const database = useDatabase();
+
+  /** Runs a command whose output nothing reads. */
+  function runUnread(line: string) {
+    const cli = `'${process.execPath}' '${path.join(PACKAGE_ROOT, 'dist/src/cli.js')}'`;
+    const { PATH } = process.env;
+    return spawnSync('bash', ['--norc', '-c', `set -o pipefail; (sleep 1; exec ${cli} ${line}) | true`], {
+      env: { PATH, DATABASE_URL: database.url },
+      encoding: 'utf8',
+    });
+  }
+
+  test('a command that changes something fails with one line, also in the audit log', async () => {
+    const { status, stderr } = runUnread('checkout-key create');
+    const error = 'standard output was closed before the command ended: it may have done only a part of its work';
+    expect([status, stderr]).toEqual([1, `error: ${error}\n`]);
+    const { rows } = await database.db.query('select command, outcome, error from operator_action');
+    expect(rows).toEqual([{ command: 'checkout-key create', outcome: 'failed', error }]);
+  });
+
+  test('a command that changes nothing succeeds', () => {
+    const { status, stderr } = runUnread('checkout-key list');
+    expect([status, stderr]).toEqual([0, '']);
+  });
+});
+
 describe('the settings that npm start wrote', () => {
   let dataDir: string;
   beforeEach(async () => {
@@ -181,7 +209,18 @@ describe('the settings that npm start wrote', () => {
 
   test('are used if the environment names no database, and the environment overrides them', async () => {
     const run = await runCli(['seller', 'list'], { DATA_DIR: dataDir, DATABASE_URL: '', NODE_ENV: 'test' });
-    expectError(run, 1, /ECONNREFUSED .* \(the address is from .*demo.env: is npm start running\?\)$/m);
+    expect(run).toMatchObject({ code: 1, stdout: '' });
+    expect(run.stderr).toMatch(/^using the service of npm start \(.*demo\.env\)\nerror: .+\n$/);
+    expect(run.stderr).toMatch(/ECONNREFUSED .* \(the address is from .*demo.env: is npm start running\?\)$/m);
+  });
+
+  test('are refused to a command that changes something if the environment names a Temporal server', async () => {
+    const env = { DATA_DIR: dataDir, NODE_ENV: 'test', TEMPORAL_ADDRESS: 'temporal.example:7233' };
+    const refused = /DATABASE_URL is missing, but TEMPORAL_ADDRESS is set.*npm start \(.*demo\.env\)$/m;
+    expectError(await runCli(['key', 'revoke', '3'], env), 1, refused);
+    expect((await runCli(['key', 'list', ID], env)).stderr).toMatch(
+      /^using the service of npm start .*\nerror: .*ECONNREFUSED/,
+    );
   });
 
   test('are ignored if the environment names a database', async () => {

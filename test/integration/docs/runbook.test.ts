@@ -99,6 +99,16 @@ test.each(statements)('the SQL statement of the runbook works: %s', async (state
   await expect(stack.db.query(statement)).resolves.toBeDefined();
 });
 
+test('the runbook finds the index that an interrupted migration leaves', async () => {
+  await stack.db.query('create table example as select 1 as id from generate_series(1, 2)');
+  await expect(stack.db.query('create unique index concurrently example_id on example (id)')).rejects.toThrow();
+  const query = statements.find((statement) => statement.includes('indisvalid'))!;
+  expect((await stack.db.query(query)).rows).toEqual([{ index: 'example_id', on_table: 'example' }]);
+  const drop = statements.find((statement) => statement.startsWith('drop index'))!;
+  await stack.db.query(drop.replace('orders_by_example', 'example_id'));
+  expect((await stack.db.query(query)).rows).toEqual([]);
+});
+
 test('every case of the runbook names a symptom and a query, which the Temporal server accepts', async () => {
   const cases = sections.filter((section) => section.includes('\nSymptom: '));
   expect(cases.length).toBeGreaterThanOrEqual(12);

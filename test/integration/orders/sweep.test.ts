@@ -3,6 +3,7 @@ import { setImmediate as nextTick } from 'node:timers/promises';
 import pino from 'pino';
 import { startSweep } from '../../../src/orders/background/sweep';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
+import { registry } from '../../../src/telemetry/metrics';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
 import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
@@ -19,10 +20,13 @@ async function* nothing(): AsyncGenerator<never, undefined> {
 }
 
 /** Starts a sweep that by default scans several times a second. */
-function sweepWith({ findBroken = nothing, listOpen = nothing }: Partial<OrderWorkflows>, intervalMs = 10): void {
+function sweepWith(
+  { findBroken = nothing, listOpen = nothing, countStuck = () => Promise.resolve(0) }: Partial<OrderWorkflows>,
+  intervalMs = 10,
+): void {
   stop = startSweep({
     db: database.db,
-    workflows: { findBroken, listOpen } as unknown as OrderWorkflows,
+    workflows: { findBroken, listOpen, countStuck } as unknown as OrderWorkflows,
     log: pino({ level: 'silent' }),
     intervalMs,
     checkAfterMs: 60_000,
@@ -74,6 +78,20 @@ test('a job that fails does not hold up the scan for closed runs', async () => {
   };
   sweepWith({ findBroken });
   await until(() => scans > 1, 'two scans have begun');
+});
+
+test('the number of stuck runs is shown while it can be counted', async () => {
+  const shown = async (): Promise<string | undefined> => {
+    const text = await registry.getSingleMetricAsString('order_service_stuck_runs');
+    return /^order_service_stuck_runs (\d+)$/m.exec(text)?.[1];
+  };
+  let count = (): Promise<number> => Promise.resolve(3);
+  sweepWith({ countStuck: () => count() });
+  await until(async () => (await shown()) === '3', 'the number is shown');
+  count = () => Promise.reject(new Error('Temporal is unavailable'));
+  await until(async () => (await shown()) === undefined, 'no number is shown');
+  count = () => Promise.resolve(0);
+  await until(async () => (await shown()) === '0', 'the number is shown again');
 });
 
 test('the sweep stops during a scan, however many runs it finds', async () => {

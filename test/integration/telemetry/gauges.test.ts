@@ -6,8 +6,10 @@ import { type WriteProbe, createWriteProbe } from '../../../src/db/write-probe';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { BASE } from '../../support/api';
 import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
+import { apiRoutes } from '../../support/routes';
 import { createSeller } from '../../support/stack';
 import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
 
@@ -123,6 +125,15 @@ test('Postgres is shown as down while it is read-only, beside the metrics that c
   expect(value('order_service_postgres_up')).toBe(0);
   expect(names).toContain('order_service_orders_waiting');
   expect(await read('order_service_postgres_up')).toBe(1);
+});
+
+test('the alert about locked out sellers looks for successful calls on every route that needs a key, and on no other', () => {
+  const rules = readFileSync(path.join(PACKAGE_ROOT, 'deploy/monitoring/alert-rules.yml'), 'utf8');
+  const [, pattern = ''] = /OrderServiceSellersLockedOut[^]*?route=~"([^"]+)"/.exec(rules) ?? [];
+  const routes = apiRoutes().map((route) => route.split(' ')[1]!);
+  const found = routes.filter((route) => new RegExp(`^(?:${pattern})$`).test(route));
+  expect(found.length).toBeGreaterThan(10);
+  expect(found).toEqual(routes.filter((route) => route.startsWith(BASE)));
 });
 
 test('docs/operations.md lists every metric', async () => {

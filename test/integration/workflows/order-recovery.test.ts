@@ -1,8 +1,10 @@
 import { temporal } from '@temporalio/proto';
+import { checkTemporal } from '../../../src/cli/status-checks';
 import { findOrder } from '../../../src/db/find-orders';
 import { inTransaction } from '../../../src/db/pool';
 import type { PendingWebhook } from '../../../src/db/webhook-events';
 import { reconcile } from '../../../src/orders/reconcile';
+import { registry } from '../../../src/telemetry/metrics';
 import { inspectWorkflow } from '../../../src/temporal/inspect-workflow';
 import { createRunLists } from '../../../src/temporal/list-runs';
 import {
@@ -23,6 +25,7 @@ import {
   timelineOf,
   versionOfRow,
 } from '../../support/orders';
+import { parseMetrics } from '../../support/prometheus';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -426,9 +429,21 @@ describe('a run whose workflow tasks keep failing', () => {
     });
   }
 
-  test('is replaced visibly, and its order continues', async () => {
+  const stuckRuns = async (): Promise<number> =>
+    parseMetrics(await registry.getSingleMetricAsString('order_service_stuck_runs')).value('order_service_stuck_runs');
+
+  test('is counted and replaced visibly, and its order continues', async () => {
     const id = await openOrder(stack, {}, ['signup_started']);
+    // As if the sweep had just replaced another run of the order: then it waits.
+    await stack.db.query('update order_work set stuck_at = now() where order_id = $1', [id]);
     const broken = await breakRun(id);
+    await until(async () => (await stuckRuns()) === 1, 'the metric counts the run', 130_000);
+    expect(await checkTemporal(() => Promise.resolve(stack.client))).toContainEqual({
+      part: 'stuck runs',
+      state: 'attention',
+      detail: '1: their workflow tasks fail',
+    });
+    await stack.db.query('update order_work set stuck_at = null where order_id = $1', [id]);
     const line = await until(
       async () => (await timelineOf(stack, id)).find(({ event }) => event === 'recovered'),
       'the timeline shows the replacement',
@@ -437,7 +452,8 @@ describe('a run whose workflow tasks keep failing', () => {
     expect(line.reason).toMatch(/^its workflow tasks keep failing: .*Nondeterminism/);
     expect((await workflow(id).describe()).runId).not.toBe(broken);
     expect((await stack.api.progress(id, 'approved')).status).toBe(200);
-  }, 150_000);
+    await until(async () => (await stuckRuns()) === 0, 'the metric no longer counts the run');
+  }, 290_000);
 });
 
 test('a run that a worker has yet to act on after an outage is not replaced, however overdue its webhook is', async () => {

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import pino from 'pino';
+import { finishAction, insertAction, takeActionsToLog } from '../../../src/db/operator-actions';
+import { registry } from '../../../src/telemetry/metrics';
+import { reportOperatorAction } from '../../../src/telemetry/report';
+import { useDatabase } from '../../support/database';
+import { parseMetrics } from '../../support/prometheus';
+
+const database = useDatabase('test');
+
+async function start(age = '0 s'): Promise<string> {
+  const id = randomUUID();
+  await insertAction(database.db, { id, operator: 'jo', command: 'order cancel', arguments: {} });
+  await database.db.query('update operator_action set at = now() - $1::interval', [age]);
+  return id;
+}
+
+/** Logs what is to be logged, as a worker does, and returns the outcomes. */
+async function logOutcomes(): Promise<string[]> {
+  const actions = await takeActionsToLog(database.db, 10);
+  for (const action of actions) reportOperatorAction(pino({ level: 'silent' }), action);
+  return actions.map(({ outcome }) => outcome);
+}
+
+async function counted(): Promise<number> {
+  return parseMetrics(await registry.metrics()).value('order_service_operator_actions_total');
+}
+
+test('an action is logged once, when it has ended', async () => {
+  const id = await start();
+  expect(await logOutcomes()).toEqual([]);
+  await finishAction(database.db, id, 'refused');
+  expect([await logOutcomes(), await logOutcomes()]).toEqual([['failed'], []]);
+});
+
+test('an action that takes longer than a minute is logged as started, logged again when it ends, and counted once', async () => {
+  const before = await counted();
+  const id = await start('61 s');
+  expect([await logOutcomes(), await logOutcomes()]).toEqual([['started'], []]);
+  expect((await counted()) - before).toBe(0);
+  await finishAction(database.db, id, null);
+  expect([await logOutcomes(), await logOutcomes()]).toEqual([['succeeded'], []]);
+  expect((await counted()) - before).toBe(1);
+});
