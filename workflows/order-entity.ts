@@ -21,7 +21,7 @@ import {
 import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
 import { AGREED, BEHIND_ROW, PROCESSING, REFUSED } from './messages';
-import type { Turns } from './turns';
+import type { LoopScheduler } from './loop-scheduler';
 
 /**
  * Activities that read or write Postgres: short, and retried until they succeed. They are local, so that a change needs one
@@ -57,7 +57,7 @@ export class OrderEntity {
   constructor(
     private history: WorkflowHistory | undefined,
     private readonly deliveries: DeliveryQueue,
-    private readonly turns: Turns,
+    private readonly scheduler: LoopScheduler,
     private readonly onSaved: () => void,
   ) {}
 
@@ -74,7 +74,7 @@ export class OrderEntity {
 
   /** True if no message is being handled, and nothing is being saved. */
   get isIdle(): boolean {
-    return this.openSignals === 0 && !this.turns.isTaken && allHandlersFinished();
+    return this.openSignals === 0 && !this.scheduler.isBusy && allHandlersFinished();
   }
 
   /** Ends this run with `error`, unless an earlier error ends it already. */
@@ -85,7 +85,7 @@ export class OrderEntity {
   /** Reads the order from its row. */
   async load(orderId: string, previous: PreviousRun | undefined): Promise<{ applicationPending: boolean }> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks, resends, applicationPending } = await this.turns.run(() =>
+    const { history, pendingWebhooks, resends, applicationPending } = await this.scheduler.runExclusive(() =>
       loadOrder(orderId, previous),
     );
     this.deliveries.add(pendingWebhooks);
@@ -97,7 +97,7 @@ export class OrderEntity {
   /** Adds the resends that are requested in Postgres to the delivery queue. */
   async addResends(): Promise<void> {
     const { findResends } = inPostgres('read which webhooks to resend');
-    this.deliveries.addResends(await this.inTurn(() => findResends(this.loaded.order.id)));
+    this.deliveries.addResends(await this.exclusively(() => findResends(this.loaded.order.id)));
   }
 
   /** Refuses requests that are certain to fail, so that they add nothing to history. `change` decides on all others. */
@@ -132,7 +132,7 @@ export class OrderEntity {
   }
 
   private async changeOrRecord(request: UncheckedRequest): Promise<void> {
-    await this.inTurn(async () => {
+    await this.exclusively(async () => {
       try {
         const { decision, order } = await this.decideAndSave(request);
         if (decision === 'refused') await this.recordRefusal(order, request);
@@ -156,13 +156,13 @@ export class OrderEntity {
 
   /** Decides on and saves one change at a time. */
   change(request: UncheckedRequest): Promise<Change> {
-    return this.inTurn(() => this.decideAndSave(request));
+    return this.exclusively(() => this.decideAndSave(request));
   }
 
   /** Runs `work`, which makes local activities, in its turn, once the row has been read. */
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+  private async exclusively<T>(work: () => Promise<T>): Promise<T> {
     await condition(() => this.history !== undefined);
-    return this.turns.run(work);
+    return this.scheduler.runExclusive(work);
   }
 
   private async decideAndSave(request: UncheckedRequest): Promise<Change> {
@@ -185,7 +185,7 @@ export class OrderEntity {
   /** Saves again the changes that a restored backup of Postgres lacks. If they cannot be saved, the run ends. */
   async bringRowForward(): Promise<void> {
     const save = async () => this.deliveries.add((await this.save(this.loaded)).pendingWebhooks);
-    await this.inTurn(save).catch(this.fail);
+    await this.exclusively(save).catch(this.fail);
   }
 
   private async save(history: WorkflowHistory): Promise<SavedOrder> {

@@ -1,6 +1,6 @@
 import type { RequestedResend, WebhookResult } from '../../../activities';
 import { DeliveryQueue } from '../../../workflows/delivery-queue';
-import type { Turns } from '../../../workflows/turns';
+import type { LoopScheduler } from '../../../workflows/loop-scheduler';
 
 const HOUR = 3_600_000;
 
@@ -21,13 +21,13 @@ jest.mock('@temporalio/workflow', () => ({
   }),
 }));
 
-const turns = {
-  wait: (_loop: unknown, command: () => Promise<unknown>) => command(),
-  until: (_loop: unknown, _isMet: unknown, timer: { ms: number }) => {
+const scheduler = {
+  runCommand: (_loop: unknown, command: () => Promise<unknown>) => command(),
+  waitUntil: (_loop: unknown, _isMet: unknown, timer: { ms: number }) => {
     log.push(Math.round(timer.ms / HOUR) * HOUR);
     return Promise.resolve();
   },
-} as unknown as Turns;
+} as unknown as LoopScheduler;
 
 const SCHEDULED = { id: 'scheduled', sequence: 1, attempts: 0, waitMs: null, waitWithSuccessorMs: null };
 const resend = (id: string, isUrgent: boolean): RequestedResend => ({ id, sequence: 2, isUrgent });
@@ -37,7 +37,7 @@ let queue: DeliveryQueue;
 beforeEach(() => {
   log = [];
   onAttempt = {};
-  queue = new DeliveryQueue(turns);
+  queue = new DeliveryQueue(scheduler);
 });
 
 async function makeSteps(count: number): Promise<(string | number)[]> {
