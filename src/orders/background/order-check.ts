@@ -43,7 +43,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   }
 
   /** Passes on what waits in Postgres. */
-  async function passOn(due: DueOrder): Promise<void> {
+  async function notify(due: DueOrder): Promise<void> {
     if (due.agreementPending) await complete(due);
     if (due.applicationPending) await workflows.applicationSubmitted(due.order, 'sweep');
     if (due.resendPending) await workflows.resendWebhooks(due.order, 'sweep');
@@ -88,7 +88,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
         if (isKnown) await finishSettled(db, order.id, order.version);
         return;
       }
-      await passOn(due);
+      await notify(due);
       await markRunning(db, order.id, checkAfterMs, { version: isKnown ? order.version : 0, passedOn: requests });
     } catch (error) {
       missed(order.id, error);

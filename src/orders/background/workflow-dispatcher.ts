@@ -87,7 +87,7 @@ export function createWorkflowDispatcher(
     void track(orderId, interactive.execute(work));
   }
 
-  function passOn({ id }: Order, call: () => Promise<void>): void {
+  function notify({ id }: Order, call: () => Promise<void>): void {
     inBackground(id, async () => {
       // Those that come later are passed on by the sweep.
       const passedOn = await countRequests(db, id);
@@ -135,8 +135,8 @@ export function createWorkflowDispatcher(
       waiting.push(sellerId, { history, since: performance.now(), inRequest: AsyncLocalStorage.snapshot() });
       startNext();
     },
-    resendWebhooks: (order) => passOn(order, () => workflows.resendWebhooks(order, 'api')),
-    applicationSubmitted: (order) => passOn(order, () => workflows.applicationSubmitted(order, 'hosted_checkout')),
+    resendWebhooks: (order) => notify(order, () => workflows.resendWebhooks(order, 'api')),
+    applicationSubmitted: (order) => notify(order, () => workflows.applicationSubmitted(order, 'hosted_checkout')),
     check: (orderId) => inBackground(orderId, () => sweepNow(db, [orderId])),
     async drain() {
       draining = true;
