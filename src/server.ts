@@ -67,7 +67,7 @@ export async function startServer(
     workflows,
     dispatcher,
     admission,
-    liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
+    orderReader: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
     rules: {
       maxAmountPence: config.maxAmountPence,
       httpsOnly: config.production,

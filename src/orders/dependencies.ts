@@ -16,7 +16,7 @@ export interface OrderDependencies {
   workflows: OrderWorkflows;
   dispatcher: WorkflowDispatcher;
   admission: Admission;
-  liveOrders: LiveOrderReader;
+  orderReader: LiveOrderReader;
   rules: OrderRules;
   payments: Payments;
   checkoutBaseUrl: string;
