@@ -7,7 +7,7 @@ import { DECISION_REASONS, type LenderDecision } from '../src/domain/application
 import type { PaymentTerm } from '../src/domain/order';
 import { type Payment, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
-import { type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
+import { type PaymentProviders, PaymentProviderUnavailable } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
 import type { BANK_UNAVAILABLE } from '../workflows/messages';
 
@@ -36,7 +36,7 @@ export interface Lenders {
 export interface LenderActivityOptions {
   db: Db;
   lenders: Lenders;
-  payments: Payments;
+  payments: PaymentProviders;
 }
 
 export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {

@@ -3,7 +3,7 @@ import type { Config } from './config';
 import type { DbClient } from './db/pool';
 import { createSandboxBooks } from './db/sandbox-payments';
 import { createSandboxLender } from './lender/sandbox';
-import type { Payments } from './payments/payment-provider';
+import type { PaymentProviders } from './payments/payment-provider';
 import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
 
 /**
@@ -18,7 +18,10 @@ export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Con
 }
 
 /** The adapter of a real provider of payments becomes `live`. */
-export function paymentsOf(config: Config, db: DbClient): Payments & { sandbox: SandboxBank | undefined } {
+export function paymentProvidersOf(
+  config: Config,
+  db: DbClient,
+): PaymentProviders & { sandbox: SandboxBank | undefined } {
   return { sandbox: sandboxBankOf(config, db), live: undefined };
 }
 

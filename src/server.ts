@@ -21,8 +21,8 @@ import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
 import { guardPayments } from './payments/guard-payments';
-import type { PaymentProvider, Payments } from './payments/payment-provider';
-import { lendersOf, paymentsOf } from './providers';
+import type { PaymentProvider, PaymentProviders } from './payments/payment-provider';
+import { lendersOf, paymentProvidersOf } from './providers';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
@@ -59,7 +59,7 @@ export async function startServer(
       startDelayMs: config.startDelayMs,
     },
   );
-  const payments = observePayments(guardPayments(paymentsOf(config, db)));
+  const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
   const lenders = lendersOf(config);
   const deps: OrderDependencies = {
     db,
@@ -141,7 +141,7 @@ export async function startServer(
 function createProfiles(
   { checkoutBaseUrl, hostedCheckout }: Config,
   lenders: { sandbox: Lender; live: Lender | undefined },
-  payments: Payments,
+  payments: PaymentProviders,
 ): ProfileOf {
   const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
   const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;

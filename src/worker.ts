@@ -22,8 +22,8 @@ import { logOperatorActions } from './orders/background/log-operator-actions';
 import { startPaymentReturns } from './orders/background/payment-returns';
 import { startSweep } from './orders/background/sweep';
 import { guardPayments } from './payments/guard-payments';
-import type { Payments } from './payments/payment-provider';
-import { lendersOf, paymentsOf } from './providers';
+import type { PaymentProviders } from './payments/payment-provider';
+import { lendersOf, paymentProvidersOf } from './providers';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
@@ -65,7 +65,7 @@ export async function startWorker(
   const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
-  const payments = observePayments(guardPayments(paymentsOf(config, db)));
+  const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
   const target = { connection, namespace: client.options.namespace };
   const workers = await createWorkers(config, target, { db, sender, payments, log });
   const runs = workers.map((worker) => worker.run());
@@ -132,7 +132,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
 function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
-  { db, sender, payments, log }: { db: Db; sender: WebhookSender; payments: Payments; log: Logger },
+  { db, sender, payments, log }: { db: Db; sender: WebhookSender; payments: PaymentProviders; log: Logger },
 ): Promise<Worker[]> {
   const traces = tracing();
   const lenders = lendersOf(config);

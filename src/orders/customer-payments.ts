@@ -3,7 +3,7 @@ import * as rows from '../db/payments';
 import type { Db } from '../db/pool';
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { isFinal } from '../domain/status';
-import { type Payments, PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
+import { type PaymentProviders, PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
 import { refreshPayment } from '../payments/refresh-payment';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import type { OrderDependencies } from './dependencies';
@@ -83,7 +83,7 @@ function mayChange(status: Checkout['order']['status'], payment: Payment): boole
  * @throws PaymentProviderUnavailable also if the provider contradicts itself
  */
 export async function returnPayment(
-  { db, payments }: { db: Db; payments: Payments },
+  { db, payments }: { db: Db; payments: PaymentProviders },
   { id, sandbox, status: recorded }: Payment,
 ): Promise<PaymentStatus> {
   const provider = providerOf(payments, sandbox);

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { closePaid, leasePaymentsToReturn } from '../../db/payments';
 import type { Db } from '../../db/pool';
 import { type Payment, isInProgress } from '../../domain/payment';
-import type { Payments } from '../../payments/payment-provider';
+import type { PaymentProviders } from '../../payments/payment-provider';
 import { returnPayment } from '../customer-payments';
 
 const BATCH = 50;
@@ -11,7 +11,7 @@ const MAX_RETRY_MS = 5 * 60_000;
 
 export interface PaymentReturnOptions {
   db: Db;
-  payments: Payments;
+  payments: PaymentProviders;
   log: Logger;
   /** Time in ms between two searches for payments, and until a payment's first retry. Each later retry waits twice as long. */
   intervalMs: number;
