@@ -19,7 +19,7 @@ import { type Running, runUntilSignalled } from './entry-point';
 import { abortable } from './lender/abortable';
 import { createLogger } from './logger';
 import { logOperatorActions } from './orders/background/log-operator-actions';
-import { startPaymentReturns } from './orders/background/payment-returns';
+import { startPaymentReversals } from './orders/background/payment-reversals';
 import { startSweep } from './orders/background/sweep';
 import { guardPayments } from './payments/guard-payments';
 import type { PaymentProviders } from './payments/payment-provider';
@@ -83,7 +83,7 @@ export async function startWorker(
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
   const stopLoggingActions = logOperatorActions(db, log);
-  const stopPaymentReturns = startPaymentReturns({ db, payments, log, intervalMs: config.sweep.intervalMs });
+  const stopPaymentReversals = startPaymentReversals({ db, payments, log, intervalMs: config.sweep.intervalMs });
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
@@ -95,7 +95,7 @@ export async function startWorker(
     async stop() {
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReturns()]);
+      await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReversals()]);
       // `failed` reports a failure. The other worker ends its tasks.
       await Promise.allSettled(runs);
       await sender.close();

@@ -88,6 +88,6 @@ function stateOfApplication({ order, application }: StoredCheckout): FormState |
 }
 
 /** True if the order is closed and the bank has not returned its payment yet. */
-export function isReturning({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
+export function isReversing({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
   return order.status === 'UNSUCCESSFUL' && !!payment && (isInProgress(payment.status) || payment.status === 'paid');
 }

@@ -8,7 +8,7 @@ const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at a
   (select sandbox from orders where id = p.order_id) as sandbox`;
 
 /** SQL, true for a payment `p` that must be cancelled or refunded, because its order `o` is closed. */
-export const MUST_BE_RETURNED = `p.closed_at is null
+export const MUST_BE_REVERSED = `p.closed_at is null
   and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))`;
 
 /** Finds the payment of an order that is in progress or paid, otherwise the last one that was started. */
@@ -125,11 +125,11 @@ export async function closePaid(db: DbClient): Promise<void> {
 }
 
 /**
- * Leases at most `limit` payments that must be cancelled or refunded, because their orders are closed. A payment that is
- * not returned is due again after `firstMs`, then after twice as long each time, up to `maxMs`, whichever worker leases it.
+ * Leases at most `limit` payments that must be reversed, because their orders are closed. A payment that is
+ * not reversed is due again after `firstMs`, then after twice as long each time, up to `maxMs`, whichever worker leases it.
  * New ones come first, so that payments that fail again and again do not hold back the others.
  */
-export async function leasePaymentsToReturn(
+export async function leasePaymentsToReverse(
   db: DbClient,
   limit: number,
   { firstMs, maxMs }: { firstMs: number; maxMs: number },
@@ -137,7 +137,7 @@ export async function leasePaymentsToReturn(
   const { rows } = await db.query<Payment>(
     `with due as (
        select p.id from payment p join orders o on o.id = p.order_id
-       where ${MUST_BE_RETURNED}
+       where ${MUST_BE_REVERSED}
          and (p.next_return_at is null or p.next_return_at <= now())
        order by p.next_return_at nulls first limit $1 for update of p skip locked
      )

@@ -56,7 +56,7 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
   if (!payment || !mayChange(order.status, payment)) return false;
   try {
     if (isFinal(order.status)) {
-      await returnPayment(deps, payment);
+      await reversePayment(deps, payment);
       return true;
     }
     if ((await refreshPayment(deps, payment, SWEEP_AFTER_MS)) === 'paid') {
@@ -82,7 +82,7 @@ function mayChange(status: Checkout['order']['status'], payment: Payment): boole
  * @returns the status afterwards
  * @throws PaymentProviderUnavailable also if the provider contradicts itself
  */
-export async function returnPayment(
+export async function reversePayment(
   { db, payments }: { db: Db; payments: PaymentProviders },
   { id, sandbox, status: recorded }: Payment,
 ): Promise<PaymentStatus> {

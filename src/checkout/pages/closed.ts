@@ -1,7 +1,7 @@
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../../orders/hosted-checkout';
-import { type ClosedState, isReturning } from '../checkout-state';
+import { type ClosedState, isReversing } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';
@@ -78,7 +78,7 @@ export function closedPage(state: ClosedState, checkout: Checkout, profile: Prof
 /** Where the customer's money is. Everyone with the link may read it, so it does not name the bank. */
 function money(checkout: Checkout): string {
   const amount = formatPence(checkout.order.amountPence);
-  if (isReturning(checkout)) {
+  if (isReversing(checkout)) {
     return `If you approved a payment of ${amount} at your bank, it is returned to your account. You owe nothing for this order.`;
   }
   if (checkout.payment?.status === 'refunded') {

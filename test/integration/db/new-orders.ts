@@ -67,7 +67,7 @@ export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 
 }
 
 /** Inserts a paid payment of a cancelled order, and returns its id. */
-export async function insertPaymentToReturn(db: Db): Promise<string> {
+export async function insertPaymentToReverse(db: Db): Promise<string> {
   const history = await insertNewOrder(db);
   await saveHistory(db, applyEvents(history, 'cancel'));
   const { rows } = await db.query<{ id: string }>(

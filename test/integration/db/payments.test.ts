@@ -1,8 +1,8 @@
 import { choosePaymentTerm } from '../../../src/db/applications';
-import { findLastPayment, leasePaymentsToReturn, recordPaymentStatus, startPayment } from '../../../src/db/payments';
+import { findLastPayment, leasePaymentsToReverse, recordPaymentStatus, startPayment } from '../../../src/db/payments';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, insertPaymentToReturn, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from './new-orders';
 
 const database = useDatabase('test');
 
@@ -13,22 +13,22 @@ const idsOf = (payments: readonly { id: string }[]) => payments.map(({ id }) => 
 
 test('a payment to return is leased to one worker, and one that fails does not hold up a new one', async () => {
   const { db } = database;
-  const failing = await insertPaymentToReturn(db);
-  const leases = await Promise.all([1, 2].map(() => leasePaymentsToReturn(db, 1, RETRY)));
+  const failing = await insertPaymentToReverse(db);
+  const leases = await Promise.all([1, 2].map(() => leasePaymentsToReverse(db, 1, RETRY)));
   expect(leases.flatMap(idsOf)).toEqual([failing]);
   await db.query('update payment set next_return_at = now()');
-  const fresh = await insertPaymentToReturn(db);
-  expect(idsOf(await leasePaymentsToReturn(db, 1, RETRY))).toEqual([fresh]);
-  expect(idsOf(await leasePaymentsToReturn(db, 1, RETRY))).toEqual([failing]);
-  expect(await leasePaymentsToReturn(db, 1, RETRY)).toEqual([]);
+  const fresh = await insertPaymentToReverse(db);
+  expect(idsOf(await leasePaymentsToReverse(db, 1, RETRY))).toEqual([fresh]);
+  expect(idsOf(await leasePaymentsToReverse(db, 1, RETRY))).toEqual([failing]);
+  expect(await leasePaymentsToReverse(db, 1, RETRY)).toEqual([]);
 });
 
 test('the time until a payment is returned again doubles, up to the maximum', async () => {
   const { db } = database;
-  await insertPaymentToReturn(db);
+  await insertPaymentToReverse(db);
   const minutes: number[] = [];
   for (let attempt = 0; attempt < 6; attempt += 1) {
-    await leasePaymentsToReturn(db, 1, RETRY);
+    await leasePaymentsToReverse(db, 1, RETRY);
     const { rows } = await db.query<{ minutes: number }>(
       'select round(extract(epoch from next_return_at - now()) / 60)::integer as minutes from payment',
     );
