@@ -6,7 +6,7 @@ import {
   countSilence,
   endSilence,
   leaseProbe,
-  returnProbe,
+  releaseProbe,
   takeTurn,
 } from '../db/endpoint-breaker';
 import { insertWait } from '../db/timeline-notes';
@@ -68,7 +68,7 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
         return await attempt();
       } catch (error) {
         // Without Postgres, the lease of the probe expires.
-        await returnProbe(db, endpoint).catch(() => undefined);
+        await releaseProbe(db, endpoint).catch(() => undefined);
         throw error;
       }
     },
