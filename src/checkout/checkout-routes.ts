@@ -11,8 +11,8 @@ import { londonDate } from '../lender/london-date';
 import type { OrderDependencies } from '../orders/dependencies';
 import {
   type Checkout,
+  agreeToOffer,
   choosePaymentTerm,
-  confirmOrder,
   ensurePaymentTerm,
   giveUp,
   readCheckout,
@@ -25,8 +25,8 @@ import { type CheckoutState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { enterCode } from './enter-code';
 import { NOT_USED, createOrderPages } from './order-pages';
+import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/agreement';
 import { PAYMENT_TERM } from './pages/choice';
-import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/confirmation';
 import { REPLACES } from './pages/details';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
 import { CODE } from './pages/other-browser';
@@ -147,12 +147,12 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
       return;
     }
     const now = new Date();
-    const error = checkoutState(checkout) === 'confirmation' ? confirmationError(checkout, fields, now) : undefined;
+    const error = checkoutState(checkout) === 'agreement' ? agreementError(checkout, fields, now) : undefined;
     if (error !== undefined) {
-      sendPage(ctx, await pages.confirmation(ctx, checkout, error));
+      sendPage(ctx, await pages.agreement(ctx, checkout, error));
       return;
     }
-    await confirmOrder(deps, checkout, applicants.digestsOf(ctx, checkout), now);
+    await agreeToOffer(deps, checkout, applicants.digestsOf(ctx, checkout), now);
     const { order } = await readCheckout(deps, checkout.order.payLinkId);
     redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
   });
@@ -208,7 +208,7 @@ async function waitForDecision(deps: OrderDependencies, payLinkId: string): Prom
 }
 
 /** The customer can agree only to the due dates that the page showed. */
-function confirmationError({ application }: Checkout, fields: Record<string, string>, now: Date): string | undefined {
+function agreementError({ application }: Checkout, fields: Record<string, string>, now: Date): string | undefined {
   if (offerOf(application).instalments.length === 0) return undefined;
   if (fields[AGREE] !== 'yes') return NOT_AGREED;
   return fields[AGREED_ON] === londonDate(now) ? undefined : DATES_CHANGED;

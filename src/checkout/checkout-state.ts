@@ -1,9 +1,9 @@
 import { isInProgress } from '../domain/payment';
 import type { OrderEvent } from '../domain/status';
-import { type Checkout, isConfirmable } from '../orders/hosted-checkout';
+import { type Checkout, canAgree } from '../orders/hosted-checkout';
 
 /** Which page the applicant sees. It is derived from stored data only, so every tab shows the same. */
-export type CheckoutState = FormState | WaitingState | 'paying' | 'confirmation' | 'complete' | ClosedState;
+export type CheckoutState = FormState | WaitingState | 'paying' | 'agreement' | 'complete' | ClosedState;
 
 /**
  * The customer fills in a form. `retry`: the lender could not process the application. `pay-now-offered`: the lender has
@@ -26,7 +26,7 @@ const APPLICANT_STATES = [
   'bank',
   'paying',
   'confirming',
-  'confirmation',
+  'agreement',
   'completing',
   'complete',
   'declined',
@@ -57,7 +57,7 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
       return application?.submitted ? stateOfApplication(checkout) : stateBeforeApplication(checkout);
     case 'APPROVED':
       if (application?.agreedAt) return 'completing';
-      return isConfirmable(checkout) ? 'confirmation' : 'approved-elsewhere';
+      return canAgree(checkout) ? 'agreement' : 'approved-elsewhere';
     case 'SUCCESSFUL':
       return 'complete';
     case 'UNSUCCESSFUL': {

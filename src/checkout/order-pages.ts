@@ -8,11 +8,11 @@ import { type WaitingState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { type Html, html } from './html';
 import type { Page } from './layout';
+import { agreementPage } from './pages/agreement';
 import { type BankOptions, bankPage } from './pages/bank';
 import { choicePage } from './pages/choice';
 import { closedPage } from './pages/closed';
 import { completePage, redirectPage } from './pages/complete';
-import { confirmationPage } from './pages/confirmation';
 import { continuationCode } from './pages/continuation-code';
 import { type DetailsOptions, type FormAlert, detailsPage } from './pages/details';
 import { otherBrowserPage } from './pages/other-browser';
@@ -115,9 +115,9 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
     return isOffered ? payNowOfferedPage({ ...options, reason: decision.code }) : bankPage(options);
   }
 
-  async function confirmation(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {
+  async function agreement(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {
     const { order, application } = checkout;
-    return confirmationPage({
+    return agreementPage({
       ...(await formContext(ctx, checkout)),
       order,
       profile: profileOf(order),
@@ -194,8 +194,8 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
           now: new Date(),
           code: isPaidNow ? undefined : await codeOf(checkout),
         });
-      case 'confirmation':
-        return confirmation(ctx, checkout);
+      case 'agreement':
+        return agreement(ctx, checkout);
       case 'complete':
         return completePage({ checkout, profile, code: await codeOf(checkout) });
       case 'declined':
@@ -208,7 +208,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
     }
   }
 
-  return { choice, details, banks, confirmation, otherBrowser, complete, current };
+  return { choice, details, banks, agreement, otherBrowser, complete, current };
 }
 
 /** When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment. */

@@ -92,7 +92,7 @@ export async function submitApplication(
 }
 
 /** True if the customer can agree: our lender approved, and there are repayments to show. */
-export function isConfirmable({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
+export function canAgree({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
   return order.status === 'APPROVED' && offerOf(application).instalments.length > 0;
 }
 
@@ -122,14 +122,14 @@ export async function continueApplication(
  * Saves the customer's agreement and completes the order. If the order's workflow is unavailable, the sweep completes it
  * later. Does nothing if the application belongs to another browser.
  */
-export async function confirmOrder(
+export async function agreeToOffer(
   deps: OrderDependencies,
   checkout: Checkout,
   browserDigests: readonly Buffer[],
   at: Date,
 ): Promise<void> {
   const { id } = checkout.order;
-  if (!isConfirmable(checkout)) return;
+  if (!canAgree(checkout)) return;
   if (!(await applications.recordAgreement(deps.db, id, browserDigests, at, SWEEP_AFTER_MS))) return;
   try {
     await report(deps, id, 'completed');

@@ -18,7 +18,7 @@ export const AGREE = 'agree';
 /** The form field with the date that the shown due dates count from. */
 export const AGREED_ON = 'agreed_on';
 
-export interface ConfirmationOptions extends FormContext {
+export interface AgreementOptions extends FormContext {
   order: Order;
   profile: Profile;
   offer: Offer;
@@ -32,7 +32,7 @@ export interface ConfirmationOptions extends FormContext {
 }
 
 /** The customer agrees to the repayments, which completes the order. All terms come before the box. */
-export function confirmationPage(options: ConfirmationOptions): Page {
+export function agreementPage(options: AgreementOptions): Page {
   const { order, profile, offer, applicant, today, error } = options;
   const { lenderName, creditAgreementUrl } = profile;
   const title = 'You are approved';
