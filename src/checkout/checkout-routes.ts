@@ -14,9 +14,9 @@ import {
   agreeToOffer,
   choosePaymentTerm,
   ensurePaymentTerm,
-  giveUp,
   readCheckout,
   submitApplication,
+  withdrawApplication,
 } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
 import type { Applicants } from './applicants';
@@ -136,7 +136,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     const { checkout } = await readForm(ctx);
     const state = checkoutState(checkout);
     const isOpen = state === 'retry' || state === 'pay-now-offered' || state === 'bank';
-    if (isOpen && applicants.isApplicant(ctx, checkout)) await giveUp(deps, checkout);
+    if (isOpen && applicants.isApplicant(ctx, checkout)) await withdrawApplication(deps, checkout);
     redirect(ctx, checkout);
   });
 

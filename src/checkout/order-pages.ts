@@ -16,7 +16,7 @@ import { completePage, redirectPage } from './pages/complete';
 import { continuationCode } from './pages/continuation-code';
 import { type DetailsOptions, type FormAlert, detailsPage } from './pages/details';
 import { otherBrowserPage } from './pages/other-browser';
-import { giveUpForm, payNowOfferedPage } from './pages/pay-now-offered';
+import { payNowOfferedPage, withdrawForm } from './pages/pay-now-offered';
 import { payingPage } from './pages/paying';
 import { waitingPage } from './pages/waiting';
 import { type ProfileOf, bankName } from './profile';
@@ -91,7 +91,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       errors: errors ?? {},
       ...(shown && { alert: shown }),
       replaces: isRetry && application ? application.id : '',
-      giveUp: isRetry ? giveUpForm(context, order.sellerName) : undefined,
+      withdraw: isRetry ? withdrawForm(context, order.sellerName) : undefined,
       retentionDays: Math.ceil(retentionMs / DAY_MS),
       code: await codeOfSubmitted(checkout),
     });
@@ -108,7 +108,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       lastPayment: applicants.isApplicant(ctx, checkout) ? payment : undefined,
       canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
       isMissing,
-      giveUp: decision ? giveUpForm(context, order.sellerName) : undefined,
+      withdraw: decision ? withdrawForm(context, order.sellerName) : undefined,
       code: await codeOfSubmitted(checkout),
     };
     const isOffered = decision?.kind === 'declined' && !payment;

@@ -100,7 +100,7 @@ export function canAgree({ order, application }: Pick<Checkout, 'order' | 'appli
  * Ends an order whose customer does not want to pay now after a decline, or to apply again after a failure.
  * @throws Problem `service_unavailable`
  */
-export async function giveUp(deps: OrderDependencies, { order, application }: Checkout): Promise<void> {
+export async function withdrawApplication(deps: OrderDependencies, { order, application }: Checkout): Promise<void> {
   const kind = application?.decision?.kind;
   if (kind !== 'declined' && kind !== 'failed') return;
   await report(deps, order.id, kind, { actor: 'customer', reason: DECISION_REASONS[kind] });

@@ -21,14 +21,14 @@ export interface BankOptions extends FormContext {
   canChange: boolean;
   isMissing: boolean;
   /** How the customer ends the order; undefined if leaving the page is enough. */
-  giveUp: Html | undefined;
+  withdraw: Html | undefined;
   /** How the customer continues in another browser; undefined before an application is submitted. */
   code: Html | undefined;
 }
 
 /** The customer who pays now chooses a bank. */
 export function bankPage(options: BankOptions): Page {
-  const { order, canChange, path, isMissing, giveUp, code } = options;
+  const { order, canChange, path, isMissing, withdraw, code } = options;
   return {
     ...withError(options),
     title: TITLE,
@@ -39,7 +39,7 @@ export function bankPage(options: BankOptions): Page {
         Pay ${formatPence(order.amountPence)} to ${order.sellerName} now.
         ${canChange && html`<a href="${path}/?change">Change payment method</a>`}
       </p>
-      ${bankForm(options)} ${code} ${giveUp}`,
+      ${bankForm(options)} ${code} ${withdraw}`,
   };
 }
 

@@ -60,7 +60,7 @@ export interface DetailsOptions extends FormContext {
   /** The id of the application that the lender could not process; '' for the first one. */
   replaces: string;
   /** How the customer ends the order; undefined if leaving the page is enough. */
-  giveUp: Html | undefined;
+  withdraw: Html | undefined;
   retentionDays: number;
   /** How the customer continues in another browser; undefined before an application is submitted. */
   code: Html | undefined;
@@ -77,7 +77,7 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, profile, quote, values, errors, alert, path, replaces, giveUp, retentionDays, code } = options;
+  const { order, profile, quote, values, errors, alert, path, replaces, withdraw, retentionDays, code } = options;
   const { lenderName, privacyUrl } = profile;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
@@ -113,7 +113,7 @@ export function detailsPage(options: DetailsOptions): Page {
           </p>
           <button>Submit application</button>`,
       )}
-      ${code} ${giveUp}`,
+      ${code} ${withdraw}`,
   };
 }
 

@@ -23,7 +23,7 @@ export interface PayNowOfferedOptions extends BankOptions {
 
 /** The lender has declined, and the customer can pay now instead. */
 export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
-  const { order, profile, reason, giveUp, code } = options;
+  const { order, profile, reason, withdraw, code } = options;
   const title = 'Pay later was not approved';
   return {
     ...withError(options),
@@ -33,12 +33,12 @@ export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
       <p>${declineReason(reason, profile.lenderName)} You owe nothing.</p>
       <h2>Pay now instead</h2>
       <p>You can still buy: pay ${formatPence(order.amountPence)} from your bank account. There is no credit check.</p>
-      ${bankForm(options)} ${code} ${giveUp}`,
+      ${bankForm(options)} ${code} ${withdraw}`,
   };
 }
 
 /** Ends an order that the customer could still complete. */
-export function giveUpForm(context: FormContext, sellerName: string): Html {
+export function withdrawForm(context: FormContext, sellerName: string): Html {
   return html`<hr />
     <h2>Do not want to continue?</h2>
     <p>Cancel your application. We tell ${sellerName} that you are not going to pay for this order.</p>
