@@ -9,7 +9,7 @@ import type { Csrf } from './csrf';
 import { type Html, html } from './html';
 import type { Page } from './layout';
 import { agreementPage } from './pages/agreement';
-import { type BankOptions, bankPage } from './pages/bank';
+import { type BankOptions, chooseBankPage } from './pages/bank';
 import { choicePage } from './pages/choice';
 import { closedPage } from './pages/closed';
 import { completePage, redirectPage } from './pages/complete';
@@ -112,7 +112,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       code: await codeOfSubmitted(checkout),
     };
     const isOffered = decision?.kind === 'declined' && !payment;
-    return isOffered ? payNowOfferedPage({ ...options, reason: decision.code }) : bankPage(options);
+    return isOffered ? payNowOfferedPage({ ...options, reason: decision.code }) : chooseBankPage(options);
   }
 
   async function agreement(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {

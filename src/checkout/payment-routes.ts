@@ -1,14 +1,14 @@
 import type Router from '@koa/router';
 import type { Context, State } from './context';
 import type { Order } from '../domain/order';
-import { bankPageOf, cancelPayment, startPayment } from '../orders/customer-payments';
+import { cancelPayment, startAtBank, startPayment } from '../orders/customer-payments';
 import type { OrderDependencies } from '../orders/dependencies';
 import { type Checkout, ensurePaymentTerm, readCheckout } from '../orders/hosted-checkout';
 import type { Applicants } from './applicants';
 import { checkoutState } from './checkout-state';
 import type { createOrderPages } from './order-pages';
 import { BANK } from './pages/bank';
-import { toBankPage } from './pages/paying';
+import { bankRedirectPage } from './pages/paying';
 import { type ProfileOf, bankName } from './profile';
 import type { SubmittedForm } from './read-request';
 import { sendPage } from './send-page';
@@ -59,7 +59,7 @@ export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOpt
       return;
     }
     const name = bankName(profileOf(order), payment.bank);
-    sendPage(ctx, toBankPage(name, await bankPageOf(deps, payment, checkout, returnUrlOf(order))));
+    sendPage(ctx, bankRedirectPage(name, await startAtBank(deps, payment, checkout, returnUrlOf(order))));
   });
 
   router.post('/payment/cancel', async (ctx) => {

@@ -26,11 +26,12 @@ export async function startPayment(
 }
 
 /**
- * Returns the address of the bank's page for a payment, and starts the payment at the bank if it has not been started.
+ * Starts a payment at the bank, if it has not been started.
  * @param returnUrl where the bank sends the customer afterwards
+ * @returns the address of the bank's page for the payment
  * @throws PaymentProviderUnavailable
  */
-export async function bankPageOf(
+export async function startAtBank(
   { payments }: OrderDependencies,
   { id, bank }: Payment,
   { order }: Checkout,

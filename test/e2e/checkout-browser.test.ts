@@ -6,7 +6,7 @@ import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage, redirectPage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
 import { otherBrowserPage } from '../../src/checkout/pages/other-browser';
-import { toBankPage } from '../../src/checkout/pages/paying';
+import { bankRedirectPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { PAID_LATER, PROFILE } from '../unit/checkout/profile';
@@ -595,7 +595,7 @@ visit('rare pages are accessible', async ({ page }) => {
     ),
     purged: completePage({ checkout, profile: PROFILE, code: undefined }),
     unavailable: errorPage(SERVICE_UNAVAILABLE, path),
-    'to-bank': toBankPage('Oak Bank', 'https://bank.example/'),
+    'to-bank': bankRedirectPage('Oak Bank', 'https://bank.example/'),
     'too-many-requests': errorPage(TOO_MANY_REQUESTS),
   };
   for (const [name, rarePage] of Object.entries(rare)) {

@@ -27,7 +27,7 @@ export interface BankOptions extends FormContext {
 }
 
 /** The customer who pays now chooses a bank. */
-export function bankPage(options: BankOptions): Page {
+export function chooseBankPage(options: BankOptions): Page {
   const { order, canChange, path, isMissing, withdraw, code } = options;
   return {
     ...withError(options),
