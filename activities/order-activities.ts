@@ -2,7 +2,7 @@ import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { toStatusWebhooks } from '../src/contracts/status-webhooks';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
-import { isApplicationPending, sweepSoon } from '../src/db/order-work';
+import { isApplicationPending, makeDueSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
 import { CustomerAgreed, PaymentProcessing, RowConflict, saveOrder } from '../src/db/save-order';
 import { type Refusal, insertRecovery, insertRefusal } from '../src/db/timeline-notes';
@@ -129,7 +129,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
         if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, AGREED);
         if (error instanceof PaymentProcessing) throw ApplicationFailure.nonRetryable(error.message, PROCESSING);
         if (!(error instanceof RowConflict)) throw error;
-        await sweepSoon(db, history.order.id);
+        await makeDueSoon(db, history.order.id);
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');
       }
     },

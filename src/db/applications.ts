@@ -7,7 +7,7 @@ import {
   NO_OFFER,
 } from '../domain/application';
 import type { PaymentTerm } from '../domain/order';
-import { CURRENT_PAYMENT, sweepWithin } from './order-work';
+import { CURRENT_PAYMENT, addWorkflowRequest } from './order-work';
 import type { DbClient } from './pool';
 
 interface ApplicationRow {
@@ -113,7 +113,7 @@ export async function submitApplication(
          and exists (select from orders where id = $1 and status = 'PENDING')
        returning order_id
      )
-     ${sweepWithin('submitted', '$6')}`,
+     ${addWorkflowRequest('submitted', '$6')}`,
     [
       orderId,
       businessName,
@@ -171,7 +171,7 @@ export async function recordAgreement(
        where order_id in (select id from approved) and browser_digest = any($4)
        returning order_id
      )
-     ${sweepWithin('agreed', '$3')}`,
+     ${addWorkflowRequest('agreed', '$3')}`,
     [orderId, at, sweepAfterMs, browserDigests],
   );
   return rowCount === 1;

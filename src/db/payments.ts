@@ -1,5 +1,5 @@
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
-import { CURRENT_PAYMENT, inMs, sweepWithin } from './order-work';
+import { CURRENT_PAYMENT, addWorkflowRequest, inMs } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
@@ -64,7 +64,7 @@ export async function startPayment(
          update application set payment_term = 'PAY_NOW', browser_digest = $3
          where order_id in (select order_id from started) returning order_id
        )
-       ${sweepWithin('owned', '$4')}`,
+       ${addWorkflowRequest('owned', '$4')}`,
       [orderId, bank, browserDigest, sweepAfterMs],
     );
     return rowCount === 1;
@@ -96,7 +96,7 @@ export async function recordPaymentStatus(
        update application set agreed_at = coalesce(agreed_at, now()), payment_term = 'PAY_NOW'
        where order_id in (select id from open) returning order_id
      )
-     ${sweepWithin('agreed', '$4')}`,
+     ${addWorkflowRequest('agreed', '$4')}`,
     [paymentId, status, isOver, sweepAfterMs],
   );
 }

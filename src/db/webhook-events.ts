@@ -1,5 +1,5 @@
 import type { WebhookState } from '../domain/webhook';
-import { sweepForResends } from './order-work';
+import { makeDueForResends } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { activeSecretsOf } from './secrets';
 import { ORIGIN, mayProbe } from './endpoint-breaker';
@@ -140,6 +140,6 @@ export async function requestResends(
        where id = any($1)`,
       [eventIds, URGENT_RESENDS],
     );
-    await sweepForResends(client, eventIds, sweepAfterMs, gapMs);
+    await makeDueForResends(client, eventIds, sweepAfterMs, gapMs);
   });
 }

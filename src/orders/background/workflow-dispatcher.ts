@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { bulkhead } from 'cockatiel';
 import type { Logger } from 'pino';
-import { countRequests, markRunning, sweepNow } from '../../db/order-work';
+import { countRequests, makeDue, markRunning } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
@@ -137,7 +137,7 @@ export function createWorkflowDispatcher(
     },
     resendWebhooks: (order) => notify(order, () => workflows.resendWebhooks(order, 'api')),
     applicationSubmitted: (order) => notify(order, () => workflows.applicationSubmitted(order, 'hosted_checkout')),
-    check: (orderId) => inBackground(orderId, () => sweepNow(db, [orderId])),
+    check: (orderId) => inBackground(orderId, () => makeDue(db, [orderId])),
     async drain() {
       draining = true;
       await Promise.all(running);

@@ -5,12 +5,12 @@ import { type DueKind, leaseDueOrders, sellersWithBacklog } from '../../../src/d
 import {
   countRequests,
   finishSettled,
+  makeDueForRepair,
+  makeDueIfSettled,
+  makeDueIfWebhookOverdue,
+  makeDueSoon,
   markRunning,
   markStuck,
-  sweepDifference,
-  sweepOverdue,
-  sweepSettled,
-  sweepSoon,
 } from '../../../src/db/order-work';
 import { findOrder } from '../../../src/db/find-orders';
 import { insertOrder } from '../../../src/db/insert-order';
@@ -280,7 +280,7 @@ test('marking an order as running does not postpone its check if it has been set
   const { id } = history.order;
   await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
   await finishSettled(database.db, id, 2);
-  await sweepSettled(database.db, [id]);
+  await makeDueIfSettled(database.db, [id]);
   // The sweep leased the order before it was settled.
   await markRunning(database.db, id, 600_000, { version: 2, passedOn: 0 });
   expect(await secondsUntilSweep(id)).toBeLessThan(1);
@@ -305,7 +305,7 @@ describe('a list of orders with open runs', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, history.order.id, 2);
-    await sweepSettled(database.db, [open.order.id, history.order.id]);
+    await makeDueIfSettled(database.db, [open.order.id, history.order.id]);
     expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([
       { order: { id: history.order.id }, settled: true },
     ]);
@@ -342,16 +342,16 @@ describe('overdue webhooks', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
-    await sweepOverdue(database.db, 10);
+    await makeDueIfWebhookOverdue(database.db, 10);
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
     await database.db.query(`update webhook_event set created_at = now() - interval '11 minutes'`);
-    await sweepOverdue(database.db, 10);
+    await makeDueIfWebhookOverdue(database.db, 10);
     expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([
       { webhookOverdue: true, stuckRecently: false },
     ]);
     await markStuck(database.db, id);
     await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
-    await sweepOverdue(database.db, 10);
+    await makeDueIfWebhookOverdue(database.db, 10);
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
 
@@ -359,7 +359,7 @@ describe('overdue webhooks', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await markStuck(database.db, history.order.id);
-    await sweepDifference(database.db, history.order.id);
+    await makeDueForRepair(database.db, history.order.id);
     expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([{ stuckRecently: false }]);
   });
 });
@@ -367,7 +367,7 @@ describe('overdue webhooks', () => {
 describe('a workflow that is about to stop', () => {
   test('makes the sweep check its open order within seconds', async () => {
     const { order } = await dueAfter(60_000);
-    await sweepSoon(database.db, order.id);
+    await makeDueSoon(database.db, order.id);
     expect(Math.abs((await secondsUntilSweep(order.id)) - 2)).toBeLessThan(1);
   });
 
@@ -375,7 +375,7 @@ describe('a workflow that is about to stop', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, history.order.id, 2);
-    await sweepSoon(database.db, history.order.id);
+    await makeDueSoon(database.db, history.order.id);
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
 
@@ -383,7 +383,7 @@ describe('a workflow that is about to stop', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, history.order.id, 2);
-    await sweepSoon(database.db, history.order.id);
+    await makeDueSoon(database.db, history.order.id);
     expect(Math.abs((await secondsUntilSweep(history.order.id)) - 2)).toBeLessThan(1);
   });
 });
