@@ -76,7 +76,7 @@ const HAS_PAYMENT = `exists (select from payment where order_id = $1 and ${CURRE
  * Stores the payment term that the customer chooses. The choice can be changed until the application is submitted or a
  * payment is started, and again after the lender has declined or could not decide.
  */
-export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
+export async function upsertPaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
   await db.query(
     `insert into application (order_id, payment_term) values ($1, $2)
      on conflict (order_id) do update set payment_term = excluded.payment_term
@@ -94,7 +94,7 @@ export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTe
  * @param sweepAfterMs time for the caller to notify the workflow
  * @returns false if there is no application that can be submitted
  */
-export async function submitApplication(
+export async function storeApplication(
   db: DbClient,
   orderId: string,
   paymentTerm: PaymentTerm,

@@ -18,7 +18,7 @@ export interface OrderFilter {
  * Lists orders, newest first. Orders that are created between two pages do not shift the pages.
  * @param maxBytes the list ends with the order whose `meta_data` makes it larger; null for no limit
  */
-export async function listOrders(
+export async function findOrders(
   db: DbClient,
   filter: OrderFilter,
   limit: number,

@@ -31,7 +31,7 @@ export interface WebhookFilter {
 }
 
 /** Lists webhooks, newest first. Webhooks that are created between two pages do not shift the pages. */
-export async function listWebhooks(db: DbClient, filter: WebhookFilter, limit: number): Promise<LoggedWebhook[]> {
+export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: number): Promise<LoggedWebhook[]> {
   const { sellerId, state, since, until, after } = filter;
   const { rows } = await db.query<LoggedWebhook>(
     `select ${COLUMNS} from webhook_event e join orders o on o.id = e.order_id

@@ -33,7 +33,7 @@ export async function isProcessing(db: DbClient, orderId: string): Promise<boole
  * @param sweepAfterMs time for the caller to notify the workflow
  * @returns false if nothing was started
  */
-export async function startPayment(
+export async function insertPayment(
   db: Db,
   orderId: string,
   bank: string,
@@ -117,7 +117,7 @@ export async function hasCompletedOrder(db: DbClient, paymentId: string): Promis
 }
 
 /** Closes paid payments of SUCCESSFUL orders: their money belongs to the seller. */
-export async function closePaid(db: DbClient): Promise<void> {
+export async function closePaidPayments(db: DbClient): Promise<void> {
   await db.query(
     `update payment p set closed_at = now() from orders o
      where p.closed_at is null and p.status = 'paid' and o.id = p.order_id and o.status = 'SUCCESSFUL'`,

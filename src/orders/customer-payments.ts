@@ -1,5 +1,5 @@
 import { Problem } from '../contracts/problem';
-import * as rows from '../db/payments';
+import { hasCompletedOrder, insertPayment, recordPaymentStatus } from '../db/payments';
 import type { Db } from '../db/pool';
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { isFinal } from '../domain/status';
@@ -20,7 +20,7 @@ export async function startPayment(
   bank: string,
   browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
 ): Promise<void> {
-  if (await rows.startPayment(deps.db, order.id, bank, browser, SWEEP_AFTER_MS)) {
+  if (await insertPayment(deps.db, order.id, bank, browser, SWEEP_AFTER_MS)) {
     deps.dispatcher.applicationSubmitted(order);
   }
 }
@@ -45,7 +45,7 @@ export async function startAtBank(
 export async function cancelPayment({ db, payments }: OrderDependencies, { payment }: Checkout): Promise<void> {
   if (payment?.status !== 'pending') return;
   const status = await providerOf(payments, payment.sandbox).cancel(payment.id);
-  await rows.recordPaymentStatus(db, payment.id, status, SWEEP_AFTER_MS);
+  await recordPaymentStatus(db, payment.id, status, SWEEP_AFTER_MS);
 }
 
 /**
@@ -92,9 +92,9 @@ export async function reversePayment(
   if (recorded === 'paid' && found !== 'paid' && found !== 'refunded') {
     throw new PaymentProviderUnavailable(`the payment provider has reported the payment as paid, and now as ${found}`);
   }
-  const isOwed = found === 'paid' && !(await rows.hasCompletedOrder(db, id));
+  const isOwed = found === 'paid' && !(await hasCompletedOrder(db, id));
   if (isOwed) await provider.refund(id);
   const status = isOwed ? 'refunded' : found;
-  await rows.recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
+  await recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
   return status;
 }

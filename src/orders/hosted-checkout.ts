@@ -1,6 +1,6 @@
 import { isProblem } from '../contracts/problem';
-import { countCodeAttempt, moveApplication } from '../db/application-browser';
-import * as applications from '../db/applications';
+import { countCodeAttempt, replaceBrowser } from '../db/application-browser';
+import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from '../db/applications';
 import { type Branding, findBranding } from '../db/branding';
 import { findLastPayment } from '../db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../domain/application';
@@ -31,7 +31,7 @@ export async function readCheckout(deps: OrderDependencies, payLinkId: string): 
   const { order, changes } = await readByPayLink(deps, payLinkId);
   if (!order.sandbox && !deps.hasLiveLender) throw new NoLenderError();
   const [application, payment, branding] = await Promise.all([
-    applications.findApplication(deps.db, order.id),
+    findApplication(deps.db, order.id),
     findLastPayment(deps.db, order.id),
     findBranding(deps.db, order.sellerId),
   ]);
@@ -48,7 +48,7 @@ export async function choosePaymentTerm(
   paymentTerm: PaymentTerm,
 ): Promise<void> {
   if (order.status !== 'CREATED' && order.status !== 'PENDING') return;
-  await applications.choosePaymentTerm(deps.db, order.id, paymentTerm);
+  await upsertPaymentTerm(deps.db, order.id, paymentTerm);
   await report(deps, order.id, 'signup_started');
 }
 
@@ -79,7 +79,7 @@ export async function submitApplication(
   browserDigest: Buffer,
   replaces: string,
 ): Promise<void> {
-  const submitted = await applications.submitApplication(
+  const submitted = await storeApplication(
     deps.db,
     order.id,
     'PAY_LATER',
@@ -113,7 +113,7 @@ export async function continueApplication(
   { isCodeRight, browserDigest }: { isCodeRight: boolean; browserDigest: Buffer },
 ): Promise<'moved' | 'wrong-code' | 'too-many-attempts'> {
   if (!application || !(await countCodeAttempt(deps.db, order.id))) return 'too-many-attempts';
-  const isMoved = isCodeRight && (await moveApplication(deps.db, order.id, application.codeNumber, browserDigest));
+  const isMoved = isCodeRight && (await replaceBrowser(deps.db, order.id, application.codeNumber, browserDigest));
   if (isMoved) deps.log.info({ order_id: order.id }, 'application moved to another browser');
   return isMoved ? 'moved' : 'wrong-code';
 }
@@ -130,7 +130,7 @@ export async function agreeToOffer(
 ): Promise<void> {
   const { id } = checkout.order;
   if (!canAgree(checkout)) return;
-  if (!(await applications.recordAgreement(deps.db, id, browserDigests, at, SWEEP_AFTER_MS))) return;
+  if (!(await recordAgreement(deps.db, id, browserDigests, at, SWEEP_AFTER_MS))) return;
   try {
     await report(deps, id, 'completed');
   } catch (error) {

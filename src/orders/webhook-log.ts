@@ -3,7 +3,7 @@ import { Problem } from '../contracts/problem';
 import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
 import { readClock } from '../db/clock';
 import { readTimeline } from '../db/read-timeline';
-import { findLoggedWebhook, findWebhookBody, listWebhooks as findWebhooks } from '../db/logged-webhooks';
+import { findLoggedWebhook, findWebhookBody, findWebhooks } from '../db/logged-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import { requestResends } from '../db/webhook-events';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { closePaid, leasePaymentsToReverse } from '../../db/payments';
+import { closePaidPayments, leasePaymentsToReverse } from '../../db/payments';
 import type { Db } from '../../db/pool';
 import { type Payment, isInProgress } from '../../domain/payment';
 import type { PaymentProviders } from '../../payments/payment-provider';
@@ -38,7 +38,7 @@ export function startPaymentReversals({ db, payments, log, intervalMs }: Payment
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        await closePaid(db);
+        await closePaidPayments(db);
         const retryAfter = { firstMs: intervalMs, maxMs: MAX_RETRY_MS };
         await Promise.all((await leasePaymentsToReverse(db, BATCH, retryAfter)).map(tryToReverse));
       } catch (error) {

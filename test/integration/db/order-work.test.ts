@@ -1,5 +1,5 @@
 import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
-import { choosePaymentTerm, recordAgreement, submitApplication } from '../../../src/db/applications';
+import { recordAgreement, storeApplication, upsertPaymentTerm } from '../../../src/db/applications';
 import { endDeliveryLease, leaseDelivery } from '../../../src/db/delivery-lease';
 import { type DueKind, leaseDueOrders, sellersWithBacklog } from '../../../src/db/due-orders';
 import {
@@ -187,7 +187,7 @@ describe('marking an order as running', () => {
   test('does not postpone the check of an order whose customer has agreed in the meantime', async () => {
     const history = await insertNewOrder(database.db);
     const { id } = history.order;
-    await choosePaymentTerm(database.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
     const browser = Buffer.alloc(32);
     await database.db.query('update application set browser_digest = $1', [browser]);
@@ -317,7 +317,7 @@ describe('a request that comes while an earlier one is passed on', () => {
   test.each(['a resend', 'an application'])('is not postponed: %s', async (what) => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
-    await choosePaymentTerm(database.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     const passedOn = await countRequests(database.db, id);
     if (what === 'a resend') {
@@ -326,7 +326,7 @@ describe('a request that comes while an earlier one is passed on', () => {
       ]);
       await requestResends(database.db, [rows[0]!.id], 5000);
     } else {
-      await submitApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
+      await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
     }
     await markRunning(database.db, id, 600_000, { version: 2, passedOn });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);

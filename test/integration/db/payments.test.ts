@@ -1,5 +1,5 @@
-import { choosePaymentTerm } from '../../../src/db/applications';
-import { findLastPayment, leasePaymentsToReverse, recordPaymentStatus, startPayment } from '../../../src/db/payments';
+import { upsertPaymentTerm } from '../../../src/db/applications';
+import { findLastPayment, insertPayment, leasePaymentsToReverse, recordPaymentStatus } from '../../../src/db/payments';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
 import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from './new-orders';
@@ -42,13 +42,13 @@ test('a payment that is started while the result of another is recorded is refus
   const { db } = database;
   const { order, changes } = await insertNewOrder(db);
   await saveHistory(db, applyEvents({ order, changes }, 'signup_started'));
-  await choosePaymentTerm(db, order.id, 'PAY_NOW');
+  await upsertPaymentTerm(db, order.id, 'PAY_NOW');
   const browser = { browserDigest: Buffer.alloc(32), ownDigests: [] };
-  expect(await startPayment(db, order.id, 'bank', browser, 1000)).toBe(true);
+  expect(await insertPayment(db, order.id, 'bank', browser, 1000)).toBe(true);
   const held = await holdTransaction(db, 'select from orders where id = $1 for update', [order.id]);
   const recorded = recordPaymentStatus(db, (await findLastPayment(db, order.id))!.id, 'paid', 1000);
   await until(async () => (await statementsWaiting(db, 'recorded')) === 1, 'the result waits for the order');
-  expect(await startPayment(db, order.id, 'bank', browser, 1000)).toBe(false);
+  expect(await insertPayment(db, order.id, 'bank', browser, 1000)).toBe(false);
   await held.rollback();
   await recorded;
   expect((await findLastPayment(db, order.id))?.status).toBe('paid');
