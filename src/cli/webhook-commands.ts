@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from '../contracts/webhook-request-schemas';
 import type { Db } from '../db/pool';
-import { type WebhookFilter, findLoggedWebhook, findWebhooks } from '../db/logged-webhooks';
+import { type WebhookFilter, findListedWebhook, findWebhooks } from '../db/find-webhooks';
 import { requestResends } from '../db/webhook-events';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
-import { toWebhookEventBody } from '../orders/webhook-log-mapper';
+import { toWebhookEventBody } from '../orders/webhook-response-mapper';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { CliError, UsageError } from './cli-error';
 import { print } from './output';
@@ -43,7 +43,7 @@ function addList(webhooks: Command, { db }: Services): void {
       async ({ after, limit, ...filter }: FilterOptions & { after?: string; limit: number }, command: Command) => {
         const found = await findWebhooks(db(), { ...toFilter(filter), after }, limit);
         // Without this check, an unknown id looks like the end of the list.
-        if (after !== undefined && found.length === 0 && !(await findLoggedWebhook(db(), after))) {
+        if (after !== undefined && found.length === 0 && !(await findListedWebhook(db(), after))) {
           throw new CliError(`webhook ${after} does not exist`);
         }
         await print(command, found.map(toWebhookEventBody));
@@ -109,7 +109,7 @@ const toFilter = ({ seller, state, since, until }: FilterOptions): WebhookFilter
 /** @returns the number of webhooks */
 async function resendByIds(db: Db, ids: string[], dryRun: boolean): Promise<number> {
   for (const id of ids) {
-    if (!(await findLoggedWebhook(db, id))) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
+    if (!(await findListedWebhook(db, id))) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
   }
   if (!dryRun) await requestResends(db, ids, 0);
   return new Set(ids).size;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
-import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-log-schemas';
+import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-response-schemas';
 import type { Db } from '../db/pool';
 import { MAX_ACTIVE_SECRETS, rotateWebhookSecret } from '../db/secrets';
 import type { KeyRing } from '../encryption/key-ring';

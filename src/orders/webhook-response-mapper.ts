@@ -1,9 +1,9 @@
-import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
-import type { LoggedWebhook } from '../db/logged-webhooks';
+import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-response-schemas';
+import type { ListedWebhook } from '../db/find-webhooks';
 import type { TimelineEntry } from '../db/read-timeline';
 import { RECOVERED, WAITS } from '../db/timeline-notes';
 
-export function toWebhookEventBody(webhook: LoggedWebhook): WebhookEventBody {
+export function toWebhookEventBody(webhook: ListedWebhook): WebhookEventBody {
   return {
     id: webhook.id,
     type: 'order.status_changed',
