@@ -9,8 +9,8 @@ import { type OrderWorkflows, toPrevious } from '../../temporal/order-workflows'
 import { logMissed } from './missed-calls';
 import type { NewOrderStarts } from './new-order-starts';
 
-/** After this time, a change in the row is no longer on its way into Temporal's history. */
-const KNOWN_AFTER_MS = 30_000;
+/** After this time, a save is assumed to be in Temporal's history. */
+const ASSUMED_PROVEN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 
 interface CheckOptions {
@@ -58,7 +58,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   }
 
   /** @returns false if the run may still lack the order's last change, or is open although the order is settled */
-  async function heal(due: DueOrder): Promise<boolean> {
+  async function recover(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;
     // Most runs agree with their rows. Only the others are worth reading a history.
     if (!webhookOverdue && (await workflows.agrees(due, settled, INSPECT_TIMEOUT_MS))) return true;
@@ -82,14 +82,14 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   return async function check(due: DueOrder): Promise<void> {
     const { order, settled, started, requests } = due;
     try {
-      const isKnown = started ? await heal(due) : await starts.start(due).then(() => true);
+      const isProven = started ? await recover(due) : await starts.start(due).then(() => true);
       // Otherwise it is due again when its lease ends.
       if (settled) {
-        if (isKnown) await finishSettled(db, order.id, order.version);
+        if (isProven) await finishSettled(db, order.id, order.version);
         return;
       }
       await notify(due);
-      await markRunning(db, order.id, checkAfterMs, { version: isKnown ? order.version : 0, passedOn: requests });
+      await markRunning(db, order.id, checkAfterMs, { version: isProven ? order.version : 0, passedOn: requests });
     } catch (error) {
       missed(order.id, error);
     }
@@ -100,7 +100,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
 function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefined {
   const { order, changes, settled, stuckRecently, leasedAt } = due;
   // Right after a save, the history may not have the change yet.
-  const isOld = leasedAt.getTime() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= KNOWN_AFTER_MS;
+  const isOld = leasedAt.getTime() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= ASSUMED_PROVEN_AFTER_MS;
   if (isOld && run.saved && run.saved.order.version < order.version) {
     return `${RECOVERY_REASONS.behind_row}: at version ${run.saved.order.version} of ${order.version}`;
   }
