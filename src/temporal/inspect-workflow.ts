@@ -54,10 +54,10 @@ export async function inspectWorkflow(
 }
 
 /**
- * True if the newest run certainly agrees with the row: it has the row's status, and it runs or, if the order is settled, has
+ * True if the newest run certainly matches the row: it has the row's status, and it runs or, if the order is settled, has
  * completed. False if only the history can show it.
  */
-export async function agreesWithRow({ workflow }: Client, { order }: OrderHistory, settled: boolean): Promise<boolean> {
+export async function matchesRow({ workflow }: Client, { order }: OrderHistory, settled: boolean): Promise<boolean> {
   // Orders reach it at several versions. For any other status, an equal status proves an equal version.
   if (order.status === 'UNSUCCESSFUL') return false;
   try {

@@ -53,7 +53,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   async function replace({ order, settled }: DueOrder, run: InspectedWorkflow, reason: string): Promise<void> {
     log.error({ order_id: order.id, run_id: run.runId, reason }, 'sweep: replacing the run of an order');
     await workflows.terminate(order.id, run.runId, reason);
-    // A settled order gets a run too, so that the newest run agrees with the row.
+    // A settled order gets a run too, so that the newest run matches the row.
     await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason, channel: 'sweep' });
   }
 
@@ -61,7 +61,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   async function recover(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;
     // Most runs agree with their rows. Only the others are worth reading a history.
-    if (!webhookOverdue && (await workflows.agrees(due, settled, INSPECT_TIMEOUT_MS))) return true;
+    if (!webhookOverdue && (await workflows.matchesRow(due, settled, INSPECT_TIMEOUT_MS))) return true;
     const run = await workflows.inspect(order.id, INSPECT_TIMEOUT_MS);
     const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
     if (!run?.running) {
