@@ -130,11 +130,11 @@ async function inspectInTime(
 }
 
 function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {
-  const { running = false, saved, problem } = workflow ?? {};
+  const { running = false, saved, failureReason } = workflow ?? {};
   if (saved && firstDifference(row.changes, saved.changes) !== undefined) return 'different';
   if (saved && saved.order.version > row.version) return 'row_behind';
   if (needsWorkflow(row) && !running) return isFinal(row.status) ? 'webhooks_not_running' : 'not_running';
-  if (running && problem !== null) return 'stuck';
+  if (running && failureReason !== null) return 'stuck';
   if (!saved) return running ? 'no_answer' : undefined;
   const { version, status, cancelledAt } = saved.order;
   if (version < row.version) return 'workflow_behind';

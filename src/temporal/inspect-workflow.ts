@@ -20,7 +20,7 @@ export interface InspectedWorkflow {
   /** From the search attribute; undefined if it is missing. */
   sellerId: string | undefined;
   /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */
-  problem: string | null;
+  failureReason: string | null;
   /** True while an activity, such as a webhook attempt, runs or is retried, or a worker has yet to act on an event. */
   isBusy: boolean;
 }
@@ -44,7 +44,7 @@ export async function inspectWorkflow(
       running,
       saved: lastSaved(events ?? []) ?? (running ? undefined : savedBefore(events ?? [])),
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
-      problem: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
+      failureReason: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
       isBusy: (description.raw.pendingActivities?.length ?? 0) > 0 || description.raw.pendingWorkflowTask != null,
     };
   } catch (error) {

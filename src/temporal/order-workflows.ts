@@ -197,7 +197,7 @@ export function createOrderWorkflows(
 export function toPrevious(run: InspectedWorkflow | undefined, { status }: Order, channel: Channel): PreviousRun {
   // Temporal deletes closed runs after its retention.
   if (!run) return { saved: null, reason: isFinal(status) ? null : RECOVERY_REASONS.missing, channel };
-  return { saved: run.saved ?? null, reason: run.problem, channel };
+  return { saved: run.saved ?? null, reason: run.failureReason, channel };
 }
 
 /** True if a query met a run that still waits for its first message. */

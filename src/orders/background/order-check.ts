@@ -107,10 +107,10 @@ function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefine
   // One that has just replaced another run still reads the row.
   if (isOld && settled && run.saved && !run.isBusy) return RECOVERY_REASONS.still_running;
   if (!isStuck(due, run) || stuckRecently) return undefined;
-  return run.problem ?? RECOVERY_REASONS.webhook_overdue;
+  return run.failureReason ?? RECOVERY_REASONS.webhook_overdue;
 }
 
 /** True if the run does not work on the order, although it has all its changes. */
 function isStuck({ webhookOverdue }: DueOrder, run: InspectedWorkflow): boolean {
-  return run.problem !== null || (webhookOverdue && !run.isBusy);
+  return run.failureReason !== null || (webhookOverdue && !run.isBusy);
 }
