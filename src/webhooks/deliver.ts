@@ -104,10 +104,10 @@ export function createDelivery({
   /** @param step null for a resend */
   async function deliver(event: WebhookEvent, step: ScheduledAttempt | null): Promise<DeliveryState> {
     const isUrgent = step === null && event.resendUrgent;
-    await endpoints.waitForTurn(event, isUrgent);
+    await endpoints.assertMayDeliver(event, isUrgent);
     try {
       return await withinLimit(event.sellerId, isUrgent, async () => {
-        const isProbe = await endpoints.admit(event, isUrgent);
+        const isProbe = await endpoints.leaseProbeIfOpen(event, isUrgent);
         if (!isProbe) return attempt(event, step, false);
         return endpoints.probe(event, () => attempt(event, step, true));
       });

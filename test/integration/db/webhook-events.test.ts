@@ -27,7 +27,7 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     waitedMs: 0,
     sealedSecrets: [],
     ...{ resendRequested: false, resendUrgent: false },
-    ...{ isSilent: false, isOpen: false, probeDue: false, urgentProbeDue: false },
+    ...{ isSilent: false, isBreakerOpen: false, probeDue: false, urgentProbeDue: false },
   });
   expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });
