@@ -50,7 +50,7 @@ export interface WebhookEvent extends EventState {
   requestId: string | null;
   traceparent: string | null;
   /** The secrets that sign it now, encrypted. */
-  sealedSecrets: string[];
+  encryptedSecrets: string[];
   resendRequested: boolean;
   resendUrgent: boolean;
   /** True if the endpoint has not answered the last attempt. */
@@ -74,7 +74,7 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
     name: 'find_webhook_event',
     text: `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
        e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
-       ${activeSecretsOf('e.seller_id')} as "sealedSecrets",
+       ${activeSecretsOf('e.seller_id')} as "encryptedSecrets",
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
        s.seller_id is not null as "isSilent",
        s.probe_at is not null and e.created_at > now() - interval '${MAX_ENDPOINT_WAIT}' as "isBreakerOpen",

@@ -25,7 +25,7 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     attempts: 0,
     waitMs: null,
     waitedMs: 0,
-    sealedSecrets: [],
+    encryptedSecrets: [],
     ...{ resendRequested: false, resendUrgent: false },
     ...{ isSilent: false, isBreakerOpen: false, probeDue: false, urgentProbeDue: false },
   });
