@@ -107,7 +107,7 @@ export class DeliveryQueue {
    * `mustStop` becomes true.
    * @returns false if Postgres does not hold the webhook: the row is older than the workflow
    */
-  async step(mustStop: () => boolean): Promise<boolean> {
+  async deliverNext(mustStop: () => boolean): Promise<boolean> {
     if (this.wait) {
       await this.untilWaited(this.wait, mustStop);
       return true;

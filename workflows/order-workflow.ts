@@ -68,7 +68,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     await scheduler.waitToContinue(LOOPS.deliveries);
     while (!isDone()) {
       if (deliveries.isEmpty) await scheduler.waitUntil(LOOPS.deliveries, () => !deliveries.isEmpty || isDone());
-      else if (!(await deliveries.step(mustStop)))
+      else if (!(await deliveries.deliverNext(mustStop)))
         await scheduler.runCommand(LOOPS.deliveries, () => order.bringRowForward());
       publishState();
     }

@@ -40,31 +40,31 @@ beforeEach(() => {
   queue = new DeliveryQueue(scheduler);
 });
 
-async function makeSteps(count: number): Promise<(string | number)[]> {
-  for (let step = 0; step < count; step += 1) await queue.step(() => false);
+async function deliver(count: number): Promise<(string | number)[]> {
+  for (let calls = 0; calls < count; calls += 1) await queue.deliverNext(() => false);
   return log;
 }
 
 test('an urgent resend that is requested during an attempt does not wait as long as that attempt', async () => {
   queue.add([{ ...SCHEDULED, yieldsToNext: false }]);
   onAttempt.scheduled = () => queue.addResends([URGENT]);
-  expect(await makeSteps(2)).toEqual(['scheduled', 'urgent']);
+  expect(await deliver(2)).toEqual(['scheduled', 'urgent']);
 });
 
 test('an urgent resend overtakes one of the same order that waits', async () => {
   queue.addResends([resend('other', false)]);
-  await makeSteps(1);
+  await deliver(1);
   queue.addResends([resend('other', false), URGENT]);
-  expect(await makeSteps(1)).toEqual(['other', 'urgent']);
+  expect(await deliver(1)).toEqual(['other', 'urgent']);
 });
 
 test('a resend that becomes urgent overtakes the others', async () => {
   queue.addResends([resend('other', false), resend('urgent', false)]);
   queue.addResends([resend('other', false), URGENT]);
-  expect(await makeSteps(1)).toEqual(['urgent']);
+  expect(await deliver(1)).toEqual(['urgent']);
 });
 
 test('urgent resends wait between two attempts', async () => {
   queue.addResends([URGENT, resend('urgent too', true)]);
-  expect(await makeSteps(4)).toEqual(['urgent', HOUR, 'urgent', HOUR]);
+  expect(await deliver(4)).toEqual(['urgent', HOUR, 'urgent', HOUR]);
 });
