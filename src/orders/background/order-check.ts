@@ -6,8 +6,8 @@ import { RECOVERY_REASONS } from '../../domain/recovery-reason';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { ChangeRefused } from '../../temporal/change-through-workflow';
 import { type OrderWorkflows, toPrevious } from '../../temporal/order-workflows';
-import { logMissed } from './missed-calls';
 import type { NewOrderStarts } from './new-order-starts';
+import { createPostponedLog } from './postponed-log';
 
 /** After this time, a save is assumed to be in Temporal's history. */
 const ASSUMED_PROVEN_AFTER_MS = 30_000;
@@ -27,7 +27,7 @@ interface CheckOptions {
  * it, and passes on what waits in Postgres. An order whose check fails is due again when its lease ends.
  */
 export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: CheckOptions) {
-  const missed = logMissed(log, 'sweep: orders could not be checked, retrying later');
+  const logPostponed = createPostponedLog(log, 'sweep: orders could not be checked, retrying later');
 
   /** Completes an order whose customer agreed while the workflow was unavailable. */
   async function complete(due: DueOrder): Promise<void> {
@@ -91,7 +91,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
       await notify(due);
       await markRunning(db, order.id, checkAfterMs, { version: isProven ? order.version : 0, passedOn: requests });
     } catch (error) {
-      missed(order.id, error);
+      logPostponed(order.id, error);
     }
   };
 }

@@ -7,8 +7,8 @@ import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 import type { Admission } from '../admission';
 import { FairQueue } from '../fair-queue';
-import { logMissed } from './missed-calls';
 import { createNewOrderStarts } from './new-order-starts';
+import { createPostponedLog } from './postponed-log';
 
 /** The maximum number of calls for people that wait for a free slot. The sweep makes all further calls. */
 const MAX_WAITING_CALLS = 500;
@@ -69,13 +69,13 @@ export function createWorkflowDispatcher(
   const interactive = bulkhead(inFlight, MAX_WAITING_CALLS);
   const starts = createNewOrderStarts(workflows, inFlight, startDelayMs);
   const waiting = new FairQueue<WaitingStart>();
-  const missed = logMissed(log, 'workflows could not be started or notified: the sweep will retry');
+  const logPostponed = createPostponedLog(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
   let starting = 0;
   let draining = false;
 
   function track(orderId: string, call: Promise<void>): Promise<void> {
-    const done = call.catch((error: unknown) => missed(orderId, error)).finally(() => running.delete(done));
+    const done = call.catch((error: unknown) => logPostponed(orderId, error)).finally(() => running.delete(done));
     running.add(done);
     return done;
   }
@@ -110,7 +110,7 @@ export function createWorkflowDispatcher(
       const { id } = next.history.order;
       // The sweep is about to start it. A start that both make costs twice.
       if (performance.now() - next.since > sweepStartAfterMs / 2) {
-        missed(id, 'it waited too long');
+        logPostponed(id, 'it waited too long');
         continue;
       }
       starting += 1;
@@ -129,7 +129,7 @@ export function createWorkflowDispatcher(
       const { id, sellerId } = history.order;
       if (draining) return;
       if (waiting.size >= MAX_WAITING_STARTS) {
-        missed(id, 'too many starts are waiting');
+        logPostponed(id, 'too many starts are waiting');
         return;
       }
       waiting.push(sellerId, { history, since: performance.now(), inRequest: AsyncLocalStorage.snapshot() });
