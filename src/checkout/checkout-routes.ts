@@ -19,7 +19,7 @@ import {
   withdrawApplication,
 } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
-import type { Applicants } from './applicants';
+import type { ApplicantIdentity } from './applicant-identity';
 import { toFormValues, validateForm } from './application-form';
 import { type CheckoutState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
@@ -44,7 +44,7 @@ const CHOICE_STATES: readonly CheckoutState[] = ['choice', 'details', 'retry', '
 export interface CheckoutRouteOptions {
   deps: OrderDependencies;
   csrf: Csrf;
-  applicants: Applicants;
+  identity: ApplicantIdentity;
   profileOf: ProfileOf;
   limits: PayLinkLimits;
   /** The path in front of `/pay/` in public addresses; usually empty. */
@@ -54,11 +54,11 @@ export interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
-  const { deps, csrf, applicants, profileOf, limits, pathPrefix, retentionMs } = options;
+  const { deps, csrf, identity, profileOf, limits, pathPrefix, retentionMs } = options;
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
-  const pages = createOrderPages({ csrf, applicants, profileOf, pathOf, retentionMs });
+  const pages = createOrderPages({ csrf, identity, profileOf, pathOf, retentionMs });
   const { lookUp, loadCheckout, readForm } = createRequestReader({
     deps,
     csrf,
@@ -70,7 +70,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   /** True if the form of the requesting browser may submit an application. */
   const canApply = (ctx: Context, checkout: Checkout): boolean => {
     const state = checkoutState(checkout);
-    return state === 'details' || (state === 'retry' && applicants.isApplicant(ctx, checkout));
+    return state === 'details' || (state === 'retry' && identity.isApplicant(ctx, checkout));
   };
 
   const redirect = (ctx: Context, { order }: Checkout, suffix = ''): void => {
@@ -87,7 +87,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     const { checkout, fields } = await readForm(ctx);
     const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields[PAYMENT_TERM]);
     const state = checkoutState(checkout);
-    const isHidden = applicants.hiddenState(ctx, checkout) !== undefined;
+    const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
     if (!CHOICE_STATES.includes(state) || isHidden) {
       const isUsed = !isHidden && term === checkout.application?.paymentTerm;
       redirect(ctx, checkout, isUsed ? '' : NOT_USED);
@@ -102,7 +102,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   });
 
   router.post('/application', async (ctx) => {
-    const { checkout, fields, browser } = await readForm(ctx);
+    const { checkout, fields, browserSecret } = await readForm(ctx);
     const values = toFormValues(fields);
     const result = validateForm(values);
     if (canApply(ctx, checkout)) {
@@ -112,7 +112,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
       }
       try {
         await ensurePaymentTerm(deps, checkout, 'PAY_LATER');
-        const digest = applicants.digestOf(browser, checkout);
+        const digest = identity.digestOf(browserSecret, checkout);
         await submitApplication(deps, checkout, result.applicant, digest, fields[REPLACES] ?? '');
       } catch (error) {
         if (!isUnavailable(error)) throw error;
@@ -126,7 +126,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     const latest = await readCheckout(deps, checkout.order.payLinkId);
     // The answers of another browser's application are compared only for its applicant: others could guess them.
     const isUsed =
-      applicants.isApplicant(ctx, latest) &&
+      identity.isApplicant(ctx, latest) &&
       'applicant' in result &&
       isDeepStrictEqual(result.applicant, latest.application?.submitted?.applicant);
     redirect(ctx, checkout, isUsed ? '' : NOT_USED);
@@ -136,13 +136,13 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     const { checkout } = await readForm(ctx);
     const state = checkoutState(checkout);
     const isOpen = state === 'retry' || state === 'pay-now-offered' || state === 'bank';
-    if (isOpen && applicants.isApplicant(ctx, checkout)) await withdrawApplication(deps, checkout);
+    if (isOpen && identity.isApplicant(ctx, checkout)) await withdrawApplication(deps, checkout);
     redirect(ctx, checkout);
   });
 
   router.post('/confirmation', async (ctx) => {
     const { checkout, fields } = await readForm(ctx);
-    if (!applicants.isApplicant(ctx, checkout)) {
+    if (!identity.isApplicant(ctx, checkout)) {
       redirect(ctx, checkout);
       return;
     }
@@ -152,7 +152,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
       sendPage(ctx, await pages.agreement(ctx, checkout, error));
       return;
     }
-    await agreeToOffer(deps, checkout, applicants.digestsOf(ctx, checkout), now);
+    await agreeToOffer(deps, checkout, identity.digestsOf(ctx, checkout), now);
     const { order } = await readCheckout(deps, checkout.order.payLinkId);
     redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
   });
@@ -160,14 +160,14 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   router.get('/return', async (ctx) => {
     const checkout = await loadCheckout(ctx);
     const { status } = checkout.order;
-    if (status === 'SUCCESSFUL' && applicants.isApplicant(ctx, checkout)) sendPage(ctx, await pages.complete(checkout));
+    if (status === 'SUCCESSFUL' && identity.isApplicant(ctx, checkout)) sendPage(ctx, await pages.complete(checkout));
     else redirect(ctx, checkout);
   });
 
   router.post('/continue', async (ctx) => {
-    const { checkout, fields, browser } = await readForm(ctx);
-    const isOther = !applicants.isApplicant(ctx, checkout);
-    const error = isOther ? await enterCode(deps, applicants, checkout, fields[CODE] ?? '', browser) : undefined;
+    const { checkout, fields, browserSecret } = await readForm(ctx);
+    const isOther = !identity.isApplicant(ctx, checkout);
+    const error = isOther ? await enterCode(deps, identity, checkout, fields[CODE] ?? '', browserSecret) : undefined;
     // Read again, because a double click enters the code twice.
     const latest = await readCheckout(deps, checkout.order.payLinkId);
     const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);
@@ -175,7 +175,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     else redirect(ctx, checkout);
   });
 
-  addPaymentRoutes(router, { deps, applicants, profileOf, pages, readForm, loadCheckout, redirect, returnUrlOf });
+  addPaymentRoutes(router, { deps, identity, profileOf, pages, readForm, loadCheckout, redirect, returnUrlOf });
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'give-up', 'confirmation', 'continue', 'payment', 'payment/cancel']) {

@@ -8,7 +8,7 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { NoLenderError } from '../orders/hosted-checkout';
 import { PaymentProviderUnavailable } from '../payments/payment-provider';
 import type { SandboxBank } from '../payments/sandbox-bank';
-import { createApplicants } from './applicants';
+import { createApplicantIdentity } from './applicant-identity';
 import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
 import type { Context, State } from './context';
@@ -41,12 +41,12 @@ export function createCheckout(options: CheckoutOptions): Middleware<State> {
   const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db, deps.keys));
   const browsers = createBrowserCookie(isHttps);
   const csrf = createCsrf(readSecret, browsers, origin);
-  const applicants = createApplicants(readSecret, browsers);
+  const identity = createApplicantIdentity(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
   router.use(sampleDocumentRoutes().routes());
-  router.use(checkoutRoutes({ deps, csrf, applicants, profileOf, pathPrefix, limits, retentionMs }).routes());
+  router.use(checkoutRoutes({ deps, csrf, identity, profileOf, pathPrefix, limits, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
   const serve = (ctx: Context): Promise<void> =>

@@ -2,7 +2,7 @@ import type { Context } from './context';
 import { type Application, offerOf } from '../domain/application';
 import { londonDate } from '../lender/london-date';
 import type { Checkout } from '../orders/hosted-checkout';
-import type { Applicants } from './applicants';
+import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
 import { type WaitingState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
@@ -37,7 +37,7 @@ function whyNotUsed({ application }: Checkout): string | undefined {
 
 export interface OrderPagesOptions {
   csrf: Csrf;
-  applicants: Applicants;
+  identity: ApplicantIdentity;
   profileOf: ProfileOf;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
@@ -46,13 +46,13 @@ export interface OrderPagesOptions {
 }
 
 /** Builds the pages of an order, with forms for the requesting browser. */
-export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentionMs }: OrderPagesOptions) {
+export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionMs }: OrderPagesOptions) {
   const formContext = async (ctx: Context, { order }: Checkout) => ({
     path: pathOf(order.payLinkId),
     token: await csrf.createToken(ctx, order.payLinkId),
   });
   const codeOf = async ({ order, application }: Checkout): Promise<Html | undefined> =>
-    application?.browserDigest ? continuationCode(await applicants.codeOf(application), order.sellerName) : undefined;
+    application?.browserDigest ? continuationCode(await identity.codeOf(application), order.sellerName) : undefined;
   /** The code for the pages that are also shown before an application is submitted. Every browser may open those. */
   const codeOfSubmitted = async (checkout: Checkout): Promise<Html | undefined> =>
     checkout.application?.submitted ? codeOf(checkout) : undefined;
@@ -105,7 +105,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       ...context,
       order,
       profile: profileOf(order),
-      lastPayment: applicants.isApplicant(ctx, checkout) ? payment : undefined,
+      lastPayment: identity.isApplicant(ctx, checkout) ? payment : undefined,
       canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
       isMissing,
       withdraw: decision ? withdrawForm(context, order.sellerName) : undefined,
@@ -131,7 +131,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
 
   /** @returns undefined if the browser may see the page of the order's state */
   async function otherBrowser(ctx: Context, checkout: Checkout, error?: string): Promise<Page | undefined> {
-    const state = applicants.hiddenState(ctx, checkout);
+    const state = identity.hiddenState(ctx, checkout);
     return state && otherBrowserPage({ ...(await formContext(ctx, checkout)), state, checkout, error });
   }
 

@@ -31,7 +31,7 @@ export interface SubmittedForm {
   checkout: Checkout;
   fields: Record<string, string>;
   /** The secret of the browser that the form was rendered for. */
-  browser: string;
+  browserSecret: string;
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
@@ -62,8 +62,8 @@ export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: R
   async function readForm(ctx: Context): Promise<SubmittedForm> {
     const checkout = await loadCheckout(ctx);
     const fields = await readFormFields(ctx);
-    const browser = await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
-    return { checkout, fields, browser };
+    const browserSecret = await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
+    return { checkout, fields, browserSecret };
   }
 
   return { lookUp, loadCheckout, readForm };
