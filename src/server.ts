@@ -6,7 +6,7 @@ import { createApp } from './api/app';
 import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { createCheckout } from './checkout/checkout';
-import type { Profile, ProfileOf } from './checkout/profile';
+import type { ProviderDetails, ProviderDetailsOf } from './checkout/provider-details';
 import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
 import { type Config, loadConfig } from './config';
 import { createPool } from './db/pool';
@@ -97,7 +97,7 @@ export async function startServer(
         deps,
         limits,
         retentionMs: applicationRetentionMs,
-        profileOf: createProfiles(config, { sandbox: lender, live: lenders.live }, payments),
+        providerDetailsOf: createProviderDetails(config, { sandbox: lender, live: lenders.live }, payments),
         sandboxBank: payments.sandbox,
       }),
     trustedProxies: config.trustedProxies,
@@ -138,14 +138,14 @@ export async function startServer(
   };
 }
 
-function createProfiles(
+function createProviderDetails(
   { checkoutBaseUrl, hostedCheckout }: Config,
   lenders: { sandbox: Lender; live: Lender | undefined },
   payments: PaymentProviders,
-): ProfileOf {
+): ProviderDetailsOf {
   const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
   const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
-  const create = (lender: Lender, provider: PaymentProvider | undefined): Profile => ({
+  const create = (lender: Lender, provider: PaymentProvider | undefined): ProviderDetails => ({
     lenderName,
     banks: provider?.banks ?? [],
     quote: (order, today) => lender.quote(order, today),
@@ -156,7 +156,7 @@ function createProfiles(
   });
   const sandbox = create(lenders.sandbox, payments.sandbox);
   const live = lenders.live && create(lenders.live, payments.live);
-  // Without a live lender, no page of a live order needs a profile.
+  // Without a live lender, no page of a live order needs them.
   return (order) => (order.sandbox ? sandbox : (live ?? sandbox));
 }
 

@@ -31,7 +31,7 @@ import { REPLACES } from './pages/details';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
 import { CODE } from './pages/other-browser';
 import { addPaymentRoutes } from './payment-routes';
-import type { ProfileOf } from './profile';
+import type { ProviderDetailsOf } from './provider-details';
 import { createRequestReader, type PayLinkLimits } from './read-request';
 import { sendPage } from './send-page';
 
@@ -45,7 +45,7 @@ export interface CheckoutRouteOptions {
   deps: OrderDependencies;
   csrf: Csrf;
   identity: ApplicantIdentity;
-  profileOf: ProfileOf;
+  providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
   /** The path in front of `/pay/` in public addresses; usually empty. */
   pathPrefix: string;
@@ -54,15 +54,15 @@ export interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
-  const { deps, csrf, identity, profileOf, limits, pathPrefix, retentionMs } = options;
+  const { deps, csrf, identity, providerDetailsOf, limits, pathPrefix, retentionMs } = options;
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
-  const pages = createOrderPages({ csrf, identity, profileOf, pathOf, retentionMs });
+  const pages = createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs });
   const { lookUp, loadCheckout, readForm } = createRequestReader({
     deps,
     csrf,
-    profileOf,
+    providerDetailsOf,
     limits,
     pathOf,
   });
@@ -175,7 +175,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     else redirect(ctx, checkout);
   });
 
-  addPaymentRoutes(router, { deps, identity, profileOf, pages, readForm, loadCheckout, redirect, returnUrlOf });
+  addPaymentRoutes(router, { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect, returnUrlOf });
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'give-up', 'confirmation', 'continue', 'payment', 'payment/cancel']) {

@@ -19,7 +19,7 @@ import { otherBrowserPage } from './pages/other-browser';
 import { payNowOfferedPage, withdrawForm } from './pages/pay-now-offered';
 import { payingPage } from './pages/paying';
 import { waitingPage } from './pages/waiting';
-import { type ProfileOf, bankName } from './profile';
+import { type ProviderDetailsOf, bankName } from './provider-details';
 
 const DAY_MS = 86_400_000;
 
@@ -38,7 +38,7 @@ function whyNotUsed({ application }: Checkout): string | undefined {
 export interface OrderPagesOptions {
   csrf: Csrf;
   identity: ApplicantIdentity;
-  profileOf: ProfileOf;
+  providerDetailsOf: ProviderDetailsOf;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
   /** How long an application is kept after its order closes. */
@@ -46,7 +46,7 @@ export interface OrderPagesOptions {
 }
 
 /** Builds the pages of an order, with forms for the requesting browser. */
-export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionMs }: OrderPagesOptions) {
+export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs }: OrderPagesOptions) {
   const formContext = async (ctx: Context, { order }: Checkout) => ({
     path: pathOf(order.payLinkId),
     token: await csrf.createToken(ctx, order.payLinkId),
@@ -59,14 +59,14 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
 
   async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
     const { order, application } = checkout;
-    const profile = profileOf(order);
+    const providerDetails = providerDetailsOf(order);
     const today = londonDate(new Date());
     return choicePage({
       ...(await formContext(ctx, checkout)),
       order,
-      quote: profile.quote(order, today),
+      quote: providerDetails.quote(order, today),
       today,
-      lenderName: profile.lenderName,
+      lenderName: providerDetails.lenderName,
       chosen: application?.paymentTerm,
       isMissing,
     });
@@ -78,15 +78,15 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
     { values, errors, alert }: Partial<Pick<DetailsOptions, 'values' | 'errors' | 'alert'>> = {},
   ): Promise<Page> {
     const { order, application } = checkout;
-    const profile = profileOf(order);
+    const providerDetails = providerDetailsOf(order);
     const context = await formContext(ctx, checkout);
     const isRetry = checkoutState(checkout) === 'retry';
-    const shown = alert ?? (isRetry && !errors ? notProcessed(profile.lenderName) : undefined);
+    const shown = alert ?? (isRetry && !errors ? notProcessed(providerDetails.lenderName) : undefined);
     return detailsPage({
       ...context,
       order,
-      profile,
-      quote: profile.quote(order, londonDate(new Date())),
+      providerDetails,
+      quote: providerDetails.quote(order, londonDate(new Date())),
       values: values ?? valuesOf(isRetry ? application : undefined),
       errors: errors ?? {},
       ...(shown && { alert: shown }),
@@ -104,7 +104,7 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
     const options: BankOptions = {
       ...context,
       order,
-      profile: profileOf(order),
+      providerDetails: providerDetailsOf(order),
       lastPayment: identity.isApplicant(ctx, checkout) ? payment : undefined,
       canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
       isMissing,
@@ -120,7 +120,7 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
     return agreementPage({
       ...(await formContext(ctx, checkout)),
       order,
-      profile: profileOf(order),
+      providerDetails: providerDetailsOf(order),
       offer: offerOf(application),
       applicant: application?.submitted?.applicant,
       today: londonDate(new Date()),
@@ -138,8 +138,8 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
   /** The page of a complete order, which continues to the seller. */
   async function complete(checkout: Checkout): Promise<Page> {
     const path = pathOf(checkout.order.payLinkId);
-    const profile = profileOf(checkout.order);
-    return redirectPage({ checkout, profile, code: await codeOf(checkout) }, path);
+    const providerDetails = providerDetailsOf(checkout.order);
+    return redirectPage({ checkout, providerDetails, code: await codeOf(checkout) }, path);
   }
 
   /** The page for the order's current state. */
@@ -157,7 +157,7 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
 
   async function pageOfState(ctx: Context, checkout: Checkout): Promise<Page> {
     const { order, application, payment } = checkout;
-    const profile = profileOf(order);
+    const providerDetails = providerDetailsOf(order);
     const state = checkoutState(checkout);
     const path = pathOf(order.payLinkId);
     const isRefreshing = ctx.query.refresh !== 'off';
@@ -176,7 +176,7 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
         return payingPage({
           ...(await formContext(ctx, checkout)),
           order,
-          bank: bankName(profile, payment?.bank ?? ''),
+          bank: bankName(providerDetails, payment?.bank ?? ''),
           update: { path, url: `${path}/return/`, isRefreshing, waitedMs: payment?.ageMs ?? 0 },
         });
       case 'waiting':
@@ -185,7 +185,7 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
       case 'completing':
         return waitingPage({
           order,
-          profile,
+          providerDetails,
           path,
           state,
           isPaidNow,
@@ -197,14 +197,14 @@ export function createOrderPages({ csrf, identity, profileOf, pathOf, retentionM
       case 'agreement':
         return agreement(ctx, checkout);
       case 'complete':
-        return completePage({ checkout, profile, code: await codeOf(checkout) });
+        return completePage({ checkout, providerDetails, code: await codeOf(checkout) });
       case 'declined':
-        return closedPage(state, checkout, profile, await codeOf(checkout));
+        return closedPage(state, checkout, providerDetails, await codeOf(checkout));
       case 'failed':
       case 'expired':
       case 'cancelled':
       case 'approved-elsewhere':
-        return closedPage(state, checkout, profile);
+        return closedPage(state, checkout, providerDetails);
     }
   }
 

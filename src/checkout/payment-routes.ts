@@ -9,14 +9,14 @@ import { checkoutState } from './checkout-state';
 import type { createOrderPages } from './order-pages';
 import { BANK } from './pages/bank';
 import { bankRedirectPage } from './pages/paying';
-import { type ProfileOf, bankName } from './profile';
+import { type ProviderDetailsOf, bankName } from './provider-details';
 import type { SubmittedForm } from './read-request';
 import { sendPage } from './send-page';
 
 export interface PaymentRouteOptions {
   deps: OrderDependencies;
   identity: ApplicantIdentity;
-  profileOf: ProfileOf;
+  providerDetailsOf: ProviderDetailsOf;
   pages: ReturnType<typeof createOrderPages>;
   readForm: (ctx: Context) => Promise<SubmittedForm>;
   loadCheckout: (ctx: Context) => Promise<Checkout>;
@@ -27,14 +27,14 @@ export interface PaymentRouteOptions {
 
 /** The routes of a customer who pays now: choose a bank, go there, cancel. */
 export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOptions): void {
-  const { deps, identity, profileOf, pages, readForm, loadCheckout, redirect, returnUrlOf } = options;
+  const { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect, returnUrlOf } = options;
 
   router.post('/payment', async (ctx) => {
     const { checkout, fields, browserSecret } = await readForm(ctx);
     const state = checkoutState(checkout);
     const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
     if ((state === 'bank' || state === 'pay-now-offered') && !isHidden) {
-      const bank = profileOf(checkout.order).banks.find(({ id }) => id === fields[BANK]);
+      const bank = providerDetailsOf(checkout.order).banks.find(({ id }) => id === fields[BANK]);
       if (!bank) {
         sendPage(ctx, await pages.banks(ctx, checkout, true));
         return;
@@ -58,7 +58,7 @@ export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOpt
       redirect(ctx, checkout);
       return;
     }
-    const name = bankName(profileOf(order), payment.bank);
+    const name = bankName(providerDetailsOf(order), payment.bank);
     sendPage(ctx, bankRedirectPage(name, await startAtBank(deps, payment, checkout, returnUrlOf(order))));
   });
 

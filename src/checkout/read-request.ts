@@ -6,7 +6,7 @@ import { type Checkout, readCheckout } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
-import type { ProfileOf } from './profile';
+import type { ProviderDetailsOf } from './provider-details';
 
 export interface PayLinkLimits {
   /**
@@ -20,7 +20,7 @@ export interface PayLinkLimits {
 export interface RequestReaderOptions {
   deps: OrderDependencies;
   csrf: Csrf;
-  profileOf: ProfileOf;
+  providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
@@ -35,7 +35,7 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, csrf, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
   /** Finds what belongs to the pay link of a request. */
   async function lookUp<T>(ctx: Context, find: (payLinkId: string) => Promise<T>): Promise<T> {
     const { payLinkId = '' } = ctx.params as { payLinkId?: string };
@@ -50,7 +50,7 @@ export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: R
     ctx.state.orderId = stored.order.id;
     const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, stored.order.payLinkId) : stored;
     const { order, branding } = checkout;
-    ctx.state.layout = { order, branding, profile: profileOf(order), path: pathOf(order.payLinkId) };
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
     return checkout;
   }
 

@@ -5,7 +5,7 @@ import { type ClosedState, isReversing } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';
-import type { Profile } from '../profile';
+import type { ProviderDetails } from '../provider-details';
 import { declineReason } from './pay-now-offered';
 
 interface Message {
@@ -15,7 +15,7 @@ interface Message {
 
 const MESSAGES: Record<
   ClosedState,
-  (checkout: Checkout, closing: OrderChange | undefined, profile: Profile) => Message
+  (checkout: Checkout, closing: OrderChange | undefined, providerDetails: ProviderDetails) => Message
 > = {
   declined: ({ order, application }, _, { lenderName }) => {
     const { decision } = application ?? {};
@@ -58,10 +58,10 @@ const MESSAGES: Record<
 };
 
 /** @param code how the customer reads the page in another browser */
-export function closedPage(state: ClosedState, checkout: Checkout, profile: Profile, code?: Html): Page {
+export function closedPage(state: ClosedState, checkout: Checkout, providerDetails: ProviderDetails, code?: Html): Page {
   const { order, changes, branding } = checkout;
   const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
-  const { title, sentences } = MESSAGES[state](checkout, closing, profile);
+  const { title, sentences } = MESSAGES[state](checkout, closing, providerDetails);
   const [why, ...next] = sentences;
   const isOpen = state === 'approved-elsewhere';
   return {

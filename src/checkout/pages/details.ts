@@ -5,7 +5,7 @@ import { type FormErrors, type FormValues, FIELD_NAMES } from '../application-fo
 import { describePayments } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import type { Profile } from '../profile';
+import type { ProviderDetails } from '../provider-details';
 import { stepOf } from '../steps';
 import { costBox } from './cost-box';
 import { type FormContext, form } from './form';
@@ -50,7 +50,7 @@ const TITLE = 'About your business';
 
 export interface DetailsOptions extends FormContext {
   order: Order;
-  profile: Profile;
+  providerDetails: ProviderDetails;
   /** The repayments that an approved customer is offered. */
   quote: Offer;
   values: FormValues;
@@ -77,8 +77,8 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, profile, quote, values, errors, alert, path, replaces, withdraw, retentionDays, code } = options;
-  const { lenderName, privacyUrl } = profile;
+  const { order, providerDetails, quote, values, errors, alert, path, replaces, withdraw, retentionDays, code } = options;
+  const { lenderName, privacyUrl } = providerDetails;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
     const message = errors[key];

@@ -23,14 +23,14 @@ export interface PayNowOfferedOptions extends BankOptions {
 
 /** The lender has declined, and the customer can pay now instead. */
 export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
-  const { order, profile, reason, withdraw, code } = options;
+  const { order, providerDetails, reason, withdraw, code } = options;
   const title = 'Pay later was not approved';
   return {
     ...withError(options),
     title,
     step: stepOf(order, 'PAY_NOW', 'Your bank'),
     content: html`<h1>${title}</h1>
-      <p>${declineReason(reason, profile.lenderName)} You owe nothing.</p>
+      <p>${declineReason(reason, providerDetails.lenderName)} You owe nothing.</p>
       <h2>Pay now instead</h2>
       <p>You can still buy: pay ${formatPence(order.amountPence)} from your bank account. There is no credit check.</p>
       ${bankForm(options)} ${code} ${withdraw}`,
