@@ -111,8 +111,8 @@ export const WORKFLOW_ID_PREFIX = 'order-';
 
 export const workflowId = (orderId: string): string => `${WORKFLOW_ID_PREFIX}${orderId}`;
 
-/** The history of a new order. */
-export function created(order: Order, by: Pick<OrderChange, 'actor' | 'channel'>): OrderHistory {
+/** Creates the history of a new order. */
+export function createHistory(order: Order, by: Pick<OrderChange, 'actor' | 'channel'>): OrderHistory {
   return {
     order,
     changes: [{ version: 1, event: 'created', from: null, to: 'CREATED', ...by, reason: null, at: order.createdAt }],
