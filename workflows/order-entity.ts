@@ -11,7 +11,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities, SavedOrder } from '../activities';
 import {
-  type Decision,
+  type ChangeOutcome,
   type PreviousRun,
   type WorkflowHistory,
   type WorkflowOrder,
@@ -36,8 +36,8 @@ const inPostgres = (summary: string) =>
   });
 
 /** The result of a request. */
-interface Change {
-  decision: Decision<WorkflowOrder>['kind'];
+interface RequestResult {
+  outcome: ChangeOutcome<WorkflowOrder>['kind'];
   order: WorkflowOrder;
 }
 
@@ -115,8 +115,8 @@ export class OrderEntity {
    */
   async update(request: UncheckedRequest): Promise<WorkflowOrder> {
     return CancellationScope.nonCancellable(async () => {
-      const { decision, order } = await this.change(request);
-      if (decision === 'refused') throw refusal(order, request.event);
+      const { outcome, order } = await this.change(request);
+      if (outcome === 'refused') throw refusal(order, request.event);
       return order;
     });
   }
@@ -134,8 +134,8 @@ export class OrderEntity {
   private async changeOrRecord(request: UncheckedRequest): Promise<void> {
     await this.exclusively(async () => {
       try {
-        const { decision, order } = await this.decideAndSave(request);
-        if (decision === 'refused') await this.recordRefusal(order, request);
+        const { outcome, order } = await this.decideAndSave(request);
+        if (outcome === 'refused') await this.recordRefusal(order, request);
       } catch (error) {
         if (this.failure === undefined) throw error;
         const reason =
@@ -155,7 +155,7 @@ export class OrderEntity {
   }
 
   /** Decides on and saves one change at a time. */
-  change(request: UncheckedRequest): Promise<Change> {
+  change(request: UncheckedRequest): Promise<RequestResult> {
     return this.exclusively(() => this.decideAndSave(request));
   }
 
@@ -165,21 +165,21 @@ export class OrderEntity {
     return this.scheduler.runExclusive(work);
   }
 
-  private async decideAndSave(request: UncheckedRequest): Promise<Change> {
+  private async decideAndSave(request: UncheckedRequest): Promise<RequestResult> {
     const before = this.loaded;
     const { event } = request;
     // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.
     if (before.order.version < request.observedVersion) await this.save(before);
-    const decision: Decision<WorkflowOrder> = isOrderEvent(event)
+    const outcome: ChangeOutcome<WorkflowOrder> = isOrderEvent(event)
       ? decide(before, { ...request, event }, new Date().toISOString())
       : { kind: 'refused' };
-    if (decision.kind === 'change') {
-      const { history, pendingWebhooks } = await this.save(decision.next);
+    if (outcome.kind === 'change') {
+      const { history, pendingWebhooks } = await this.save(outcome.next);
       this.deliveries.add(pendingWebhooks);
       this.history = history;
       this.onSaved();
     }
-    return { decision: decision.kind, order: this.loaded.order };
+    return { outcome: outcome.kind, order: this.loaded.order };
   }
 
   /** Saves again the changes that a restored backup of Postgres lacks. If they cannot be saved, the run ends. */

@@ -103,7 +103,8 @@ export interface VersionedRequest extends ChangeRequest {
   observedVersion: number;
 }
 
-export type Decision<T extends OrderState> =
+/** The outcome of a change request: a changed order, a repeat of an earlier change, or a refusal. */
+export type ChangeOutcome<T extends OrderState> =
   { kind: 'change'; next: OrderHistory<T> } | { kind: 'repeat' } | { kind: 'refused' };
 
 /** The id of an order's workflow is this, followed by the order's id. */
@@ -134,7 +135,7 @@ export function withState(order: Order, { version, status, cancelledAt, expiresA
 export function classifyEvent(
   { order, changes }: OrderHistory<OrderState>,
   event: OrderEvent,
-): Decision<OrderState>['kind'] {
+): ChangeOutcome<OrderState>['kind'] {
   if (changes.some((change) => change.event === event)) return 'repeat';
   return transition(order.status, event) ? 'change' : 'refused';
 }
@@ -147,7 +148,7 @@ export function decide<T extends OrderState>(
   history: OrderHistory<T>,
   { event, actor, channel, reason }: ChangeRequest,
   now: string,
-): Decision<T> {
+): ChangeOutcome<T> {
   const kind = classifyEvent(history, event);
   if (kind !== 'change') return { kind };
   const { order, changes } = history;
