@@ -62,7 +62,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
       const stored = await findOrder(db, orderId);
       if (!stored || !application?.submitted) return { kind: 'nothing' };
       const { amountPence, pricing, allowedPaymentTerms, sandbox } = stored.order;
-      if (application.decision) return response(application.decision, allowedPaymentTerms);
+      if (application.decision) return toResponse(application.decision, allowedPaymentTerms);
       const { id, submitted } = application;
       const lender = sandbox ? lenders.sandbox : lenders.live;
       const { applicant, at: submittedAt } = submitted;
@@ -76,7 +76,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
       // An application that the customer has replaced meanwhile is asked about by its own request.
       if (latest?.id !== id || !latest.decision) return { kind: 'nothing' };
       // If two runs ask at the same time, the decision that is recorded first counts.
-      return response(latest.decision, allowedPaymentTerms);
+      return toResponse(latest.decision, allowedPaymentTerms);
     },
   };
 }
@@ -85,7 +85,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
  * A decline ends the order only if the customer cannot pay now instead. After `failed` the customer can apply again. In
  * both cases the customer can end the order on the page.
  */
-function response(decision: LenderDecision, allowedPaymentTerms: readonly PaymentTerm[]): LenderResponse {
+function toResponse(decision: LenderDecision, allowedPaymentTerms: readonly PaymentTerm[]): LenderResponse {
   const canContinue =
     decision.kind === 'failed' || (decision.kind === 'declined' && allowedPaymentTerms.includes('PAY_NOW'));
   return canContinue ? { kind: 'nothing' } : decided(decision);
