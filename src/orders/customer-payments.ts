@@ -7,7 +7,7 @@ import { type PaymentProviders, PaymentProviderUnavailable, providerOf } from '.
 import { refreshPayment } from '../payments/refresh-payment';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import type { OrderDependencies } from './dependencies';
-import { type Checkout, report } from './hosted-checkout';
+import { type Checkout, reportCheckoutEvent } from './hosted-checkout';
 
 /**
  * Starts a payment at a bank, once: does nothing if a payment is in progress or paid. From then on the order's workflow
@@ -61,8 +61,8 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
       return true;
     }
     if ((await refreshPayment(deps, payment, SWEEP_AFTER_MS)) === 'paid') {
-      await report(deps, order.id, 'approved', { actor: 'checkout' });
-      await report(deps, order.id, 'completed');
+      await reportCheckoutEvent(deps, order.id, 'approved', { actor: 'checkout' });
+      await reportCheckoutEvent(deps, order.id, 'completed');
     }
     return true;
   } catch (error) {

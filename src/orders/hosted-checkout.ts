@@ -49,7 +49,7 @@ export async function choosePaymentTerm(
 ): Promise<void> {
   if (order.status !== 'CREATED' && order.status !== 'PENDING') return;
   await upsertPaymentTerm(deps.db, order.id, paymentTerm);
-  await report(deps, order.id, 'signup_started');
+  await reportCheckoutEvent(deps, order.id, 'signup_started');
 }
 
 /**
@@ -103,7 +103,7 @@ export function canAgree({ order, application }: Pick<Checkout, 'order' | 'appli
 export async function withdrawApplication(deps: OrderDependencies, { order, application }: Checkout): Promise<void> {
   const kind = application?.decision?.kind;
   if (kind !== 'declined' && kind !== 'failed') return;
-  await report(deps, order.id, kind, { actor: 'customer', reason: DECISION_REASONS[kind] });
+  await reportCheckoutEvent(deps, order.id, kind, { actor: 'customer', reason: DECISION_REASONS[kind] });
 }
 
 /** Moves an application to another browser, if its customer entered the right code. Counts the attempt. */
@@ -132,14 +132,14 @@ export async function agreeToOffer(
   if (!canAgree(checkout)) return;
   if (!(await recordAgreement(deps.db, id, browserDigests, at, SWEEP_AFTER_MS))) return;
   try {
-    await report(deps, id, 'completed');
+    await reportCheckoutEvent(deps, id, 'completed');
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }
 }
 
 /** Ignores a refused event: the order has changed since, and the next page shows how. */
-export async function report(
+export async function reportCheckoutEvent(
   deps: OrderDependencies,
   orderId: string,
   event: ProgressEvent,
