@@ -218,7 +218,7 @@ function toSchedule({
 }
 
 /** Activities that make an attempt. A retry only covers a lost worker, a lost database or a busy delivery lease. */
-const attempts = (summary: string) =>
+const attemptActivities = (summary: string) =>
   proxyActivities<Activities>({
     // Longer than an attempt takes, unless Postgres is slow. The delivery lease keeps attempts apart.
     startToCloseTimeout: '40 seconds',
@@ -227,11 +227,11 @@ const attempts = (summary: string) =>
   });
 
 function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
-  return attempts(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({ eventId: id, attempt, hasSuccessor });
+  return attemptActivities(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({ eventId: id, attempt, hasSuccessor });
 }
 
 function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
-  return attempts(`webhook ${sequence}: resent`).resendWebhook(id);
+  return attemptActivities(`webhook ${sequence}: resent`).resendWebhook(id);
 }
 
 function exhaust({ id, sequence }: Resend): Promise<void> {
