@@ -1,7 +1,7 @@
 import type { Lenders } from '../activities';
 import type { Config } from './config';
 import type { DbClient } from './db/pool';
-import { createSandboxBooks } from './db/sandbox-payments';
+import { createSandboxPaymentStore } from './db/sandbox-payments';
 import { createSandboxLender } from './lender/sandbox';
 import type { PaymentProviders } from './payments/payment-provider';
 import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
@@ -29,5 +29,5 @@ export function paymentProvidersOf(
 function sandboxBankOf({ checkoutBaseUrl, hostedCheckout }: Config, db: DbClient): SandboxBank | undefined {
   const { lender, sandboxReferralMs } = hostedCheckout;
   if (lender === 'none') return undefined;
-  return createSandboxBank(createSandboxBooks(db), `${checkoutBaseUrl}/pay/sandbox-bank`, sandboxReferralMs);
+  return createSandboxBank(createSandboxPaymentStore(db), `${checkoutBaseUrl}/pay/sandbox-bank`, sandboxReferralMs);
 }

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { createSandboxBooks } from '../../../src/db/sandbox-payments';
+import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
 import type { PaymentStatus } from '../../../src/domain/payment';
 import type { Channel, OrderEvent } from '../../../src/domain/status';
 import { startPaymentReversals } from '../../../src/orders/background/payment-reversals';
@@ -127,7 +127,7 @@ test('a payment that is paid after its order has expired is refunded', async () 
 
 test('a worker that dies between a refund and its record refunds once', async () => {
   const id = await insertPayment(['signup_started', 'cancel'], {});
-  const bank = createSandboxBank(createSandboxBooks(database.db), 'https://bank.example', 0);
+  const bank = createSandboxBank(createSandboxPaymentStore(database.db), 'https://bank.example', 0);
   await bank.start({ id, bank: 'oak', amountPence: 100, payee: '', reference: '', returnUrl: '' });
   await bank.decide(id, 'approved');
   let refunds = 0;
