@@ -227,11 +227,13 @@ const attemptActivities = (summary: string) =>
   });
 
 function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
-  return attemptActivities(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({ eventId: id, attempt, hasSuccessor });
+  const { sendWebhook } = attemptActivities(`webhook ${sequence}: attempt ${attempt}`);
+  return sendWebhook({ eventId: id, attempt, hasSuccessor });
 }
 
 function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
-  return attemptActivities(`webhook ${sequence}: resent`).resendWebhook(id);
+  const { resendWebhook } = attemptActivities(`webhook ${sequence}: resent`);
+  return resendWebhook(id);
 }
 
 function exhaust({ id, sequence }: Resend): Promise<void> {
