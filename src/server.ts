@@ -13,7 +13,7 @@ import { createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
-import { type Running, runUntilSignalled } from './entry-point';
+import { type ProcessPart, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createLogger } from './logger';
 import { createAdmission } from './orders/admission';
@@ -40,7 +40,7 @@ export async function startServer(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
+): Promise<ProcessPart & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);

@@ -15,7 +15,7 @@ import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
-import { type Running, runUntilSignalled } from './entry-point';
+import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { abortable } from './lender/abortable';
 import { createLogger } from './logger';
 import { logOperatorActions } from './orders/background/log-operator-actions';
@@ -50,7 +50,7 @@ export async function startWorker(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & GaugeSources & { healthPort: number; failed: Promise<never> }> {
+): Promise<ProcessPart & GaugeSources & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
