@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { CommanderError } from 'commander';
-import { CliError, EXIT_FAILED, EXIT_USAGE, formatError, isUnreachable } from './cli/cli-error';
+import { CliError, EXIT_FAILED, EXIT_USAGE, formatError, isConnectionError } from './cli/cli-error';
 import { createProgram } from './cli/program';
 import { createServices } from './cli/services';
 import type { Environment } from './config';
@@ -19,7 +19,7 @@ async function main(): Promise<void> {
     await services.audit.end(error);
     process.exitCode = exitCodeOf(error);
     if (error instanceof CommanderError) return;
-    const hint = file && isUnreachable(error) ? ` (the address is from ${file}: is npm start running?)` : '';
+    const hint = file && isConnectionError(error) ? ` (the address is from ${file}: is npm start running?)` : '';
     console.error(`error: ${escapeControls(formatError(error))}${hint}`);
   } finally {
     await services.close();
