@@ -1,12 +1,17 @@
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import type { DbClient } from './pool';
 
-export interface ClaimedKey {
+/** The response to a request with an Idempotency-Key, and the digest of that request. */
+export interface StoredResponse {
   requestDigest: Buffer;
   response: CreatedOrderBody;
 }
 
-export async function findIdempotencyKey(db: DbClient, sellerId: string, key: string): Promise<ClaimedKey | undefined> {
+export async function findIdempotencyKey(
+  db: DbClient,
+  sellerId: string,
+  key: string,
+): Promise<StoredResponse | undefined> {
   const { rows } = await db.query<{ request_digest: Buffer; response: CreatedOrderBody }>(
     'select request_digest, response from idempotency_key where seller_id = $1 and key = $2',
     [sellerId, key],

@@ -143,15 +143,15 @@ async function replay(
   key: string,
   requestDigest: Buffer,
 ): Promise<CreatedOrder | undefined> {
-  const claimed = await findIdempotencyKey(db, sellerId, key);
-  if (!claimed) return undefined;
-  if (!claimed.requestDigest.equals(requestDigest)) {
+  const stored = await findIdempotencyKey(db, sellerId, key);
+  if (!stored) return undefined;
+  if (!stored.requestDigest.equals(requestDigest)) {
     throw new Problem(
       'idempotency_key_reused',
       'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
     );
   }
-  return { body: claimed.response, replayed: true };
+  return { body: stored.response, replayed: true };
 }
 
 function keyInProgress(): Problem {
