@@ -11,7 +11,7 @@ export interface Seller {
   defaultCancelUrl: string | null;
   pricing: Pricing;
   /** The maximum amount of an order; null if only the service's own limit applies. */
-  maxAmountPence: number | null;
+  maxOrderAmountPence: number | null;
   /** Requests per minute with all keys of the seller together; null if only the service's own limit applies. */
   rateLimit: number | null;
 }
@@ -95,7 +95,7 @@ function toCaller(row: CallerRow): Caller {
       defaultRedirectUrl: row.default_redirect_url,
       defaultCancelUrl: row.default_cancel_url,
       pricing: row.pricing,
-      maxAmountPence: row.max_amount_pence === null ? null : Number(row.max_amount_pence),
+      maxOrderAmountPence: row.max_amount_pence === null ? null : Number(row.max_amount_pence),
       rateLimit: row.rate_limit,
     },
   };
