@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findOrder } from '../db/find-orders';
-import { type OrderFilter, findOrders } from '../db/list-orders';
+import { type OrderFilter, findOrder, findOrders } from '../db/find-orders';
 import type { Db } from '../db/pool';
 import { isProblem } from '../contracts/problem';
 import { ORDER_STATUSES, type OrderStatus, isFinal } from '../domain/status';

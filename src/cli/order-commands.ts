@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander';
 import { loadCheckoutBaseUrl } from '../config';
 import { toOrderBody } from '../contracts/order-mapper';
-import { findOrders } from '../db/list-orders';
-import type { StoredOrder } from '../db/find-orders';
+import { type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
 import { workflowId } from '../domain/order';

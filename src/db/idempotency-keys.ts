@@ -12,11 +12,11 @@ export async function findIdempotencyKey(
   sellerId: string,
   key: string,
 ): Promise<StoredResponse | undefined> {
-  const { rows } = await db.query<{ request_digest: Buffer; response: CreatedOrderBody }>(
-    'select request_digest, response from idempotency_key where seller_id = $1 and key = $2',
+  const { rows } = await db.query<StoredResponse>(
+    'select request_digest as "requestDigest", response from idempotency_key where seller_id = $1 and key = $2',
     [sellerId, key],
   );
-  return rows[0] && { requestDigest: rows[0].request_digest, response: rows[0].response };
+  return rows[0];
 }
 
 /**

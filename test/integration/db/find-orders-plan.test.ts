@@ -1,4 +1,4 @@
-import { findOrders } from '../../../src/db/list-orders';
+import { findOrders } from '../../../src/db/find-orders';
 import { useDatabase } from '../../support/database';
 import { insertNewOrder } from './new-orders';
 import { queryPlan } from './query-plan';
