@@ -54,7 +54,7 @@ export class DecisionPoller {
       const since = formatTime(Date.now());
       setProgress(`waiting for the lender or the bank since ${since}`);
       const response = await cancelWhen(isDone, () =>
-        this.askLender(id, (error) => setProgress(describeOutage(error, since))),
+        this.askForDecision(id, (error) => setProgress(describeOutage(error, since))),
       );
       if (response?.kind === 'referred') {
         const askAgainAt = formatTime(Date.now() + response.askAgainMs);
@@ -78,7 +78,7 @@ export class DecisionPoller {
    * The workflow receives a failure only if it ends the activity. So two attempts come first, and all further ones are made
    * by a second activity: an outage costs a few events, however long it is.
    */
-  private async askLender(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
+  private async askForDecision(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
     try {
       return await this.scheduler.runCommand(LOOPS.decisions, () =>
         lender('ask the lender for its decision', 2).askLender(orderId),

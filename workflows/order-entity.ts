@@ -83,15 +83,14 @@ export class OrderEntity {
   };
 
   /** Reads the order from its row. */
-  async load(orderId: string, previous: PreviousRun | undefined): Promise<{ applicationPending: boolean }> {
+  async load(orderId: string, previous: PreviousRun | undefined): Promise<{ decisionPending: boolean }> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks, resends, applicationPending } = await this.scheduler.runExclusive(() =>
-      loadOrder(orderId, previous),
-    );
+    const loaded = await this.scheduler.runExclusive(() => loadOrder(orderId, previous));
+    const { history, pendingWebhooks, resends, applicationPending: decisionPending } = loaded;
     this.deliveries.add(pendingWebhooks);
     this.deliveries.addResends(resends);
     this.history = history;
-    return { applicationPending };
+    return { decisionPending };
   }
 
   /** Adds the resends that are requested in Postgres to the delivery queue. */

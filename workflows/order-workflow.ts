@@ -61,7 +61,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   return CancellationScope.nonCancellable(async () => {
     const orderId = 'history' in input ? input.history.order.id : input.orderId;
     const previous = 'history' in input ? undefined : input.previous;
-    if (!order.saved && (await order.load(orderId, previous)).applicationPending) decisions.request();
+    if (!order.saved && (await order.load(orderId, previous)).decisionPending) decisions.request();
     publishState();
     expireOrder(order, scheduler).catch(order.fail);
     decisions.run(order, mustStop, describeState).catch(order.fail);

@@ -16,7 +16,7 @@ export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
  * SQL, true for an order `o` whose status does not show the decision on its application or the result of its payment yet.
  * It may be recorded already. A restored backup may lack the decision on an application of an APPROVED order.
  */
-export const APPLICATION_PENDING = `((o.status = 'PENDING'
+export const DECISION_PENDING = `((o.status = 'PENDING'
     and exists (select from application a where a.order_id = o.id and a.submitted_at is not null))
   or (o.status = 'APPROVED' and exists (select from application a
     where a.order_id = o.id and a.submitted_at is not null and a.decision is null and a.purged_at is null))
@@ -112,9 +112,9 @@ export async function finishSettled(db: Db, orderId: string, version: number): P
 }
 
 /** True if the order's customer waits for the lender's decision. */
-export async function isApplicationPending(db: DbClient, orderId: string): Promise<boolean> {
+export async function isDecisionPending(db: DbClient, orderId: string): Promise<boolean> {
   const { rows } = await db.query<{ pending: boolean }>(
-    `select ${APPLICATION_PENDING} as pending from orders o where id = $1`,
+    `select ${DECISION_PENDING} as pending from orders o where id = $1`,
     [orderId],
   );
   return rows[0]?.pending ?? false;

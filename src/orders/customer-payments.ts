@@ -21,7 +21,7 @@ export async function startPayment(
   browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
 ): Promise<void> {
   if (await insertPayment(deps.db, order.id, bank, browser, SWEEP_AFTER_MS)) {
-    deps.dispatcher.applicationSubmitted(order);
+    deps.dispatcher.requestDecision(order);
   }
 }
 

@@ -88,7 +88,7 @@ export async function submitApplication(
     SWEEP_AFTER_MS,
     replaces,
   );
-  if (submitted) deps.dispatcher.applicationSubmitted(order);
+  if (submitted) deps.dispatcher.requestDecision(order);
 }
 
 /** True if the customer can agree: our lender approved, and there are repayments to show. */

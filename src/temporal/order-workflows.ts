@@ -51,7 +51,7 @@ export interface OrderWorkflows extends RunLists {
   /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
   resendWebhooks(order: Order, channel: Channel): Promise<void>;
   /** Notifies the workflow that an application is submitted in Postgres. Resumes it if none runs. */
-  applicationSubmitted(order: Order, channel: Channel): Promise<void>;
+  requestDecision(order: Order, channel: Channel): Promise<void>;
   /**
    * Sends a test webhook from a worker. Rejects if no worker could send it in time.
    * @throws TemporalUnavailable, within a second
@@ -150,7 +150,7 @@ export function createOrderWorkflows(
 
     resendWebhooks: (order, channel) => signal(order, resendWebhooksSignal, channel),
 
-    applicationSubmitted: (order, channel) => signal(order, applicationSubmittedSignal, channel),
+    requestDecision: (order, channel) => signal(order, applicationSubmittedSignal, channel),
 
     testWebhook(input) {
       return unlessDown(TEST_TIMEOUT_MS, () =>

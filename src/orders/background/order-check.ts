@@ -45,7 +45,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   /** Passes on what waits in Postgres. */
   async function notify(due: DueOrder): Promise<void> {
     if (due.agreementPending) await complete(due);
-    if (due.applicationPending) await workflows.applicationSubmitted(due.order, 'sweep');
+    if (due.decisionPending) await workflows.requestDecision(due.order, 'sweep');
     if (due.resendPending) await workflows.resendWebhooks(due.order, 'sweep');
   }
 

@@ -25,7 +25,7 @@ export interface WorkflowDispatcher {
   /** Notifies a workflow that it has webhooks to resend. */
   resendWebhooks(order: Order): void;
   /** Notifies a workflow that it has to request the lender's decision. */
-  applicationSubmitted(order: Order): void;
+  requestDecision(order: Order): void;
   /** Makes the sweep check an order whose workflow and row do not match. */
   check(orderId: string): void;
   /** Resolves when the calls in flight have ended. The sweep makes the calls that still wait. */
@@ -136,7 +136,7 @@ export function createWorkflowDispatcher(
       startNext();
     },
     resendWebhooks: (order) => notify(order, () => workflows.resendWebhooks(order, 'api')),
-    applicationSubmitted: (order) => notify(order, () => workflows.applicationSubmitted(order, 'hosted_checkout')),
+    requestDecision: (order) => notify(order, () => workflows.requestDecision(order, 'hosted_checkout')),
     check: (orderId) => inBackground(orderId, () => makeDue(db, [orderId])),
     async drain() {
       draining = true;

@@ -9,7 +9,7 @@ import {
 } from '../../../src/db/applications';
 import { findLastPayment, insertPayment, recordPaymentStatus } from '../../../src/db/payments';
 import { leaseDueOrders } from '../../../src/db/due-orders';
-import { isApplicationPending } from '../../../src/db/order-work';
+import { isDecisionPending } from '../../../src/db/order-work';
 import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
@@ -87,16 +87,16 @@ test("an application is pending for the sweep until the lender's decision is sav
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
-  expect(await isApplicationPending(database.db, id)).toBe(false);
+  expect(await isDecisionPending(database.db, id)).toBe(false);
   await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, -1);
   expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
-    { order: { id }, applicationPending: true },
+    { order: { id }, decisionPending: true },
   ]);
   // The decision is recorded, but not saved with the order yet.
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, { kind: 'declined', code: 'other' });
-  expect(await isApplicationPending(database.db, id)).toBe(true);
+  expect(await isDecisionPending(database.db, id)).toBe(true);
   await saveHistory(database.db, applyEvents(pending, 'declined'));
-  expect(await isApplicationPending(database.db, id)).toBe(false);
+  expect(await isDecisionPending(database.db, id)).toBe(false);
 });
 
 test('an application of an APPROVED order is pending while its decision is missing, as after a restore, and not purged', async () => {
@@ -107,12 +107,12 @@ test('an application of an APPROVED order is pending while its decision is missi
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
   await saveHistory(database.db, applyEvents(pending, 'approved'));
-  expect(await isApplicationPending(database.db, id)).toBe(true);
+  expect(await isDecisionPending(database.db, id)).toBe(true);
   await database.db.query(
     `update application set purged_at = now(), business_name = null, company_number = null, email = null,
        monthly_turnover_pence = null`,
   );
-  expect(await isApplicationPending(database.db, id)).toBe(false);
+  expect(await isDecisionPending(database.db, id)).toBe(false);
 });
 
 test.each<LenderDecision>([

@@ -62,7 +62,7 @@ describe('the sweep', () => {
         started: false,
         settled: false,
         resendPending: false,
-        applicationPending: false,
+        decisionPending: false,
         agreementPending: false,
         webhookOverdue: false,
         stuckRecently: false,
