@@ -2,7 +2,7 @@ import type { Db } from '../db/pool';
 import { type Caller, findCallers } from '../db/sellers';
 
 const MAX_QUERIES = 4;
-/** How long the owner of a key is cached: a change of the key or its account takes effect after this time at the latest. */
+/** How long the owner of a key is cached. A change of the key or its account takes effect within this time. */
 const CACHE_MS = 1000;
 
 interface Lookup {

@@ -106,6 +106,7 @@ function header({ order, branding, path }: LayoutContext, isCustomerDone = false
 function footer({ order, branding, providerDetails }: LayoutContext, isOpen: boolean): Html {
   const { sellerName, allowedPaymentTerms } = order;
   const { contactEmail, helpUrl } = branding;
+  const { lenderName, privacyUrl, termsUrl } = providerDetails;
   return html`<footer>
     ${
       isOpen &&
@@ -123,8 +124,8 @@ function footer({ order, branding, providerDetails }: LayoutContext, isOpen: boo
       </p>`
     }
     <p>
-      ${allowedPaymentTerms.includes('PAY_LATER') && html`Pay later is provided by ${providerDetails.lenderName}.`}
-      <span class="links"><a href="${providerDetails.privacyUrl}">Privacy</a> <a href="${providerDetails.termsUrl}">Terms</a></span>
+      ${allowedPaymentTerms.includes('PAY_LATER') && html`Pay later is provided by ${lenderName}.`}
+      <span class="links"><a href="${privacyUrl}">Privacy</a> <a href="${termsUrl}">Terms</a></span>
     </p>
   </footer>`;
 }

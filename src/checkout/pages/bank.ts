@@ -61,7 +61,10 @@ export function bankForm(options: Pick<BankOptions, 'path' | 'token' | 'provider
 }
 
 /** The status and the error summary of a page with the banks. */
-export function withError({ providerDetails, isMissing }: Pick<BankOptions, 'providerDetails' | 'isMissing'>): Partial<Page> {
+export function withError({
+  providerDetails,
+  isMissing,
+}: Pick<BankOptions, 'providerDetails' | 'isMissing'>): Partial<Page> {
   const first = providerDetails.banks[0];
   return isMissing && first ? { status: 422, errors: [{ field: first.id, message: MISSING }] } : {};
 }

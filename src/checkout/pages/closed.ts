@@ -58,7 +58,12 @@ const MESSAGES: Record<
 };
 
 /** @param code how the customer reads the page in another browser */
-export function closedPage(state: ClosedState, checkout: Checkout, providerDetails: ProviderDetails, code?: Html): Page {
+export function closedPage(
+  state: ClosedState,
+  checkout: Checkout,
+  providerDetails: ProviderDetails,
+  code?: Html,
+): Page {
   const { order, changes, branding } = checkout;
   const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
   const { title, sentences } = MESSAGES[state](checkout, closing, providerDetails);

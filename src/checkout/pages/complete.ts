@@ -23,11 +23,12 @@ export interface CompleteOptions {
 /** The receipt. */
 export function completePage({ checkout, providerDetails, code, redirect }: CompleteOptions): Page {
   const { order, changes, application, payment } = checkout;
+  const { lenderName, creditAgreementUrl } = providerDetails;
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   const { paymentTerm, agreedAt } = application ?? {};
   const isPayLater = paymentTerm === 'PAY_LATER';
   const bank = !isPayLater && payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;
-  const provider = isPayLater ? providerDetails.lenderName : bank;
+  const provider = isPayLater ? lenderName : bank;
   const offer = offerOf(application);
   const title = 'Your order is complete';
   return {
@@ -55,7 +56,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
         html`<h2>Your repayments</h2>
           ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}
           <p>
-            You repay ${providerDetails.lenderName}, as the <a href="${providerDetails.creditAgreementUrl}">credit agreement</a> states.
+            You repay ${lenderName}, as the <a href="${creditAgreementUrl}">credit agreement</a> states.
           </p>`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>

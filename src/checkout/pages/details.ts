@@ -77,8 +77,8 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, providerDetails, quote, values, errors, alert, path, replaces, withdraw, retentionDays, code } = options;
-  const { lenderName, privacyUrl } = providerDetails;
+  const { order, quote, values, errors, alert, path, replaces, withdraw, retentionDays, code } = options;
+  const { lenderName, privacyUrl } = options.providerDetails;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
     const message = errors[key];
