@@ -55,9 +55,7 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
         hasSchedule(checkout) &&
         html`<h2>Your repayments</h2>
           ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}
-          <p>
-            You repay ${lenderName}, as the <a href="${creditAgreementUrl}">credit agreement</a> states.
-          </p>`
+          <p>You repay ${lenderName}, as the <a href="${creditAgreementUrl}">credit agreement</a> states.</p>`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
       ${
