@@ -7,7 +7,7 @@ import { DECISION_REASONS, type LenderDecision } from '../src/domain/application
 import type { PaymentTerm } from '../src/domain/order';
 import { type Payment, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
-import { type Payments, PaymentProviderUnavailable } from '../src/payments/payment-provider';
+import { type PaymentProviders, PaymentProviderUnavailable } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
 import type { BANK_UNAVAILABLE } from '../workflows/messages';
 
@@ -39,7 +39,7 @@ export interface Lenders {
 export interface LenderActivityOptions {
   db: Db;
   lenders: Lenders;
-  payments: Payments;
+  payments: PaymentProviders;
 }
 
 export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {
@@ -65,7 +65,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
       const stored = await findOrder(db, orderId);
       if (!stored || !application?.submitted) return { kind: 'nothing' };
       const { amountPence, pricing, allowedPaymentTerms, sandbox } = stored.order;
-      if (application.decision) return response(application.decision, allowedPaymentTerms);
+      if (application.decision) return toResponse(application.decision, allowedPaymentTerms);
       const { id, submitted } = application;
       const lender = sandbox ? lenders.sandbox : lenders.live;
       const { applicant, at: submittedAt } = submitted;
@@ -79,7 +79,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
       // An application that the customer has replaced meanwhile is asked about by its own request.
       if (latest?.id !== id || !latest.decision) return { kind: 'nothing' };
       // If two runs ask at the same time, the first recorded decision applies.
-      return response(latest.decision, allowedPaymentTerms);
+      return toResponse(latest.decision, allowedPaymentTerms);
     },
   };
 }
@@ -88,7 +88,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
  * A decline ends the order only if the customer cannot pay now instead. After `failed` the customer can apply again. In
  * both cases the customer can end the order on the page.
  */
-function response(decision: LenderDecision, allowedPaymentTerms: readonly PaymentTerm[]): LenderResponse {
+function toResponse(decision: LenderDecision, allowedPaymentTerms: readonly PaymentTerm[]): LenderResponse {
   const canContinue =
     decision.kind === 'failed' || (decision.kind === 'declined' && allowedPaymentTerms.includes('PAY_NOW'));
   return canContinue ? { kind: 'nothing' } : decided(decision);

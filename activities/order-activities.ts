@@ -2,7 +2,7 @@ import { ApplicationFailure, activityInfo } from '@temporalio/activity';
 import type { Logger } from 'pino';
 import { toStatusWebhooks } from '../src/contracts/status-webhooks';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
-import { isApplicationPending, sweepSoon } from '../src/db/order-work';
+import { isDecisionPending, makeDueSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
 import { CustomerAgreed, PaymentProcessing, RowConflict, saveOrder } from '../src/db/save-order';
 import { type Refusal, insertRecovery, insertRefusal } from '../src/db/timeline-notes';
@@ -53,6 +53,7 @@ export interface SavedOrder {
 
 export interface LoadedOrder extends SavedOrder {
   resends: RequestedResend[];
+  /** True if the lender has to decide, or the bank to confirm a payment. Histories have this name. */
   applicationPending: boolean;
 }
 
@@ -117,7 +118,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
         history: toWorkflowHistory(stored),
         pendingWebhooks: forQueue(await findPendingWebhooks(db, orderId)),
         resends: await findResends(db, orderId),
-        applicationPending: await isApplicationPending(db, orderId),
+        applicationPending: await isDecisionPending(db, orderId),
       };
     },
 
@@ -129,7 +130,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
         if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, AGREED);
         if (error instanceof PaymentProcessing) throw ApplicationFailure.nonRetryable(error.message, PROCESSING);
         if (!(error instanceof RowConflict)) throw error;
-        await sweepSoon(db, history.order.id);
+        await makeDueSoon(db, history.order.id);
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');
       }
     },

@@ -1,7 +1,7 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
 import type { WebhookTestInput, WebhookState } from '../src/domain/webhook';
-import { exhaustWebhook } from '../src/db/webhook-attempts';
+import { markExhausted } from '../src/db/webhook-attempts';
 import { findWebhookEvent } from '../src/db/webhook-events';
 import { whileSuccessorWaits } from '../src/domain/retry-schedule';
 import { reportEnded } from '../src/telemetry/report';
@@ -66,7 +66,7 @@ export function createWebhookActivities(options: DeliveryOptions) {
 
     /** Gives up a webhook that yields to a later one. */
     async exhaustWebhook(eventId: string): Promise<void> {
-      if (!(await exhaustWebhook(db, eventId))) return;
+      if (!(await markExhausted(db, eventId))) return;
       const event = await findWebhookEvent(db, eventId);
       if (event) reportEnded(log, event, 'exhausted');
     },

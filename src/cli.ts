@@ -3,7 +3,7 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { type Command, CommanderError } from 'commander';
 import { isReadOnly } from './cli/audit';
-import { CliError, EXIT_FAILED, EXIT_USAGE, formatError, isUnreachable } from './cli/cli-error';
+import { CliError, EXIT_FAILED, EXIT_USAGE, formatError, isConnectionError } from './cli/cli-error';
 import { createProgram } from './cli/program';
 import { createServices } from './cli/services';
 import type { Environment } from './config';
@@ -27,7 +27,7 @@ async function main(): Promise<void> {
     await services.audit.end(error);
     process.exitCode = exitCodeOf(error);
     if (error instanceof CommanderError) return;
-    const hint = file && isUnreachable(error) ? ` (the address is from ${file}: is npm start running?)` : '';
+    const hint = file && isConnectionError(error) ? ` (the address is from ${file}: is npm start running?)` : '';
     console.error(`error: ${escapeControls(formatError(error))}${hint}`);
   } finally {
     await services.close();

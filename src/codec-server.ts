@@ -5,7 +5,7 @@ import { isCompressed } from './api/body';
 import { listen } from './api/http-server';
 import { ConfigError, loadCodecServerConfig } from './config';
 import { DecryptionError } from './encryption/key-ring';
-import { type Running, runUntilSignalled } from './entry-point';
+import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { createLogger } from './logger';
 import { payloadCodecs } from './temporal/payload-codec';
 import { createRemoteCodec } from './temporal/remote-codec';
@@ -23,7 +23,7 @@ const MAX_BODY = '16mb';
 export async function startCodecServer(
   config: ReturnType<typeof loadCodecServerConfig>,
   log: Logger,
-): Promise<Running & { port: number }> {
+): Promise<ProcessPart & { port: number }> {
   const [codec] = payloadCodecs({ ...config, encryptPayloads: true });
   if (!codec) throw new ConfigError('Invalid configuration:\n  ENCRYPTION_KEYS is missing');
   const remote = createRemoteCodec(codec);

@@ -5,7 +5,7 @@ import { SchemaError } from './db/schema-check';
 export class StartError extends Error {}
 
 /** A part of a process that runs until `stop`, which drains it. */
-export interface Running {
+export interface ProcessPart {
   stop(): Promise<void>;
   /** The time in ms that `stop` gives to running work. Default: 0. */
   stopsWithinMs?: number;
@@ -23,21 +23,21 @@ const STOP_LIMIT_MS = 20_000;
  * @param start calls `started` for each part that it has started
  */
 export async function runUntilSignalled(
-  start: (started: (running: Running) => void) => Promise<void>,
+  start: (started: (part: ProcessPart) => void) => Promise<void>,
   onStop?: () => void,
 ): Promise<void> {
-  const running: Running[] = [];
+  const parts: ProcessPart[] = [];
   let stopping: Promise<void> | undefined;
 
   async function stop(exitCode: number): Promise<void> {
-    const limitMs = running.reduce((sum, { stopsWithinMs = 0 }) => sum + stopsWithinMs, STOP_LIMIT_MS);
+    const limitMs = parts.reduce((sum, { stopsWithinMs = 0 }) => sum + stopsWithinMs, STOP_LIMIT_MS);
     setTimeout(() => {
       console.error('a part did not stop in time: killing the process');
       // process.exit can wait for the SDK's native threads.
       process.kill(process.pid, 'SIGKILL');
     }, limitMs).unref();
     onStop?.();
-    for (const part of running.reverse()) {
+    for (const part of parts.reverse()) {
       await part.stop().catch((error: unknown) => {
         console.error(error);
         exitCode ||= 1;
@@ -54,7 +54,7 @@ export async function runUntilSignalled(
   // After SIGHUP, the terminal no longer takes output.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
-    await start((part) => running.push(part));
+    await start((part) => parts.push(part));
   } catch (error) {
     // Stopping a part during the start can make the start fail.
     if (!stopping) console.error(isExplained(error) ? error.message : error);

@@ -1,9 +1,9 @@
 import type { Lenders } from '../activities';
 import type { Config } from './config';
 import type { DbClient } from './db/pool';
-import { createSandboxBooks } from './db/sandbox-payments';
+import { createSandboxPaymentStore } from './db/sandbox-payments';
 import { createSandboxLender } from './lender/sandbox';
-import type { Payments } from './payments/payment-provider';
+import type { PaymentProviders } from './payments/payment-provider';
 import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
 
 /**
@@ -18,7 +18,10 @@ export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Con
 }
 
 /** The adapter of a real provider of payments becomes `live`. */
-export function paymentsOf(config: Config, db: DbClient): Payments & { sandbox: SandboxBank | undefined } {
+export function paymentProvidersOf(
+  config: Config,
+  db: DbClient,
+): PaymentProviders & { sandbox: SandboxBank | undefined } {
   return { sandbox: sandboxBankOf(config, db), live: undefined };
 }
 
@@ -26,5 +29,5 @@ export function paymentsOf(config: Config, db: DbClient): Payments & { sandbox: 
 function sandboxBankOf({ checkoutBaseUrl, hostedCheckout }: Config, db: DbClient): SandboxBank | undefined {
   const { lender, sandboxReferralMs } = hostedCheckout;
   if (lender === 'none') return undefined;
-  return createSandboxBank(createSandboxBooks(db), `${checkoutBaseUrl}/pay/sandbox-bank`, sandboxReferralMs);
+  return createSandboxBank(createSandboxPaymentStore(db), `${checkoutBaseUrl}/pay/sandbox-bank`, sandboxReferralMs);
 }

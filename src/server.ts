@@ -7,14 +7,14 @@ import { listen } from './api/http-server';
 import { createRateLimits } from './api/rate-limit';
 import { reportRejected } from './api/request-log';
 import { createCheckout } from './checkout/checkout';
-import type { Profile, ProfileOf } from './checkout/profile';
+import type { ProviderDetails, ProviderDetailsOf } from './checkout/provider-details';
 import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
 import { type Config, loadConfig } from './config';
 import { createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
-import { type Running, runUntilSignalled } from './entry-point';
+import { type ProcessPart, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createLogger } from './logger';
 import { createAdmission } from './orders/admission';
@@ -22,8 +22,8 @@ import { createLiveOrderReader } from './orders/background/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
 import { guardPayments } from './payments/guard-payments';
-import type { PaymentProvider, Payments } from './payments/payment-provider';
-import { lendersOf, paymentsOf } from './providers';
+import type { PaymentProvider, PaymentProviders } from './payments/payment-provider';
+import { lendersOf, paymentProvidersOf } from './providers';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
 import type { GaugeSources } from './telemetry/gauges';
@@ -41,7 +41,7 @@ export async function startServer(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
+): Promise<ProcessPart & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database connection failed');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
@@ -60,7 +60,7 @@ export async function startServer(
       startDelayMs: config.startDelayMs,
     },
   );
-  const payments = observePayments(guardPayments(paymentsOf(config, db)));
+  const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
   const lenders = lendersOf(config);
   const deps: OrderDependencies = {
     db,
@@ -68,7 +68,7 @@ export async function startServer(
     workflows,
     dispatcher,
     admission,
-    liveOrders: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
+    orderReader: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
     rules: {
       maxAmountPence: config.maxAmountPence,
       httpsOnly: config.production,
@@ -98,7 +98,7 @@ export async function startServer(
         deps,
         limits,
         retentionMs: applicationRetentionMs,
-        profileOf: createProfiles(config, { sandbox: lender, live: lenders.live }, payments),
+        providerDetailsOf: createProviderDetails(config, { sandbox: lender, live: lenders.live }, payments),
         sandboxBank: payments.sandbox,
       }),
     trustedProxies: config.trustedProxies,
@@ -139,14 +139,14 @@ export async function startServer(
   };
 }
 
-function createProfiles(
+function createProviderDetails(
   { checkoutBaseUrl, hostedCheckout }: Config,
   lenders: { sandbox: Lender; live: Lender | undefined },
-  payments: Payments,
-): ProfileOf {
+  payments: PaymentProviders,
+): ProviderDetailsOf {
   const { lenderName, privacyUrl, termsUrl, creditAgreementUrl } = hostedCheckout;
   const samples = `${checkoutBaseUrl}${SAMPLE_DOCUMENTS}`;
-  const create = (lender: Lender, provider: PaymentProvider | undefined): Profile => ({
+  const create = (lender: Lender, provider: PaymentProvider | undefined): ProviderDetails => ({
     lenderName,
     banks: provider?.banks ?? [],
     quote: (order, today) => lender.quote(order, today),
@@ -157,7 +157,7 @@ function createProfiles(
   });
   const sandbox = create(lenders.sandbox, payments.sandbox);
   const live = lenders.live && create(lenders.live, payments.live);
-  // Without a live lender, no page of a live order needs a profile.
+  // Without a live lender, no page of a live order needs them.
   return (order) => (order.sandbox ? sandbox : (live ?? sandbox));
 }
 

@@ -15,15 +15,15 @@ import { type Db, createPool } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
 import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
-import { type Running, runUntilSignalled } from './entry-point';
+import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { abortable } from './lender/abortable';
 import { createLogger } from './logger';
 import { logOperatorActions } from './orders/background/log-operator-actions';
-import { startPaymentReturns } from './orders/background/payment-returns';
+import { startPaymentReversals } from './orders/background/payment-reversals';
 import { startSweep } from './orders/background/sweep';
 import { guardPayments } from './payments/guard-payments';
-import type { Payments } from './payments/payment-provider';
-import { lendersOf, paymentsOf } from './providers';
+import type { PaymentProviders } from './payments/payment-provider';
+import { lendersOf, paymentProvidersOf } from './providers';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import type { GaugeSources } from './telemetry/gauges';
 import { freeLoopbackAddress } from './telemetry/metrics-server';
@@ -50,7 +50,7 @@ export async function startWorker(
   config: Config,
   temporal: ClientConnectConfig,
   log: Logger,
-): Promise<Running & GaugeSources & { healthPort: number; failed: Promise<never> }> {
+): Promise<ProcessPart & GaugeSources & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
   const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database connection failed');
   const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
@@ -65,7 +65,7 @@ export async function startWorker(
   const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
-  const payments = observePayments(guardPayments(paymentsOf(config, db)));
+  const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
   const target = { connection, namespace: client.options.namespace };
   const workers = await createWorkers(config, target, { db, sender, payments, log });
   const runs = workers.map((worker) => worker.run());
@@ -83,7 +83,7 @@ export async function startWorker(
     applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
   });
   const stopLoggingActions = logOperatorActions(db, withInfo(log));
-  const stopPaymentReturns = startPaymentReturns({ db, payments, log, intervalMs: config.sweep.intervalMs });
+  const stopPaymentReversals = startPaymentReversals({ db, payments, log, intervalMs: config.sweep.intervalMs });
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
@@ -95,7 +95,7 @@ export async function startWorker(
     async stop() {
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReturns()]);
+      await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReversals()]);
       // `failed` reports a failure. The other worker ends its tasks.
       await Promise.allSettled(runs);
       await sender.close();
@@ -137,7 +137,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
 function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
-  { db, sender, payments, log }: { db: Db; sender: WebhookSender; payments: Payments; log: Logger },
+  { db, sender, payments, log }: { db: Db; sender: WebhookSender; payments: PaymentProviders; log: Logger },
 ): Promise<Worker[]> {
   const traces = tracing();
   const lenders = lendersOf(config);

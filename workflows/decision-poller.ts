@@ -13,7 +13,7 @@ import { toUncheckedRequest } from './change-requests';
 import { formatTime } from './format-time';
 import { BANK_UNAVAILABLE, LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';
-import { LOOPS, type Turns } from './turns';
+import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
 /**
  * Asks the lender for its decision on an order's application, or the bank for the result of its payment, until there is one,
@@ -23,7 +23,7 @@ export class DecisionPoller {
   private isRequested = false;
   private progress: string | undefined;
 
-  constructor(private readonly turns: Turns) {}
+  constructor(private readonly scheduler: LoopScheduler) {}
 
   /** Requests a decision. A repeated request is harmless: the activity returns an existing decision. */
   request(): void {
@@ -48,13 +48,13 @@ export class DecisionPoller {
     };
     for (;;) {
       setProgress(undefined);
-      await this.turns.until(LOOPS.decisions, () => this.isRequested || isDone());
+      await this.scheduler.waitUntil(LOOPS.decisions, () => this.isRequested || isDone());
       if (isDone()) return;
       this.isRequested = false;
       const since = formatTime(Date.now());
       setProgress(`waiting for the lender or the bank since ${since}`);
       const response = await cancelWhen(isDone, () =>
-        this.askLender(id, (error) => setProgress(describeOutage(error, since))),
+        this.askForDecision(id, (error) => setProgress(describeOutage(error, since))),
       );
       if (response?.kind === 'referred') {
         const askAgainAt = formatTime(Date.now() + response.askAgainMs);
@@ -62,7 +62,7 @@ export class DecisionPoller {
         // A request may be another application, or a payment.
         const isWoken = () => this.isRequested || isDone();
         const timer = { ms: response.askAgainMs, summary: 'until the lender or the bank is asked again' };
-        await this.turns.until(LOOPS.decisions, isWoken, timer);
+        await this.scheduler.waitUntil(LOOPS.decisions, isWoken, timer);
         this.isRequested = true;
       } else if (response?.kind === 'decided') {
         setProgress(undefined);
@@ -78,15 +78,15 @@ export class DecisionPoller {
    * The workflow receives a failure only if it ends the activity. So two attempts come first, and all further ones are made
    * by a second activity: an outage costs a few events, however long it is.
    */
-  private async askLender(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
+  private async askForDecision(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
     try {
-      return await this.turns.wait(LOOPS.decisions, () =>
+      return await this.scheduler.runCommand(LOOPS.decisions, () =>
         lender('ask the lender for its decision', 2).askLender(orderId),
       );
     } catch (error) {
       if (isCancellation(error)) throw error;
       onUnavailable(error);
-      return this.turns.wait(LOOPS.decisions, () =>
+      return this.scheduler.runCommand(LOOPS.decisions, () =>
         lender('ask the lender again: it was unavailable').askLender(orderId),
       );
     }

@@ -2,7 +2,7 @@ import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
 import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import { formatTime } from './format-time';
-import { LOOPS, type Turns } from './turns';
+import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends Resend, Schedule {
@@ -39,7 +39,7 @@ export class DeliveryQueue {
   /** The sequence of the webhook that the receiver answered with 410. */
   private disabledBy: number | undefined;
 
-  constructor(private readonly turns: Turns) {}
+  constructor(private readonly scheduler: LoopScheduler) {}
 
   /** Adds pending webhooks as Postgres returned them. A webhook that is queued already keeps its progress. */
   add(pending: readonly QueuedWebhook[]): void {
@@ -107,7 +107,7 @@ export class DeliveryQueue {
    * `mustStop` becomes true.
    * @returns false if Postgres does not hold the webhook: the row is older than the workflow
    */
-  async step(mustStop: () => boolean): Promise<boolean> {
+  async deliverNext(mustStop: () => boolean): Promise<boolean> {
     if (this.wait) {
       await this.untilWaited(this.wait, mustStop);
       return true;
@@ -126,8 +126,8 @@ export class DeliveryQueue {
     if (!(await this.untilDue(head, () => mustStop() || this.resends.length > 0 || this.pending[0] !== head)))
       return true;
     if (this.headYields()) {
-      await this.turns.run(() => exhaust(head));
-      await this.turns.take(LOOPS.deliveries);
+      await this.scheduler.runExclusive(() => exhaust(head));
+      await this.scheduler.waitToContinue(LOOPS.deliveries);
       this.exhausted.set(head.sequence, head.lastError);
       this.remove(head);
       return true;
@@ -138,7 +138,7 @@ export class DeliveryQueue {
 
   private async attempt(webhook: Resend, call: () => Promise<WebhookResult>): Promise<WebhookResult> {
     this.isUrgentRequested = false;
-    const result = await this.turns.wait(LOOPS.deliveries, call);
+    const result = await this.scheduler.runCommand(LOOPS.deliveries, call);
     this.applyResult(webhook, result);
     return result;
   }
@@ -158,7 +158,7 @@ export class DeliveryQueue {
     const waitMs = wait.until - Date.now();
     const isInterrupted = () => mustStop() || this.wait !== wait;
     const timer = { ms: waitMs, summary: this.describeWait(wait) };
-    if (waitMs > 0) await this.turns.until(LOOPS.deliveries, isInterrupted, timer);
+    if (waitMs > 0) await this.scheduler.waitUntil(LOOPS.deliveries, isInterrupted, timer);
     if (this.wait === wait) this.wait = undefined;
   }
 
@@ -170,7 +170,7 @@ export class DeliveryQueue {
       const waitMs = dueAt === null ? 0 : dueAt - Date.now();
       if (waitMs <= 0 || this.headYields()) return true;
       const isChanged = () => isInterrupted() || this.headYields() || this.dueAt(head) !== dueAt;
-      await this.turns.until(LOOPS.deliveries, isChanged, { ms: waitMs, summary });
+      await this.scheduler.waitUntil(LOOPS.deliveries, isChanged, { ms: waitMs, summary });
       if (isInterrupted()) return false;
     }
   }
@@ -218,7 +218,7 @@ function toSchedule({
 }
 
 /** Activities that make an attempt. A retry only covers a lost worker, a lost database or a busy delivery lease. */
-const attempts = (summary: string) =>
+const attemptActivities = (summary: string) =>
   proxyActivities<Activities>({
     // Longer than an attempt takes, unless Postgres is slow. The delivery lease keeps attempts apart.
     startToCloseTimeout: '40 seconds',
@@ -227,11 +227,13 @@ const attempts = (summary: string) =>
   });
 
 function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
-  return attempts(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({ eventId: id, attempt, hasSuccessor });
+  const { sendWebhook } = attemptActivities(`webhook ${sequence}: attempt ${attempt}`);
+  return sendWebhook({ eventId: id, attempt, hasSuccessor });
 }
 
 function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
-  return attempts(`webhook ${sequence}: resent`).resendWebhook(id);
+  const { resendWebhook } = attemptActivities(`webhook ${sequence}: resent`);
+  return resendWebhook(id);
 }
 
 function exhaust({ id, sequence }: Resend): Promise<void> {

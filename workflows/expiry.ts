@@ -3,7 +3,7 @@ import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from './change-requests';
 import { AGREED } from './messages';
 import { type OrderEntity, whyNotExpired } from './order-entity';
-import { LOOPS, type Turns } from './turns';
+import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
 /** An expiry that waits for the bank is tried again after a quarter of the time since it was due, within these limits. */
 const RETRY_MS = { min: 1000, max: 60_000 };
@@ -12,14 +12,14 @@ const RETRY_MS = { min: 1000, max: 60_000 };
  * Waits until the order expires, if an expiry is configured, and ends the order if it is still open then. While the bank
  * confirms a payment, the expiry waits: the customer has approved it.
  */
-export async function expireOrder(order: OrderEntity, turns: Turns): Promise<void> {
+export async function expireOrder(order: OrderEntity, scheduler: LoopScheduler): Promise<void> {
   const { expiresAt, status } = order.loaded.order;
   if (expiresAt === null || isFinal(status)) return;
   const sinceExpiryMs = () => Date.now() - Date.parse(expiresAt);
-  const wait = (ms: number, summary: string) => turns.wait(LOOPS.expiry, () => sleep(ms, { summary }));
+  const wait = (ms: number, summary: string) => scheduler.runCommand(LOOPS.expiry, () => sleep(ms, { summary }));
   await wait(Math.max(-sinceExpiryMs(), 1), 'until the order expires');
   while (!(await tryToExpire(order))) {
-    await turns.take(LOOPS.expiry);
+    await scheduler.waitToContinue(LOOPS.expiry);
     const { min, max } = RETRY_MS;
     await wait(Math.min(Math.max(sinceExpiryMs() / 4, min), max), 'until the expiry is tried again');
   }

@@ -11,7 +11,7 @@ import {
 } from '@temporalio/workflow';
 import type { Activities, SavedOrder } from '../activities';
 import {
-  type Decision,
+  type ChangeOutcome,
   type PreviousRun,
   type WorkflowHistory,
   type WorkflowOrder,
@@ -21,7 +21,7 @@ import {
 import { type UncheckedRequest, isOrderEvent } from './change-requests';
 import type { DeliveryQueue } from './delivery-queue';
 import { AGREED, BEHIND_ROW, PROCESSING, REFUSED } from './messages';
-import type { Turns } from './turns';
+import type { LoopScheduler } from './loop-scheduler';
 
 /**
  * Activities that read or write Postgres: short, and retried until they succeed. They are local, so that a change needs one
@@ -36,8 +36,8 @@ const inPostgres = (summary: string) =>
   });
 
 /** The result of a request. */
-interface Change {
-  decision: Decision<WorkflowOrder>['kind'];
+interface RequestResult {
+  outcome: ChangeOutcome<WorkflowOrder>['kind'];
   order: WorkflowOrder;
 }
 
@@ -57,7 +57,7 @@ export class OrderEntity {
   constructor(
     private history: WorkflowHistory | undefined,
     private readonly deliveries: DeliveryQueue,
-    private readonly turns: Turns,
+    private readonly scheduler: LoopScheduler,
     private readonly onSaved: () => void,
   ) {}
 
@@ -74,7 +74,7 @@ export class OrderEntity {
 
   /** True if no message is being handled, and nothing is being saved. */
   get isIdle(): boolean {
-    return this.openSignals === 0 && !this.turns.isTaken && allHandlersFinished();
+    return this.openSignals === 0 && !this.scheduler.isBusy && allHandlersFinished();
   }
 
   /** Ends this run with `error`, unless an earlier error ends it already. */
@@ -83,21 +83,20 @@ export class OrderEntity {
   };
 
   /** Reads the order from its row. */
-  async load(orderId: string, previous: PreviousRun | undefined): Promise<{ applicationPending: boolean }> {
+  async load(orderId: string, previous: PreviousRun | undefined): Promise<{ decisionPending: boolean }> {
     const { loadOrder } = inPostgres('read the order');
-    const { history, pendingWebhooks, resends, applicationPending } = await this.turns.run(() =>
-      loadOrder(orderId, previous),
-    );
+    const loaded = await this.scheduler.runExclusive(() => loadOrder(orderId, previous));
+    const { history, pendingWebhooks, resends, applicationPending: decisionPending } = loaded;
     this.deliveries.add(pendingWebhooks);
     this.deliveries.addResends(resends);
     this.history = history;
-    return { applicationPending };
+    return { decisionPending };
   }
 
   /** Adds the resends that are requested in Postgres to the delivery queue. */
   async addResends(): Promise<void> {
     const { findResends } = inPostgres('read which webhooks to resend');
-    this.deliveries.addResends(await this.inTurn(() => findResends(this.loaded.order.id)));
+    this.deliveries.addResends(await this.exclusively(() => findResends(this.loaded.order.id)));
   }
 
   /**
@@ -118,8 +117,8 @@ export class OrderEntity {
    */
   async update(request: UncheckedRequest): Promise<WorkflowOrder> {
     return CancellationScope.nonCancellable(async () => {
-      const { decision, order } = await this.change(request);
-      if (decision === 'refused') throw refusal(order, request.event);
+      const { outcome, order } = await this.change(request);
+      if (outcome === 'refused') throw refusal(order, request.event);
       return order;
     });
   }
@@ -135,10 +134,10 @@ export class OrderEntity {
   }
 
   private async changeOrRecord(request: UncheckedRequest): Promise<void> {
-    await this.inTurn(async () => {
+    await this.exclusively(async () => {
       try {
-        const { decision, order } = await this.decideAndSave(request);
-        if (decision === 'refused') await this.recordRefusal(order, request);
+        const { outcome, order } = await this.decideAndSave(request);
+        if (outcome === 'refused') await this.recordRefusal(order, request);
       } catch (error) {
         if (this.failure === undefined) throw error;
         const reason =
@@ -158,37 +157,37 @@ export class OrderEntity {
   }
 
   /** Decides on and saves one change at a time. */
-  change(request: UncheckedRequest): Promise<Change> {
-    return this.inTurn(() => this.decideAndSave(request));
+  change(request: UncheckedRequest): Promise<RequestResult> {
+    return this.exclusively(() => this.decideAndSave(request));
   }
 
   /** Runs `work`, which calls local activities, in its turn, once the row has been read. */
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+  private async exclusively<T>(work: () => Promise<T>): Promise<T> {
     await condition(() => this.history !== undefined);
-    return this.turns.run(work);
+    return this.scheduler.runExclusive(work);
   }
 
-  private async decideAndSave(request: UncheckedRequest): Promise<Change> {
+  private async decideAndSave(request: UncheckedRequest): Promise<RequestResult> {
     const before = this.loaded;
     const { event } = request;
     // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.
     if (before.order.version < request.observedVersion) await this.save(before);
-    const decision: Decision<WorkflowOrder> = isOrderEvent(event)
+    const outcome: ChangeOutcome<WorkflowOrder> = isOrderEvent(event)
       ? decide(before, { ...request, event }, new Date().toISOString())
       : { kind: 'refused' };
-    if (decision.kind === 'change') {
-      const { history, pendingWebhooks } = await this.save(decision.next);
+    if (outcome.kind === 'change') {
+      const { history, pendingWebhooks } = await this.save(outcome.next);
       this.deliveries.add(pendingWebhooks);
       this.history = history;
       this.onSaved();
     }
-    return { decision: decision.kind, order: this.loaded.order };
+    return { outcome: outcome.kind, order: this.loaded.order };
   }
 
   /** Saves again the changes that a restored backup of Postgres lacks. If they cannot be saved, the run ends. */
   async bringRowForward(): Promise<void> {
     const save = async () => this.deliveries.add((await this.save(this.loaded)).pendingWebhooks);
-    await this.inTurn(save).catch(this.fail);
+    await this.exclusively(save).catch(this.fail);
   }
 
   private async save(history: WorkflowHistory): Promise<SavedOrder> {

@@ -28,15 +28,15 @@ import {
 } from './messages';
 import { orderDetails } from './order-details';
 import { OrderEntity } from './order-entity';
-import { LOOPS, Turns } from './turns';
+import { LOOPS, LoopScheduler } from './loop-scheduler';
 
 /** One order, from its creation until it is settled. */
 export async function orderWorkflow(input: OrderWorkflowInput): Promise<WorkflowOrder> {
-  const turns = new Turns();
-  const deliveries = new DeliveryQueue(turns);
-  const decisions = new DecisionPoller(turns);
+  const scheduler = new LoopScheduler();
+  const deliveries = new DeliveryQueue(scheduler);
+  const decisions = new DecisionPoller(scheduler);
   const replaced = 'history' in input ? undefined : input.previous?.reason;
-  const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, turns, publishState);
+  const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, scheduler, publishState);
 
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
   setHandler(getOrderQuery, () => order.saved?.order ?? null);
@@ -61,14 +61,15 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   return CancellationScope.nonCancellable(async () => {
     const orderId = 'history' in input ? input.history.order.id : input.orderId;
     const previous = 'history' in input ? undefined : input.previous;
-    if (!order.saved && (await order.load(orderId, previous)).applicationPending) decisions.request();
+    if (!order.saved && (await order.load(orderId, previous)).decisionPending) decisions.request();
     publishState();
-    expireOrder(order, turns).catch(order.fail);
+    expireOrder(order, scheduler).catch(order.fail);
     decisions.run(order, mustStop, describeState).catch(order.fail);
-    await turns.take(LOOPS.deliveries);
+    await scheduler.waitToContinue(LOOPS.deliveries);
     while (!isDone()) {
-      if (deliveries.isEmpty) await turns.until(LOOPS.deliveries, () => !deliveries.isEmpty || isDone());
-      else if (!(await deliveries.step(mustStop))) await turns.wait(LOOPS.deliveries, () => order.bringRowForward());
+      if (deliveries.isEmpty) await scheduler.waitUntil(LOOPS.deliveries, () => !deliveries.isEmpty || isDone());
+      else if (!(await deliveries.deliverNext(mustStop)))
+        await scheduler.runCommand(LOOPS.deliveries, () => order.bringRowForward());
       publishState();
     }
     if (order.failure !== undefined) {

@@ -12,12 +12,12 @@ import { type HealthChecks, healthRoutes } from './health-routes';
 import { limitInFlight } from './in-flight';
 import { orderRoutes } from './order-routes';
 import { methodNotAllowed, renderProblems } from './problems';
+import { dropAbandoned, queueFairly } from './queue-fairly';
 import type { RateLimits } from './rate-limit';
 import { requestLog } from './request-log';
 import { requestMetrics } from './request-metrics';
 import { signResponses } from './response-signature';
 import { sendJson } from './send-json';
-import { dropAbandoned, takeTurns } from './take-turns';
 import { createUnsentLimit, UNSENT_LIMITS } from './unsent-bytes';
 import { webhookRoutes } from './webhook-routes';
 
@@ -61,7 +61,7 @@ export function createApp(options: AppOptions): Koa<State> {
   app.use(requestLog(log));
   const unsent = createUnsentLimit(UNSENT_LIMITS);
   app.use(unsent.measure);
-  app.use(takeTurns());
+  app.use(queueFairly());
   app.use(dropAbandoned);
   if (checkout) app.use(checkout);
   if (responseHmacHeader !== undefined) app.use(signResponses(responseHmacHeader));

@@ -15,7 +15,7 @@ import { cancelOrder, type ChangedOrder, reportProgress, simulateProgress } from
 import { createOrder, replayOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
-import { readByPayLink, readLive, readStored } from '../orders/read-order';
+import { readByPayLink, readCurrent, readStored } from '../orders/read-order';
 import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
 import { type BodyReaders, validate, validateQuery } from './body';
 import type { Context, State } from './context';
@@ -44,13 +44,13 @@ export function orderRoutes(
   };
 
   /** Sends the order as it is now. A caller that has the row's state already gets a 304, without a query to the workflow. */
-  const sendLive = async (ctx: Context, stored: StoredOrder): Promise<void> => {
+  const sendCurrent = async (ctx: Context, stored: StoredOrder): Promise<void> => {
     ctx.state.orderId = stored.order.id;
     ctx.set('Order-Source', 'snapshot');
     if (isKnown(ctx, stored.order)) return;
-    const live = await readLive(deps, stored);
-    ctx.set('Order-Source', live.source);
-    if (!isKnown(ctx, live.order)) sendOrder(ctx, live);
+    const current = await readCurrent(deps, stored);
+    ctx.set('Order-Source', current.readFrom);
+    if (!isKnown(ctx, current.order)) sendOrder(ctx, current);
   };
 
   const readOrder = async (ctx: Context, sellerId?: string): Promise<StoredOrder> => {
@@ -60,7 +60,7 @@ export function orderRoutes(
   };
 
   const retrieve = async (ctx: Context): Promise<void> => {
-    await sendLive(ctx, await readOrder(ctx, sellerOf(ctx).id));
+    await sendCurrent(ctx, await readOrder(ctx, sellerOf(ctx).id));
   };
 
   const cancel = async (ctx: Context): Promise<void> => {
@@ -111,7 +111,7 @@ export function orderRoutes(
   });
 
   router.get('/pay_link/:payLinkId', checkout, async (ctx) => {
-    await sendLive(ctx, await readByPayLink(deps, ctx.params.payLinkId ?? ''));
+    await sendCurrent(ctx, await readByPayLink(deps, ctx.params.payLinkId ?? ''));
   });
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {

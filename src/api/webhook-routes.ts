@@ -8,7 +8,7 @@ import {
 } from '../contracts/webhook-request-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
-import { listWebhooks, resendWebhook, retrieveTimeline, retrieveWebhook } from '../orders/webhook-log';
+import { listWebhooks, resendWebhook, retrieveTimeline, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
 import type { Context, State } from './context';

@@ -11,27 +11,27 @@ import { londonDate } from '../lender/london-date';
 import type { OrderDependencies } from '../orders/dependencies';
 import {
   type Checkout,
+  agreeToOffer,
   choosePaymentTerm,
-  confirmOrder,
   ensurePaymentTerm,
-  giveUp,
   readCheckout,
   submitApplication,
+  withdrawApplication,
 } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
-import type { Applicants } from './applicants';
+import type { ApplicantIdentity } from './applicant-identity';
 import { toFormValues, validateForm } from './application-form';
 import { type CheckoutState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { enterCode } from './enter-code';
 import { NOT_USED, createOrderPages } from './order-pages';
+import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/agreement';
 import { PAYMENT_TERM } from './pages/choice';
-import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/confirmation';
 import { REPLACES } from './pages/details';
 import { SERVICE_UNAVAILABLE } from './pages/error-page';
 import { CODE } from './pages/other-browser';
 import { addPaymentRoutes } from './payment-routes';
-import type { ProfileOf } from './profile';
+import type { ProviderDetailsOf } from './provider-details';
 import { createRequestReader, type PayLinkLimits } from './read-request';
 import { sendPage } from './send-page';
 
@@ -44,8 +44,8 @@ const CHOICE_STATES: readonly CheckoutState[] = ['choice', 'details', 'retry', '
 export interface CheckoutRouteOptions {
   deps: OrderDependencies;
   csrf: Csrf;
-  applicants: Applicants;
-  profileOf: ProfileOf;
+  identity: ApplicantIdentity;
+  providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
   /** The path in front of `/pay/` in public addresses; usually empty. */
   pathPrefix: string;
@@ -54,15 +54,15 @@ export interface CheckoutRouteOptions {
 
 /** The routes under `/pay/:payLinkId`. Every response is derived from stored data, never from an earlier request. */
 export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
-  const { deps, csrf, applicants, profileOf, limits, pathPrefix, retentionMs } = options;
+  const { deps, csrf, identity, providerDetailsOf, limits, pathPrefix, retentionMs } = options;
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
-  const pages = createOrderPages({ csrf, applicants, profileOf, pathOf, retentionMs });
+  const pages = createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs });
   const { lookUp, loadCheckout, readForm } = createRequestReader({
     deps,
     csrf,
-    profileOf,
+    providerDetailsOf,
     limits,
     pathOf,
   });
@@ -70,7 +70,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   /** True if the form of the requesting browser may submit an application. */
   const canApply = (ctx: Context, checkout: Checkout): boolean => {
     const state = checkoutState(checkout);
-    return state === 'details' || (state === 'retry' && applicants.isApplicant(ctx, checkout));
+    return state === 'details' || (state === 'retry' && identity.isApplicant(ctx, checkout));
   };
 
   const redirect = (ctx: Context, { order }: Checkout, suffix = ''): void => {
@@ -87,7 +87,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     const { checkout, fields } = await readForm(ctx);
     const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields[PAYMENT_TERM]);
     const state = checkoutState(checkout);
-    const isHidden = applicants.hiddenState(ctx, checkout) !== undefined;
+    const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
     if (!CHOICE_STATES.includes(state) || isHidden) {
       const isUsed = !isHidden && term === checkout.application?.paymentTerm;
       redirect(ctx, checkout, isUsed ? '' : NOT_USED);
@@ -102,7 +102,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   });
 
   router.post('/application', async (ctx) => {
-    const { checkout, fields, browser } = await readForm(ctx);
+    const { checkout, fields, browserSecret } = await readForm(ctx);
     const values = toFormValues(fields);
     const result = validateForm(values);
     if (canApply(ctx, checkout)) {
@@ -112,7 +112,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
       }
       try {
         await ensurePaymentTerm(deps, checkout, 'PAY_LATER');
-        const digest = applicants.digestOf(browser, checkout);
+        const digest = identity.digestOf(browserSecret, checkout);
         await submitApplication(deps, checkout, result.applicant, digest, fields[REPLACES] ?? '');
       } catch (error) {
         if (!isUnavailable(error)) throw error;
@@ -126,7 +126,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     const latest = await readCheckout(deps, checkout.order.payLinkId);
     // The answers of another browser's application are compared only for its applicant: others could guess them.
     const isUsed =
-      applicants.isApplicant(ctx, latest) &&
+      identity.isApplicant(ctx, latest) &&
       'applicant' in result &&
       isDeepStrictEqual(result.applicant, latest.application?.submitted?.applicant);
     redirect(ctx, checkout, isUsed ? '' : NOT_USED);
@@ -136,23 +136,23 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     const { checkout } = await readForm(ctx);
     const state = checkoutState(checkout);
     const isOpen = state === 'retry' || state === 'pay-now-offered' || state === 'bank';
-    if (isOpen && applicants.isApplicant(ctx, checkout)) await giveUp(deps, checkout);
+    if (isOpen && identity.isApplicant(ctx, checkout)) await withdrawApplication(deps, checkout);
     redirect(ctx, checkout);
   });
 
   router.post('/confirmation', async (ctx) => {
     const { checkout, fields } = await readForm(ctx);
-    if (!applicants.isApplicant(ctx, checkout)) {
+    if (!identity.isApplicant(ctx, checkout)) {
       redirect(ctx, checkout);
       return;
     }
     const now = new Date();
-    const error = checkoutState(checkout) === 'confirmation' ? confirmationError(checkout, fields, now) : undefined;
+    const error = checkoutState(checkout) === 'agreement' ? agreementError(checkout, fields, now) : undefined;
     if (error !== undefined) {
-      sendPage(ctx, await pages.confirmation(ctx, checkout, error));
+      sendPage(ctx, await pages.agreement(ctx, checkout, error));
       return;
     }
-    await confirmOrder(deps, checkout, applicants.digestsOf(ctx, checkout), now);
+    await agreeToOffer(deps, checkout, identity.digestsOf(ctx, checkout), now);
     const { order } = await readCheckout(deps, checkout.order.payLinkId);
     redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
   });
@@ -160,14 +160,14 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   router.get('/return', async (ctx) => {
     const checkout = await loadCheckout(ctx);
     const { status } = checkout.order;
-    if (status === 'SUCCESSFUL' && applicants.isApplicant(ctx, checkout)) sendPage(ctx, await pages.complete(checkout));
+    if (status === 'SUCCESSFUL' && identity.isApplicant(ctx, checkout)) sendPage(ctx, await pages.complete(checkout));
     else redirect(ctx, checkout);
   });
 
   router.post('/continue', async (ctx) => {
-    const { checkout, fields, browser } = await readForm(ctx);
-    const isOther = !applicants.isApplicant(ctx, checkout);
-    const error = isOther ? await enterCode(deps, applicants, checkout, fields[CODE] ?? '', browser) : undefined;
+    const { checkout, fields, browserSecret } = await readForm(ctx);
+    const isOther = !identity.isApplicant(ctx, checkout);
+    const error = isOther ? await enterCode(deps, identity, checkout, fields[CODE] ?? '', browserSecret) : undefined;
     // Read again, because a double click enters the code twice.
     const latest = await readCheckout(deps, checkout.order.payLinkId);
     const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);
@@ -175,7 +175,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     else redirect(ctx, checkout);
   });
 
-  addPaymentRoutes(router, { deps, applicants, profileOf, pages, readForm, loadCheckout, redirect, returnUrlOf });
+  addPaymentRoutes(router, { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect, returnUrlOf });
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'give-up', 'confirmation', 'continue', 'payment', 'payment/cancel']) {
@@ -208,7 +208,7 @@ async function waitForDecision(deps: OrderDependencies, payLinkId: string): Prom
 }
 
 /** The customer can agree only to the due dates that the page showed. */
-function confirmationError({ application }: Checkout, fields: Record<string, string>, now: Date): string | undefined {
+function agreementError({ application }: Checkout, fields: Record<string, string>, now: Date): string | undefined {
   if (offerOf(application).instalments.length === 0) return undefined;
   if (fields[AGREE] !== 'yes') return NOT_AGREED;
   return fields[AGREED_ON] === londonDate(now) ? undefined : DATES_CHANGED;

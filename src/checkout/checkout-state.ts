@@ -1,9 +1,9 @@
 import { isInProgress } from '../domain/payment';
 import type { OrderEvent } from '../domain/status';
-import { type Checkout, isConfirmable } from '../orders/hosted-checkout';
+import { type Checkout, canAgree } from '../orders/hosted-checkout';
 
 /** Which page the applicant sees. It is derived from stored data only, so every tab shows the same. */
-export type CheckoutState = FormState | WaitingState | 'paying' | 'confirmation' | 'complete' | ClosedState;
+export type CheckoutState = FormState | WaitingState | 'paying' | 'agreement' | 'complete' | ClosedState;
 
 /**
  * The customer fills in a form. `retry`: the lender could not process the application. `pay-now-offered`: the lender has
@@ -26,7 +26,7 @@ const APPLICANT_STATES = [
   'bank',
   'paying',
   'confirming',
-  'confirmation',
+  'agreement',
   'completing',
   'complete',
   'declined',
@@ -57,7 +57,7 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
       return application?.submitted ? stateOfApplication(checkout) : stateBeforeApplication(checkout);
     case 'APPROVED':
       if (application?.agreedAt) return 'completing';
-      return isConfirmable(checkout) ? 'confirmation' : 'approved-elsewhere';
+      return canAgree(checkout) ? 'agreement' : 'approved-elsewhere';
     case 'SUCCESSFUL':
       return 'complete';
     case 'UNSUCCESSFUL': {
@@ -88,6 +88,6 @@ function stateOfApplication({ order, application }: StoredCheckout): FormState |
 }
 
 /** True if the order is closed and the bank has not returned its payment yet. */
-export function isReturning({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
+export function isReversing({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
   return order.status === 'UNSUCCESSFUL' && !!payment && (isInProgress(payment.status) || payment.status === 'paid');
 }

@@ -8,7 +8,7 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { NoLenderError } from '../orders/hosted-checkout';
 import { PaymentProviderUnavailable } from '../payments/payment-provider';
 import type { SandboxBank } from '../payments/sandbox-bank';
-import { createApplicants } from './applicants';
+import { createApplicantIdentity } from './applicant-identity';
 import { createBrowserCookie } from './browser-cookie';
 import { checkoutRoutes } from './checkout-routes';
 import type { Context, State } from './context';
@@ -16,7 +16,7 @@ import { CsrfError, createCsrf } from './csrf';
 import { FormBodyError } from './form-body';
 import type { ErrorPage } from './pages/error-page';
 import * as errors from './pages/error-page';
-import type { ProfileOf } from './profile';
+import type { ProviderDetailsOf } from './provider-details';
 import type { PayLinkLimits } from './read-request';
 import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from './sandbox-bank-routes';
@@ -26,7 +26,7 @@ export interface CheckoutOptions {
   deps: OrderDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
   retentionMs: number;
-  profileOf: ProfileOf;
+  providerDetailsOf: ProviderDetailsOf;
   /** Serves the pages of the sandbox bank; undefined if payments are real. */
   sandboxBank: SandboxBank | undefined;
 }
@@ -35,18 +35,18 @@ const CHECKOUT_PATH = /^\/pay(\/|$)/;
 
 /** The hosted checkout. Answers every request under `/pay/` with a page, including errors. */
 export function createCheckout(options: CheckoutOptions): Middleware<State> {
-  const { deps, limits, retentionMs, profileOf, sandboxBank } = options;
+  const { deps, limits, retentionMs, providerDetailsOf, sandboxBank } = options;
   const { origin, pathname, protocol } = new URL(deps.checkoutBaseUrl);
   const isHttps = protocol === 'https:';
   const readSecret = cacheSuccess(() => findCheckoutSecret(deps.db, deps.keys));
   const browsers = createBrowserCookie(isHttps);
   const csrf = createCsrf(readSecret, browsers, origin);
-  const applicants = createApplicants(readSecret, browsers);
+  const identity = createApplicantIdentity(readSecret, browsers);
   const pathPrefix = pathname.replace(/\/$/, '');
   const router = new Router<State>();
   if (sandboxBank) router.use(sandboxBankRoutes(sandboxBank, csrf, pathPrefix).routes());
   router.use(sampleDocumentRoutes().routes());
-  router.use(checkoutRoutes({ deps, csrf, applicants, profileOf, pathPrefix, limits, retentionMs }).routes());
+  router.use(checkoutRoutes({ deps, csrf, identity, providerDetailsOf, pathPrefix, limits, retentionMs }).routes());
   const routes = router.routes() as unknown as Middleware<State>;
 
   const serve = (ctx: Context): Promise<void> =>

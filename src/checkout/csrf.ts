@@ -25,18 +25,18 @@ export interface Csrf {
  * @param ownOrigin the public origin of the pages
  */
 export function createCsrf(readSecret: () => Promise<string>, browsers: BrowserCookie, ownOrigin: string): Csrf {
-  const sign = async (browser: string, payLinkId: string): Promise<string> =>
+  const sign = async (browserSecret: string, payLinkId: string): Promise<string> =>
     createHmac('sha256', await readSecret())
-      .update(`${browser}.${payLinkId.toLowerCase()}`)
+      .update(`${browserSecret}.${payLinkId.toLowerCase()}`)
       .digest('base64url');
 
   return {
     createToken: (ctx, payLinkId) => sign(browsers.issue(ctx), payLinkId),
     async verify(ctx, payLinkId, token) {
       const given = Buffer.from(token);
-      for (const browser of isCrossSite(ctx, ownOrigin) ? [] : browsers.secretsOf(ctx)) {
-        const expected = Buffer.from(await sign(browser, payLinkId));
-        if (expected.length === given.length && timingSafeEqual(expected, given)) return browser;
+      for (const browserSecret of isCrossSite(ctx, ownOrigin) ? [] : browsers.secretsOf(ctx)) {
+        const expected = Buffer.from(await sign(browserSecret, payLinkId));
+        if (expected.length === given.length && timingSafeEqual(expected, given)) return browserSecret;
       }
       throw new CsrfError();
     },

@@ -1,26 +1,26 @@
 import type { OrderDependencies } from '../orders/dependencies';
 import { type Checkout, continueApplication } from '../orders/hosted-checkout';
-import { type Applicants, normalizeCode } from './applicants';
+import { type ApplicantIdentity, normalizeCode } from './applicant-identity';
 import { CODE_INCOMPLETE, CODE_WRONG, TOO_MANY_CODES } from './pages/other-browser';
 
 const ERRORS = { moved: undefined, 'wrong-code': CODE_WRONG, 'too-many-attempts': TOO_MANY_CODES };
 
 /**
  * Moves an application to a browser, if its customer typed the right code.
- * @param browser the browser's secret
+ * @param browserSecret identifies the browser
  * @returns the error for the customer, or undefined if the application has moved
  */
 export async function enterCode(
   deps: OrderDependencies,
-  applicants: Applicants,
+  identity: ApplicantIdentity,
   checkout: Checkout,
   typed: string,
-  browser: string,
+  browserSecret: string,
 ): Promise<string | undefined> {
   const { application } = checkout;
   const code = normalizeCode(typed);
   if (!application || code === undefined) return CODE_INCOMPLETE;
-  const isCodeRight = await applicants.isCodeOf(application, code);
-  const browserDigest = applicants.digestOf(browser, checkout);
+  const isCodeRight = await identity.isCodeOf(application, code);
+  const browserDigest = identity.digestOf(browserSecret, checkout);
   return ERRORS[await continueApplication(deps, checkout, { isCodeRight, browserDigest })];
 }

@@ -5,7 +5,7 @@ import { isFinal } from '../domain/status';
 import { brandColours } from './brand-colours';
 import { formatDeadline } from './format';
 import { type Html, html } from './html';
-import type { Profile } from './profile';
+import type { ProviderDetails } from './provider-details';
 import type { Step } from './steps';
 import { createStylesheet } from './stylesheet';
 
@@ -40,7 +40,7 @@ export interface Page {
 export interface LayoutContext {
   order: Order;
   branding: Branding;
-  profile: Profile;
+  providerDetails: ProviderDetails;
   /** The path of the order's pages: `/pay/<pay_link_id>`, after the path prefix if there is one. */
   path: string;
 }
@@ -103,9 +103,10 @@ function header({ order, branding, path }: LayoutContext, isCustomerDone = false
 }
 
 /** @param isOpen true if the customer can finish the order later */
-function footer({ order, branding, profile }: LayoutContext, isOpen: boolean): Html {
+function footer({ order, branding, providerDetails }: LayoutContext, isOpen: boolean): Html {
   const { sellerName, allowedPaymentTerms } = order;
   const { contactEmail, helpUrl } = branding;
+  const { lenderName, privacyUrl, termsUrl } = providerDetails;
   return html`<footer>
     ${
       isOpen &&
@@ -123,8 +124,8 @@ function footer({ order, branding, profile }: LayoutContext, isOpen: boolean): H
       </p>`
     }
     <p>
-      ${allowedPaymentTerms.includes('PAY_LATER') && html`Pay later is provided by ${profile.lenderName}.`}
-      <span class="links"><a href="${profile.privacyUrl}">Privacy</a> <a href="${profile.termsUrl}">Terms</a></span>
+      ${allowedPaymentTerms.includes('PAY_LATER') && html`Pay later is provided by ${lenderName}.`}
+      <span class="links"><a href="${privacyUrl}">Privacy</a> <a href="${termsUrl}">Terms</a></span>
     </p>
   </footer>`;
 }

@@ -2,24 +2,24 @@ import type { Context } from './context';
 import { type Application, offerOf } from '../domain/application';
 import { londonDate } from '../lender/london-date';
 import type { Checkout } from '../orders/hosted-checkout';
-import type { Applicants } from './applicants';
+import type { ApplicantIdentity } from './applicant-identity';
 import { EMPTY_FORM, type FormValues, toTypedValues } from './application-form';
 import { type WaitingState, checkoutState } from './checkout-state';
 import type { Csrf } from './csrf';
 import { type Html, html } from './html';
 import type { Page } from './layout';
-import { type BankOptions, bankPage } from './pages/bank';
+import { agreementPage } from './pages/agreement';
+import { type BankOptions, chooseBankPage } from './pages/bank';
 import { choicePage } from './pages/choice';
 import { closedPage } from './pages/closed';
 import { completePage, redirectPage } from './pages/complete';
-import { confirmationPage } from './pages/confirmation';
 import { continuationCode } from './pages/continuation-code';
 import { type DetailsOptions, type FormAlert, detailsPage } from './pages/details';
 import { otherBrowserPage } from './pages/other-browser';
-import { giveUpForm, payNowOfferedPage } from './pages/pay-now-offered';
+import { payNowOfferedPage, withdrawForm } from './pages/pay-now-offered';
 import { payingPage } from './pages/paying';
 import { waitingPage } from './pages/waiting';
-import { type ProfileOf, bankName } from './profile';
+import { type ProviderDetailsOf, bankName } from './provider-details';
 
 const DAY_MS = 86_400_000;
 
@@ -37,8 +37,8 @@ function whyNotUsed({ application }: Checkout): string | undefined {
 
 export interface OrderPagesOptions {
   csrf: Csrf;
-  applicants: Applicants;
-  profileOf: ProfileOf;
+  identity: ApplicantIdentity;
+  providerDetailsOf: ProviderDetailsOf;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
   /** How long an application is kept after its order closes. */
@@ -46,27 +46,27 @@ export interface OrderPagesOptions {
 }
 
 /** Builds the pages of an order, with forms for the requesting browser. */
-export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentionMs }: OrderPagesOptions) {
+export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs }: OrderPagesOptions) {
   const formContext = async (ctx: Context, { order }: Checkout) => ({
     path: pathOf(order.payLinkId),
     token: await csrf.createToken(ctx, order.payLinkId),
   });
   const codeOf = async ({ order, application }: Checkout): Promise<Html | undefined> =>
-    application?.browserDigest ? continuationCode(await applicants.codeOf(application), order.sellerName) : undefined;
+    application?.browserDigest ? continuationCode(await identity.codeOf(application), order.sellerName) : undefined;
   /** The code for the pages that are also shown before an application is submitted. Every browser may open those. */
   const codeOfSubmitted = async (checkout: Checkout): Promise<Html | undefined> =>
     checkout.application?.submitted ? codeOf(checkout) : undefined;
 
   async function choice(ctx: Context, checkout: Checkout, isMissing = false): Promise<Page> {
     const { order, application } = checkout;
-    const profile = profileOf(order);
+    const providerDetails = providerDetailsOf(order);
     const today = londonDate(new Date());
     return choicePage({
       ...(await formContext(ctx, checkout)),
       order,
-      quote: profile.quote(order, today),
+      quote: providerDetails.quote(order, today),
       today,
-      lenderName: profile.lenderName,
+      lenderName: providerDetails.lenderName,
       chosen: application?.paymentTerm,
       isMissing,
     });
@@ -78,20 +78,20 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
     { values, errors, alert }: Partial<Pick<DetailsOptions, 'values' | 'errors' | 'alert'>> = {},
   ): Promise<Page> {
     const { order, application } = checkout;
-    const profile = profileOf(order);
+    const providerDetails = providerDetailsOf(order);
     const context = await formContext(ctx, checkout);
     const isRetry = checkoutState(checkout) === 'retry';
-    const shown = alert ?? (isRetry && !errors ? notProcessed(profile.lenderName) : undefined);
+    const shown = alert ?? (isRetry && !errors ? notProcessed(providerDetails.lenderName) : undefined);
     return detailsPage({
       ...context,
       order,
-      profile,
-      quote: profile.quote(order, londonDate(new Date())),
+      providerDetails,
+      quote: providerDetails.quote(order, londonDate(new Date())),
       values: values ?? valuesOf(isRetry ? application : undefined),
       errors: errors ?? {},
       ...(shown && { alert: shown }),
       replaces: isRetry && application ? application.id : '',
-      giveUp: isRetry ? giveUpForm(context, order.sellerName) : undefined,
+      withdraw: isRetry ? withdrawForm(context, order.sellerName) : undefined,
       retentionDays: Math.ceil(retentionMs / DAY_MS),
       code: await codeOfSubmitted(checkout),
     });
@@ -104,23 +104,23 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
     const options: BankOptions = {
       ...context,
       order,
-      profile: profileOf(order),
-      lastPayment: applicants.isApplicant(ctx, checkout) ? payment : undefined,
+      providerDetails: providerDetailsOf(order),
+      lastPayment: identity.isApplicant(ctx, checkout) ? payment : undefined,
       canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
       isMissing,
-      giveUp: decision ? giveUpForm(context, order.sellerName) : undefined,
+      withdraw: decision ? withdrawForm(context, order.sellerName) : undefined,
       code: await codeOfSubmitted(checkout),
     };
     const isOffered = decision?.kind === 'declined' && !payment;
-    return isOffered ? payNowOfferedPage({ ...options, reason: decision.code }) : bankPage(options);
+    return isOffered ? payNowOfferedPage({ ...options, reason: decision.code }) : chooseBankPage(options);
   }
 
-  async function confirmation(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {
+  async function agreement(ctx: Context, checkout: Checkout, error?: string): Promise<Page> {
     const { order, application } = checkout;
-    return confirmationPage({
+    return agreementPage({
       ...(await formContext(ctx, checkout)),
       order,
-      profile: profileOf(order),
+      providerDetails: providerDetailsOf(order),
       offer: offerOf(application),
       applicant: application?.submitted?.applicant,
       today: londonDate(new Date()),
@@ -131,15 +131,15 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
 
   /** @returns undefined if the browser may see the page of the order's state */
   async function otherBrowser(ctx: Context, checkout: Checkout, error?: string): Promise<Page | undefined> {
-    const state = applicants.hiddenState(ctx, checkout);
+    const state = identity.hiddenState(ctx, checkout);
     return state && otherBrowserPage({ ...(await formContext(ctx, checkout)), state, checkout, error });
   }
 
   /** The page of a complete order, which continues to the seller. */
   async function complete(checkout: Checkout): Promise<Page> {
     const path = pathOf(checkout.order.payLinkId);
-    const profile = profileOf(checkout.order);
-    return redirectPage({ checkout, profile, code: await codeOf(checkout) }, path);
+    const providerDetails = providerDetailsOf(checkout.order);
+    return redirectPage({ checkout, providerDetails, code: await codeOf(checkout) }, path);
   }
 
   /** The page for the order's current state. */
@@ -157,7 +157,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
 
   async function pageOfState(ctx: Context, checkout: Checkout): Promise<Page> {
     const { order, application, payment } = checkout;
-    const profile = profileOf(order);
+    const providerDetails = providerDetailsOf(order);
     const state = checkoutState(checkout);
     const path = pathOf(order.payLinkId);
     const isRefreshing = ctx.query.refresh !== 'off';
@@ -176,7 +176,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
         return payingPage({
           ...(await formContext(ctx, checkout)),
           order,
-          bank: bankName(profile, payment?.bank ?? ''),
+          bank: bankName(providerDetails, payment?.bank ?? ''),
           update: { path, url: `${path}/return/`, isRefreshing, waitedMs: payment?.ageMs ?? 0 },
         });
       case 'waiting':
@@ -185,7 +185,7 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
       case 'completing':
         return waitingPage({
           order,
-          profile,
+          providerDetails,
           path,
           state,
           isPaidNow,
@@ -194,21 +194,21 @@ export function createOrderPages({ csrf, applicants, profileOf, pathOf, retentio
           now: new Date(),
           code: isPaidNow ? undefined : await codeOf(checkout),
         });
-      case 'confirmation':
-        return confirmation(ctx, checkout);
+      case 'agreement':
+        return agreement(ctx, checkout);
       case 'complete':
-        return completePage({ checkout, profile, code: await codeOf(checkout) });
+        return completePage({ checkout, providerDetails, code: await codeOf(checkout) });
       case 'declined':
-        return closedPage(state, checkout, profile, await codeOf(checkout));
+        return closedPage(state, checkout, providerDetails, await codeOf(checkout));
       case 'failed':
       case 'expired':
       case 'cancelled':
       case 'approved-elsewhere':
-        return closedPage(state, checkout, profile);
+        return closedPage(state, checkout, providerDetails);
     }
   }
 
-  return { choice, details, banks, confirmation, otherBrowser, complete, current };
+  return { choice, details, banks, agreement, otherBrowser, complete, current };
 }
 
 /** When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment. */

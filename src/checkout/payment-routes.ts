@@ -1,22 +1,22 @@
 import type Router from '@koa/router';
 import type { Context, State } from './context';
 import type { Order } from '../domain/order';
-import { bankPageOf, cancelPayment, startPayment } from '../orders/customer-payments';
+import { cancelPayment, startAtBank, startPayment } from '../orders/customer-payments';
 import type { OrderDependencies } from '../orders/dependencies';
 import { type Checkout, ensurePaymentTerm, readCheckout } from '../orders/hosted-checkout';
-import type { Applicants } from './applicants';
+import type { ApplicantIdentity } from './applicant-identity';
 import { checkoutState } from './checkout-state';
 import type { createOrderPages } from './order-pages';
 import { BANK } from './pages/bank';
-import { toBankPage } from './pages/paying';
-import { type ProfileOf, bankName } from './profile';
+import { bankRedirectPage } from './pages/paying';
+import { type ProviderDetailsOf, bankName } from './provider-details';
 import type { SubmittedForm } from './read-request';
 import { sendPage } from './send-page';
 
 export interface PaymentRouteOptions {
   deps: OrderDependencies;
-  applicants: Applicants;
-  profileOf: ProfileOf;
+  identity: ApplicantIdentity;
+  providerDetailsOf: ProviderDetailsOf;
   pages: ReturnType<typeof createOrderPages>;
   readForm: (ctx: Context) => Promise<SubmittedForm>;
   loadCheckout: (ctx: Context) => Promise<Checkout>;
@@ -27,26 +27,26 @@ export interface PaymentRouteOptions {
 
 /** The routes of a customer who pays now: choose a bank, go there, cancel. */
 export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOptions): void {
-  const { deps, applicants, profileOf, pages, readForm, loadCheckout, redirect, returnUrlOf } = options;
+  const { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect, returnUrlOf } = options;
 
   router.post('/payment', async (ctx) => {
-    const { checkout, fields, browser } = await readForm(ctx);
+    const { checkout, fields, browserSecret } = await readForm(ctx);
     const state = checkoutState(checkout);
-    const isHidden = applicants.hiddenState(ctx, checkout) !== undefined;
+    const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
     if ((state === 'bank' || state === 'pay-now-offered') && !isHidden) {
-      const bank = profileOf(checkout.order).banks.find(({ id }) => id === fields[BANK]);
+      const bank = providerDetailsOf(checkout.order).banks.find(({ id }) => id === fields[BANK]);
       if (!bank) {
         sendPage(ctx, await pages.banks(ctx, checkout, true));
         return;
       }
       await ensurePaymentTerm(deps, checkout, 'PAY_NOW');
       await startPayment(deps, checkout, bank.id, {
-        browserDigest: applicants.digestOf(browser, checkout),
-        ownDigests: applicants.digestsOf(ctx, checkout),
+        browserDigest: identity.digestOf(browserSecret, checkout),
+        ownDigests: identity.digestsOf(ctx, checkout),
       });
     }
     const latest = await readCheckout(deps, checkout.order.payLinkId);
-    const isPaying = checkoutState(latest) === 'paying' && applicants.isApplicant(ctx, latest);
+    const isPaying = checkoutState(latest) === 'paying' && identity.isApplicant(ctx, latest);
     // Another tab may have started a payment at another bank: the order's page names it and offers to cancel it.
     redirect(ctx, checkout, isPaying && latest.payment?.bank === fields[BANK] ? 'bank/' : '');
   });
@@ -54,17 +54,17 @@ export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOpt
   router.get('/bank', async (ctx) => {
     const checkout = await loadCheckout(ctx);
     const { order, payment } = checkout;
-    if (!payment || checkoutState(checkout) !== 'paying' || !applicants.isApplicant(ctx, checkout)) {
+    if (!payment || checkoutState(checkout) !== 'paying' || !identity.isApplicant(ctx, checkout)) {
       redirect(ctx, checkout);
       return;
     }
-    const name = bankName(profileOf(order), payment.bank);
-    sendPage(ctx, toBankPage(name, await bankPageOf(deps, payment, checkout, returnUrlOf(order))));
+    const name = bankName(providerDetailsOf(order), payment.bank);
+    sendPage(ctx, bankRedirectPage(name, await startAtBank(deps, payment, checkout, returnUrlOf(order))));
   });
 
   router.post('/payment/cancel', async (ctx) => {
     const { checkout } = await readForm(ctx);
-    if (applicants.isApplicant(ctx, checkout)) await cancelPayment(deps, checkout);
+    if (identity.isApplicant(ctx, checkout)) await cancelPayment(deps, checkout);
     redirect(ctx, checkout, 'return/');
   });
 }

@@ -6,7 +6,7 @@ import { type Checkout, readCheckout } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
-import type { ProfileOf } from './profile';
+import type { ProviderDetailsOf } from './provider-details';
 
 export interface PayLinkLimits {
   /**
@@ -20,7 +20,7 @@ export interface PayLinkLimits {
 export interface RequestReaderOptions {
   deps: OrderDependencies;
   csrf: Csrf;
-  profileOf: ProfileOf;
+  providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
   /** The path of an order's pages. */
   pathOf: (payLinkId: string) => string;
@@ -31,11 +31,11 @@ export interface SubmittedForm {
   checkout: Checkout;
   fields: Record<string, string>;
   /** The secret of the browser that the form was rendered for. */
-  browser: string;
+  browserSecret: string;
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, csrf, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
   /** Finds what belongs to the pay link of a request. */
   async function lookUp<T>(ctx: Context, find: (payLinkId: string) => Promise<T>): Promise<T> {
     const { payLinkId = '' } = ctx.params as { payLinkId?: string };
@@ -50,7 +50,7 @@ export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: R
     ctx.state.orderId = stored.order.id;
     const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, stored.order.payLinkId) : stored;
     const { order, branding } = checkout;
-    ctx.state.layout = { order, branding, profile: profileOf(order), path: pathOf(order.payLinkId) };
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
     return checkout;
   }
 
@@ -62,8 +62,8 @@ export function createRequestReader({ deps, csrf, profileOf, limits, pathOf }: R
   async function readForm(ctx: Context): Promise<SubmittedForm> {
     const checkout = await loadCheckout(ctx);
     const fields = await readFormFields(ctx);
-    const browser = await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
-    return { checkout, fields, browser };
+    const browserSecret = await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
+    return { checkout, fields, browserSecret };
   }
 
   return { lookUp, loadCheckout, readForm };

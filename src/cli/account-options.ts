@@ -82,7 +82,7 @@ export function toAccountSettings(options: AccountOptions, httpsOnly: boolean): 
     logo: data.logo,
     contactEmail: data.contact_email,
     helpUrl: data.help_url,
-    maxAmountPence: data.max_order_amount,
+    maxOrderAmountPence: data.max_order_amount,
     rateLimit: data.rate_limit,
   };
   return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findOrder } from '../db/find-orders';
-import { type OrderFilter, listOrders } from '../db/list-orders';
+import { type OrderFilter, findOrder, findOrders } from '../db/find-orders';
 import type { Db } from '../db/pool';
 import { isProblem } from '../contracts/problem';
 import { ORDER_STATUSES, type OrderStatus, isFinal } from '../domain/status';
@@ -36,7 +35,7 @@ interface Selected {
 export async function* selectOpenOrders(db: Db, { status, ...filter }: OrderFilter): AsyncGenerator<Selected> {
   for (const open of status === undefined ? OPEN_STATUSES : [status]) {
     for (let after: string | undefined; ;) {
-      const page = await listOrders(db, { ...filter, status: open, after }, PAGE);
+      const page = await findOrders(db, { ...filter, status: open, after }, PAGE);
       yield* page.map(({ order }) => order);
       if (page.length < PAGE) break;
       after = page.at(-1)?.order.id;

@@ -16,7 +16,7 @@ export class UsageError extends CliError {
   override readonly exitCode = EXIT_USAGE;
 }
 
-export class TemporalUnreachable extends CliError {}
+export class TemporalConnectionError extends CliError {}
 
 /** Describes an error in one line, for people. */
 export function formatError(error: unknown): string {
@@ -25,8 +25,8 @@ export function formatError(error: unknown): string {
 }
 
 /** True if Postgres or Temporal did not respond at the configured address. */
-export function isUnreachable(error: unknown): boolean {
-  return error instanceof TemporalUnreachable || isDatabaseUnavailable(error);
+export function isConnectionError(error: unknown): boolean {
+  return error instanceof TemporalConnectionError || isDatabaseUnavailable(error);
 }
 
 export function reasonOf(error: unknown): string {

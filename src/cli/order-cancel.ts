@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import type { OrderFilter } from '../db/list-orders';
+import type { OrderFilter } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import type { OrderStatus } from '../domain/status';
 import { cancelForOperator } from '../orders/change-order';

@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander';
 import { loadCheckoutBaseUrl } from '../config';
 import { toOrderBody } from '../contracts/order-mapper';
-import { listOrders } from '../db/list-orders';
-import type { StoredOrder } from '../db/find-orders';
+import { type StoredOrder, findOrders } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
 import { workflowId } from '../domain/order';
@@ -55,7 +54,7 @@ function addList(order: Command, services: Services): void {
     .option('--limit <number>', 'maximum number of orders', integer(1, 1000), 50)
     .action(async ({ seller, since, until, limit, ...filter }: ListOptions, command: Command) => {
       const range = { createdFrom: since?.toISOString(), createdBefore: until?.toISOString() };
-      const orders = await listOrders(services.db(), { ...filter, ...range, sellerId: seller }, limit);
+      const orders = await findOrders(services.db(), { ...filter, ...range, sellerId: seller }, limit);
       // Without this check, an unknown id looks like the end of the list.
       if (filter.after !== undefined && orders.length === 0) await requireOrder(services, filter.after);
       await print(

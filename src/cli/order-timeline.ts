@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { TimelineEntryBody } from '../contracts/webhook-log-schemas';
+import type { TimelineEntryBody } from '../contracts/webhook-response-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
-import { toTimelineEntryBody } from '../orders/webhook-log-mapper';
+import { toTimelineEntryBody } from '../orders/webhook-response-mapper';
 import { escapeControls } from '../domain/escape-controls';
 import { type Row, print, toTable, wantsJson, write } from './output';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Difference, type ReconcileDependencies, reconcile } from '../orders/reconcile';
 import { type RepairDependencies, repairDifference } from '../orders/repair-difference';
 import { timeOption, uuid } from './arguments';
-import { CliError, EXIT_FAILED, isUnreachable, reasonOf } from './cli-error';
+import { CliError, EXIT_FAILED, isConnectionError, reasonOf } from './cli-error';
 import { type RepairResult, jsonPrinter, linePrinter } from './difference-printers';
 import { wantsJson } from './output';
 import { requireAccount } from './require-account';
@@ -59,7 +59,7 @@ async function tryRepair(deps: RepairDependencies, difference: Difference): Prom
   try {
     return { repair: await repairDifference(deps, difference) };
   } catch (error) {
-    if (isUnreachable(error)) throw error;
+    if (isConnectionError(error)) throw error;
     return { repair: 'failed', error: reasonOf(error) };
   }
 }

@@ -163,7 +163,7 @@ function toRow(account: Account): Row {
     logo: account.logo,
     contact_email: account.contactEmail,
     help_url: account.helpUrl,
-    max_order_amount: account.maxAmountPence === null ? null : penceToPounds(account.maxAmountPence),
+    max_order_amount: account.maxOrderAmountPence === null ? null : penceToPounds(account.maxOrderAmountPence),
     rate_limit: account.rateLimit,
     created_at: account.createdAt,
     disabled_at: account.disabledAt,

@@ -6,7 +6,7 @@ import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
 import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflows';
 import { type Audit, createAudit } from './audit';
-import { TemporalUnreachable, reasonOf } from './cli-error';
+import { TemporalConnectionError, reasonOf } from './cli-error';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -21,9 +21,9 @@ export interface Services {
   db: () => Db;
   /** Encrypts secrets in Postgres. @throws ConfigError */
   keys: () => KeyRing;
-  /** @throws TemporalUnreachable */
+  /** @throws TemporalConnectionError */
   temporal: () => Promise<TemporalClient>;
-  /** @throws TemporalUnreachable */
+  /** @throws TemporalConnectionError */
   workflows: () => Promise<OrderWorkflows>;
   /** @throws SchemaError. A command that needs the database reports a missing setting or a lost connection itself. */
   checkSchema: () => Promise<void>;
@@ -50,7 +50,7 @@ export function createServices(env: Environment): Services {
       await client.connection.ensureConnected();
     } catch (error) {
       const address = options.address ?? 'localhost:7233';
-      throw new TemporalUnreachable(`Temporal is unavailable at ${address}: ${reasonOf(error)}`);
+      throw new TemporalConnectionError(`Temporal is unavailable at ${address}: ${reasonOf(error)}`);
     }
     return client;
   }

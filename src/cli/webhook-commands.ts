@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from '../contracts/webhook-request-schemas';
 import type { Db } from '../db/pool';
-import { type WebhookFilter, findLoggedWebhook, listWebhooks } from '../db/logged-webhooks';
+import { type WebhookFilter, findListedWebhook, findWebhooks } from '../db/find-webhooks';
 import { requestResends } from '../db/webhook-events';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
-import { toWebhookEventBody } from '../orders/webhook-log-mapper';
+import { toWebhookEventBody } from '../orders/webhook-response-mapper';
 import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { CliError, UsageError } from './cli-error';
 import { print } from './output';
@@ -41,9 +41,9 @@ function addList(webhooks: Command, { db }: Services): void {
     .option('--limit <number>', 'maximum number of webhooks', integer(1, 10_000), 50)
     .action(
       async ({ after, limit, ...filter }: FilterOptions & { after?: string; limit: number }, command: Command) => {
-        const found = await listWebhooks(db(), { ...toFilter(filter), after }, limit);
+        const found = await findWebhooks(db(), { ...toFilter(filter), after }, limit);
         // Without this check, an unknown id looks like the end of the list.
-        if (after !== undefined && found.length === 0 && !(await findLoggedWebhook(db(), after))) {
+        if (after !== undefined && found.length === 0 && !(await findListedWebhook(db(), after))) {
           throw new CliError(`webhook ${after} does not exist`);
         }
         await print(command, found.map(toWebhookEventBody));
@@ -109,7 +109,7 @@ const toFilter = ({ seller, state, since, until }: FilterOptions): WebhookFilter
 /** @returns the number of webhooks */
 async function resendByIds(db: Db, ids: string[], dryRun: boolean): Promise<number> {
   for (const id of ids) {
-    if (!(await findLoggedWebhook(db, id))) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
+    if (!(await findListedWebhook(db, id))) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
   }
   if (!dryRun) await requestResends(db, ids, 0);
   return new Set(ids).size;
@@ -119,7 +119,7 @@ async function resendByIds(db: Db, ids: string[], dryRun: boolean): Promise<numb
 async function resendAll(db: Db, filter: WebhookFilter, dryRun: boolean): Promise<number> {
   let found = 0;
   for (let after: string | undefined; ;) {
-    const ids = (await listWebhooks(db, { ...filter, after }, PAGE)).map(({ id }) => id);
+    const ids = (await findWebhooks(db, { ...filter, after }, PAGE)).map(({ id }) => id);
     if (!dryRun && ids.length > 0) await requestResends(db, ids, found * RESEND_GAP_MS, RESEND_GAP_MS);
     found += ids.length;
     if (ids.length < PAGE) return found;

@@ -15,7 +15,7 @@ export type {
   TimelineEntryBody as TimelineEntry,
   WebhookEventBody as WebhookEvent,
   WebhookTestResult,
-} from '../contracts/webhook-log-schemas';
+} from '../contracts/webhook-response-schemas';
 
 export type { ProgressEvent as SimulatedEvent } from '../domain/status';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type OrderRules, optional, webhookUrl } from './fields';
 import { CURSOR, NO_CURSOR, pageQuery, uuidCursor } from './page-query';
-import { webhookState } from './webhook-log-schemas';
+import { webhookState } from './webhook-response-schemas';
 
 const DAY_SECONDS = 86_400;
 export const DEFAULT_OVERLAP_SECONDS = DAY_SECONDS;

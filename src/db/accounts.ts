@@ -19,7 +19,7 @@ export interface AccountSettings {
   contactEmail: string | null;
   helpUrl: string | null;
   /** Null if only the service's own limit applies. */
-  maxAmountPence: number | null;
+  maxOrderAmountPence: number | null;
   /** Requests per minute; null if only the service's own limit applies. */
   rateLimit: number | null;
 }
@@ -34,22 +34,22 @@ export interface Account extends Omit<AccountSettings, 'logo'> {
   disabledAt: Date | null;
 }
 
-interface AccountRow extends Omit<Account, 'logo' | 'maxAmountPence'> {
+interface AccountRow extends Omit<Account, 'logo' | 'maxOrderAmountPence'> {
   logoType: LogoType | null;
   logoSize: number | null;
-  maxAmountPence: string | null;
+  maxOrderAmountPence: string | null;
 }
 
 const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedirectUrl", default_cancel_url as "defaultCancelUrl", shop_url as "shopUrl", pricing,
   brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize",
-  contact_email as "contactEmail", help_url as "helpUrl", max_order_amount_pence as "maxAmountPence",
+  contact_email as "contactEmail", help_url as "helpUrl", max_order_amount_pence as "maxOrderAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;
 
-function toAccount({ logoType, logoSize, maxAmountPence, ...row }: AccountRow): Account {
+function toAccount({ logoType, logoSize, maxOrderAmountPence, ...row }: AccountRow): Account {
   return {
     ...row,
     logo: logoType === null ? null : { type: logoType, size: logoSize ?? 0 },
-    maxAmountPence: maxAmountPence === null ? null : Number(maxAmountPence),
+    maxOrderAmountPence: maxOrderAmountPence === null ? null : Number(maxOrderAmountPence),
   };
 }
 
@@ -111,7 +111,7 @@ export async function listAccountChanges(db: DbClient, sellerId: string): Promis
 }
 
 /** An undefined column stays as it is. The column names go into the statement unescaped. */
-function toColumns({ logo, maxAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
+function toColumns({ logo, maxOrderAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
   return {
     name: settings.name,
     default_redirect_url: settings.defaultRedirectUrl,
@@ -123,13 +123,17 @@ function toColumns({ logo, maxAmountPence, ...settings }: Partial<AccountSetting
     logo_type: logo && logo.type,
     contact_email: settings.contactEmail,
     help_url: settings.helpUrl,
-    max_order_amount_pence: maxAmountPence,
+    max_order_amount_pence: maxOrderAmountPence,
     rate_limit: settings.rateLimit,
   };
 }
 
 /** The settings under their names on the wire. For a logo, only its type is recorded. */
-function toRecordedChange({ logo, maxAmountPence, ...settings }: Partial<AccountSettings>): Record<string, unknown> {
+function toRecordedChange({
+  logo,
+  maxOrderAmountPence,
+  ...settings
+}: Partial<AccountSettings>): Record<string, unknown> {
   return {
     name: settings.name,
     redirect_url: settings.defaultRedirectUrl,
@@ -140,7 +144,7 @@ function toRecordedChange({ logo, maxAmountPence, ...settings }: Partial<Account
     logo: logo && logo.type,
     contact_email: settings.contactEmail,
     help_url: settings.helpUrl,
-    max_order_amount: maxAmountPence && penceToPounds(maxAmountPence),
+    max_order_amount: maxOrderAmountPence && penceToPounds(maxOrderAmountPence),
     rate_limit: settings.rateLimit,
   };
 }

@@ -58,11 +58,12 @@ export async function listKeys(db: DbClient, owner: KeyOwner): Promise<ListedKey
  * @returns when the key was revoked; undefined if there is no such key of this kind
  */
 export async function revokeKey(db: DbClient, id: number, kind: KeyOwner['kind']): Promise<Date | undefined> {
-  const { rows } = await db.query<{ revoked_at: Date }>(
-    'update api_key set revoked_at = coalesce(revoked_at, now()) where id = $1 and kind = $2 returning revoked_at',
+  const { rows } = await db.query<{ revokedAt: Date }>(
+    `update api_key set revoked_at = coalesce(revoked_at, now()) where id = $1 and kind = $2
+     returning revoked_at as "revokedAt"`,
     [id, kind],
   );
-  return rows[0]?.revoked_at;
+  return rows[0]?.revokedAt;
 }
 
 function sellerIdOf(owner: KeyOwner): string | null {

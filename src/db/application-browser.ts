@@ -18,7 +18,7 @@ export async function countCodeAttempt(db: DbClient, orderId: string): Promise<b
  * @param codeNumber of the code that the customer entered
  * @returns false if that code has been used in the meantime
  */
-export async function moveApplication(
+export async function replaceBrowser(
   db: DbClient,
   orderId: string,
   codeNumber: number,

@@ -7,32 +7,25 @@ import {
   NO_OFFER,
 } from '../domain/application';
 import type { PaymentTerm } from '../domain/order';
-import { CURRENT_PAYMENT, sweepWithin } from './order-work';
+import { CURRENT_PAYMENT, addWorkflowRequest } from './order-work';
 import type { DbClient } from './pool';
 
-interface ApplicationRow {
-  id: string;
-  order_id: string;
-  payment_term: PaymentTerm;
-  business_name: string;
-  company_number: string;
-  email: string;
-  monthly_turnover_pence: string;
-  submitted_at: Date | null;
-  referred_at: Date | null;
+/** Before an application is submitted, and after a purge, the columns of the applicant are null. */
+interface ApplicationRow extends Omit<Application, 'submitted' | 'decision'>, Omit<Applicant, 'monthlyTurnoverPence'> {
+  monthlyTurnoverPence: string;
+  submittedAt: Date | null;
   decision: LenderDecision['kind'] | null;
-  decline_code: DeclineCode | null;
+  declineCode: DeclineCode | null;
   offer: Offer | null;
-  agreed_at: Date | null;
-  browser_digest: Buffer | null;
-  code_number: number;
-  purged_at: Date | null;
+  purgedAt: Date | null;
 }
 
 export async function findApplication(db: DbClient, orderId: string): Promise<Application | undefined> {
   const { rows } = await db.query<ApplicationRow>(
-    `select id, order_id, payment_term, business_name, company_number, email, monthly_turnover_pence, submitted_at,
-       referred_at, decision, decline_code, offer, agreed_at, browser_digest, code_number, purged_at
+    `select id, order_id as "orderId", payment_term as "paymentTerm", business_name as "businessName",
+       company_number as "companyNumber", email, monthly_turnover_pence as "monthlyTurnoverPence",
+       submitted_at as "submittedAt", referred_at as "referredAt", decision, decline_code as "declineCode", offer,
+       agreed_at as "agreedAt", browser_digest as "browserDigest", code_number as "codeNumber", purged_at as "purgedAt"
      from application where order_id = $1`,
     [orderId],
   );
@@ -40,32 +33,17 @@ export async function findApplication(db: DbClient, orderId: string): Promise<Ap
 }
 
 function toApplication(row: ApplicationRow): Application {
-  return {
-    id: row.id,
-    orderId: row.order_id,
-    paymentTerm: row.payment_term,
-    submitted: row.purged_at
-      ? null
-      : row.submitted_at && {
-          applicant: {
-            businessName: row.business_name,
-            companyNumber: row.company_number,
-            email: row.email,
-            monthlyTurnoverPence: Number(row.monthly_turnover_pence),
-          },
-          at: row.submitted_at,
-        },
-    referredAt: row.referred_at,
-    decision: toDecision(row),
-    agreedAt: row.agreed_at,
-    browserDigest: row.browser_digest,
-    codeNumber: row.code_number,
-  };
+  const { id, orderId, paymentTerm, referredAt, agreedAt, browserDigest, codeNumber } = row;
+  const { businessName, companyNumber, email, monthlyTurnoverPence, submittedAt, purgedAt } = row;
+  const applicant = { businessName, companyNumber, email, monthlyTurnoverPence: Number(monthlyTurnoverPence) };
+  const submitted = purgedAt ? null : submittedAt && { applicant, at: submittedAt };
+  const decision = toDecision(row);
+  return { id, orderId, paymentTerm, submitted, referredAt, decision, agreedAt, browserDigest, codeNumber };
 }
 
-function toDecision({ decision, decline_code: code, offer }: ApplicationRow): LenderDecision | null {
+function toDecision({ decision, declineCode, offer }: ApplicationRow): LenderDecision | null {
   if (decision === 'approved') return { kind: decision, offer: offer ?? NO_OFFER };
-  if (decision === 'declined') return { kind: decision, code: code ?? 'other' };
+  if (decision === 'declined') return { kind: decision, code: declineCode ?? 'other' };
   return decision && { kind: decision };
 }
 
@@ -76,7 +54,7 @@ const HAS_PAYMENT = `exists (select from payment where order_id = $1 and ${CURRE
  * Stores the payment term that the customer chooses. The choice can be changed until the application is submitted or a
  * payment is started, and again after the lender has declined or could not decide.
  */
-export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
+export async function upsertPaymentTerm(db: DbClient, orderId: string, paymentTerm: PaymentTerm): Promise<void> {
   await db.query(
     `insert into application (order_id, payment_term) values ($1, $2)
      on conflict (order_id) do update set payment_term = excluded.payment_term
@@ -94,7 +72,7 @@ export async function choosePaymentTerm(db: DbClient, orderId: string, paymentTe
  * @param sweepAfterMs time for the caller to notify the workflow
  * @returns false if there is no application that can be submitted
  */
-export async function submitApplication(
+export async function storeApplication(
   db: DbClient,
   orderId: string,
   paymentTerm: PaymentTerm,
@@ -113,7 +91,7 @@ export async function submitApplication(
          and exists (select from orders where id = $1 and status = 'PENDING')
        returning order_id
      )
-     ${sweepWithin('submitted', '$6')}`,
+     ${addWorkflowRequest('submitted', '$6')}`,
     [
       orderId,
       businessName,
@@ -171,7 +149,7 @@ export async function recordAgreement(
        where order_id in (select id from approved) and browser_digest = any($4)
        returning order_id
      )
-     ${sweepWithin('agreed', '$3')}`,
+     ${addWorkflowRequest('agreed', '$3')}`,
     [orderId, at, sweepAfterMs, browserDigests],
   );
   return rowCount === 1;

@@ -1,5 +1,5 @@
 import { ORDER_STATUSES, type OrderStatus } from '../domain/status';
-import { MUST_BE_RETURNED } from './payments';
+import { MUST_BE_REVERSED } from './payments';
 import type { DbClient } from './pool';
 
 /** Above this number of orders, the counts by status are estimates: a count would read the whole table. */
@@ -23,7 +23,7 @@ export interface Backlog {
 
 /**
  * Reads partial indexes only (`order_work_waiting`, `webhook_event_pending_by_age`, `webhook_event_undelivered`,
- * `payment_open`), and the timelines of orders whose payment must be returned.
+ * `payment_open`), and the timelines of orders whose payment must be reversed.
  */
 export async function readBacklog(db: DbClient): Promise<Backlog> {
   const { rows } = await db.query<Backlog>(
@@ -48,7 +48,7 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
 const PAYMENT_TO_RETURN = `(
   select (select min(t.at) from order_timeline t where t.order_id = o.id and t.to_status = o.status) as order_closed_at
   from payment p join orders o on o.id = p.order_id
-  where not o.sandbox and ${MUST_BE_RETURNED}) payment_to_return`;
+  where not o.sandbox and ${MUST_BE_REVERSED}) payment_to_return`;
 
 const ageOf = (table: string, column: string, condition: string): string =>
   `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;

@@ -1,5 +1,5 @@
 import { type StoredOrder, type StoredOrderRow, STORED_ORDER_COLUMNS, toStoredOrder } from './find-orders';
-import { APPLICATION_PENDING, SETTLED, STUCK_RECENTLY, WEBHOOK_OVERDUE, inMs } from './order-work';
+import { DECISION_PENDING, SETTLED, STUCK_RECENTLY, WEBHOOK_OVERDUE, inMs } from './order-work';
 import type { DbClient } from './pool';
 
 /** SQL, true for an order `o` that is not completed yet although its customer has agreed to the offer or paid. */
@@ -16,7 +16,7 @@ export interface DueOrder extends StoredOrder {
   /** True if its workflow has webhooks to resend. */
   resendPending: boolean;
   /** True if its workflow has to ask the lender for its decision, or the bank for the result of a payment. */
-  applicationPending: boolean;
+  decisionPending: boolean;
   /** True if its customer has agreed to the offer or paid, but the order is not completed yet. */
   agreementPending: boolean;
   /** True if its next webhook should have been attempted a while ago. */
@@ -72,7 +72,7 @@ export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number,
        returning order_id, requests::float8 as requests, ${STUCK_RECENTLY} as stuck_recently
      )
      select ${STORED_ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending",
-       ${APPLICATION_PENDING} as "applicationPending", ${AGREEMENT_PENDING} as "agreementPending",
+       ${DECISION_PENDING} as "decisionPending", ${AGREEMENT_PENDING} as "agreementPending",
        ${WEBHOOK_OVERDUE} as "webhookOverdue", leased.stuck_recently as "stuckRecently", leased.requests,
        now() as "leasedAt"
      from orders o join leased on leased.order_id = o.id`,
@@ -82,7 +82,7 @@ export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number,
     ...toStoredOrder(row),
     settled: row.settled,
     resendPending: row.resendPending,
-    applicationPending: row.applicationPending,
+    decisionPending: row.decisionPending,
     agreementPending: row.agreementPending,
     webhookOverdue: row.webhookOverdue,
     stuckRecently: row.stuckRecently,

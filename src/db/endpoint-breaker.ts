@@ -122,7 +122,7 @@ const postponeNext = (eventId: string, at: string): string =>
      where waiting.id = ${eventId} and next.state = 'pending' order by next.sequence limit 1)`;
 
 /** Releases a leased probe for which nothing was sent. */
-export async function returnProbe(db: DbClient, { sellerId, origin }: Endpoint): Promise<void> {
+export async function releaseProbe(db: DbClient, { sellerId, origin }: Endpoint): Promise<void> {
   await db.query(
     `update silent_endpoint set probe_at = least(probe_at, now()), resend_probe_at = least(resend_probe_at, now())
      where seller_id = $1 and origin = $2`,

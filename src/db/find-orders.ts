@@ -1,4 +1,4 @@
-import type { Attachments, Order, OrderChange, OrderHistory, PaymentTerm, Pricing } from '../domain/order';
+import type { Attachments, Order, OrderChange, OrderHistory } from '../domain/order';
 import type { OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 
@@ -14,26 +14,11 @@ export interface StoredOrder extends ListedOrder, OrderHistory {
   started: boolean;
 }
 
-export interface OrderRow {
-  id: string;
-  seller_id: string;
-  seller_name: string;
-  sandbox: boolean;
-  amount_pence: string;
-  reference: string;
-  allowed_payment_terms: PaymentTerm[];
-  redirect_url: string;
-  cancel_url: string | null;
-  webhook_url: string | null;
-  pay_link_id: string;
-  pricing: Pricing;
-  source: string | null;
-  meta_data: string | null;
-  created_at: Date;
-  expires_at: Date | null;
-  version: number;
-  status: OrderStatus;
-  cancelled_at: Date | null;
+interface OrderRow extends Omit<Order, 'amountPence' | 'createdAt' | 'expiresAt' | 'cancelledAt'>, Attachments {
+  amountPence: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+  cancelledAt: Date | null;
 }
 
 export interface StoredOrderRow extends OrderRow {
@@ -51,35 +36,38 @@ export const CHANGES = `(
 export const STARTED = 'coalesce((select w.started from order_work w where w.order_id = o.id), true)';
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
-export const ORDER_COLUMNS = `o.id, o.seller_id, o.seller_name, o.sandbox, o.amount_pence, o.reference, o.allowed_payment_terms,
-  o.redirect_url, o.cancel_url, o.webhook_url, o.pay_link_id, o.pricing, o.source, o.meta_data::text as meta_data,
-  o.created_at, o.expires_at, o.version, o.status, o.cancelled_at`;
+const ORDER_COLUMNS = `o.id, o.seller_id as "sellerId", o.seller_name as "sellerName", o.sandbox,
+  o.amount_pence as "amountPence", o.reference, o.allowed_payment_terms as "allowedPaymentTerms",
+  o.redirect_url as "redirectUrl", o.cancel_url as "cancelUrl", o.webhook_url as "webhookUrl",
+  o.pay_link_id as "payLinkId", o.pricing, o.source, o.meta_data::text as "metaData", o.created_at as "createdAt",
+  o.expires_at as "expiresAt", o.version, o.status, o.cancelled_at as "cancelledAt"`;
 
 /** SQL: the columns of `StoredOrderRow`, of an order `o`. */
 export const STORED_ORDER_COLUMNS = `${ORDER_COLUMNS}, ${STARTED} as started, ${CHANGES} as changes`;
 
-export function toListedOrder(row: OrderRow): ListedOrder {
+/** Names each field, because rows may have further columns. */
+function toListedOrder(row: OrderRow): ListedOrder {
   return {
     order: {
       id: row.id,
-      sellerId: row.seller_id,
-      sellerName: row.seller_name,
+      sellerId: row.sellerId,
+      sellerName: row.sellerName,
       sandbox: row.sandbox,
-      amountPence: Number(row.amount_pence),
+      amountPence: Number(row.amountPence),
       reference: row.reference,
-      allowedPaymentTerms: row.allowed_payment_terms,
-      redirectUrl: row.redirect_url,
-      cancelUrl: row.cancel_url,
-      webhookUrl: row.webhook_url,
-      payLinkId: row.pay_link_id,
+      allowedPaymentTerms: row.allowedPaymentTerms,
+      redirectUrl: row.redirectUrl,
+      cancelUrl: row.cancelUrl,
+      webhookUrl: row.webhookUrl,
+      payLinkId: row.payLinkId,
       pricing: row.pricing,
-      createdAt: row.created_at.toISOString(),
-      expiresAt: row.expires_at?.toISOString() ?? null,
+      createdAt: row.createdAt.toISOString(),
+      expiresAt: row.expiresAt?.toISOString() ?? null,
       version: row.version,
       status: row.status,
-      cancelledAt: row.cancelled_at?.toISOString() ?? null,
+      cancelledAt: row.cancelledAt?.toISOString() ?? null,
     },
-    attachments: { source: row.source, metaData: row.meta_data },
+    attachments: { source: row.source, metaData: row.metaData },
   };
 }
 
@@ -121,12 +109,49 @@ export async function findOrderByReference(
   sellerId: string,
   reference: string,
 ): Promise<Pick<Order, 'id' | 'payLinkId' | 'status' | 'amountPence'> | undefined> {
-  const { rows } = await db.query<Pick<OrderRow, 'id' | 'pay_link_id' | 'status' | 'amount_pence'>>(
-    `select id, pay_link_id, status, amount_pence from orders
+  const { rows } = await db.query<Pick<OrderRow, 'id' | 'payLinkId' | 'status' | 'amountPence'>>(
+    `select id, pay_link_id as "payLinkId", status, amount_pence as "amountPence" from orders
      where seller_id = $1 and reference = $2 and status <> 'UNSUCCESSFUL'`,
     [sellerId, reference],
   );
-  if (!rows[0]) return undefined;
-  const { id, pay_link_id: payLinkId, status, amount_pence } = rows[0];
-  return { id, payLinkId, status, amountPence: Number(amount_pence) };
+  return rows[0] && { ...rows[0], amountPence: Number(rows[0].amountPence) };
+}
+
+export interface OrderFilter {
+  sellerId?: string | undefined;
+  status?: OrderStatus | undefined;
+  reference?: string | undefined;
+  /** ISO 8601, inclusive. */
+  createdFrom?: string | undefined;
+  /** ISO 8601, exclusive. */
+  createdBefore?: string | undefined;
+  /** An order id: the list continues after this order. */
+  after?: string | undefined;
+}
+
+/**
+ * Lists orders, newest first. Orders that are created between two pages do not shift the pages.
+ * @param maxBytes the list ends with the order whose `meta_data` makes it larger; null for no limit
+ */
+export async function findOrders(
+  db: DbClient,
+  filter: OrderFilter,
+  limit: number,
+  maxBytes: number | null = null,
+): Promise<ListedOrder[]> {
+  const { sellerId, status, reference, createdFrom, createdBefore, after } = filter;
+  const { rows } = await db.query<OrderRow>(
+    `select * from (select *, sum(octet_length("metaData")) over (
+       order by "createdAt" desc, id desc rows between unbounded preceding and 1 preceding) as bytes_before from (
+     select ${ORDER_COLUMNS} from orders o
+     where ($1::uuid is null or o.seller_id = $1) and ($2::text is null or o.status = $2)
+       and ($3::text is null or o.reference = $3)
+       and ($4::timestamptz is null or o.created_at >= $4) and ($5::timestamptz is null or o.created_at < $5)
+       and ($6::uuid is null or (o.created_at, o.id) < (
+         select created_at, id from orders where id = $6 and ($1::uuid is null or seller_id = $1)))
+     order by o.created_at desc, o.id desc limit $7) as page) as sized
+     where $8::integer is null or coalesce(bytes_before, 0) <= $8 order by "createdAt" desc, id desc`,
+    [sellerId, status, reference, createdFrom, createdBefore, after, limit, maxBytes],
+  );
+  return rows.map(toListedOrder);
 }

@@ -1,17 +1,22 @@
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import type { DbClient } from './pool';
 
-export interface ClaimedKey {
+/** The response to a request with an Idempotency-Key, and the digest of that request. */
+export interface StoredResponse {
   requestDigest: Buffer;
   response: CreatedOrderBody;
 }
 
-export async function findIdempotencyKey(db: DbClient, sellerId: string, key: string): Promise<ClaimedKey | undefined> {
-  const { rows } = await db.query<{ request_digest: Buffer; response: CreatedOrderBody }>(
-    'select request_digest, response from idempotency_key where seller_id = $1 and key = $2',
+export async function findIdempotencyKey(
+  db: DbClient,
+  sellerId: string,
+  key: string,
+): Promise<StoredResponse | undefined> {
+  const { rows } = await db.query<StoredResponse>(
+    'select request_digest as "requestDigest", response from idempotency_key where seller_id = $1 and key = $2',
     [sellerId, key],
   );
-  return rows[0] && { requestDigest: rows[0].request_digest, response: rows[0].response };
+  return rows[0];
 }
 
 /**

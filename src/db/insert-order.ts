@@ -3,8 +3,8 @@ import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { addNewOrders } from './order-work';
 import { type Db, runStatement } from './pool';
 
-/** A claim on an Idempotency-Key: the request that it belongs to, and the response that a repeat gets. */
-export interface IdempotencyClaim {
+/** An Idempotency-Key with the request that it belongs to, and the response that a repeat gets. */
+export interface NewIdempotencyKey {
   key: string;
   requestDigest: Buffer;
   response: CreatedOrderBody;
@@ -14,13 +14,13 @@ export interface NewOrder extends OrderHistory {
   attachments: Attachments;
   /** Milliseconds until the sweep may start the workflow: longer than the API itself tries to. */
   sweepAfterMs: number;
-  idempotency: IdempotencyClaim | undefined;
+  idempotency: NewIdempotencyKey | undefined;
 }
 
 /**
- * Inserts the order, its first timeline entry and the claim on its Idempotency-Key in one statement: all or nothing.
+ * Inserts the order, its first timeline entry and its Idempotency-Key in one statement: all or nothing.
  * A second request with the same key waits here, on the key's index, until the first one commits.
- * @returns false if the key is claimed already
+ * @returns false if the key is stored already
  * @throws a unique violation of `orders_reference` if another order holds the seller's reference
  */
 export async function insertOrder(
@@ -29,7 +29,7 @@ export async function insertOrder(
 ): Promise<boolean> {
   const { rowCount } = await runStatement(db, {
     name: 'insert_order',
-    text: `with claim as (
+    text: `with new_key as (
        insert into idempotency_key (seller_id, key, request_digest, order_id, response)
        select $2, $18, $19, $1, $20 where $18::text is not null
        on conflict do nothing returning key
@@ -37,7 +37,7 @@ export async function insertOrder(
        insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url, webhook_url,
          pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, cancel_url, sandbox)
        select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $22, $23
-       where $18::text is null or exists (select from claim)
+       where $18::text is null or exists (select from new_key)
        returning id, seller_id
      ), work as (
        ${addNewOrders('new_order', '$17')}

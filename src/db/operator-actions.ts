@@ -10,7 +10,7 @@ export interface OperatorAction {
   arguments: unknown;
 }
 
-export interface LoggedAction extends OperatorAction {
+export interface RecordedAction extends OperatorAction {
   at: Date;
   outcome: 'started' | 'succeeded' | 'failed';
   error: string | null;
@@ -45,8 +45,8 @@ export async function listActions(
   db: DbClient,
   { operator, since }: { operator?: string | undefined; since?: Date | undefined },
   limit: number,
-): Promise<LoggedAction[]> {
-  const { rows } = await db.query<LoggedAction>(
+): Promise<RecordedAction[]> {
+  const { rows } = await db.query<RecordedAction>(
     `select ${COLUMNS} from operator_action
      where ($1::text is null or operator = $1) and ($2::timestamptz is null or at >= $2)
      order by at desc, id desc limit $3`,
@@ -60,8 +60,8 @@ export async function listActions(
  * have been interrupted.
  * @param limit the maximum number of actions
  */
-export async function takeActionsToLog(db: DbClient, limit: number): Promise<LoggedAction[]> {
-  const { rows } = await db.query<LoggedAction>(
+export async function takeActionsToLog(db: DbClient, limit: number): Promise<RecordedAction[]> {
+  const { rows } = await db.query<RecordedAction>(
     `update operator_action set logged_at = now() where id in (
        select id from operator_action
        where logged_at is null and (outcome <> 'started' or at < now() - interval '1 minute')

@@ -4,7 +4,7 @@ import { type StoredOrderRow, CHANGES, STARTED, toChanges } from './find-orders'
 import { SETTLED } from './order-work';
 import type { DbClient } from './pool';
 
-/** The part of an order's row that must agree with its workflow. */
+/** The part of an order's row that must match its workflow. */
 export interface StoredOrderState {
   id: string;
   sellerId: string;

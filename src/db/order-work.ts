@@ -16,7 +16,7 @@ export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
  * SQL, true for an order `o` whose status does not show the decision on its application or the result of its payment yet.
  * It may be recorded already. A restored backup may lack the decision on an application of an APPROVED order.
  */
-export const APPLICATION_PENDING = `((o.status = 'PENDING'
+export const DECISION_PENDING = `((o.status = 'PENDING'
     and exists (select from application a where a.order_id = o.id and a.submitted_at is not null))
   or (o.status = 'APPROVED' and exists (select from application a
     where a.order_id = o.id and a.submitted_at is not null and a.decision is null and a.purged_at is null))
@@ -57,10 +57,10 @@ export const addNewOrders = (orders: string, ms: string): string =>
    select id, seller_id, now(), ${inMs(ms)} from ${orders}`;
 
 /**
- * SQL that counts a request for the workflows of open orders. If it is not passed on within `ms`, the sweep does.
+ * SQL that adds a request for the workflows of open orders. If it is not passed on within `ms`, the sweep does.
  * @param orders a relation with the column `order_id`
  */
-export const sweepWithin = (orders: string, ms: string): string =>
+export const addWorkflowRequest = (orders: string, ms: string): string =>
   `update order_work set sweep_at = least(sweep_at, ${inMs(ms)}), requests = nextval('order_request')
    where order_id in (select order_id from ${orders})`;
 
@@ -68,7 +68,7 @@ export const sweepWithin = (orders: string, ms: string): string =>
  * Makes the sweep check the events' orders within `ms`, settled orders too, each `gapMs` after the one before. The caller
  * holds the lock on their rows.
  */
-export async function sweepForResends(
+export async function makeDueForResends(
   client: DbClient,
   eventIds: readonly string[],
   ms: number,
@@ -113,9 +113,9 @@ export async function finishSettled(db: Db, orderId: string, version: number): P
 }
 
 /** True if the order's status does not show the lender's decision or the bank's result yet. */
-export async function isApplicationPending(db: DbClient, orderId: string): Promise<boolean> {
+export async function isDecisionPending(db: DbClient, orderId: string): Promise<boolean> {
   const { rows } = await db.query<{ pending: boolean }>(
-    `select ${APPLICATION_PENDING} as pending from orders o where id = $1`,
+    `select ${DECISION_PENDING} as pending from orders o where id = $1`,
     [orderId],
   );
   return rows[0]?.pending ?? false;
@@ -170,7 +170,7 @@ export async function markStuck(db: DbClient, orderId: string): Promise<void> {
 }
 
 /** Makes the sweep check unsettled orders now, unless it is about to. */
-export async function sweepNow(db: DbClient, orderIds: readonly string[]): Promise<void> {
+export async function makeDue(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(`update order_work set sweep_at = now() where order_id = any($1) and sweep_at > ${SOON}`, [orderIds]);
 }
 
@@ -178,7 +178,7 @@ export async function sweepNow(db: DbClient, orderIds: readonly string[]): Promi
  * Makes the sweep check the settled ones of these orders, whose runs should have ended. Leaves out orders that are being
  * changed: to wait for their rows after the insert could be a deadlock.
  */
-export async function sweepSettled(db: DbClient, orderIds: readonly string[]): Promise<void> {
+export async function makeDueIfSettled(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(
     `insert into order_work (order_id, started, sweep_at)
      select o.id, true, now() from orders o where o.id = any($1) and ${SETTLED}
@@ -188,7 +188,7 @@ export async function sweepSettled(db: DbClient, orderIds: readonly string[]): P
 }
 
 /** Makes the sweep check at most `limit` orders now whose next webhook should have been attempted a while ago. */
-export async function sweepOverdue(db: DbClient, limit: number): Promise<void> {
+export async function makeDueIfWebhookOverdue(db: DbClient, limit: number): Promise<void> {
   await db.query(
     `update order_work set sweep_at = now() where order_id in (
        -- Most pending webhooks wait for their next attempt, and need no closer look.
@@ -218,7 +218,7 @@ export async function oldestOverdueWebhookSeconds(db: DbClient): Promise<number>
  * Makes the sweep check an order now, settled or not, because a person has found that its workflow and its row differ. A stuck
  * run is replaced, however recently one was.
  */
-export async function sweepDifference(db: DbClient, orderId: string): Promise<void> {
+export async function makeDueForRepair(db: DbClient, orderId: string): Promise<void> {
   await db.query(
     `insert into order_work (order_id, started, sweep_at) values ($1, true, now())
      on conflict (order_id) do update set sweep_at = now(), stuck_at = null`,
@@ -229,7 +229,7 @@ export async function sweepDifference(db: DbClient, orderId: string): Promise<vo
 /**
  * Makes the sweep check an order within seconds, because its workflow is about to stop. It does nothing for a settled order.
  */
-export async function sweepSoon(db: DbClient, orderId: string): Promise<void> {
+export async function makeDueSoon(db: DbClient, orderId: string): Promise<void> {
   await db.query(
     `insert into order_work (order_id, started, sweep_at) select o.id, true, now() + interval '2 seconds' from orders o
      where o.id = $1 and not ${SETTLED}

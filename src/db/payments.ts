@@ -1,5 +1,5 @@
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
-import { CURRENT_PAYMENT, inMs, sweepWithin } from './order-work';
+import { CURRENT_PAYMENT, addWorkflowRequest, inMs } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
@@ -8,7 +8,7 @@ const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at a
   (select sandbox from orders where id = p.order_id) as sandbox`;
 
 /** SQL, true for a payment `p` that must be cancelled or refunded, because its order `o` is closed. */
-export const MUST_BE_RETURNED = `p.closed_at is null
+export const MUST_BE_REVERSED = `p.closed_at is null
   and (o.status = 'UNSUCCESSFUL' or (o.status = 'SUCCESSFUL' and p.status <> 'paid'))`;
 
 /** Finds the payment of an order that is in progress or paid, otherwise the last one that was started. */
@@ -33,7 +33,7 @@ export async function isProcessing(db: DbClient, orderId: string): Promise<boole
  * @param sweepAfterMs time for the caller to notify the workflow
  * @returns false if nothing was started
  */
-export async function startPayment(
+export async function insertPayment(
   db: Db,
   orderId: string,
   bank: string,
@@ -64,7 +64,7 @@ export async function startPayment(
          update application set payment_term = 'PAY_NOW', browser_digest = $3
          where order_id in (select order_id from started) returning order_id
        )
-       ${sweepWithin('owned', '$4')}`,
+       ${addWorkflowRequest('owned', '$4')}`,
       [orderId, bank, browserDigest, sweepAfterMs],
     );
     return rowCount === 1;
@@ -98,7 +98,7 @@ export async function recordPaymentStatus(
        update application set agreed_at = coalesce(agreed_at, now()), payment_term = 'PAY_NOW'
        where order_id in (select id from open) returning order_id
      )
-     ${sweepWithin('agreed', '$4')}`,
+     ${addWorkflowRequest('agreed', '$4')}`,
     [paymentId, status, isOver, sweepAfterMs],
   );
 }
@@ -119,7 +119,7 @@ export async function hasCompletedOrder(db: DbClient, paymentId: string): Promis
 }
 
 /** Closes paid payments of SUCCESSFUL orders: their money belongs to the seller. */
-export async function closePaid(db: DbClient): Promise<void> {
+export async function closePaidPayments(db: DbClient): Promise<void> {
   await db.query(
     `update payment p set closed_at = now() from orders o
      where p.closed_at is null and p.status = 'paid' and o.id = p.order_id and o.status = 'SUCCESSFUL'`,
@@ -127,11 +127,11 @@ export async function closePaid(db: DbClient): Promise<void> {
 }
 
 /**
- * Leases at most `limit` payments that must be cancelled or refunded, because their orders are closed. A payment that is
- * not returned is due again after `firstMs`, then after twice as long each time, up to `maxMs`, whichever worker leases it.
+ * Leases at most `limit` payments that must be reversed, because their orders are closed. A payment that is
+ * not reversed is due again after `firstMs`, then after twice as long each time, up to `maxMs`, whichever worker leases it.
  * New ones come first, so that payments that fail again and again do not hold back the others.
  */
-export async function leasePaymentsToReturn(
+export async function leasePaymentsToReverse(
   db: DbClient,
   limit: number,
   { firstMs, maxMs }: { firstMs: number; maxMs: number },
@@ -139,7 +139,7 @@ export async function leasePaymentsToReturn(
   const { rows } = await db.query<Payment>(
     `with due as (
        select p.id from payment p join orders o on o.id = p.order_id
-       where ${MUST_BE_RETURNED}
+       where ${MUST_BE_REVERSED}
          and (p.next_return_at is null or p.next_return_at <= now())
        order by p.next_return_at nulls first limit $1 for update of p skip locked
      )

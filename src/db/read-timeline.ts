@@ -8,12 +8,13 @@ export interface TimelineEntry {
   /** Orders the entries. New entries get higher positions than those that were read. */
   position: string;
   at: Date;
-  change: ChangeLine | null;
+  changeOrNote: ChangeOrNote | null;
   webhook: { id: string; sequence: number; state: WebhookState; nextAttemptAt: string | null } | null;
-  attempt: AttemptLine | null;
+  attempt: AttemptEntry | null;
 }
 
-interface ChangeLine {
+/** A change, or a note, which is no change: see timeline-notes.ts. */
+interface ChangeOrNote {
   /** The version that the change made; null for a refused signal, a replaced run and a wait of webhooks. */
   version: number | null;
   event: string;
@@ -24,7 +25,7 @@ interface ChangeLine {
   reason: string | null;
 }
 
-interface AttemptLine {
+interface AttemptEntry {
   attempt: number;
   /** The position in the retry schedule, from 1; null for a resend, and for an attempt that outlived its lease. */
   step: number | null;
@@ -55,7 +56,7 @@ export async function readTimeline(
   const { rows } = await db.query<TimelineEntry>(
     `select t.position, t.at, null as attempt, ${WEBHOOK} as webhook, json_build_object('version', t.version,
          'event', t.event, 'from', t.from_status, 'to', t.to_status, 'actor', t.actor, 'channel', t.channel,
-         'reason', t.reason) as change
+         'reason', t.reason) as "changeOrNote"
      from order_timeline t left join webhook_event e on e.order_id = t.order_id and ${isStatusChange('t')}
        and e.sequence = (select count(*) from order_timeline before
          where before.order_id = t.order_id and ${isStatusChange('before')} and before.version <= t.version)

@@ -12,7 +12,7 @@ type Rebuilt = 'rebuilt' | 'no_account' | 'no_redirect_url' | 'reference_taken';
 /** What only Postgres held, for the timeline. */
 const LOST = 'rebuilt from the workflow; pay link, URLs, payment terms, source and meta_data are lost';
 
-export async function findMissing(db: DbClient, orderIds: readonly string[]): Promise<string[]> {
+export async function findOrdersWithoutRow(db: DbClient, orderIds: readonly string[]): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     'select id from unnest($1::uuid[]) as t(id) where not exists (select from orders o where o.id = t.id)',
     [orderIds],

@@ -1,6 +1,6 @@
 import type { DbClient } from './pool';
 
-/** A payment in the books of the sandbox bank. */
+/** A payment as the sandbox bank stores it. */
 export interface SandboxPayment {
   id: string;
   bank: string;
@@ -18,8 +18,8 @@ export interface SandboxPayment {
   isRefunded: boolean;
 }
 
-/** Keeps the books of the sandbox bank in Postgres, which all processes share. */
-export function createSandboxBooks(db: DbClient) {
+/** Stores the payments of the sandbox bank in Postgres, which all processes share. */
+export function createSandboxPaymentStore(db: DbClient) {
   return {
     /** Does nothing if the payment is known. */
     async insert(payment: Pick<SandboxPayment, 'id' | 'bank' | 'amountPence' | 'payee' | 'reference' | 'returnUrl'>) {
@@ -67,4 +67,4 @@ export function createSandboxBooks(db: DbClient) {
   };
 }
 
-export type SandboxBooks = ReturnType<typeof createSandboxBooks>;
+export type SandboxPaymentStore = ReturnType<typeof createSandboxPaymentStore>;

@@ -13,8 +13,8 @@ export async function insertWebhookSecret(
   sellerId: string,
   secret: string,
 ): Promise<void> {
-  const sealed = keys.seal(secret, sellerId);
-  await db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, sealed]);
+  const encrypted = keys.encryptText(secret, sellerId);
+  await db.query('insert into webhook_secret (seller_id, secret) values ($1, $2)', [sellerId, encrypted]);
 }
 
 /** SQL: the secrets that currently sign the webhooks of `seller`, encrypted, newest first. */
@@ -23,16 +23,16 @@ export const activeSecretsOf = (seller: string): string =>
      where seller_id = ${seller} and (expires_at is null or expires_at > now()) order by id desc)`;
 
 /** @throws DecryptionError */
-export const openSecrets = (keys: KeyRing, sellerId: string, sealed: readonly string[]): string[] =>
-  sealed.map((secret) => keys.open(secret, sellerId));
+export const decryptSecrets = (keys: KeyRing, sellerId: string, encrypted: readonly string[]): string[] =>
+  encrypted.map((secret) => keys.decryptText(secret, sellerId));
 
 /**
  * Lists the secrets that currently sign a seller's webhooks, newest first.
  * @throws DecryptionError
  */
 export async function activeWebhookSecrets(db: DbClient, keys: KeyRing, sellerId: string): Promise<string[]> {
-  const { rows } = await db.query<{ sealed: string[] }>(`select ${activeSecretsOf('$1')} as sealed`, [sellerId]);
-  return openSecrets(keys, sellerId, rows[0]?.sealed ?? []);
+  const { rows } = await db.query<{ encrypted: string[] }>(`select ${activeSecretsOf('$1')} as encrypted`, [sellerId]);
+  return decryptSecrets(keys, sellerId, rows[0]?.encrypted ?? []);
 }
 
 /** The maximum number of active secrets per seller: each one lengthens the signature header. */
@@ -88,10 +88,10 @@ export async function deleteExpiredSecrets(db: DbClient): Promise<void> {
  * @throws DecryptionError
  */
 export async function findCheckoutSecret(db: DbClient, keys: KeyRing): Promise<string> {
-  const created = keys.seal(randomBytes(CHECKOUT_SECRET_BYTES).toString('base64url'), CHECKOUT_CONTEXT);
+  const created = keys.encryptText(randomBytes(CHECKOUT_SECRET_BYTES).toString('base64url'), CHECKOUT_CONTEXT);
   await db.query('insert into checkout_secret (secret) values ($1) on conflict do nothing', [created]);
   const { rows } = await db.query<{ secret: string }>('select secret from checkout_secret');
-  return keys.open(rows[0]?.secret ?? created, CHECKOUT_CONTEXT);
+  return keys.decryptText(rows[0]?.secret ?? created, CHECKOUT_CONTEXT);
 }
 
 /** How many secrets are encrypted with each key. The key's id is null for secrets that are not encrypted. */
@@ -121,10 +121,11 @@ export async function encryptSecretsAgain(db: Db, keys: KeyRing): Promise<number
     );
     const old = rows.filter(({ secret }) => keyIdOf(secret) !== keys.firstKey);
     for (const { id, context, secret } of old) {
-      const sealed = keys.seal(keys.open(secret, context), context);
-      // Sealed from this text: a secret that was deleted or replaced in the meantime is left alone.
-      if (id === null) await client.query('update checkout_secret set secret = $2 where secret = $1', [secret, sealed]);
-      else await client.query('update webhook_secret set secret = $2 where id = $1', [id, sealed]);
+      const encrypted = keys.encryptText(keys.decryptText(secret, context), context);
+      // Encrypted from this text: a secret that was deleted or replaced in the meantime is left alone.
+      if (id === null)
+        await client.query('update checkout_secret set secret = $2 where secret = $1', [secret, encrypted]);
+      else await client.query('update webhook_secret set secret = $2 where id = $1', [id, encrypted]);
     }
     return old.length;
   });

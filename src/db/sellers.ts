@@ -11,7 +11,7 @@ export interface Seller {
   defaultCancelUrl: string | null;
   pricing: Pricing;
   /** The maximum amount of an order; null if only the service's own limit applies. */
-  maxAmountPence: number | null;
+  maxOrderAmountPence: number | null;
   /** Requests per minute with all keys of the seller together; null if only the service's own limit applies. */
   rateLimit: number | null;
 }
@@ -47,18 +47,12 @@ export async function createCheckoutKey(db: DbClient): Promise<string> {
   return (await createKey(db, { kind: 'checkout' })).key;
 }
 
-interface CallerRow {
-  digest: Buffer;
-  kind: 'seller' | 'checkout';
-  id: string;
-  name: string;
-  sandbox: boolean;
-  default_redirect_url: string | null;
-  default_cancel_url: string | null;
-  pricing: Pricing;
-  max_amount_pence: string | null;
-  rate_limit: number | null;
+/** The columns of `Seller`; null in the row of a checkout key. */
+interface SellerRow extends Omit<Seller, 'maxOrderAmountPence'> {
+  maxOrderAmountPence: string | null;
 }
+
+type CallerRow = SellerRow & { digest: Buffer; kind: Caller['kind'] };
 
 /**
  * Finds the owners of keys. A key that is unknown or revoked has none, and neither has a key of a disabled seller.
@@ -68,35 +62,23 @@ export async function findCallers(db: DbClient, keys: readonly string[]): Promis
   const digests = keys.map(keyDigest);
   const { rows } = await db.query<CallerRow>({
     name: 'find_callers',
-    text: `select k.digest, k.kind, s.id, s.name, s.sandbox, s.default_redirect_url, s.default_cancel_url, s.pricing,
-       s.max_order_amount_pence as max_amount_pence, s.rate_limit
+    text: `select k.digest, k.kind, s.id, s.name, s.sandbox, s.default_redirect_url as "defaultRedirectUrl",
+       s.default_cancel_url as "defaultCancelUrl", s.pricing, s.max_order_amount_pence as "maxOrderAmountPence",
+       s.rate_limit as "rateLimit"
      from api_key k left join seller s on s.id = k.seller_id
      where k.digest = any($1) and k.revoked_at is null and s.disabled_at is null`,
     values: [digests],
   });
-  return digests.map((digest) => {
-    const row = rows.find((one) => one.digest.equals(digest));
-    return row && toCaller(row);
-  });
+  const owners = rows.map(({ digest, kind, ...seller }) => ({ digest, caller: toCaller(kind, seller) }));
+  return digests.map((digest) => owners.find((owner) => owner.digest.equals(digest))?.caller);
 }
 
 export async function findCaller(db: DbClient, key: string): Promise<Caller | undefined> {
   return (await findCallers(db, [key]))[0];
 }
 
-function toCaller(row: CallerRow): Caller {
-  if (row.kind === 'checkout') return { kind: 'checkout' };
-  return {
-    kind: 'seller',
-    seller: {
-      id: row.id,
-      name: row.name,
-      sandbox: row.sandbox,
-      defaultRedirectUrl: row.default_redirect_url,
-      defaultCancelUrl: row.default_cancel_url,
-      pricing: row.pricing,
-      maxAmountPence: row.max_amount_pence === null ? null : Number(row.max_amount_pence),
-      rateLimit: row.rate_limit,
-    },
-  };
+function toCaller(kind: Caller['kind'], { maxOrderAmountPence, ...seller }: SellerRow): Caller {
+  if (kind === 'checkout') return { kind };
+  const maximum = maxOrderAmountPence === null ? null : Number(maxOrderAmountPence);
+  return { kind, seller: { ...seller, maxOrderAmountPence: maximum } };
 }

@@ -61,7 +61,7 @@ export async function recordAttempt(db: DbClient, record: AttemptRecord): Promis
  * Gives up a pending event so that a later one can be sent. An event that ended in the meantime stays as it is.
  * @returns false if it had ended
  */
-export async function exhaustWebhook(db: Db, eventId: string): Promise<boolean> {
+export async function markExhausted(db: Db, eventId: string): Promise<boolean> {
   return inTransaction(db, async (client) => {
     await lockOrders(client, [eventId]);
     const { rows } = await client.query<{ orderId: string }>(

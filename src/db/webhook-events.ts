@@ -1,5 +1,5 @@
 import type { WebhookState } from '../domain/webhook';
-import { sweepForResends } from './order-work';
+import { makeDueForResends } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { activeSecretsOf } from './secrets';
 import { ORIGIN, mayProbe } from './endpoint-breaker';
@@ -52,13 +52,13 @@ export interface WebhookEvent extends EventState {
   requestId: string | null;
   traceparent: string | null;
   /** The secrets that sign it now, encrypted. */
-  sealedSecrets: string[];
+  encryptedSecrets: string[];
   resendRequested: boolean;
   resendUrgent: boolean;
   /** True if the endpoint has not answered the last attempt. */
   isSilent: boolean;
   /** True if deliveries wait until the endpoint answers. */
-  isOpen: boolean;
+  isBreakerOpen: boolean;
   /** True if the next delivery may probe it. */
   probeDue: boolean;
   /** True if an urgent resend may probe it. */
@@ -76,9 +76,10 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
     name: 'find_webhook_event',
     text: `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
        e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
-       ${activeSecretsOf('e.seller_id')} as "sealedSecrets",
+       ${activeSecretsOf('e.seller_id')} as "encryptedSecrets",
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
-       s.seller_id is not null as "isSilent", s.probe_at is not null and e.created_at > now() - interval '${MAX_ENDPOINT_WAIT}' as "isOpen",
+       s.seller_id is not null as "isSilent",
+       s.probe_at is not null and e.created_at > now() - interval '${MAX_ENDPOINT_WAIT}' as "isBreakerOpen",
        coalesce(${mayProbe('false')}, false) as "probeDue", coalesce(${mayProbe('true')}, false) as "urgentProbeDue"
      from webhook_event e join orders o on o.id = e.order_id
      left join silent_endpoint s on s.seller_id = e.seller_id and s.origin = ${ORIGIN} where e.id = $1`,
@@ -142,6 +143,6 @@ export async function requestResends(
        where id = any($1)`,
       [eventIds, URGENT_RESENDS],
     );
-    await sweepForResends(client, eventIds, sweepAfterMs, gapMs);
+    await makeDueForResends(client, eventIds, sweepAfterMs, gapMs);
   });
 }

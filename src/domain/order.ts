@@ -106,7 +106,8 @@ export interface VersionedRequest extends ChangeRequest {
   observedVersion: number;
 }
 
-export type Decision<T extends OrderState> =
+/** The outcome of a change request: a changed order, a repeat of an earlier change, or a refusal. */
+export type ChangeOutcome<T extends OrderState> =
   { kind: 'change'; next: OrderHistory<T> } | { kind: 'repeat' } | { kind: 'refused' };
 
 /** The id of an order's workflow is this, followed by the order's id. */
@@ -114,8 +115,8 @@ export const WORKFLOW_ID_PREFIX = 'order-';
 
 export const workflowId = (orderId: string): string => `${WORKFLOW_ID_PREFIX}${orderId}`;
 
-/** The history of a new order. */
-export function created(order: Order, by: Pick<OrderChange, 'actor' | 'channel'>): OrderHistory {
+/** Creates the history of a new order. */
+export function createHistory(order: Order, by: Pick<OrderChange, 'actor' | 'channel'>): OrderHistory {
   return {
     order,
     changes: [{ version: 1, event: 'created', from: null, to: 'CREATED', ...by, reason: null, at: order.createdAt }],
@@ -137,7 +138,7 @@ export function withState(order: Order, { version, status, cancelledAt, expiresA
 export function classifyEvent(
   { order, changes }: OrderHistory<OrderState>,
   event: OrderEvent,
-): Decision<OrderState>['kind'] {
+): ChangeOutcome<OrderState>['kind'] {
   if (changes.some((change) => change.event === event)) return 'repeat';
   return transition(order.status, event) ? 'change' : 'refused';
 }
@@ -150,7 +151,7 @@ export function decide<T extends OrderState>(
   history: OrderHistory<T>,
   { event, actor, channel, reason }: ChangeRequest,
   now: string,
-): Decision<T> {
+): ChangeOutcome<T> {
   const kind = classifyEvent(history, event);
   if (kind !== 'change') return { kind };
   const { order, changes } = history;

@@ -4,7 +4,7 @@ const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** Marks an encrypted text. Texts without it are stored as they are. */
-const SEALED = /^enc:([\w-]+):([\w-]+)$/;
+const ENCRYPTED_TEXT = /^enc:([\w-]+):([\w-]+)$/;
 
 /** A key of 32 bytes. Its id is stored beside everything that it encrypts. */
 export interface EncryptionKey {
@@ -33,12 +33,12 @@ export interface KeyRing {
   /** @throws DecryptionError */
   decrypt(ciphertext: Ciphertext, context: string): Buffer;
   /** Encrypts a text for a database column. Without keys, returns it as it is. */
-  seal(text: string, context: string): string;
+  encryptText(text: string, context: string): string;
   /**
-   * Returns the text that `seal` was given.
+   * Returns the text that `encryptText` was given.
    * @throws DecryptionError
    */
-  open(stored: string, context: string): string;
+  decryptText(stored: string, context: string): string;
 }
 
 /** @param keys the first one encrypts */
@@ -72,13 +72,13 @@ export function createKeyRing(keys: readonly EncryptionKey[]): KeyRing {
     firstKey: first?.id,
     encrypt,
     decrypt,
-    seal(text, context) {
+    encryptText(text, context) {
       if (!first) return text;
       const { keyId, data } = encrypt(Buffer.from(text), context);
       return `enc:${keyId}:${data.toString('base64url')}`;
     },
-    open(stored, context) {
-      const [, keyId, data] = SEALED.exec(stored) ?? [];
+    decryptText(stored, context) {
+      const [, keyId, data] = ENCRYPTED_TEXT.exec(stored) ?? [];
       if (keyId === undefined || data === undefined) return stored;
       return decrypt({ keyId, data: Buffer.from(data, 'base64url') }, context).toString();
     },
@@ -87,7 +87,7 @@ export function createKeyRing(keys: readonly EncryptionKey[]): KeyRing {
 
 /** The id of the key with which a text is encrypted; undefined if it is not encrypted. */
 export function keyIdOf(stored: string): string | undefined {
-  return SEALED.exec(stored)?.[1];
+  return ENCRYPTED_TEXT.exec(stored)?.[1];
 }
 
 /** Stores texts as they are. */

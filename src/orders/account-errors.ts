@@ -7,13 +7,13 @@ import { formatPence } from '../domain/money';
  * URL if the account has no default.
  * @param body as it was sent: fields of the wrong type are left to the schema
  */
-export function accountErrors({ maxAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {
+export function accountErrors({ maxOrderAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {
   const data: unknown = (body as { data?: unknown } | null)?.data;
   if (typeof data !== 'object' || data === null || Array.isArray(data)) return [];
   const { amount, redirect_url: redirectUrl } = data as Record<string, unknown>;
   const errors: FieldError[] = [];
-  if (maxAmountPence !== null && typeof amount === 'number' && Math.round(amount * 100) > maxAmountPence) {
-    const detail = `must be at most ${formatPence(maxAmountPence)}, the limit of your account`;
+  if (maxOrderAmountPence !== null && typeof amount === 'number' && Math.round(amount * 100) > maxOrderAmountPence) {
+    const detail = `must be at most ${formatPence(maxOrderAmountPence)}, the limit of your account`;
     errors.push({ code: 'too_big', detail, pointer: '/data/amount' });
   }
   if (defaultRedirectUrl === null && (redirectUrl === undefined || redirectUrl === null)) {

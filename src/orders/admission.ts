@@ -9,10 +9,10 @@ const RETRY_AFTER_S = 60;
 const MAX_WAIT_MS = 10_000;
 const RETRY_AFTER_WAIT_S = 5;
 
-interface Turn {
-  begin: () => void;
-  /** True if the insert waits no longer. */
-  isOver: boolean;
+interface WaitingInsert {
+  start: () => void;
+  /** True if the insert was refused because it waited too long. */
+  hasTimedOut: boolean;
 }
 
 /** Decides when a new order may be inserted. */
@@ -34,7 +34,7 @@ export function createAdmission(
   db: Db,
   { concurrency, maxBacklogAgeMs }: { concurrency: number; maxBacklogAgeMs: number },
 ): Admission {
-  const waiting = new FairQueue<Turn>();
+  const waiting = new FairQueue<WaitingInsert>();
   let running = 0;
   let withBacklog: readonly string[] = [];
   const readBacklog = async (): Promise<void> => {
@@ -43,43 +43,43 @@ export function createAdmission(
   // Without Postgres, no order is inserted anyway.
   setInterval(() => void readBacklog().catch(() => undefined), READ_EVERY_MS).unref();
 
-  async function waitForTurn(sellerId: string): Promise<void> {
+  async function waitForPlace(sellerId: string): Promise<void> {
     if (running < concurrency) {
       running += 1;
       return;
     }
     await new Promise<void>((resolve, reject) => {
-      const turn: Turn = {
-        isOver: false,
-        begin() {
+      const insert: WaitingInsert = {
+        hasTimedOut: false,
+        start() {
           clearTimeout(timer);
           resolve();
         },
       };
       const timer = setTimeout(() => {
-        turn.isOver = true;
+        insert.hasTimedOut = true;
         reject(overloaded(RETRY_AFTER_WAIT_S));
       }, MAX_WAIT_MS);
-      waiting.push(sellerId, turn);
+      waiting.push(sellerId, insert);
     });
   }
 
   /** The next insert takes the place of one that has ended. */
-  function endTurn(): void {
+  function releasePlace(): void {
     let next = waiting.shift();
-    while (next?.isOver) next = waiting.shift();
-    if (next) next.begin();
+    while (next?.hasTimedOut) next = waiting.shift();
+    if (next) next.start();
     else running -= 1;
   }
 
   return {
     async insert(sellerId, work) {
       if (withBacklog.includes(sellerId)) throw overloaded(RETRY_AFTER_S);
-      await waitForTurn(sellerId);
+      await waitForPlace(sellerId);
       try {
         return await work();
       } finally {
-        endTurn();
+        releasePlace();
       }
     },
     hasQueue: () => waiting.size > 0,

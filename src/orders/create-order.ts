@@ -10,7 +10,7 @@ import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import type { Seller } from '../db/sellers';
 import { penceToPounds } from '../domain/money';
-import { type Order, PAYMENT_TERMS, created } from '../domain/order';
+import { type Order, PAYMENT_TERMS, createHistory } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { reportChanges } from '../telemetry/report';
 import type { OrderDependencies } from './dependencies';
@@ -79,7 +79,7 @@ async function tryToCreate(
     const inserted = await deps.admission.insert(seller.id, async () => {
       const order = newOrder(deps, seller, request);
       const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
-      const history = created(order, { actor: 'seller', channel: 'api' });
+      const history = createHistory(order, { actor: 'seller', channel: 'api' });
       const isNew = await insertOrder(deps.db, {
         ...history,
         attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
@@ -143,15 +143,15 @@ async function replay(
   key: string,
   requestDigest: Buffer,
 ): Promise<CreatedOrder | undefined> {
-  const claimed = await findIdempotencyKey(db, sellerId, key);
-  if (!claimed) return undefined;
-  if (!claimed.requestDigest.equals(requestDigest)) {
+  const stored = await findIdempotencyKey(db, sellerId, key);
+  if (!stored) return undefined;
+  if (!stored.requestDigest.equals(requestDigest)) {
     throw new Problem(
       'idempotency_key_reused',
       'This Idempotency-Key was used for a request with another body. Use a new key, or send the same body.',
     );
   }
-  return { body: claimed.response, replayed: true };
+  return { body: stored.response, replayed: true };
 }
 
 function keyInProgress(): Problem {

@@ -1,13 +1,13 @@
 import { Problem } from '../contracts/problem';
-import * as rows from '../db/payments';
+import { hasCompletedOrder, insertPayment, recordPaymentStatus } from '../db/payments';
 import type { Db } from '../db/pool';
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { isFinal } from '../domain/status';
-import { type Payments, PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
+import { type PaymentProviders, PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
 import { refreshPayment } from '../payments/refresh-payment';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import type { OrderDependencies } from './dependencies';
-import { type Checkout, report } from './hosted-checkout';
+import { type Checkout, reportCheckoutEvent } from './hosted-checkout';
 
 /**
  * Starts a payment at a bank, once: does nothing if a payment is in progress or paid. From then on the order's workflow
@@ -20,17 +20,18 @@ export async function startPayment(
   bank: string,
   browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
 ): Promise<void> {
-  if (await rows.startPayment(deps.db, order.id, bank, browser, SWEEP_AFTER_MS)) {
-    deps.dispatcher.applicationSubmitted(order);
+  if (await insertPayment(deps.db, order.id, bank, browser, SWEEP_AFTER_MS)) {
+    deps.dispatcher.requestDecision(order);
   }
 }
 
 /**
- * Returns the address of the bank's page for a payment, and starts the payment at the bank if it has not been started.
+ * Starts a payment at the bank, if it has not been started.
  * @param returnUrl where the bank sends the customer afterwards
+ * @returns the address of the bank's page for the payment
  * @throws PaymentProviderUnavailable
  */
-export async function bankPageOf(
+export async function startAtBank(
   { payments }: OrderDependencies,
   { id, bank }: Payment,
   { order }: Checkout,
@@ -44,7 +45,7 @@ export async function bankPageOf(
 export async function cancelPayment({ db, payments }: OrderDependencies, { payment }: Checkout): Promise<void> {
   if (payment?.status !== 'pending') return;
   const status = await providerOf(payments, payment.sandbox).cancel(payment.id);
-  await rows.recordPaymentStatus(db, payment.id, status, SWEEP_AFTER_MS);
+  await recordPaymentStatus(db, payment.id, status, SWEEP_AFTER_MS);
 }
 
 /**
@@ -56,12 +57,12 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
   if (!payment || !mayChange(order.status, payment)) return false;
   try {
     if (isFinal(order.status)) {
-      await returnPayment(deps, payment);
+      await reversePayment(deps, payment);
       return true;
     }
     if ((await refreshPayment(deps, payment, SWEEP_AFTER_MS)) === 'paid') {
-      await report(deps, order.id, 'approved', { actor: 'checkout' });
-      await report(deps, order.id, 'completed');
+      await reportCheckoutEvent(deps, order.id, 'approved', { actor: 'checkout' });
+      await reportCheckoutEvent(deps, order.id, 'completed');
     }
     return true;
   } catch (error) {
@@ -82,8 +83,8 @@ function mayChange(status: Checkout['order']['status'], payment: Payment): boole
  * @returns the status afterwards
  * @throws PaymentProviderUnavailable also if the provider contradicts itself
  */
-export async function returnPayment(
-  { db, payments }: { db: Db; payments: Payments },
+export async function reversePayment(
+  { db, payments }: { db: Db; payments: PaymentProviders },
   { id, sandbox, status: recorded }: Payment,
 ): Promise<PaymentStatus> {
   const provider = providerOf(payments, sandbox);
@@ -91,9 +92,9 @@ export async function returnPayment(
   if (recorded === 'paid' && found !== 'paid' && found !== 'refunded') {
     throw new PaymentProviderUnavailable(`the payment provider has reported the payment as paid, and now as ${found}`);
   }
-  const isOwed = found === 'paid' && !(await rows.hasCompletedOrder(db, id));
+  const isOwed = found === 'paid' && !(await hasCompletedOrder(db, id));
   if (isOwed) await provider.refund(id);
   const status = isOwed ? 'refunded' : found;
-  await rows.recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
+  await recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
   return status;
 }

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { OrderRules } from '../contracts/fields';
 import type { Db } from '../db/pool';
 import type { KeyRing } from '../encryption/key-ring';
-import type { Payments } from '../payments/payment-provider';
+import type { PaymentProviders } from '../payments/payment-provider';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { Admission } from './admission';
 import type { LiveOrderReader } from './background/live-order-reader';
@@ -16,9 +16,9 @@ export interface OrderDependencies {
   workflows: OrderWorkflows;
   dispatcher: WorkflowDispatcher;
   admission: Admission;
-  liveOrders: LiveOrderReader;
+  orderReader: LiveOrderReader;
   rules: OrderRules;
-  payments: Payments;
+  payments: PaymentProviders;
   checkoutBaseUrl: string;
   /** True if a real lender decides on the applications of live accounts. Those of sandbox accounts have the sandbox lender. */
   hasLiveLender: boolean;

@@ -1,6 +1,6 @@
 import { isProblem } from '../contracts/problem';
-import { countCodeAttempt, moveApplication } from '../db/application-browser';
-import * as applications from '../db/applications';
+import { countCodeAttempt, replaceBrowser } from '../db/application-browser';
+import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from '../db/applications';
 import { type Branding, findBranding } from '../db/branding';
 import { findLastPayment } from '../db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../domain/application';
@@ -31,7 +31,7 @@ export async function readCheckout(deps: OrderDependencies, payLinkId: string): 
   const { order, changes } = await readByPayLink(deps, payLinkId);
   if (!order.sandbox && !deps.hasLiveLender) throw new NoLenderError();
   const [application, payment, branding] = await Promise.all([
-    applications.findApplication(deps.db, order.id),
+    findApplication(deps.db, order.id),
     findLastPayment(deps.db, order.id),
     findBranding(deps.db, order.sellerId),
   ]);
@@ -48,8 +48,8 @@ export async function choosePaymentTerm(
   paymentTerm: PaymentTerm,
 ): Promise<void> {
   if (order.status !== 'CREATED' && order.status !== 'PENDING') return;
-  await applications.choosePaymentTerm(deps.db, order.id, paymentTerm);
-  await report(deps, order.id, 'signup_started');
+  await upsertPaymentTerm(deps.db, order.id, paymentTerm);
+  await reportCheckoutEvent(deps, order.id, 'signup_started');
 }
 
 /**
@@ -79,7 +79,7 @@ export async function submitApplication(
   browserDigest: Buffer,
   replaces: string,
 ): Promise<void> {
-  const submitted = await applications.submitApplication(
+  const submitted = await storeApplication(
     deps.db,
     order.id,
     'PAY_LATER',
@@ -88,11 +88,11 @@ export async function submitApplication(
     SWEEP_AFTER_MS,
     replaces,
   );
-  if (submitted) deps.dispatcher.applicationSubmitted(order);
+  if (submitted) deps.dispatcher.requestDecision(order);
 }
 
 /** True if the customer can agree: our lender approved, and there are repayments to show. */
-export function isConfirmable({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
+export function canAgree({ order, application }: Pick<Checkout, 'order' | 'application'>): boolean {
   return order.status === 'APPROVED' && offerOf(application).instalments.length > 0;
 }
 
@@ -100,10 +100,10 @@ export function isConfirmable({ order, application }: Pick<Checkout, 'order' | '
  * Ends an order whose customer does not want to pay now after a decline, or to apply again after a failure.
  * @throws Problem `service_unavailable`
  */
-export async function giveUp(deps: OrderDependencies, { order, application }: Checkout): Promise<void> {
+export async function withdrawApplication(deps: OrderDependencies, { order, application }: Checkout): Promise<void> {
   const kind = application?.decision?.kind;
   if (kind !== 'declined' && kind !== 'failed') return;
-  await report(deps, order.id, kind, { actor: 'customer', reason: DECISION_REASONS[kind] });
+  await reportCheckoutEvent(deps, order.id, kind, { actor: 'customer', reason: DECISION_REASONS[kind] });
 }
 
 /** Moves an application to another browser, if its customer entered the right code. Counts the attempt. */
@@ -113,7 +113,7 @@ export async function continueApplication(
   { isCodeRight, browserDigest }: { isCodeRight: boolean; browserDigest: Buffer },
 ): Promise<'moved' | 'wrong-code' | 'too-many-attempts'> {
   if (!application || !(await countCodeAttempt(deps.db, order.id))) return 'too-many-attempts';
-  const isMoved = isCodeRight && (await moveApplication(deps.db, order.id, application.codeNumber, browserDigest));
+  const isMoved = isCodeRight && (await replaceBrowser(deps.db, order.id, application.codeNumber, browserDigest));
   if (isMoved) deps.log.info({ order_id: order.id }, 'application moved to another browser');
   return isMoved ? 'moved' : 'wrong-code';
 }
@@ -122,24 +122,24 @@ export async function continueApplication(
  * Saves the customer's agreement and completes the order. If the order's workflow is unavailable, the sweep completes it
  * later. Does nothing if the application belongs to another browser.
  */
-export async function confirmOrder(
+export async function agreeToOffer(
   deps: OrderDependencies,
   checkout: Checkout,
   browserDigests: readonly Buffer[],
   at: Date,
 ): Promise<void> {
   const { id } = checkout.order;
-  if (!isConfirmable(checkout)) return;
-  if (!(await applications.recordAgreement(deps.db, id, browserDigests, at, SWEEP_AFTER_MS))) return;
+  if (!canAgree(checkout)) return;
+  if (!(await recordAgreement(deps.db, id, browserDigests, at, SWEEP_AFTER_MS))) return;
   try {
-    await report(deps, id, 'completed');
+    await reportCheckoutEvent(deps, id, 'completed');
   } catch (error) {
     if (!isProblem(error, 'service_unavailable')) throw error;
   }
 }
 
 /** Ignores a refused event: the order has changed since, and the next page shows how. */
-export async function report(
+export async function reportCheckoutEvent(
   deps: OrderDependencies,
   orderId: string,
   event: ProgressEvent,

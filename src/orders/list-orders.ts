@@ -2,8 +2,7 @@ import { toOrderBody } from '../contracts/order-mapper';
 import type { OrderBody } from '../contracts/order-schemas';
 import type { OrderListQuery } from '../contracts/request-schemas';
 import { stringify } from '../contracts/verbatim-json';
-import { listOrders as findOrders } from '../db/list-orders';
-import { findOrder } from '../db/find-orders';
+import { findOrder, findOrders } from '../db/find-orders';
 import type { OrderDependencies } from './dependencies';
 import { type Page, toPage, unknownCursor } from './page';
 

@@ -26,20 +26,20 @@ export async function readByPayLink(deps: OrderDependencies, payLinkId: string):
   return stored;
 }
 
-export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { source: 'workflow' | 'snapshot' };
+export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { readFrom: 'workflow' | 'snapshot' };
 
 /**
  * Reads an order as it is now: the facts from the row, the state from the workflow or the row, whichever has the higher
  * version. If the workflow is unavailable, the row is enough: it has every acknowledged change.
  */
-export async function readLive(
-  { liveOrders, dispatcher }: OrderDependencies,
+export async function readCurrent(
+  { orderReader, dispatcher }: OrderDependencies,
   { order, attachments, started }: StoredOrder,
 ): Promise<RetrievedOrder> {
-  const state = isFinal(order.status) || !started ? undefined : await liveOrders.read(order.id);
+  const state = isFinal(order.status) || !started ? undefined : await orderReader.read(order.id);
   // Usually the row was read before a save that the query shows. Otherwise it is that of a restored backup.
   if (state !== undefined && state.version > order.version) dispatcher.check(order.id);
   return state !== undefined && state.version >= order.version
-    ? { order: withState(order, state), attachments, source: 'workflow' }
-    : { order, attachments, source: 'snapshot' };
+    ? { order: withState(order, state), attachments, readFrom: 'workflow' }
+    : { order, attachments, readFrom: 'snapshot' };
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bulkhead } from 'cockatiel';
 import type { Db } from '../db/pool';
 import { type OrderSelection, type StoredOrderState, findOrderStates, orderStatesByPage } from '../db/order-states';
-import { findMissing } from '../db/rebuild-order';
+import { findOrdersWithoutRow } from '../db/rebuild-order';
 import { firstDifference } from '../domain/order';
 import { isFinal } from '../domain/status';
 import { isTimeout } from '../temporal/grpc-errors';
@@ -81,7 +81,7 @@ async function* findMissingRows(
 ): AsyncGenerator<ReconciledPage> {
   for await (const ids of inPages(listWorkflows(selection))) {
     const differences: Difference[] = [];
-    for (const orderId of await findMissing(db, ids)) {
+    for (const orderId of await findOrdersWithoutRow(db, ids)) {
       const { workflow, isLate } = await inspectInTime(inspect, orderId);
       const kind = isLate ? 'not_compared' : 'row_missing';
       if (isLate || workflow) differences.push({ kind, orderId, row: undefined, workflow });
@@ -130,11 +130,11 @@ async function inspectInTime(
 }
 
 function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {
-  const { running = false, saved, problem } = workflow ?? {};
+  const { running = false, saved, failureReason } = workflow ?? {};
   if (saved && firstDifference(row.changes, saved.changes) !== undefined) return 'different';
   if (saved && saved.order.version > row.version) return 'row_behind';
   if (needsWorkflow(row) && !running) return isFinal(row.status) ? 'webhooks_not_running' : 'not_running';
-  if (running && problem !== null) return 'stuck';
+  if (running && failureReason !== null) return 'stuck';
   if (!saved) return running ? 'no_answer' : undefined;
   const { version, status, cancelledAt } = saved.order;
   if (version < row.version) return 'workflow_behind';

@@ -1,5 +1,5 @@
 import { findOrder, findOrderByReference } from '../db/find-orders';
-import { sweepDifference } from '../db/order-work';
+import { makeDueForRepair } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { rebuildOrder } from '../db/rebuild-order';
 import type { WorkflowHistory } from '../domain/order';
@@ -41,7 +41,7 @@ export async function repairDifference(deps: RepairDependencies, difference: Dif
   }
   if (kind === 'no_answer') return 'start_worker';
   if (kind !== 'different') {
-    await sweepDifference(db, orderId);
+    await makeDueForRepair(db, orderId);
     return 'handed_to_sweep';
   }
   const stored = keepRow ? await findOrder(db, orderId) : undefined;
@@ -58,6 +58,6 @@ async function rebuild({ db, inspect }: RepairDependencies, sellerId: string, sa
   const holder = await findOrderByReference(db, sellerId, saved.order.reference);
   // The holder's row may lack a change that the sweep saves again, as after a cancel that the backup does not have.
   if (holder && (await inspect(holder.id))?.saved?.order.status !== 'UNSUCCESSFUL') return 'reference_taken';
-  if (holder) await sweepDifference(db, holder.id);
+  if (holder) await makeDueForRepair(db, holder.id);
   return 'repeat_later';
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Problem } from '../contracts/problem';
-import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-log-schemas';
+import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-response-schemas';
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret } from '../db/secrets';

@@ -56,13 +56,13 @@ export interface PaymentProvider {
 export class PaymentProviderUnavailable extends Error {}
 
 /** Who takes the payments of the hosted checkout, by the kind of account; undefined if none is configured. */
-export interface Payments {
+export interface PaymentProviders {
   sandbox: PaymentProvider | undefined;
   live: PaymentProvider | undefined;
 }
 
 /** @throws PaymentProviderUnavailable if none is configured */
-export function providerOf({ sandbox, live }: Payments, isSandbox: boolean): PaymentProvider {
+export function providerOf({ sandbox, live }: PaymentProviders, isSandbox: boolean): PaymentProvider {
   const provider = isSandbox ? sandbox : live;
   if (!provider) throw new PaymentProviderUnavailable('no payment provider is configured: set CHECKOUT_LENDER');
   return provider;

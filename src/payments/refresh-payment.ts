@@ -1,7 +1,7 @@
 import { recordPaymentStatus } from '../db/payments';
 import type { DbClient } from '../db/pool';
 import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isInProgress } from '../domain/payment';
-import { type PaymentProvider, type Payments, providerOf } from './payment-provider';
+import { type PaymentProvider, type PaymentProviders, providerOf } from './payment-provider';
 
 /**
  * Asks the payment provider about a payment in progress, and records its status. A payment that nobody has approved in time
@@ -11,7 +11,7 @@ import { type PaymentProvider, type Payments, providerOf } from './payment-provi
  * @throws PaymentProviderUnavailable
  */
 export async function refreshPayment(
-  { db, payments }: { db: DbClient; payments: Payments },
+  { db, payments }: { db: DbClient; payments: PaymentProviders },
   payment: Payment,
   sweepAfterMs: number,
 ): Promise<PaymentStatus> {

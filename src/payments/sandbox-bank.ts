@@ -1,4 +1,4 @@
-import type { SandboxBooks, SandboxPayment } from '../db/sandbox-payments';
+import type { SandboxPayment, SandboxPaymentStore } from '../db/sandbox-payments';
 import { type PaymentStatus, APPROVE_WITHIN_MS } from '../domain/payment';
 import type { BankOutcome } from '../lender/test-customers';
 import type { Bank, PaymentProvider } from './payment-provider';
@@ -25,30 +25,30 @@ export interface SandboxBank extends PaymentProvider {
  * @param pageUrl the address of the bank's pages; a payment's id is added
  * @param delayMs until a slow payment is confirmed and an abandoned one is cancelled
  */
-export function createSandboxBank(books: SandboxBooks, pageUrl: string, delayMs: number): SandboxBank {
+export function createSandboxBank(store: SandboxPaymentStore, pageUrl: string, delayMs: number): SandboxBank {
   async function statusOf(id: string): Promise<PaymentStatus> {
-    const payment = await books.find(id);
+    const payment = await store.find(id);
     if (payment && isTimedOut(payment, delayMs)) return cancel(id);
     return payment ? statusNow(payment, delayMs) : 'pending';
   }
 
   async function cancel(id: string): Promise<PaymentStatus> {
-    await books.cancel(id, UNDECIDED);
-    const payment = await books.find(id);
+    await store.cancel(id, UNDECIDED);
+    const payment = await store.find(id);
     return payment ? statusNow(payment, delayMs) : 'cancelled';
   }
 
   return {
     banks: BANKS,
     async start(payment) {
-      await books.insert(payment);
+      await store.insert(payment);
       return `${pageUrl}/${payment.id}/`;
     },
     statusOf,
     cancel,
-    refund: (id) => books.refund(id),
-    find: (id) => books.find(id),
-    decide: (id, customer) => books.decide(id, customer),
+    refund: (id) => store.refund(id),
+    find: (id) => store.find(id),
+    decide: (id, customer) => store.decide(id, customer),
   };
 }
 

@@ -50,14 +50,14 @@ function webhookFields(webhook: ReportedWebhook) {
 }
 
 /**
- * @param attempt null for a resend
+ * @param step the attempt's position in the retry schedule; null for a resend
  * @param before the state of the webhook before the attempt
  * @param state of the webhook after the attempt
  */
 export function reportAttempt(
   log: Logger,
   webhook: ReportedWebhook,
-  attempt: number | null,
+  step: number | null,
   { outcome, error, status, durationMs }: Pick<Attempt, 'outcome' | 'error' | 'status' | 'durationMs'>,
   before: WebhookState,
   { state, waitMs }: { state: WebhookState; waitMs: number | null },
@@ -65,7 +65,7 @@ export function reportAttempt(
   metrics.webhookAttempts.inc({ outcome, error: error ?? '' });
   metrics.webhookDuration.observe(durationMs / 1000);
   if (outcome !== 'delivered') {
-    const result = { attempt, resend: attempt === null, error, status, duration_ms: durationMs };
+    const result = { attempt: step, resend: step === null, error, status, duration_ms: durationMs };
     log.warn({ ...webhookFields(webhook), ...result, state, next_attempt_in_ms: waitMs }, 'a webhook attempt failed');
   }
   if (state !== 'pending' && state !== before) reportEnded(log, webhook, state);

@@ -22,7 +22,7 @@ export interface InspectedWorkflow {
   /** From the search attribute; undefined if it is missing. */
   sellerId: string | undefined;
   /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */
-  problem: string | null;
+  failureReason: string | null;
   /**
    * True while an activity, such as a webhook attempt, runs or is retried, or a worker has yet to act on an event. A call
    * to the lender or the bank does not count.
@@ -49,7 +49,7 @@ export async function inspectWorkflow(
       running,
       saved: lastSaved(events ?? []) ?? (running ? undefined : savedBefore(events ?? [])),
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
-      problem: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
+      failureReason: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
       isBusy: isDelivering(description) || description.raw.pendingWorkflowTask != null,
     };
   } catch (error) {
@@ -59,10 +59,10 @@ export async function inspectWorkflow(
 }
 
 /**
- * True if the newest run certainly agrees with the row: it has the row's status, and it runs or, if the order is settled, has
+ * True if the newest run certainly matches the row: it has the row's status, and it runs or, if the order is settled, has
  * completed. False if only Temporal's history can show it.
  */
-export async function agreesWithRow({ workflow }: Client, { order }: OrderHistory, settled: boolean): Promise<boolean> {
+export async function matchesRow({ workflow }: Client, { order }: OrderHistory, settled: boolean): Promise<boolean> {
   // Orders reach it at several versions. For any other status, an equal status proves an equal version.
   if (order.status === 'UNSUCCESSFUL') return false;
   try {

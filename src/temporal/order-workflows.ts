@@ -26,7 +26,7 @@ import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { createAvailability } from './availability';
 import { type StartableOrder, changeThroughWorkflow } from './change-through-workflow';
 import { grpcErrorOf } from './grpc-errors';
-import { type InspectedWorkflow, agreesWithRow, inspectWorkflow } from './inspect-workflow';
+import { type InspectedWorkflow, inspectWorkflow, matchesRow } from './inspect-workflow';
 import { type RunLists, createRunLists } from './list-runs';
 import { firstStartOptions, resumeOptions } from './workflow-options';
 
@@ -42,8 +42,8 @@ export interface OrderWorkflows extends RunLists {
   start(history: OrderHistory, delayMs: number): Promise<void>;
   /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
   inspect(orderId: string, timeoutMs: number): Promise<InspectedWorkflow | undefined>;
-  /** True if the newest run certainly agrees with the row, at the cost of one call that reads no history. */
-  agrees(row: OrderHistory, settled: boolean, timeoutMs: number): Promise<boolean>;
+  /** True if the newest run certainly matches the row, at the cost of one call that reads no history. */
+  matchesRow(row: OrderHistory, settled: boolean, timeoutMs: number): Promise<boolean>;
   /** Starts a run that reads the order's row, unless a workflow runs. */
   resume(order: Order, previous: PreviousRun): Promise<void>;
   /** Makes the workflow save its changes again, because the row lacks some. */
@@ -51,7 +51,7 @@ export interface OrderWorkflows extends RunLists {
   /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
   resendWebhooks(order: Order, channel: Channel): Promise<void>;
   /** Notifies the workflow that an application was submitted or a payment was started. Resumes it if none runs. */
-  applicationSubmitted(order: Order, channel: Channel): Promise<void>;
+  requestDecision(order: Order, channel: Channel): Promise<void>;
   /**
    * Sends a test webhook from a worker. Rejects if no worker could send it in time.
    * @throws TemporalUnavailable, within a second
@@ -136,7 +136,7 @@ export function createOrderWorkflows(
 
     inspect: (orderId, timeoutMs) => within(timeoutMs, () => inspect(orderId)),
 
-    agrees: (row, settled, timeoutMs) => within(timeoutMs, () => agreesWithRow(client, row, settled)),
+    matchesRow: (row, settled, timeoutMs) => within(timeoutMs, () => matchesRow(client, row, settled)),
 
     async resume(order, previous) {
       await within(startTimeoutMs, () =>
@@ -150,7 +150,7 @@ export function createOrderWorkflows(
 
     resendWebhooks: (order, channel) => signal(order, resendWebhooksSignal, channel),
 
-    applicationSubmitted: (order, channel) => signal(order, applicationSubmittedSignal, channel),
+    requestDecision: (order, channel) => signal(order, applicationSubmittedSignal, channel),
 
     testWebhook(input) {
       return unlessDown(TEST_TIMEOUT_MS, () =>
@@ -197,7 +197,7 @@ export function createOrderWorkflows(
 export function toPrevious(run: InspectedWorkflow | undefined, { status }: Order, channel: Channel): PreviousRun {
   // Temporal deletes closed runs after its retention.
   if (!run) return { saved: null, reason: isFinal(status) ? null : RECOVERY_REASONS.missing, channel };
-  return { saved: run.saved ?? null, reason: run.problem, channel };
+  return { saved: run.saved ?? null, reason: run.failureReason, channel };
 }
 
 /** True if a query met a run that still waits for its first message. */

@@ -84,14 +84,14 @@ export function classifyError(thrown: unknown): Classification {
   const error: NodeJS.ErrnoException = isNativeError(thrown) ? thrown : new Error(String(thrown));
   // If all addresses of a name fail, Node's AggregateError has the code of one and an empty message.
   const detail = error.message === '' ? (error.code ?? error.name) : error.message;
-  const kind = errorClass(error);
+  const attemptError = toAttemptError(error);
   // A name that is unknown looks like one with an internal address, so that nobody can look for internal names.
-  if (kind === 'dns') return { ...failure('dns', UNUSABLE_NAME), operatorDetail: detail };
+  if (attemptError === 'dns') return { ...failure('dns', UNUSABLE_NAME), operatorDetail: detail };
   // undici asserts what its parser lets through, such as status 000.
   if (error.code === 'ERR_ASSERTION' || /^bad (response|upgrade)$/.test(detail)) {
     return failure('invalid_response', 'the response is not valid HTTP');
   }
-  return failure(kind, detail);
+  return failure(attemptError, detail);
 }
 
 const UNUSABLE_NAME = 'the host name does not lead to a public address';
@@ -113,7 +113,7 @@ const BY_CODE: [RegExp, AttemptError][] = [
   [/^(HTTPParserError|HPE_.*|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_.*|ERR_RESPONSE_TOO_LARGE)$/, 'invalid_response'],
 ];
 
-function errorClass({ name, code = name, syscall = '' }: NodeJS.ErrnoException): AttemptError {
+function toAttemptError({ name, code = name, syscall = '' }: NodeJS.ErrnoException): AttemptError {
   if (/^(getaddrinfo|query)/.test(syscall)) return 'dns';
   return BY_CODE.find(([pattern]) => pattern.test(code))?.[1] ?? 'network';
 }

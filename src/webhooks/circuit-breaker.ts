@@ -6,7 +6,7 @@ import {
   countSilence,
   endSilence,
   leaseProbe,
-  returnProbe,
+  releaseProbe,
   takeTurn,
 } from '../db/endpoint-breaker';
 import { insertWait } from '../db/timeline-notes';
@@ -35,10 +35,12 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
     );
   }
 
-  /** Gives an event its turn in the endpoint's queue. */
-  async function takeNextTurn(event: WebhookEvent, isUrgent: boolean): Promise<void> {
+  /**
+   * Gives an event its turn in the endpoint's queue.
+   * @throws DeliveryWaits unless the endpoint has answered in the meantime
+   */
+  async function postponeUntilTurn(event: WebhookEvent, isUrgent: boolean): Promise<void> {
     const turn = await takeTurn(db, event, event.id, isUrgent);
-    // It has answered in the meantime.
     if (!turn) return;
     const silence = `has not answered since ${turn.since.toISOString()}`;
     if (turn.noteId !== null) await insertWait(db, event.orderId, turn.noteId, `${event.origin} ${silence}`);
@@ -47,18 +49,19 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
 
   return {
     /** @throws DeliveryWaits if the breaker is open and this delivery may not probe the endpoint yet */
-    async waitForTurn(event: WebhookEvent, isUrgent: boolean): Promise<void> {
-      if (event.isOpen && !(isUrgent ? event.urgentProbeDue : event.probeDue)) await takeNextTurn(event, isUrgent);
+    async assertMayDeliver(event: WebhookEvent, isUrgent: boolean): Promise<void> {
+      if (event.isBreakerOpen && !(isUrgent ? event.urgentProbeDue : event.probeDue))
+        await postponeUntilTurn(event, isUrgent);
     },
 
     /**
      * @returns true if the attempt is a probe: the breaker is open
      * @throws DeliveryWaits if another delivery probes the endpoint
      */
-    async admit(event: WebhookEvent, isUrgent: boolean): Promise<boolean> {
-      if (!event.isOpen) return false;
+    async leaseProbeIfOpen(event: WebhookEvent, isUrgent: boolean): Promise<boolean> {
+      if (!event.isBreakerOpen) return false;
       if (await leaseProbe(db, event, isUrgent)) return true;
-      await takeNextTurn(event, isUrgent);
+      await postponeUntilTurn(event, isUrgent);
       return false;
     },
 
@@ -68,7 +71,7 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
         return await attempt();
       } catch (error) {
         // Without Postgres, the lease of the probe expires.
-        await returnProbe(db, endpoint).catch(() => undefined);
+        await releaseProbe(db, endpoint).catch(() => undefined);
         throw error;
       }
     },

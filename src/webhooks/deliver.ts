@@ -4,7 +4,7 @@ import type { WebhookTestInput } from '../domain/webhook';
 import { readClock } from '../db/clock';
 import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/delivery-lease';
 import type { Db } from '../db/pool';
-import { activeWebhookSecrets, openSecrets } from '../db/secrets';
+import { activeWebhookSecrets, decryptSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
 import { type BreakerOptions, originOf, postponeDeliveries } from '../db/endpoint-breaker';
@@ -104,10 +104,10 @@ export function createDelivery({
   /** @param step null for a resend */
   async function deliver(event: WebhookEvent, step: ScheduledAttempt | null): Promise<DeliveryState> {
     const isUrgent = step === null && event.resendUrgent;
-    await endpoints.waitForTurn(event, isUrgent);
+    await endpoints.assertMayDeliver(event, isUrgent);
     try {
       return await withinLimit(event.sellerId, isUrgent, async () => {
-        const isProbe = await endpoints.admit(event, isUrgent);
+        const isProbe = await endpoints.leaseProbeIfOpen(event, isUrgent);
         if (!isProbe) return attempt(event, step, false);
         return endpoints.probe(event, () => attempt(event, step, true));
       });
@@ -121,7 +121,7 @@ export function createDelivery({
   /** @param step null for a resend, which does not change the schedule */
   async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<DeliveryState> {
     // Before the lease is taken, so that the lease covers the attempt alone.
-    const secrets = openSecrets(keys, event.sellerId, event.sealedSecrets);
+    const secrets = decryptSecrets(keys, event.sellerId, event.encryptedSecrets);
     const deadlineMs = monotonicMs() + LEASE_MS;
     const lease = await takeLease(event.id, step);
     const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, lease.at, deadlineMs);

@@ -6,10 +6,10 @@ import { closedPage } from '../../src/checkout/pages/closed';
 import { completePage, redirectPage } from '../../src/checkout/pages/complete';
 import { SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, errorPage } from '../../src/checkout/pages/error-page';
 import { otherBrowserPage } from '../../src/checkout/pages/other-browser';
-import { toBankPage } from '../../src/checkout/pages/paying';
+import { bankRedirectPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
-import { PAID_LATER, PROFILE } from '../unit/checkout/profile';
+import { PAID_LATER, PROVIDER_DETAILS } from '../unit/checkout/provider-details';
 import { apiOf } from '../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
@@ -561,7 +561,7 @@ visit('rare pages are accessible', async ({ page }) => {
   const path = '/pay/x';
   const waiting = {
     order,
-    profile: PROFILE,
+    providerDetails: PROVIDER_DETAILS,
     path,
     isPaidNow: false,
     since: new Date(0),
@@ -584,22 +584,22 @@ visit('rare pages are accessible', async ({ page }) => {
     waiting: waitingPage({ ...waiting, state: 'waiting' }),
     confirming: waitingPage({ ...waiting, state: 'confirming', isPaidNow: true }),
     completing: waitingPage({ ...waiting, state: 'completing' }),
-    expired: closedPage('expired', closed, PROFILE),
-    refunded: closedPage('cancelled', { ...closed, payment }, PROFILE),
-    returning: closedPage('cancelled', { ...closed, payment: { ...payment, status: 'processing' } }, PROFILE),
-    'approved-elsewhere': closedPage('approved-elsewhere', checkout, PROFILE),
+    expired: closedPage('expired', closed, PROVIDER_DETAILS),
+    refunded: closedPage('cancelled', { ...closed, payment }, PROVIDER_DETAILS),
+    returning: closedPage('cancelled', { ...closed, payment: { ...payment, status: 'processing' } }, PROVIDER_DETAILS),
+    'approved-elsewhere': closedPage('approved-elsewhere', checkout, PROVIDER_DETAILS),
     'confirming-elsewhere': otherBrowserPage({ path, token: '', state: 'confirming', checkout, error: undefined }),
     redirecting: redirectPage(
-      { checkout: { ...checkout, application: PAID_LATER }, profile: PROFILE, code: undefined },
+      { checkout: { ...checkout, application: PAID_LATER }, providerDetails: PROVIDER_DETAILS, code: undefined },
       path,
     ),
-    purged: completePage({ checkout, profile: PROFILE, code: undefined }),
+    purged: completePage({ checkout, providerDetails: PROVIDER_DETAILS, code: undefined }),
     unavailable: errorPage(SERVICE_UNAVAILABLE, path),
-    'to-bank': toBankPage('Oak Bank', 'https://bank.example/'),
+    'to-bank': bankRedirectPage('Oak Bank', 'https://bank.example/'),
     'too-many-requests': errorPage(TOO_MANY_REQUESTS),
   };
   for (const [name, rarePage] of Object.entries(rare)) {
-    const { body } = renderPage(rarePage, { ...checkout, profile: PROFILE, path });
+    const { body } = renderPage(rarePage, { ...checkout, providerDetails: PROVIDER_DETAILS, path });
     expect(body.length).toBeLessThan(MAX_PAGE_BYTES);
     await page.setContent(body);
     await inspect(page, name);

@@ -1,4 +1,4 @@
-import { choosePaymentTerm, submitApplication } from '../../src/db/applications';
+import { storeApplication, upsertPaymentTerm } from '../../src/db/applications';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
 import { type Stack, type StackOptions, startStack } from './stack';
@@ -137,9 +137,9 @@ export async function applied(
   { notify = true, sweepAfterMs = 60_000, data = {} } = {},
 ): Promise<string> {
   const id = await openOrder(stack, data, ['signup_started']);
-  await choosePaymentTerm(stack.db, id, 'PAY_LATER');
+  await upsertPaymentTerm(stack.db, id, 'PAY_LATER');
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
-  if (!(await submitApplication(stack.db, id, 'PAY_LATER', applicant, Buffer.alloc(32), sweepAfterMs)))
+  if (!(await storeApplication(stack.db, id, 'PAY_LATER', applicant, Buffer.alloc(32), sweepAfterMs)))
     throw new Error('the application was not submitted');
   if (notify) await stack.client.workflow.getHandle(`order-${id}`).signal('applicationSubmitted');
   return id;

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
  * How to run Postgres, which refuses to run as root: the user that owns the data (undefined: the current user), and the
  * command to run it through.
  */
-export interface Account {
+export interface OsAccount {
   owner?: User;
   via: string[];
 }
@@ -35,7 +35,7 @@ export function postgresBinaries(): { postgres: string; initdb: string } {
 }
 
 /** The current user; for root, the owner of the data, else `postgres`, else `nobody`. */
-export function accountFor(dataDir: string): Account {
+export function osAccountFor(dataDir: string): OsAccount {
   if (process.getuid?.() !== 0) return { via: [] };
   const existing = statSync(dataDir, { throwIfNoEntry: false });
   const owner = existing?.uid ? { uid: existing.uid, gid: existing.gid } : (lookUp('postgres') ?? lookUp('nobody'));
@@ -56,7 +56,7 @@ export function accountFor(dataDir: string): Account {
 }
 
 /** The spawn options that select this account; none if `via` changes the user. */
-export function spawnAs({ owner, via }: Account): Partial<User> {
+export function spawnAs({ owner, via }: OsAccount): Partial<User> {
   return owner && via.length === 0 ? owner : {};
 }
 

@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { postgresBinaries, spawnAs, type Account } from './postgres-binaries';
+import { type OsAccount, postgresBinaries, spawnAs } from './postgres-binaries';
 
 const PASSWORD_FILE = 'order-service.password';
 
 /** Creates the cluster and its database `orders`. An interrupted call leaves no `dataDir`. */
-export async function initializePostgres(dataDir: string, account: Account, durable: boolean): Promise<void> {
+export async function initializePostgres(dataDir: string, account: OsAccount, durable: boolean): Promise<void> {
   const { initdb, postgres } = postgresBinaries();
   const fresh = `${dataDir}.new`;
   const passwordFile = `${fresh}.password`;
@@ -30,7 +30,7 @@ export function passwordOf(dataDir: string): string {
   return readFileSync(join(dataDir, PASSWORD_FILE), 'utf8');
 }
 
-function run(account: Account, binary: string, args: string[], input = ''): Promise<void> {
+function run(account: OsAccount, binary: string, args: string[], input = ''): Promise<void> {
   const [command, ...rest] = [...account.via, binary, ...args] as [string, ...string[]];
   const options = { ...spawnAs(account), env: { ...process.env, LC_ALL: 'C' } };
   return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { end, startChild, stopLeftover, type Child } from './child';
 import { choosePort } from './ports';
 import { initializePostgres, passwordOf } from './postgres-init';
-import { accountFor, postgresBinaries, spawnAs, type Account } from './postgres-binaries';
+import { type OsAccount, osAccountFor, postgresBinaries, spawnAs } from './postgres-binaries';
 import { commandLine, identify } from './process-table';
 
 export interface Postgres {
@@ -40,7 +40,7 @@ export async function startPostgres({ dataDir, port, log, durable = true }: Post
   const dir = resolve(dataDir);
   await stopLeftoverPostgres(dir);
   mkdirSync(dirname(dir), { recursive: true });
-  const account = accountFor(dir);
+  const account = osAccountFor(dir);
   if (!existsSync(dir)) {
     log(`Postgres: creating a database in ${dir}`);
     await initializePostgres(dir, account, durable);
@@ -78,7 +78,7 @@ async function stopLeftoverPostgres(dataDir: string): Promise<void> {
   else if (!command.includes('postgres')) rmSync(join(dir, LOCK_FILE));
 }
 
-function launch(dir: string, port: number, account: Account, durable: boolean): Promise<Child> {
+function launch(dir: string, port: number, account: OsAccount, durable: boolean): Promise<Child> {
   const settings = {
     port,
     listen_addresses: '127.0.0.1',

@@ -3,7 +3,7 @@ import type { Server } from 'node:http';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createClient } from '../../src/client';
-import type { Running } from '../../src/entry-point';
+import type { ProcessPart } from '../../src/entry-point';
 import { PACKAGE_ROOT } from '../package-root';
 import type { DemoAccess } from './demo';
 
@@ -15,7 +15,7 @@ type CreateShop = (options: { orders: ReturnType<typeof createClient>; webhookSe
 };
 
 /** Serves the shop of examples/express with the demo seller's account. */
-export async function serveShop(shopUrl: string, access: DemoAccess & { ORDERS_URL: string }): Promise<Running> {
+export async function serveShop(shopUrl: string, access: DemoAccess & { ORDERS_URL: string }): Promise<ProcessPart> {
   const file = pathToFileURL(path.join(PACKAGE_ROOT, 'examples/express/shop.mjs')).href;
   const { createShop } = (await import(file)) as { createShop: CreateShop };
   const { ORDERS_URL, SELLER_ID, SELLER_API_KEY, WEBHOOK_SECRET } = access;

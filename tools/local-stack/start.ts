@@ -7,7 +7,7 @@ import { ConfigError, loadConfig, loadEncryptionConfig, type Config } from '../.
 import { migrate } from '../../src/db/migrate';
 import { createPool } from '../../src/db/pool';
 import { createKeyRing } from '../../src/encryption/key-ring';
-import { StartError, runUntilSignalled, type Running } from '../../src/entry-point';
+import { type ProcessPart, StartError, runUntilSignalled } from '../../src/entry-point';
 import { createLogger } from '../../src/logger';
 import { startServer } from '../../src/server';
 import { freeLoopbackAddress } from '../../src/telemetry/metrics-server';
@@ -35,7 +35,7 @@ let stopping = false;
 let hasData = false;
 
 /** `npm start`: the whole service on this machine, with a real Postgres and a real Temporal, until Ctrl-C. */
-async function start(started: (running: Running) => void): Promise<void> {
+async function start(started: (part: ProcessPart) => void): Promise<void> {
   const env = { ...process.env };
   // Before anything is started: an invalid setting takes no time to report.
   const port = await checkSettings(env);
@@ -121,7 +121,7 @@ async function withRecoveryHint<T>(starting: Promise<T>, cure: string): Promise<
   }
 }
 
-async function startOwnPostgres(started: (running: Running) => void): Promise<string> {
+async function startOwnPostgres(started: (part: ProcessPart) => void): Promise<string> {
   const dataDir = path.join(DATA_DIR, 'postgres');
   const isNew = !existsSync(dataDir);
   const starting = startPostgres({ dataDir, port: 54329, log: print });
@@ -132,7 +132,7 @@ async function startOwnPostgres(started: (running: Running) => void): Promise<st
 }
 
 async function startOwnTemporal(
-  started: (running: Running) => void,
+  started: (part: ProcessPart) => void,
 ): Promise<{ settings: ClientConnectConfig; uiUrl: string }> {
   const dataDir = path.join(DATA_DIR, 'temporal');
   const isNew = !existsSync(dataDir);

@@ -1,11 +1,11 @@
 import { formatPence } from '../../domain/money';
 import type { OrderChange } from '../../domain/order';
 import type { Checkout } from '../../orders/hosted-checkout';
-import { type ClosedState, isReturning } from '../checkout-state';
+import { type ClosedState, isReversing } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import { type Page, wayBack } from '../layout';
-import type { Profile } from '../profile';
+import type { ProviderDetails } from '../provider-details';
 import { declineReason } from './pay-now-offered';
 
 interface Message {
@@ -15,7 +15,7 @@ interface Message {
 
 const MESSAGES: Record<
   ClosedState,
-  (checkout: Checkout, closing: OrderChange | undefined, profile: Profile) => Message
+  (checkout: Checkout, closing: OrderChange | undefined, providerDetails: ProviderDetails) => Message
 > = {
   declined: ({ order, application }, _, { lenderName }) => {
     const { decision } = application ?? {};
@@ -58,10 +58,15 @@ const MESSAGES: Record<
 };
 
 /** @param code how the customer reads the page in another browser */
-export function closedPage(state: ClosedState, checkout: Checkout, profile: Profile, code?: Html): Page {
+export function closedPage(
+  state: ClosedState,
+  checkout: Checkout,
+  providerDetails: ProviderDetails,
+  code?: Html,
+): Page {
   const { order, changes, branding } = checkout;
   const closing = changes.find(({ to }) => to === 'UNSUCCESSFUL');
-  const { title, sentences } = MESSAGES[state](checkout, closing, profile);
+  const { title, sentences } = MESSAGES[state](checkout, closing, providerDetails);
   const [why, ...next] = sentences;
   const isOpen = state === 'approved-elsewhere';
   return {
@@ -78,7 +83,7 @@ export function closedPage(state: ClosedState, checkout: Checkout, profile: Prof
 /** Where the customer's money is. Everyone with the link may read it, so it does not name the bank. */
 function money(checkout: Checkout): string {
   const amount = formatPence(checkout.order.amountPence);
-  if (isReturning(checkout)) {
+  if (isReversing(checkout)) {
     return `If you approved a payment of ${amount} at your bank, it is returned to your account. You owe nothing for this order.`;
   }
   if (checkout.payment?.status === 'refunded') {

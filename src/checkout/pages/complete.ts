@@ -5,7 +5,7 @@ import type { Checkout } from '../../orders/hosted-checkout';
 import { PAYMENT_TERM_LABELS, formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import { type Profile, bankName } from '../profile';
+import { type ProviderDetails, bankName } from '../provider-details';
 import { repaymentSchedule } from './repayment-schedule';
 
 /** How long the page of a new order is visible before it continues to the shop. A repayment schedule takes longer to read. */
@@ -13,7 +13,7 @@ const REDIRECT_SECONDS = { withoutSchedule: 4, withSchedule: 15 };
 
 export interface CompleteOptions {
   checkout: Checkout;
-  profile: Profile;
+  providerDetails: ProviderDetails;
   /** How the customer reads the page in another browser. */
   code: Html | undefined;
   /** When the page continues to the shop. The code and the note about printing are then left out. */
@@ -21,13 +21,14 @@ export interface CompleteOptions {
 }
 
 /** The receipt. */
-export function completePage({ checkout, profile, code, redirect }: CompleteOptions): Page {
+export function completePage({ checkout, providerDetails, code, redirect }: CompleteOptions): Page {
   const { order, changes, application, payment } = checkout;
+  const { lenderName, creditAgreementUrl } = providerDetails;
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   const { paymentTerm, agreedAt } = application ?? {};
   const isPayLater = paymentTerm === 'PAY_LATER';
-  const bank = !isPayLater && payment?.status === 'paid' ? bankName(profile, payment.bank) : undefined;
-  const provider = isPayLater ? profile.lenderName : bank;
+  const bank = !isPayLater && payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;
+  const provider = isPayLater ? lenderName : bank;
   const offer = offerOf(application);
   const title = 'Your order is complete';
   return {
@@ -54,9 +55,7 @@ export function completePage({ checkout, profile, code, redirect }: CompleteOpti
         hasSchedule(checkout) &&
         html`<h2>Your repayments</h2>
           ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}
-          <p>
-            You repay ${profile.lenderName}, as the <a href="${profile.creditAgreementUrl}">credit agreement</a> states.
-          </p>`
+          <p>You repay ${lenderName}, as the <a href="${creditAgreementUrl}">credit agreement</a> states.</p>`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
       ${

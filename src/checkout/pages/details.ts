@@ -5,7 +5,7 @@ import { type FormErrors, type FormValues, FIELD_NAMES } from '../application-fo
 import { describePayments } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import type { Profile } from '../profile';
+import type { ProviderDetails } from '../provider-details';
 import { stepOf } from '../steps';
 import { costBox } from './cost-box';
 import { type FormContext, form } from './form';
@@ -50,7 +50,7 @@ const TITLE = 'About your business';
 
 export interface DetailsOptions extends FormContext {
   order: Order;
-  profile: Profile;
+  providerDetails: ProviderDetails;
   /** The repayments that an approved customer is offered. */
   quote: Offer;
   values: FormValues;
@@ -60,7 +60,7 @@ export interface DetailsOptions extends FormContext {
   /** The id of the application that the lender could not process; '' for the first one. */
   replaces: string;
   /** How the customer ends the order; undefined if leaving the page is enough. */
-  giveUp: Html | undefined;
+  withdraw: Html | undefined;
   retentionDays: number;
   /** How the customer continues in another browser; undefined before an application is submitted. */
   code: Html | undefined;
@@ -77,8 +77,8 @@ export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */
 export function detailsPage(options: DetailsOptions): Page {
-  const { order, profile, quote, values, errors, alert, path, replaces, giveUp, retentionDays, code } = options;
-  const { lenderName, privacyUrl } = profile;
+  const { order, quote, values, errors, alert, path, replaces, withdraw, retentionDays, code } = options;
+  const { lenderName, privacyUrl } = options.providerDetails;
   const keys = Object.keys(FIELDS) as (keyof FormValues)[];
   const fieldErrors = keys.flatMap((key) => {
     const message = errors[key];
@@ -113,7 +113,7 @@ export function detailsPage(options: DetailsOptions): Page {
           </p>
           <button>Submit application</button>`,
       )}
-      ${code} ${giveUp}`,
+      ${code} ${withdraw}`,
   };
 }
 

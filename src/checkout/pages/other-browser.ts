@@ -32,7 +32,7 @@ const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
     title: 'A payment for this order is being confirmed',
     text: 'The bank is confirming a payment for this order. You do not need to do anything. Do not pay again.',
   },
-  confirmation: {
+  agreement: {
     title: 'The application for this order is approved',
     text: 'The order is not complete yet. Only the person who applied can review the repayments and complete the order.',
   },

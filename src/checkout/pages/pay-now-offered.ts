@@ -23,22 +23,22 @@ export interface PayNowOfferedOptions extends BankOptions {
 
 /** The lender has declined, and the customer can pay now instead. */
 export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
-  const { order, profile, reason, giveUp, code } = options;
+  const { order, providerDetails, reason, withdraw, code } = options;
   const title = 'Pay later was not approved';
   return {
     ...withError(options),
     title,
     step: stepOf(order, 'PAY_NOW', 'Your bank'),
     content: html`<h1>${title}</h1>
-      <p>${declineReason(reason, profile.lenderName)} You owe nothing.</p>
+      <p>${declineReason(reason, providerDetails.lenderName)} You owe nothing.</p>
       <h2>Pay now instead</h2>
       <p>You can still buy: pay ${formatPence(order.amountPence)} from your bank account. There is no credit check.</p>
-      ${bankForm(options)} ${code} ${giveUp}`,
+      ${bankForm(options)} ${code} ${withdraw}`,
   };
 }
 
 /** Ends an order that the customer could still complete. */
-export function giveUpForm(context: FormContext, sellerName: string): Html {
+export function withdrawForm(context: FormContext, sellerName: string): Html {
   return html`<hr />
     <h2>Do not want to continue?</h2>
     <p>Cancel your application. We tell ${sellerName} that you are not going to pay for this order.</p>

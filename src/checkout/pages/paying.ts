@@ -37,7 +37,7 @@ export function payingPage(options: PayingOptions): Page {
 }
 
 /** Takes the customer to the bank's page. A link, because browsers may not follow a form to another host here. */
-export function toBankPage(bank: string, url: string): Page {
+export function bankRedirectPage(bank: string, url: string): Page {
   const title = `Taking you to ${bank}`;
   const content: Html = html`<p class="icon busy"></p>
     <h1>${title}</h1>

@@ -3,7 +3,7 @@ import type { WaitingState } from '../checkout-state';
 import { formatDateTime } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import type { Profile } from '../profile';
+import type { ProviderDetails } from '../provider-details';
 import { stepOf } from '../steps';
 
 const REFRESH_SECONDS = 5;
@@ -43,7 +43,7 @@ export function autoUpdate({ path, url, isRefreshing, waitedMs }: AutoUpdate): {
 
 export interface WaitingOptions {
   order: Order;
-  profile: Profile;
+  providerDetails: ProviderDetails;
   path: string;
   state: WaitingState;
   /** True if the customer pays now. */
@@ -69,14 +69,14 @@ const DO_NOTHING =
   'This is taking longer than usual. You do not need to do anything else. Do not pay in any other way.';
 
 const TEXTS: Record<WaitingState, (options: WaitingOptions) => Texts> = {
-  waiting: ({ order, profile: { lenderName } }) => ({
+  waiting: ({ order, providerDetails: { lenderName } }) => ({
     title: 'Waiting for the decision',
     soon: `${lenderName} usually decides within a few seconds.`,
     late: `This is taking longer than usual. ${lenderName} has not responded yet. We keep trying.`,
     saved: 'We saved your application on',
     step: stepOf(order, 'PAY_LATER', 'Decision'),
   }),
-  referred: ({ order, profile: { lenderName, reviewTime } }) => {
+  referred: ({ order, providerDetails: { lenderName, reviewTime } }) => {
     const text = `${lenderName} needs more time to decide. A review usually takes ${reviewTime}.`;
     return {
       title: `${lenderName} is reviewing your application`,

@@ -1,5 +1,10 @@
 import type { CreatedOrderBody, OrderBody } from '../order-schemas';
-import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody, WebhookTestResult } from '../webhook-log-schemas';
+import type {
+  SignedWebhookBody,
+  TimelineEntryBody,
+  WebhookEventBody,
+  WebhookTestResult,
+} from '../webhook-response-schemas';
 
 /** Examples of the document. All show the same order. */
 export const createdOrder: CreatedOrderBody = {

@@ -6,7 +6,7 @@ import {
   signedWebhookSchema,
   webhookEventSchema,
   webhookTestResultSchema,
-} from '../webhook-log-schemas';
+} from '../webhook-response-schemas';
 import {
   rotateSecretRequestSchema,
   timelineQuerySchema,

@@ -6,11 +6,11 @@ import { RECOVERY_REASONS } from '../../domain/recovery-reason';
 import type { InspectedWorkflow } from '../../temporal/inspect-workflow';
 import { ChangeRefused } from '../../temporal/change-through-workflow';
 import { type OrderWorkflows, toPrevious } from '../../temporal/order-workflows';
-import { logMissed } from './missed-calls';
 import type { NewOrderStarts } from './new-order-starts';
+import { createPostponedLog } from './postponed-log';
 
-/** After this time, a change in the row is no longer on its way into Temporal's history. */
-const KNOWN_AFTER_MS = 30_000;
+/** After this time, a save is assumed to be in Temporal's history. */
+const ASSUMED_PROVEN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 
 interface CheckOptions {
@@ -27,7 +27,7 @@ interface CheckOptions {
  * it, and passes on what waits in Postgres. An order whose check fails is due again when its lease ends.
  */
 export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: CheckOptions) {
-  const missed = logMissed(log, 'sweep: orders could not be checked, retrying later');
+  const logPostponed = createPostponedLog(log, 'sweep: orders could not be checked, retrying later');
 
   /** Completes an order whose customer agreed while the workflow was unavailable. */
   async function complete(due: DueOrder): Promise<void> {
@@ -43,9 +43,9 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   }
 
   /** Passes on what waits in Postgres. */
-  async function passOn(due: DueOrder): Promise<void> {
+  async function notify(due: DueOrder): Promise<void> {
     if (due.agreementPending) await complete(due);
-    if (due.applicationPending) await workflows.applicationSubmitted(due.order, 'sweep');
+    if (due.decisionPending) await workflows.requestDecision(due.order, 'sweep');
     if (due.resendPending) await workflows.resendWebhooks(due.order, 'sweep');
   }
 
@@ -53,15 +53,15 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   async function replace({ order, settled }: DueOrder, run: InspectedWorkflow, reason: string): Promise<void> {
     log.error({ order_id: order.id, run_id: run.runId, reason }, 'sweep: replacing the run of an order');
     await workflows.terminate(order.id, run.runId, reason);
-    // A settled order gets a run too, so that the newest run agrees with the row.
+    // A settled order gets a run too, so that the newest run matches the row.
     await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason, channel: 'sweep' });
   }
 
   /** @returns false if the run may still lack the order's last change, or is open although the order is settled */
-  async function heal(due: DueOrder): Promise<boolean> {
+  async function recover(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;
     // Most runs match their rows. Temporal's history is read for the others only.
-    if (!webhookOverdue && (await workflows.agrees(due, settled, INSPECT_TIMEOUT_MS))) return true;
+    if (!webhookOverdue && (await workflows.matchesRow(due, settled, INSPECT_TIMEOUT_MS))) return true;
     const run = await workflows.inspect(order.id, INSPECT_TIMEOUT_MS);
     const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
     if (!run?.running) {
@@ -82,16 +82,16 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   return async function check(due: DueOrder): Promise<void> {
     const { order, settled, started, requests } = due;
     try {
-      const isKnown = started ? await heal(due) : await starts.start(due).then(() => true);
+      const isProven = started ? await recover(due) : await starts.start(due).then(() => true);
       // Otherwise it is due again when its lease ends.
       if (settled) {
-        if (isKnown) await finishSettled(db, order.id, order.version);
+        if (isProven) await finishSettled(db, order.id, order.version);
         return;
       }
-      await passOn(due);
-      await markRunning(db, order.id, checkAfterMs, { version: isKnown ? order.version : 0, passedOn: requests });
+      await notify(due);
+      await markRunning(db, order.id, checkAfterMs, { version: isProven ? order.version : 0, passedOn: requests });
     } catch (error) {
-      missed(order.id, error);
+      logPostponed(order.id, error);
     }
   };
 }
@@ -100,17 +100,17 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
 function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefined {
   const { order, changes, settled, stuckRecently, leasedAt } = due;
   // Right after a save, Temporal's history may not have the change yet.
-  const isOld = leasedAt.getTime() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= KNOWN_AFTER_MS;
+  const isOld = leasedAt.getTime() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= ASSUMED_PROVEN_AFTER_MS;
   if (isOld && run.saved && run.saved.order.version < order.version) {
     return `${RECOVERY_REASONS.behind_row}: at version ${run.saved.order.version} of ${order.version}`;
   }
   // One that has just replaced another run still reads the row.
   if (isOld && settled && run.saved && !run.isBusy) return RECOVERY_REASONS.still_running;
   if (!isStuck(due, run) || stuckRecently) return undefined;
-  return run.problem ?? RECOVERY_REASONS.webhook_overdue;
+  return run.failureReason ?? RECOVERY_REASONS.webhook_overdue;
 }
 
 /** True if the run does not work on the order, although it has all its changes. */
 function isStuck({ webhookOverdue }: DueOrder, run: InspectedWorkflow): boolean {
-  return run.problem !== null || (webhookOverdue && !run.isBusy);
+  return run.failureReason !== null || (webhookOverdue && !run.isBusy);
 }

@@ -2,7 +2,7 @@ import { purgeApplicantData } from '../../db/applications';
 import { readClock } from '../../db/clock';
 import { deleteAbandonedBreakers } from '../../db/endpoint-breaker';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
-import { sweepNow, sweepOverdue, sweepSettled } from '../../db/order-work';
+import { makeDue, makeDueIfSettled, makeDueIfWebhookOverdue } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
 import { stuckRuns } from '../../telemetry/metrics';
@@ -46,12 +46,12 @@ export function createScans(
         if (signal.aborted) return;
         batch.push(orderId);
         if (batch.length < BATCH) continue;
-        await sweepNow(db, batch);
+        await makeDue(db, batch);
         batch = [];
       }
     } finally {
       // A scan that always fails at the same place still makes due what it found before.
-      await sweepNow(db, batch);
+      await makeDue(db, batch);
     }
     // A scan that fails is repeated from the same time.
     brokenSince = new Date(startedAt - OVERLAP_MS);
@@ -96,8 +96,8 @@ export function createScans(
   return [
     findBroken,
     measureStuck,
-    () => sweepOverdue(db, BATCH),
-    async () => sweepSettled(db, await nextOpenRuns()),
+    () => makeDueIfWebhookOverdue(db, BATCH),
+    async () => makeDueIfSettled(db, await nextOpenRuns()),
     () => inBatches((limit) => pruneIdempotencyKeys(db, idempotencyKeyDays, limit)),
     () => inBatches((limit) => purgeApplicantData(db, applicationRetentionMs, limit)),
     () => deleteExpiredSecrets(db),

@@ -1,14 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { bulkhead } from 'cockatiel';
 import type { Logger } from 'pino';
-import { countRequests, markRunning, sweepNow } from '../../db/order-work';
+import { countRequests, makeDue, markRunning } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 import type { Admission } from '../admission';
 import { FairQueue } from '../fair-queue';
-import { logMissed } from './missed-calls';
 import { createNewOrderStarts } from './new-order-starts';
+import { createPostponedLog } from './postponed-log';
 
 /**
  * The maximum number of calls that wait for a free slot: someone waits for their result. The sweep makes all further
@@ -28,7 +28,7 @@ export interface WorkflowDispatcher {
   /** Notifies a workflow that it has webhooks to resend. */
   resendWebhooks(order: Order): void;
   /** Notifies a workflow that it has to ask the lender for its decision, or the bank for the result of a payment. */
-  applicationSubmitted(order: Order): void;
+  requestDecision(order: Order): void;
   /** Makes the sweep check an order whose workflow and row do not match. */
   check(orderId: string): void;
   /** Resolves when the calls in flight have ended. The sweep makes the calls that still wait. */
@@ -72,13 +72,13 @@ export function createWorkflowDispatcher(
   const interactive = bulkhead(inFlight, MAX_WAITING_CALLS);
   const starts = createNewOrderStarts(workflows, inFlight, startDelayMs);
   const waiting = new FairQueue<WaitingStart>();
-  const missed = logMissed(log, 'workflows could not be started or notified: the sweep will retry');
+  const logPostponed = createPostponedLog(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
   let starting = 0;
   let draining = false;
 
   function track(orderId: string, call: Promise<void>): Promise<void> {
-    const done = call.catch((error: unknown) => missed(orderId, error)).finally(() => running.delete(done));
+    const done = call.catch((error: unknown) => logPostponed(orderId, error)).finally(() => running.delete(done));
     running.add(done);
     return done;
   }
@@ -90,7 +90,7 @@ export function createWorkflowDispatcher(
     void track(orderId, interactive.execute(work));
   }
 
-  function passOn({ id }: Order, call: () => Promise<void>): void {
+  function notify({ id }: Order, call: () => Promise<void>): void {
     inBackground(id, async () => {
       // Those that come later are passed on by the sweep.
       const passedOn = await countRequests(db, id);
@@ -113,7 +113,7 @@ export function createWorkflowDispatcher(
       const { id } = next.history.order;
       // The sweep is about to start it. A start that both make costs twice.
       if (performance.now() - next.since > sweepStartAfterMs / 2) {
-        missed(id, 'it waited too long');
+        logPostponed(id, 'it waited too long');
         continue;
       }
       starting += 1;
@@ -132,15 +132,15 @@ export function createWorkflowDispatcher(
       const { id, sellerId } = history.order;
       if (draining) return;
       if (waiting.size >= MAX_WAITING_STARTS) {
-        missed(id, 'too many starts are waiting');
+        logPostponed(id, 'too many starts are waiting');
         return;
       }
       waiting.push(sellerId, { history, since: performance.now(), inRequest: AsyncLocalStorage.snapshot() });
       startNext();
     },
-    resendWebhooks: (order) => passOn(order, () => workflows.resendWebhooks(order, 'api')),
-    applicationSubmitted: (order) => passOn(order, () => workflows.applicationSubmitted(order, 'hosted_checkout')),
-    check: (orderId) => inBackground(orderId, () => sweepNow(db, [orderId])),
+    resendWebhooks: (order) => notify(order, () => workflows.resendWebhooks(order, 'api')),
+    requestDecision: (order) => notify(order, () => workflows.requestDecision(order, 'hosted_checkout')),
+    check: (orderId) => inBackground(orderId, () => makeDue(db, [orderId])),
     async drain() {
       draining = true;
       await Promise.all(running);

@@ -15,7 +15,7 @@ test("a seller's own amount limit applies to its new orders only, and never exce
       body: { data: { amount, reference: randomUUID() } },
     });
   expect((await create(500.01)).status).toBe(201);
-  await updateAccount(stack.db, limited.id, { maxAmountPence: 50_000 });
+  await updateAccount(stack.db, limited.id, { maxOrderAmountPence: 50_000 });
   await forgetCallers();
   expect((await create(500)).status).toBe(201);
   const problem = expectProblem(await create(500.01), 422, 'invalid_request');
@@ -23,16 +23,16 @@ test("a seller's own amount limit applies to its new orders only, and never exce
   expect(problem.detail).toBe('/data/amount must be at most £500.00, the limit of your account.');
   expect((await stack.api.create({ amount: 500.01 })).status).toBe(201);
 
-  await updateAccount(stack.db, limited.id, { maxAmountPence: 1_000_000 });
+  await updateAccount(stack.db, limited.id, { maxOrderAmountPence: 1_000_000 });
   await forgetCallers();
   expectProblem(await create(1000.01), 422, 'invalid_request');
-  await updateAccount(stack.db, limited.id, { maxAmountPence: null });
+  await updateAccount(stack.db, limited.id, { maxOrderAmountPence: null });
   await forgetCallers();
   expect((await create(1000)).status).toBe(201);
 });
 
 test.each([
-  ['its amount now exceeds the limit', { maxAmountPence: 49_999 }],
+  ['its amount now exceeds the limit', { maxOrderAmountPence: 49_999 }],
   ['the default redirect URL it used was removed', { defaultRedirectUrl: null }],
 ])('a repeated Idempotency-Key returns the order even if %s', async (_, change) => {
   const seller = await createSeller(stack.db);
@@ -56,7 +56,7 @@ test.each([
 
 test('errors from account settings are reported with all other errors, one error for each field', async () => {
   const seller = await createSeller(stack.db, null);
-  await updateAccount(stack.db, seller.id, { maxAmountPence: 50_000 });
+  await updateAccount(stack.db, seller.id, { maxOrderAmountPence: 50_000 });
   const errorsOf = async (body: unknown) => {
     const response = await stack.api.call('POST', `${BASE}/seller/${seller.id}/order/`, { key: seller.key, body });
     return pointers(expectProblem(response, 422, 'invalid_request'));

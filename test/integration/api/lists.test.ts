@@ -69,7 +69,7 @@ test('an order that waits for its insert is dated when its turn comes, so that n
   const lock = await holdTransaction(stack.db, 'lock table orders in share mode');
   const created = Promise.all(Array.from({ length: 30 }, () => create()));
   await until(
-    async () => (await statementsWaiting(stack.db, 'with claim')) === 10,
+    async () => (await statementsWaiting(stack.db, 'with new_key')) === 10,
     'ten inserts run and the others wait',
   );
   const releasedAt = Date.now();

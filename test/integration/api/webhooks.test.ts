@@ -5,7 +5,7 @@ import {
   timelineEntrySchema,
   webhookEventSchema,
   webhookTestResultSchema,
-} from '../../../src/contracts/webhook-log-schemas';
+} from '../../../src/contracts/webhook-response-schemas';
 import { activeWebhookSecrets } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Api, apiOf, BASE } from '../../support/api';

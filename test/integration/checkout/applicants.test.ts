@@ -78,8 +78,8 @@ test.each(['declined@b.example', 'failed@b.example'])(
   async (email) => {
     const { url, customer } = await newOrder();
     await customer.apply({ email });
-    const bankPage = await customer.submit('choice', { payment_term: 'PAY_NOW' });
-    expect([bankPage.text.includes('Your bank'), codeOn(bankPage)]).toEqual([true, expect.any(String)]);
+    const chooseBankPage = await customer.submit('choice', { payment_term: 'PAY_NOW' });
+    expect([chooseBankPage.text.includes('Your bank'), codeOn(chooseBankPage)]).toEqual([true, expect.any(String)]);
     const other = customerAt(url);
     const choosing = await other.look();
     expect(choosing.heading).toBe('This order is not complete yet');

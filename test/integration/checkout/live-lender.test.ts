@@ -24,10 +24,13 @@ const mockBank: PaymentProvider = {
 };
 jest.mock('../../../src/providers', () => {
   const providers = jest.requireActual<typeof Providers>('../../../src/providers');
-  const { lendersOf, paymentsOf } = providers;
+  const { lendersOf, paymentProvidersOf } = providers;
   return {
     lendersOf: (...args: Parameters<typeof lendersOf>) => ({ ...lendersOf(...args), live: mockLender }),
-    paymentsOf: (...args: Parameters<typeof paymentsOf>) => ({ ...paymentsOf(...args), live: mockBank }),
+    paymentProvidersOf: (...args: Parameters<typeof paymentProvidersOf>) => ({
+      ...paymentProvidersOf(...args),
+      live: mockBank,
+    }),
   };
 });
 

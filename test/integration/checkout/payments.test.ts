@@ -1,5 +1,5 @@
 import { findLastPayment } from '../../../src/db/payments';
-import { createSandboxBooks } from '../../../src/db/sandbox-payments';
+import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
 import { BASE } from '../../support/api';
 import { type Customer, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
@@ -21,7 +21,7 @@ const paymentsOf = async (id: string) =>
   ).rows.map(({ status }) => status);
 const paymentOf = async (id: string) => (await findLastPayment(stack.db, id))!;
 /** What the bank has done with the last payment of an order. */
-const atBank = async (id: string) => createSandboxBooks(stack.db).find((await paymentOf(id)).id);
+const atBank = async (id: string) => createSandboxPaymentStore(stack.db).find((await paymentOf(id)).id);
 const expireAtBank = async (id: string) =>
   stack.db.query("update sandbox_payment set started_at = now() - interval '16 minutes' where id = $1", [
     (await paymentOf(id)).id,

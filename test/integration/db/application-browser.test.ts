@@ -1,5 +1,5 @@
-import { countCodeAttempt, moveApplication } from '../../../src/db/application-browser';
-import { choosePaymentTerm, findApplication, recordAgreement, submitApplication } from '../../../src/db/applications';
+import { countCodeAttempt, replaceBrowser } from '../../../src/db/application-browser';
+import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from '../../../src/db/applications';
 import { useDatabase } from '../../support/database';
 import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
 
@@ -16,13 +16,13 @@ const database = useDatabase('test');
 async function pendingOrder() {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
-  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
   return { id, pending };
 }
 const submit = (id: string, browser: Buffer) =>
-  submitApplication(database.db, id, 'PAY_LATER', APPLICANT, browser, 60_000);
+  storeApplication(database.db, id, 'PAY_LATER', APPLICANT, browser, 60_000);
 const browserOf = async (id: string) => (await findApplication(database.db, id))!.browserDigest;
 
 test('of two browsers that apply at the same time, the one whose application is stored owns it', async () => {
@@ -45,15 +45,15 @@ test('only the browser that the application belongs to can agree', async () => {
 
 test('a code moves an application to one browser, once', async () => {
   const { id } = await pendingOrder();
-  expect(await moveApplication(database.db, id, 0, TWO)).toBe(false);
+  expect(await replaceBrowser(database.db, id, 0, TWO)).toBe(false);
   await submit(id, ONE);
   const moves = await Promise.all(
-    [TWO, Buffer.alloc(32, 3)].map((browser) => moveApplication(database.db, id, 0, browser)),
+    [TWO, Buffer.alloc(32, 3)].map((browser) => replaceBrowser(database.db, id, 0, browser)),
   );
   expect(moves.sort()).toEqual([false, true]);
-  expect(await moveApplication(database.db, id, 0, ONE)).toBe(false);
+  expect(await replaceBrowser(database.db, id, 0, ONE)).toBe(false);
   expect(await findApplication(database.db, id)).toMatchObject({ codeNumber: 1 });
-  expect(await moveApplication(database.db, id, 1, ONE)).toBe(true);
+  expect(await replaceBrowser(database.db, id, 1, ONE)).toBe(true);
   expect(await browserOf(id)).toEqual(ONE);
 });
 

@@ -1,15 +1,15 @@
 import {
-  choosePaymentTerm,
   findApplication,
   purgeApplicantData,
   recordAgreement,
   recordDecision,
   recordReferral,
-  submitApplication,
+  storeApplication,
+  upsertPaymentTerm,
 } from '../../../src/db/applications';
-import { findLastPayment, recordPaymentStatus, startPayment } from '../../../src/db/payments';
+import { findLastPayment, insertPayment, recordPaymentStatus } from '../../../src/db/payments';
 import { leaseDueOrders } from '../../../src/db/due-orders';
-import { isApplicationPending } from '../../../src/db/order-work';
+import { isDecisionPending } from '../../../src/db/order-work';
 import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
@@ -33,7 +33,7 @@ const database = useDatabase('test');
 async function orderAfter(...events: OrderEvent[]): Promise<string> {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
-  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   if (events.length > 0) await saveHistory(database.db, applyEvents(history, ...events));
   return id;
 }
@@ -50,7 +50,7 @@ test('the first application that is submitted is stored, and a second one is ref
   });
   const results = await Promise.all(
     ['One Ltd', 'Two Ltd'].map((businessName) =>
-      submitApplication(database.db, id, 'PAY_LATER', { ...APPLICANT, businessName }, BROWSER, 0),
+      storeApplication(database.db, id, 'PAY_LATER', { ...APPLICANT, businessName }, BROWSER, 0),
     ),
   );
   expect(results.sort()).toEqual([false, true]);
@@ -67,36 +67,36 @@ test('an application is refused without a payment term, before the signup, after
     await orderAfter('signup_started', 'approved'),
   ];
   for (const id of ids) {
-    expect(await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0)).toBe(false);
+    expect(await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0)).toBe(false);
   }
   expect((await database.db.query('select from application where email is not null')).rowCount).toBe(0);
 });
 
 test('the payment term can be changed until the application is submitted', async () => {
   const id = await orderAfter('signup_started');
-  await choosePaymentTerm(database.db, id, 'PAY_NOW');
+  await upsertPaymentTerm(database.db, id, 'PAY_NOW');
   expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_NOW');
-  await submitApplication(database.db, id, 'PAY_NOW', APPLICANT, BROWSER, 0);
-  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, BROWSER, 0);
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_NOW');
 });
 
 test("an application is pending for the sweep until the lender's decision is saved with the order", async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
-  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
-  expect(await isApplicationPending(database.db, id)).toBe(false);
-  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, -1);
+  expect(await isDecisionPending(database.db, id)).toBe(false);
+  await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, -1);
   expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
-    { order: { id }, applicationPending: true },
+    { order: { id }, decisionPending: true },
   ]);
   // The decision is recorded, but not saved with the order yet.
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, { kind: 'declined', code: 'other' });
-  expect(await isApplicationPending(database.db, id)).toBe(true);
+  expect(await isDecisionPending(database.db, id)).toBe(true);
   await saveHistory(database.db, applyEvents(pending, 'declined'));
-  expect(await isApplicationPending(database.db, id)).toBe(false);
+  expect(await isDecisionPending(database.db, id)).toBe(false);
 });
 
 test('an application of an APPROVED order is pending while its decision is missing, as after a restore, and not purged', async () => {
@@ -104,15 +104,15 @@ test('an application of an APPROVED order is pending while its decision is missi
   const { id } = history.order;
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
-  await choosePaymentTerm(database.db, id, 'PAY_LATER');
-  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
+  await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
   await saveHistory(database.db, applyEvents(pending, 'approved'));
-  expect(await isApplicationPending(database.db, id)).toBe(true);
+  expect(await isDecisionPending(database.db, id)).toBe(true);
   await database.db.query(
     `update application set purged_at = now(), business_name = null, company_number = null, email = null,
        monthly_turnover_pence = null`,
   );
-  expect(await isApplicationPending(database.db, id)).toBe(false);
+  expect(await isDecisionPending(database.db, id)).toBe(false);
 });
 
 test.each<LenderDecision>([
@@ -121,7 +121,7 @@ test.each<LenderDecision>([
   { kind: 'failed' },
 ])('the first decision is kept if another one follows: $kind', async (decision) => {
   const id = await orderAfter('signup_started');
-  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
   const { id: applicationId } = (await findApplication(database.db, id))!;
   await recordReferral(database.db, applicationId);
   const referred = await findApplication(database.db, id);
@@ -135,7 +135,7 @@ test.each<LenderDecision>([
 test('an agreement is pending for the sweep until the order is completed or cancelled', async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
-  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   await setBrowser(id);
   expect(await recordAgreement(database.db, id, [BROWSER], AGREED_AT, -1)).toBe(false);
   expect((await findApplication(database.db, id))!.agreedAt).toBeNull();
@@ -158,10 +158,10 @@ test('an agreement is pending for the sweep until the order is completed or canc
 test('a purge deletes the data of an applicant once and keeps the agreement', async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
-  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
-  await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
   const decision = { kind: 'approved', offer: { instalments: [], interestPence: 7 } } as const;
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
   const approved = applyEvents(pending, 'approved');
@@ -208,18 +208,18 @@ test('a purge deletes at most `limit` applications whose orders closed or were a
 });
 
 test.each<[string, (id: string) => Promise<unknown>]>([
-  ['while the lender decides', (id) => submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0)],
+  ['while the lender decides', (id) => storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0)],
   [
     'after a recent decision',
     async (id) => {
-      await submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+      await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
       const { id: applicationId } = (await findApplication(database.db, id))!;
       await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
     },
   ],
   [
     'while a payment is in progress',
-    (id) => startPayment(database.db, id, 'oak', { browserDigest: BROWSER, ownDigests: [] }, 0),
+    (id) => insertPayment(database.db, id, 'oak', { browserDigest: BROWSER, ownDigests: [] }, 0),
   ],
 ])('a purge keeps the application of an old order %s', async (_, apply) => {
   const id = await orderAfter('signup_started');
@@ -232,11 +232,11 @@ test.each<[string, (id: string) => Promise<unknown>]>([
 
 test('a purge deletes the application of a customer who left after a decline, or after a payment that is over', async () => {
   const declined = await orderAfter('signup_started');
-  await submitApplication(database.db, declined, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await storeApplication(database.db, declined, 'PAY_LATER', APPLICANT, BROWSER, 0);
   const { id: applicationId } = (await findApplication(database.db, declined))!;
   await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
   const unpaid = await orderAfter('signup_started');
-  await startPayment(database.db, unpaid, 'oak', { browserDigest: BROWSER, ownDigests: [] }, 0);
+  await insertPayment(database.db, unpaid, 'oak', { browserDigest: BROWSER, ownDigests: [] }, 0);
   await recordPaymentStatus(database.db, (await findLastPayment(database.db, unpaid))!.id, 'cancelled', 0);
   await database.db.query(
     "update application set created_at = now() - interval '40 days', decided_at = decided_at - interval '31 days'",
@@ -257,12 +257,12 @@ test.each([
     'an application',
     ['signup_started'],
     'cancel',
-    (id: string) => submitApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0),
+    (id: string) => storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0),
   ],
 ] as const)('%s that is recorded while the order closes adds no work for the sweep', async (_, events, end, record) => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
-  await choosePaymentTerm(database.db, id, 'PAY_LATER');
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   await setBrowser(id);
   const open = applyEvents(history, ...events);
   await saveHistory(database.db, open);

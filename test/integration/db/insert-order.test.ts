@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { violatedConstraint } from '../../../src/db/database-errors';
 import { findIdempotencyKey } from '../../../src/db/idempotency-keys';
-import { type IdempotencyClaim, insertOrder } from '../../../src/db/insert-order';
+import { type NewIdempotencyKey, insertOrder } from '../../../src/db/insert-order';
 import { createPool } from '../../../src/db/pool';
 import { useDatabase } from '../../support/database';
 import { newOrder, newSeller } from './new-orders';
@@ -12,7 +12,7 @@ beforeAll(async () => {
   sellerId = await newSeller(database.db);
 });
 
-function claimOf(key: string): IdempotencyClaim {
+function newKey(key: string): NewIdempotencyKey {
   const response = {
     id: randomUUID(),
     amount: 1,
@@ -50,11 +50,11 @@ test('the reference of an UNSUCCESSFUL order can be used again', async () => {
   expect(await insertOrder(database.db, newOrder(sellerId, { reference: 'freed' }))).toBe(true);
 });
 
-test('an Idempotency-Key that is claimed already inserts no order and keeps the first response', async () => {
-  const idempotency = claimOf('key 1');
+test('an Idempotency-Key that is stored already inserts no order and keeps the first response', async () => {
+  const idempotency = newKey('key 1');
   expect(await insertOrder(database.db, newOrder(sellerId, {}, { idempotency }))).toBe(true);
   const before = [await countOf('orders'), await countOf('order_timeline')];
-  const second = newOrder(sellerId, {}, { idempotency: { ...claimOf('key 1'), requestDigest: Buffer.from('other') } });
+  const second = newOrder(sellerId, {}, { idempotency: { ...newKey('key 1'), requestDigest: Buffer.from('other') } });
   expect(await insertOrder(database.db, second)).toBe(false);
   expect([await countOf('orders'), await countOf('order_timeline')]).toEqual(before);
   const { requestDigest, response } = idempotency;
@@ -62,10 +62,10 @@ test('an Idempotency-Key that is claimed already inserts no order and keeps the 
   expect(await findIdempotencyKey(database.db, await newSeller(database.db), 'key 1')).toBeUndefined();
 });
 
-test('a duplicate reference leaves neither an order nor a claim on the Idempotency-Key', async () => {
+test('a duplicate reference leaves neither an order nor the Idempotency-Key', async () => {
   await insertOrder(database.db, newOrder(sellerId, { reference: 'both' }));
   const before = [await countOf('orders'), await countOf('order_timeline'), await countOf('idempotency_key')];
-  const second = newOrder(sellerId, { reference: 'both' }, { idempotency: claimOf('key 2') });
+  const second = newOrder(sellerId, { reference: 'both' }, { idempotency: newKey('key 2') });
   await expect(insertOrder(database.db, second)).rejects.toThrow('orders_reference');
   expect([await countOf('orders'), await countOf('order_timeline'), await countOf('idempotency_key')]).toEqual(before);
 });

@@ -10,7 +10,7 @@ import {
   type ChangeRequest,
   type Order,
   type OrderHistory,
-  created,
+  createHistory,
   decide,
   toWorkflowHistory,
 } from '../../../src/domain/order';
@@ -27,7 +27,7 @@ export async function newSeller(db: Db): Promise<string> {
 export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Partial<NewOrder> = {}): NewOrder {
   const unique = { id: randomUUID(), payLinkId: randomUUID(), reference: randomUUID(), sellerId };
   return {
-    ...created({ ...ORDER, ...unique, ...order }, { actor: 'seller', channel: 'api' }),
+    ...createHistory({ ...ORDER, ...unique, ...order }, { actor: 'seller', channel: 'api' }),
     attachments: { source: null, metaData: null },
     sweepAfterMs: 60_000,
     idempotency: undefined,
@@ -67,7 +67,7 @@ export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 
 }
 
 /** Inserts a paid payment of a cancelled order, and returns its id. */
-export async function insertPaymentToReturn(db: Db): Promise<string> {
+export async function insertPaymentToReverse(db: Db): Promise<string> {
   const history = await insertNewOrder(db);
   await saveHistory(db, applyEvents(history, 'cancel'));
   const { rows } = await db.query<{ id: string }>(

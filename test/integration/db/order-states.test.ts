@@ -28,7 +28,7 @@ test('a page without a recently changed order is empty, and the next page follow
   expect((await idsByPage(2, { since: new Date('2020-01-01') })).flat()).toEqual(ids);
 });
 
-test('an order state has the fields that its workflow must agree with', async () => {
+test('an order state has the fields that its workflow must match', async () => {
   const { db } = database;
   const before = await insertNewOrder(db, { webhookUrl: 'https://shop.example/hook' });
   const after = applyEvents(before, 'signup_started', 'declined', 'cancel');

@@ -1,16 +1,16 @@
 import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
-import { choosePaymentTerm, recordAgreement, submitApplication } from '../../../src/db/applications';
+import { recordAgreement, storeApplication, upsertPaymentTerm } from '../../../src/db/applications';
 import { endDeliveryLease, leaseDelivery } from '../../../src/db/delivery-lease';
 import { type DueKind, leaseDueOrders, sellersWithBacklog } from '../../../src/db/due-orders';
 import {
   countRequests,
   finishSettled,
+  makeDueForRepair,
+  makeDueIfSettled,
+  makeDueIfWebhookOverdue,
+  makeDueSoon,
   markRunning,
   markStuck,
-  sweepDifference,
-  sweepOverdue,
-  sweepSettled,
-  sweepSoon,
 } from '../../../src/db/order-work';
 import { findOrder } from '../../../src/db/find-orders';
 import { insertOrder } from '../../../src/db/insert-order';
@@ -63,7 +63,7 @@ describe('the sweep', () => {
         started: false,
         settled: false,
         resendPending: false,
-        applicationPending: false,
+        decisionPending: false,
         agreementPending: false,
         webhookOverdue: false,
         stuckRecently: false,
@@ -188,7 +188,7 @@ describe('marking an order as running', () => {
   test('does not postpone the check of an order whose customer has agreed in the meantime', async () => {
     const history = await insertNewOrder(database.db);
     const { id } = history.order;
-    await choosePaymentTerm(database.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
     const browser = Buffer.alloc(32);
     await database.db.query('update application set browser_digest = $1', [browser]);
@@ -281,7 +281,7 @@ test('marking an order as running does not postpone its check if it has been set
   const { id } = history.order;
   await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
   await finishSettled(database.db, id, 2);
-  await sweepSettled(database.db, [id]);
+  await makeDueIfSettled(database.db, [id]);
   // The sweep leased the order before it was settled.
   await markRunning(database.db, id, 600_000, { version: 2, passedOn: 0 });
   expect(await secondsUntilSweep(id)).toBeLessThan(1);
@@ -306,7 +306,7 @@ describe('a list of orders with open runs', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, history.order.id, 2);
-    await sweepSettled(database.db, [open.order.id, history.order.id]);
+    await makeDueIfSettled(database.db, [open.order.id, history.order.id]);
     expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([
       { order: { id: history.order.id }, settled: true },
     ]);
@@ -319,10 +319,10 @@ describe('a list of orders with open runs', () => {
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, id, 2);
     const changing = await holdTransaction(database.db, 'select from orders where id = $1 for update', [id]);
-    await sweepSettled(database.db, [id]);
+    await makeDueIfSettled(database.db, [id]);
     expect(await msUntilSweep(database.db, id)).toBeNull();
     await changing.rollback();
-    await sweepSettled(database.db, [id]);
+    await makeDueIfSettled(database.db, [id]);
     expect(await msUntilSweep(database.db, id)).not.toBeNull();
   });
 });
@@ -331,7 +331,7 @@ describe('a request that comes while an earlier one is passed on', () => {
   test.each(['a resend', 'an application'])('is not postponed: %s', async (what) => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
-    await choosePaymentTerm(database.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     const passedOn = await countRequests(database.db, id);
     if (what === 'a resend') {
@@ -340,7 +340,7 @@ describe('a request that comes while an earlier one is passed on', () => {
       ]);
       await requestResends(database.db, [rows[0]!.id], 5000);
     } else {
-      await submitApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
+      await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
     }
     await markRunning(database.db, id, 600_000, { version: 2, passedOn });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
@@ -368,16 +368,16 @@ describe('overdue webhooks', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
-    await sweepOverdue(database.db, 10);
+    await makeDueIfWebhookOverdue(database.db, 10);
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
     await database.db.query(`update webhook_event set created_at = now() - interval '11 minutes'`);
-    await sweepOverdue(database.db, 10);
+    await makeDueIfWebhookOverdue(database.db, 10);
     expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([
       { webhookOverdue: true, stuckRecently: false },
     ]);
     await markStuck(database.db, id);
     await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
-    await sweepOverdue(database.db, 10);
+    await makeDueIfWebhookOverdue(database.db, 10);
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
 
@@ -386,7 +386,11 @@ describe('overdue webhooks', () => {
     await database.db.query(
       `update webhook_event set created_at = now() - interval '1 day', next_attempt_at = now() + interval '1 hour'`,
     );
-    const plan = await queryPlan(database.db, (explainingDb) => sweepOverdue(explainingDb, 10), 'explain analyze');
+    const plan = await queryPlan(
+      database.db,
+      (explainingDb) => makeDueIfWebhookOverdue(explainingDb, 10),
+      'explain analyze',
+    );
     expect(plan).toMatch(/ on webhook_event e .*\(never executed\)/);
   });
 
@@ -394,7 +398,7 @@ describe('overdue webhooks', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await markStuck(database.db, history.order.id);
-    await sweepDifference(database.db, history.order.id);
+    await makeDueForRepair(database.db, history.order.id);
     expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([{ stuckRecently: false }]);
   });
 });
@@ -402,7 +406,7 @@ describe('overdue webhooks', () => {
 describe('a workflow that is about to stop', () => {
   test('makes the sweep check its open order within seconds', async () => {
     const { order } = await dueAfter(60_000);
-    await sweepSoon(database.db, order.id);
+    await makeDueSoon(database.db, order.id);
     expect(Math.abs((await secondsUntilSweep(order.id)) - 2)).toBeLessThan(1);
   });
 
@@ -410,7 +414,7 @@ describe('a workflow that is about to stop', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, history.order.id, 2);
-    await sweepSoon(database.db, history.order.id);
+    await makeDueSoon(database.db, history.order.id);
     expect(await msUntilSweep(database.db, history.order.id)).toBeNull();
   });
 
@@ -418,7 +422,7 @@ describe('a workflow that is about to stop', () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
     await finishSettled(database.db, history.order.id, 2);
-    await sweepSoon(database.db, history.order.id);
+    await makeDueSoon(database.db, history.order.id);
     expect(Math.abs((await secondsUntilSweep(history.order.id)) - 2)).toBeLessThan(1);
   });
 });

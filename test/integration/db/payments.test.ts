@@ -1,14 +1,14 @@
-import { choosePaymentTerm } from '../../../src/db/applications';
+import { upsertPaymentTerm } from '../../../src/db/applications';
 import {
   findLastPayment,
   isProcessing,
-  leasePaymentsToReturn,
+  leasePaymentsToReverse,
   recordPaymentStatus,
-  startPayment,
+  insertPayment,
 } from '../../../src/db/payments';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, insertPaymentToReturn, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from './new-orders';
 
 const database = useDatabase('test');
 
@@ -19,22 +19,22 @@ const idsOf = (payments: readonly { id: string }[]) => payments.map(({ id }) => 
 
 test('a payment to return is leased to one worker, and one that fails does not hold up a new one', async () => {
   const { db } = database;
-  const failing = await insertPaymentToReturn(db);
-  const leases = await Promise.all([1, 2].map(() => leasePaymentsToReturn(db, 1, RETRY)));
+  const failing = await insertPaymentToReverse(db);
+  const leases = await Promise.all([1, 2].map(() => leasePaymentsToReverse(db, 1, RETRY)));
   expect(leases.flatMap(idsOf)).toEqual([failing]);
   await db.query('update payment set next_return_at = now()');
-  const fresh = await insertPaymentToReturn(db);
-  expect(idsOf(await leasePaymentsToReturn(db, 1, RETRY))).toEqual([fresh]);
-  expect(idsOf(await leasePaymentsToReturn(db, 1, RETRY))).toEqual([failing]);
-  expect(await leasePaymentsToReturn(db, 1, RETRY)).toEqual([]);
+  const fresh = await insertPaymentToReverse(db);
+  expect(idsOf(await leasePaymentsToReverse(db, 1, RETRY))).toEqual([fresh]);
+  expect(idsOf(await leasePaymentsToReverse(db, 1, RETRY))).toEqual([failing]);
+  expect(await leasePaymentsToReverse(db, 1, RETRY)).toEqual([]);
 });
 
 test('the time until a payment is returned again doubles, up to the maximum', async () => {
   const { db } = database;
-  await insertPaymentToReturn(db);
+  await insertPaymentToReverse(db);
   const minutes: number[] = [];
   for (let attempt = 0; attempt < 6; attempt += 1) {
-    await leasePaymentsToReturn(db, 1, RETRY);
+    await leasePaymentsToReverse(db, 1, RETRY);
     const { rows } = await db.query<{ minutes: number }>(
       'select round(extract(epoch from next_return_at - now()) / 60)::integer as minutes from payment',
     );
@@ -48,13 +48,13 @@ test('a payment that is started while the result of another is recorded is refus
   const { db } = database;
   const { order, changes } = await insertNewOrder(db);
   await saveHistory(db, applyEvents({ order, changes }, 'signup_started'));
-  await choosePaymentTerm(db, order.id, 'PAY_NOW');
+  await upsertPaymentTerm(db, order.id, 'PAY_NOW');
   const browser = { browserDigest: Buffer.alloc(32), ownDigests: [] };
-  expect(await startPayment(db, order.id, 'bank', browser, 1000)).toBe(true);
+  expect(await insertPayment(db, order.id, 'bank', browser, 1000)).toBe(true);
   const held = await holdTransaction(db, 'select from orders where id = $1 for update', [order.id]);
   const recorded = recordPaymentStatus(db, (await findLastPayment(db, order.id))!.id, 'paid', 1000);
   await until(async () => (await statementsWaiting(db, 'recorded')) === 1, 'the result waits for the order');
-  expect(await startPayment(db, order.id, 'bank', browser, 1000)).toBe(false);
+  expect(await insertPayment(db, order.id, 'bank', browser, 1000)).toBe(false);
   await held.rollback();
   await recorded;
   expect((await findLastPayment(db, order.id))?.status).toBe('paid');

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
+import { recordAgreement, upsertPaymentTerm } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
 import { finishSettled } from '../../../src/db/order-work';
 import { recordPaymentStatus } from '../../../src/db/payments';
@@ -212,7 +212,7 @@ test('an expiry is not saved after the customer has agreed', async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   const approved = applyEvents(history, 'signup_started', 'approved');
-  await choosePaymentTerm(database.db, id, 'PAY_NOW');
+  await upsertPaymentTerm(database.db, id, 'PAY_NOW');
   await save(approved);
   const browser = Buffer.alloc(32);
   await database.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
@@ -227,7 +227,7 @@ test('an expiry of a PENDING order is not saved while its payment is confirmed, 
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   const pending = applyEvents(history, 'signup_started');
-  await choosePaymentTerm(database.db, id, 'PAY_NOW');
+  await upsertPaymentTerm(database.db, id, 'PAY_NOW');
   await save(pending);
   const { rows } = await database.db.query<{ id: string }>(
     `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,

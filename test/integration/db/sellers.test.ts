@@ -38,7 +38,7 @@ test("a seller's key identifies its seller, with the account", async () => {
   await insertSeller(database.db, { ...seller, pricing });
   expect(await findCaller(database.db, await createSellerKey(database.db, seller.id))).toEqual({
     kind: 'seller',
-    seller: { ...seller, sandbox: false, defaultCancelUrl: null, pricing, maxAmountPence: null, rateLimit: null },
+    seller: { ...seller, sandbox: false, defaultCancelUrl: null, pricing, maxOrderAmountPence: null, rateLimit: null },
   });
 });
 

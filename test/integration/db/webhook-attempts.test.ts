@@ -1,5 +1,5 @@
 import { leaseDelivery } from '../../../src/db/delivery-lease';
-import { exhaustWebhook } from '../../../src/db/webhook-attempts';
+import { markExhausted } from '../../../src/db/webhook-attempts';
 import { findPendingWebhooks, findWebhookEvent, requestResends } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
 import { DELIVERED, GONE, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
@@ -141,7 +141,7 @@ test('a late attempt does not make an ended event pending again', async () => {
   const late = await lease(database.db, ids[0]!, 1, 0);
   await makeAttempt(database.db, ids[0]!, DELIVERED);
   await record(database.db, ids[0]!, late);
-  await exhaustWebhook(database.db, ids[0]!);
+  await markExhausted(database.db, ids[0]!);
   expect(await findPendingWebhooks(database.db, order.id)).toEqual([]);
   expect((await findWebhookEvent(database.db, ids[0]!))?.state).toBe('delivered');
 });
@@ -149,7 +149,7 @@ test('a late attempt does not make an ended event pending again', async () => {
 test('an event that yields to a later one is exhausted and has no next attempt', async () => {
   const { ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
   await makeAttempt(database.db, ids[0]!);
-  await exhaustWebhook(database.db, ids[0]!);
+  await markExhausted(database.db, ids[0]!);
   expect(await findWebhookEvent(database.db, ids[0]!)).toMatchObject({ state: 'exhausted', attempts: 1, waitMs: null });
 });
 

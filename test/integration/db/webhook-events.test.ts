@@ -25,9 +25,9 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     attempts: 0,
     waitMs: null,
     waitedMs: 0,
-    sealedSecrets: [],
+    encryptedSecrets: [],
     ...{ resendRequested: false, resendUrgent: false },
-    ...{ isSilent: false, isOpen: false, probeDue: false, urgentProbeDue: false },
+    ...{ isSilent: false, isBreakerOpen: false, probeDue: false, urgentProbeDue: false },
   });
   expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });

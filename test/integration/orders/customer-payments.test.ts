@@ -1,7 +1,7 @@
 import pino from 'pino';
-import { choosePaymentTerm } from '../../../src/db/applications';
+import { upsertPaymentTerm } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
-import { findLastPayment, startPayment } from '../../../src/db/payments';
+import { findLastPayment, insertPayment } from '../../../src/db/payments';
 import type { PaymentStatus } from '../../../src/domain/payment';
 import { cancelPayment, checkPayment } from '../../../src/orders/customer-payments';
 import type { OrderDependencies } from '../../../src/orders/dependencies';
@@ -18,8 +18,8 @@ async function payingAt(bank: Partial<Record<keyof PaymentProvider, () => Promis
   const history = await insertNewOrder(db);
   const { id } = history.order;
   await saveHistory(db, applyEvents(history, 'signup_started'));
-  await choosePaymentTerm(db, id, 'PAY_NOW');
-  await startPayment(db, id, 'oak', { browserDigest: Buffer.alloc(32), ownDigests: [] }, 60_000);
+  await upsertPaymentTerm(db, id, 'PAY_NOW');
+  await insertPayment(db, id, 'oak', { browserDigest: Buffer.alloc(32), ownDigests: [] }, 60_000);
   await db.query('update payment set started_at = now() - $2::interval where order_id = $1', [id, age]);
   const payments = { sandbox: undefined, live: bank as unknown as PaymentProvider };
   const deps = { db, payments, log: pino({ level: 'silent' }) } as unknown as OrderDependencies;
@@ -35,7 +35,7 @@ test.each<PaymentStatus>(['paid', 'processing', 'cancelled'])(
     await cancelPayment(deps, checkout);
     expect((await readPayment()).status).toBe(status);
     const browser = { browserDigest: Buffer.alloc(32), ownDigests: [] };
-    expect(await startPayment(deps.db, checkout.order.id, 'harbour', browser, 0)).toBe(status === 'cancelled');
+    expect(await insertPayment(deps.db, checkout.order.id, 'harbour', browser, 0)).toBe(status === 'cancelled');
   },
 );
 

@@ -193,8 +193,12 @@ test('the timeline states once per order and outage that its webhooks wait', asy
   const [webhook] = await open([worker], 1);
   for (let count = 0; count < 3; count++) await expect(send(worker, webhook!)).rejects.toThrow(DeliveryWaits);
   const timeline = await readTimeline(database.db, webhook!.orderId, undefined, 10);
-  expect(timeline.map(({ change }) => change?.event)).toEqual(['created', 'signup_started', 'webhook_waits']);
-  expect(timeline[2]!.change).toMatchObject({
+  expect(timeline.map(({ changeOrNote }) => changeOrNote?.event)).toEqual([
+    'created',
+    'signup_started',
+    'webhook_waits',
+  ]);
+  expect(timeline[2]!.changeOrNote).toMatchObject({
     version: null,
     actor: 'system',
     reason: expect.stringMatching(/^https:\/\/shop\.example has not answered since/),

@@ -2,7 +2,7 @@ import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { type Lenders, createActivities } from '../../../activities/index';
-import { findApplication, recordDecision, submitApplication } from '../../../src/db/applications';
+import { findApplication, recordDecision, storeApplication } from '../../../src/db/applications';
 import { findOrder } from '../../../src/db/find-orders';
 import { findLastPayment } from '../../../src/db/payments';
 import { NO_OFFER } from '../../../src/domain/application';
@@ -207,7 +207,7 @@ test('an answer about an application that the customer has replaced is ignored',
   const first = (await findApplication(stack.db, id))!;
   const late = answering(async () => {
     await recordDecision(stack.db, first.id, { kind: 'failed' });
-    await submitApplication(stack.db, id, 'PAY_LATER', first.submitted!.applicant, Buffer.alloc(32), 60_000, first.id);
+    await storeApplication(stack.db, id, 'PAY_LATER', first.submitted!.applicant, Buffer.alloc(32), 60_000, first.id);
     return { kind: 'approved', offer: NO_OFFER };
   });
   expect(await askLender(id, { sandbox: unreachable, live: late })).toEqual({ kind: 'nothing' });

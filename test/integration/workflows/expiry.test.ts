@@ -1,4 +1,4 @@
-import { choosePaymentTerm, recordAgreement } from '../../../src/db/applications';
+import { recordAgreement, upsertPaymentTerm } from '../../../src/db/applications';
 import { recordPaymentStatus } from '../../../src/db/payments';
 import { openOrder, timelineOf } from '../../support/orders';
 import { useStack } from '../../support/stack';
@@ -10,7 +10,7 @@ test.concurrent(
   "an expiry does not override the customer's recorded agreement",
   async () => {
     const id = await openOrder(stack, {}, ['signup_started', 'approved']);
-    await choosePaymentTerm(stack.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
     // The API that has recorded it dies before it completes the order.
     const browser = Buffer.alloc(32);
     await stack.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
@@ -33,7 +33,7 @@ test.concurrent.each([
   'an expiry waits while the bank confirms a payment: once it is %s, the order is %s',
   async (result, event, status) => {
     const id = await openOrder(stack, {}, ['signup_started']);
-    await choosePaymentTerm(stack.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
     const { rows } = await stack.db.query<{ id: string }>(
       `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
       [id],
@@ -56,7 +56,7 @@ test.concurrent(
   'an expiry does not override a recorded payment',
   async () => {
     const id = await openOrder(stack, {}, ['signup_started']);
-    await choosePaymentTerm(stack.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
     const { rows } = await stack.db.query<{ id: string }>(
       `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
       [id],

@@ -465,6 +465,6 @@ test('a run that a worker has yet to act on after an outage is not replaced, how
   const { raw } = await workflow(id).describe();
   expect(raw.pendingWorkflowTask).not.toBeNull();
   const run = await inspectWorkflow(stack.client, id);
-  expect(run).toMatchObject({ running: true, isBusy: true, problem: null });
+  expect(run).toMatchObject({ running: true, isBusy: true, failureReason: null });
   await stack.startWorker();
 });

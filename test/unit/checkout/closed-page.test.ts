@@ -1,6 +1,6 @@
 import { closedPage } from '../../../src/checkout/pages/closed';
 import { atMinute, historyAfter } from '../domain/histories';
-import { PROFILE } from './profile';
+import { PROVIDER_DETAILS } from './provider-details';
 
 test('the page of an expired order states its deadline, however late the expiry was recorded', () => {
   const { order, changes } = historyAfter('expired');
@@ -14,7 +14,7 @@ test('the page of an expired order states its deadline, however late the expiry 
       payment: undefined,
       branding: { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null },
     },
-    PROFILE,
+    PROVIDER_DETAILS,
   );
   expect(content.text).toContain('It had to be completed by 1 March 2026 at 11:00.');
 });

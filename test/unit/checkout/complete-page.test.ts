@@ -1,6 +1,6 @@
 import { redirectPage } from '../../../src/checkout/pages/complete';
 import { historyAfter } from '../domain/histories';
-import { PAID_LATER, PROFILE } from './profile';
+import { PAID_LATER, PROVIDER_DETAILS } from './provider-details';
 
 const BRANDING = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
 const { order, changes } = historyAfter('signup_started', 'approved', 'completed');
@@ -10,7 +10,7 @@ test.each([
   ['no repayments', undefined, 4],
 ])('a receipt with %s states before all else that it continues to the shop', (_, application, seconds) => {
   const checkout = { order, changes, application, payment: undefined, branding: BRANDING };
-  const { content, refresh } = redirectPage({ checkout, profile: PROFILE, code: undefined }, '/pay/x');
+  const { content, refresh } = redirectPage({ checkout, providerDetails: PROVIDER_DETAILS, code: undefined }, '/pay/x');
   expect(refresh).toEqual({ afterSeconds: seconds, url: order.redirectUrl });
   const [, afterHeading = ''] = content.text.split('</h1>');
   expect(afterHeading.replace(/\s+/g, ' ')).toMatch(

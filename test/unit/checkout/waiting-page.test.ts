@@ -2,7 +2,7 @@ import type { WaitingState } from '../../../src/checkout/checkout-state';
 import { renderPage } from '../../../src/checkout/layout';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
 import { ORDER } from '../domain/histories';
-import { PROFILE } from './profile';
+import { PROVIDER_DETAILS } from './provider-details';
 
 test('the waiting page changes its text after 30 seconds and refreshes less often after 90 seconds', () => {
   const after = (seconds: number, state: WaitingState = 'waiting') => {
@@ -10,7 +10,7 @@ test('the waiting page changes its text after 30 seconds and refreshes less ofte
     const since = new Date(now.getTime() - seconds * 1000);
     const { refresh, content } = waitingPage({
       order: ORDER,
-      profile: PROFILE,
+      providerDetails: PROVIDER_DETAILS,
       path: '/pay/x',
       state,
       isPaidNow: false,
@@ -35,7 +35,7 @@ test('the page of a review states how long it usually takes, however long the cu
     const now = new Date(since.getTime() + seconds * 1000);
     const { content } = waitingPage({
       order: ORDER,
-      profile: PROFILE,
+      providerDetails: PROVIDER_DETAILS,
       path: '/pay/x',
       state: 'referred',
       isPaidNow: false,
@@ -59,7 +59,7 @@ test.each<[WaitingState, boolean]>([
   const order = { ...ORDER, status: 'PENDING' as const, expiresAt: '2027-01-15T13:00:00Z' };
   const page = waitingPage({
     order,
-    profile: PROFILE,
+    providerDetails: PROVIDER_DETAILS,
     path: '/pay/x',
     state,
     isPaidNow: false,
@@ -69,6 +69,6 @@ test.each<[WaitingState, boolean]>([
     code: undefined,
   });
   const branding = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
-  const { body } = renderPage(page, { order, branding, profile: PROFILE, path: '/pay/x' });
+  const { body } = renderPage(page, { order, branding, providerDetails: PROVIDER_DETAILS, path: '/pay/x' });
   expect([body.includes('Complete by'), body.includes('You can finish this order later')]).toEqual([isOpen, isOpen]);
 });

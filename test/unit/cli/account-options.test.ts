@@ -57,7 +57,7 @@ test('options become account settings in internal units', () => {
       promotions: [{ name: 'Spring', interestFreeDays: 90, validUntil: '2027-05-31' }],
     },
     brandColour: '#abcdef',
-    maxAmountPence: 30,
+    maxOrderAmountPence: 30,
     rateLimit: 60,
   });
 });

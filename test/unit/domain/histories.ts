@@ -1,4 +1,4 @@
-import { type ChangeRequest, type Order, type OrderHistory, created, decide } from '../../../src/domain/order';
+import { type ChangeRequest, type Order, type OrderHistory, createHistory, decide } from '../../../src/domain/order';
 import type { OrderEvent, OrderStatus } from '../../../src/domain/status';
 
 export const CREATED_AT = '2026-03-01T10:00:00.000Z';
@@ -40,7 +40,7 @@ export function historyAfter(...events: OrderEvent[]): OrderHistory {
       if (decision.kind !== 'change') throw new Error(`${event} is classified as ${decision.kind}, not as a change`);
       return decision.next;
     },
-    created(ORDER, { actor: 'seller', channel: 'api' }),
+    createHistory(ORDER, { actor: 'seller', channel: 'api' }),
   );
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import {
   type OrderHistory,
-  created,
+  createHistory,
   decide,
   firstDifference,
   isStatusChange,
@@ -26,7 +26,7 @@ function run(
   details: readonly { actor: (typeof ACTORS)[number]; now: string }[],
 ): string {
   const model = new OrderModel();
-  let history: OrderHistory = created(ORDER, { actor: 'seller', channel: 'api' });
+  let history: OrderHistory = createHistory(ORDER, { actor: 'seller', channel: 'api' });
   events.forEach((event, index) => {
     const { actor, now } = details[index % details.length]!;
     const before = history;

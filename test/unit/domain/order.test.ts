@@ -1,7 +1,7 @@
 import {
   type ChangeRequest,
   type OrderHistory,
-  created,
+  createHistory,
   decide,
   isStatusChange,
   classifyEvent,
@@ -22,7 +22,7 @@ function change(history: OrderHistory, changeRequest: ChangeRequest, now: string
 
 describe('a new order', () => {
   test('has one change, which names its creator, its channel and its time', () => {
-    expect(created(ORDER, { actor: 'seller', channel: 'api' })).toEqual({
+    expect(createHistory(ORDER, { actor: 'seller', channel: 'api' })).toEqual({
       order: ORDER,
       changes: [
         {

@@ -10,27 +10,27 @@ let ring: KeyRing;
 beforeEach(() => (ring = createKeyRing([NEW, OLD])));
 
 test('a text is encrypted with the first key, differently each time, and decrypted with any', () => {
-  const sealed = ring.seal(SECRET, 'seller');
-  expect(keyIdOf(sealed)).toBe('new');
-  expect(sealed).not.toContain(SECRET);
-  expect(ring.seal(SECRET, 'seller')).not.toBe(sealed);
-  expect(ring.open(sealed, 'seller')).toBe(SECRET);
-  expect(ring.open(createKeyRing([OLD]).seal(SECRET, 'seller'), 'seller')).toBe(SECRET);
+  const encrypted = ring.encryptText(SECRET, 'seller');
+  expect(keyIdOf(encrypted)).toBe('new');
+  expect(encrypted).not.toContain(SECRET);
+  expect(ring.encryptText(SECRET, 'seller')).not.toBe(encrypted);
+  expect(ring.decryptText(encrypted, 'seller')).toBe(SECRET);
+  expect(ring.decryptText(createKeyRing([OLD]).encryptText(SECRET, 'seller'), 'seller')).toBe(SECRET);
 });
 
 test.each([
-  ['moved to another context', (sealed: string) => sealed, 'other seller', /not valid/],
-  ['changed', (sealed: string) => sealed.slice(0, -2) + (sealed.endsWith('AA') ? 'BB' : 'AA'), 'seller', /not valid/],
+  ['moved to another context', (text: string) => text, 'other seller', /not valid/],
+  ['changed', (text: string) => text.slice(0, -2) + (text.endsWith('AA') ? 'BB' : 'AA'), 'seller', /not valid/],
   ['cut off', () => 'enc:new:abcd', 'seller', /incomplete/],
   ['encrypted with a key that is not configured', (s: string) => s.replace('new', 'lost'), 'seller', /"lost" is not/],
 ])('a text that was %s is refused', (_, change, context, message) => {
-  expect(() => ring.open(change(ring.seal(SECRET, 'seller')), context)).toThrow(message);
+  expect(() => ring.decryptText(change(ring.encryptText(SECRET, 'seller')), context)).toThrow(message);
 });
 
 test('without keys, texts are stored as they are, and remain readable after keys are added', () => {
-  expect(NO_KEYS.seal(SECRET, 'seller')).toBe(SECRET);
+  expect(NO_KEYS.encryptText(SECRET, 'seller')).toBe(SECRET);
   expect(keyIdOf(SECRET)).toBeUndefined();
-  expect(ring.open(SECRET, 'seller')).toBe(SECRET);
+  expect(ring.decryptText(SECRET, 'seller')).toBe(SECRET);
 });
 
 test.each([

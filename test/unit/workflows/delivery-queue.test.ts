@@ -1,6 +1,6 @@
 import type { RequestedResend, WebhookResult } from '../../../activities';
 import { DeliveryQueue } from '../../../workflows/delivery-queue';
-import type { Turns } from '../../../workflows/turns';
+import type { LoopScheduler } from '../../../workflows/loop-scheduler';
 
 const HOUR = 3_600_000;
 
@@ -21,13 +21,13 @@ jest.mock('@temporalio/workflow', () => ({
   }),
 }));
 
-const turns = {
-  wait: (_loop: unknown, command: () => Promise<unknown>) => command(),
-  until: (_loop: unknown, _isMet: unknown, timer: { ms: number }) => {
+const scheduler = {
+  runCommand: (_loop: unknown, command: () => Promise<unknown>) => command(),
+  waitUntil: (_loop: unknown, _isMet: unknown, timer: { ms: number }) => {
     log.push(Math.round(timer.ms / HOUR) * HOUR);
     return Promise.resolve();
   },
-} as unknown as Turns;
+} as unknown as LoopScheduler;
 
 const SCHEDULED = { id: 'scheduled', sequence: 1, attempts: 0, waitMs: null, waitWithSuccessorMs: null };
 const resend = (id: string, isUrgent: boolean): RequestedResend => ({ id, sequence: 2, isUrgent });
@@ -37,34 +37,34 @@ let queue: DeliveryQueue;
 beforeEach(() => {
   log = [];
   onAttempt = {};
-  queue = new DeliveryQueue(turns);
+  queue = new DeliveryQueue(scheduler);
 });
 
-async function makeSteps(count: number): Promise<(string | number)[]> {
-  for (let step = 0; step < count; step += 1) await queue.step(() => false);
+async function deliver(count: number): Promise<(string | number)[]> {
+  for (let calls = 0; calls < count; calls += 1) await queue.deliverNext(() => false);
   return log;
 }
 
 test('an urgent resend that is requested during an attempt does not wait as long as that attempt', async () => {
   queue.add([{ ...SCHEDULED, yieldsToNext: false }]);
   onAttempt.scheduled = () => queue.addResends([URGENT]);
-  expect(await makeSteps(2)).toEqual(['scheduled', 'urgent']);
+  expect(await deliver(2)).toEqual(['scheduled', 'urgent']);
 });
 
 test('an urgent resend overtakes one of the same order that waits', async () => {
   queue.addResends([resend('other', false)]);
-  await makeSteps(1);
+  await deliver(1);
   queue.addResends([resend('other', false), URGENT]);
-  expect(await makeSteps(1)).toEqual(['other', 'urgent']);
+  expect(await deliver(1)).toEqual(['other', 'urgent']);
 });
 
 test('a resend that becomes urgent overtakes the others', async () => {
   queue.addResends([resend('other', false), resend('urgent', false)]);
   queue.addResends([resend('other', false), URGENT]);
-  expect(await makeSteps(1)).toEqual(['urgent']);
+  expect(await deliver(1)).toEqual(['urgent']);
 });
 
 test('urgent resends wait between two attempts', async () => {
   queue.addResends([URGENT, resend('urgent too', true)]);
-  expect(await makeSteps(4)).toEqual(['urgent', HOUR, 'urgent', HOUR]);
+  expect(await deliver(4)).toEqual(['urgent', HOUR, 'urgent', HOUR]);
 });

@@ -1,9 +1,9 @@
 import type { WebhookState } from '../domain/webhook';
 import { Problem } from '../contracts/problem';
-import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
+import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-response-schemas';
 import { readClock } from '../db/clock';
 import { isTimelinePosition, readTimeline } from '../db/read-timeline';
-import { findLoggedWebhook, findWebhookBody, listWebhooks as findWebhooks } from '../db/logged-webhooks';
+import { findListedWebhook, findWebhookBody, findWebhooks } from '../db/find-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import { requestResends } from '../db/webhook-events';
@@ -12,7 +12,7 @@ import { type Page, type PageRequest, toPage, unknownCursor } from './page';
 import { isUuid } from '../domain/uuid';
 import { notFound } from './not-found';
 import { readStored } from './read-order';
-import { toTimelineEntryBody, toWebhookEventBody } from './webhook-log-mapper';
+import { toTimelineEntryBody, toWebhookEventBody } from './webhook-response-mapper';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 
 /**
@@ -25,7 +25,7 @@ export async function listWebhooks(
   { limit, cursor, state }: PageRequest & { state?: WebhookState | undefined },
 ): Promise<Page<WebhookEventBody>> {
   const rows = await findWebhooks(db, { sellerId, state, after: cursor }, limit + 1);
-  if (rows.length === 0 && cursor !== undefined && !(await findLoggedWebhook(db, cursor, sellerId))) {
+  if (rows.length === 0 && cursor !== undefined && !(await findListedWebhook(db, cursor, sellerId))) {
     throw unknownCursor();
   }
   const page = toPage(rows, limit, ({ id }) => id);
@@ -59,7 +59,7 @@ export async function retrieveWebhook(
   sellerId: string,
 ): Promise<SignedWebhookBody> {
   const [sent, webhook] = isUuid(eventId)
-    ? await Promise.all([findWebhookBody(db, eventId, sellerId), findLoggedWebhook(db, eventId, sellerId)])
+    ? await Promise.all([findWebhookBody(db, eventId, sellerId), findListedWebhook(db, eventId, sellerId)])
     : [];
   if (!sent || !webhook) throw notFound();
   if (!sent.sandbox) throw new Problem('sandbox_only', 'Only webhooks of a sandbox account can be retrieved.');
@@ -85,9 +85,9 @@ export async function resendWebhook(
   eventId: string,
   sellerId: string,
 ): Promise<WebhookEventBody> {
-  if (!isUuid(eventId) || !(await findLoggedWebhook(deps.db, eventId, sellerId))) throw notFound();
+  if (!isUuid(eventId) || !(await findListedWebhook(deps.db, eventId, sellerId))) throw notFound();
   await requestResends(deps.db, [eventId], SWEEP_AFTER_MS);
-  const webhook = await findLoggedWebhook(deps.db, eventId, sellerId);
+  const webhook = await findListedWebhook(deps.db, eventId, sellerId);
   if (!webhook) throw notFound();
   const { order } = await readStored(deps, webhook.orderId);
   deps.dispatcher.resendWebhooks(order);

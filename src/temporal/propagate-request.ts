@@ -4,7 +4,7 @@ import { REQUEST_CONTEXT_HEADER } from '../domain/request-context';
 import { currentRequest } from '../telemetry/current-request';
 
 /** Passes the current request to workflows with each update and signal. */
-export const passOnRequest: WorkflowClientInterceptor = {
+export const propagateRequest: WorkflowClientInterceptor = {
   startUpdate: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
   startUpdateWithStart: (input, next) => next({ ...input, updateHeaders: withRequestHeader(input.updateHeaders) }),
   signal: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),

@@ -15,9 +15,9 @@ const CODE = new RegExp(`^[${ALPHABET}]{${CODE_LENGTH}}$`);
  * Distinguishes the applicant from everyone else with the pay link, such as the seller. An application belongs to the
  * browser that submitted it or started its payment. A code moves it to another browser.
  */
-export interface Applicants {
+export interface ApplicantIdentity {
   /** The digest of a browser's secret for one order: orders of the same browser cannot be linked by it. */
-  digestOf(browser: string, checkout: Checkout): Buffer;
+  digestOf(browserSecret: string, checkout: Checkout): Buffer;
   /** The digests of the secrets that a request was sent with. */
   digestsOf(ctx: Context, checkout: Checkout): Buffer[];
   /** True if the order's application belongs to the requesting browser, or if there is none. */
@@ -31,13 +31,13 @@ export interface Applicants {
 }
 
 /** @param readSecret reads the secret that all API processes share */
-export function createApplicants(readSecret: () => Promise<string>, browsers: BrowserCookie): Applicants {
-  const digestOf: Applicants['digestOf'] = (browser, { order }) =>
-    createHash('sha256').update(`${browser}.${order.id}`).digest();
-  const digestsOf: Applicants['digestsOf'] = (ctx, checkout) =>
-    browsers.secretsOf(ctx).map((browser) => digestOf(browser, checkout));
+export function createApplicantIdentity(readSecret: () => Promise<string>, browsers: BrowserCookie): ApplicantIdentity {
+  const digestOf: ApplicantIdentity['digestOf'] = (browserSecret, { order }) =>
+    createHash('sha256').update(`${browserSecret}.${order.id}`).digest();
+  const digestsOf: ApplicantIdentity['digestsOf'] = (ctx, checkout) =>
+    browsers.secretsOf(ctx).map((browserSecret) => digestOf(browserSecret, checkout));
 
-  const isApplicant: Applicants['isApplicant'] = (ctx, checkout) => {
+  const isApplicant: ApplicantIdentity['isApplicant'] = (ctx, checkout) => {
     const owner = checkout.application?.browserDigest;
     return !owner || digestsOf(ctx, checkout).some((digest) => digest.equals(owner));
   };

@@ -1,14 +1,14 @@
 import pino from 'pino';
-import { createSandboxBooks } from '../../../src/db/sandbox-payments';
+import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
 import type { PaymentStatus } from '../../../src/domain/payment';
 import type { Channel, OrderEvent } from '../../../src/domain/status';
-import { startPaymentReturns } from '../../../src/orders/background/payment-returns';
+import { startPaymentReversals } from '../../../src/orders/background/payment-reversals';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/payments/payment-provider';
 import { createSandboxBank } from '../../../src/payments/sandbox-bank';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
 import { atMinute, request } from '../../unit/domain/histories';
-import { applyEvents, insertNewOrder, insertPaymentToReturn, saveHistory } from '../db/new-orders';
+import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from '../db/new-orders';
 
 const database = useDatabase('test');
 
@@ -17,7 +17,7 @@ const log = pino({ level: 'silent' });
 
 test('two workers ask a provider whose refunds fail at a growing interval, and return the money when it is available', async () => {
   const { db } = database;
-  const id = await insertPaymentToReturn(db);
+  const id = await insertPaymentToReverse(db);
   const askedAt: number[] = [];
   let isAvailable = false;
   const live = {
@@ -28,7 +28,7 @@ test('two workers ask a provider whose refunds fail at a growing interval, and r
     },
   } as unknown as PaymentProvider;
   const payments = { sandbox: undefined, live };
-  const stops = [1, 2].map(() => startPaymentReturns({ db, payments, log, intervalMs: INTERVAL_MS }));
+  const stops = [1, 2].map(() => startPaymentReversals({ db, payments, log, intervalMs: INTERVAL_MS }));
   try {
     await until(() => askedAt.length === 4, 'the provider was asked four times');
     isAvailable = true;
@@ -60,7 +60,7 @@ const bankThatReports = (cancel: () => PaymentStatus) =>
 /** Runs a worker until the payment is closed. */
 async function untilClosed(id: string, live: PaymentProvider): Promise<PaymentStatus> {
   const { db } = database;
-  const stop = startPaymentReturns({ db, payments: { sandbox: undefined, live }, log, intervalMs: INTERVAL_MS });
+  const stop = startPaymentReversals({ db, payments: { sandbox: undefined, live }, log, intervalMs: INTERVAL_MS });
   try {
     await until(async () => (await rowOf(id)).isClosed, 'the payment is closed');
   } finally {
@@ -127,7 +127,7 @@ test('a payment that is paid after its order has expired is refunded', async () 
 
 test('a worker that dies between a refund and its record refunds once', async () => {
   const id = await insertPayment(['signup_started', 'cancel'], {});
-  const bank = createSandboxBank(createSandboxBooks(database.db), 'https://bank.example', 0);
+  const bank = createSandboxBank(createSandboxPaymentStore(database.db), 'https://bank.example', 0);
   await bank.start({ id, bank: 'oak', amountPence: 100, payee: '', reference: '', returnUrl: '' });
   await bank.decide(id, 'approved');
   let refunds = 0;
@@ -146,7 +146,7 @@ test('a payment that the provider has reported as paid, and now as cancelled, st
   const lines: string[] = [];
   const written = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const payments = { sandbox: undefined, live: bankThatReports(() => 'cancelled') };
-  const stop = startPaymentReturns({ db, payments, log: written, intervalMs: INTERVAL_MS });
+  const stop = startPaymentReversals({ db, payments, log: written, intervalMs: INTERVAL_MS });
   await until(() => lines.length > 0, 'a line is logged');
   await stop();
   expect(JSON.parse(lines[0]!)).toMatchObject({

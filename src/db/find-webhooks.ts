@@ -1,8 +1,8 @@
 import type { WebhookState } from '../domain/webhook';
 import type { DbClient } from './pool';
 
-/** A webhook as the log shows it. */
-export interface LoggedWebhook {
+/** A webhook as lists show it. */
+export interface ListedWebhook {
   id: string;
   orderId: string;
   reference: string;
@@ -31,9 +31,9 @@ export interface WebhookFilter {
 }
 
 /** Lists webhooks, newest first. Webhooks that are created between two pages do not shift the pages. */
-export async function listWebhooks(db: DbClient, filter: WebhookFilter, limit: number): Promise<LoggedWebhook[]> {
+export async function findWebhooks(db: DbClient, filter: WebhookFilter, limit: number): Promise<ListedWebhook[]> {
   const { sellerId, state, since, until, after } = filter;
-  const { rows } = await db.query<LoggedWebhook>(
+  const { rows } = await db.query<ListedWebhook>(
     `select ${COLUMNS} from webhook_event e join orders o on o.id = e.order_id
      where ($1::uuid is null or e.seller_id = $1) and ($2::text is null or e.state = $2)
        and ($3::timestamptz is null or e.created_at >= $3) and ($4::timestamptz is null or e.created_at < $4)
@@ -60,12 +60,12 @@ export async function findWebhookBody(
 }
 
 /** @param sellerId if given, only this seller's webhook is found */
-export async function findLoggedWebhook(
+export async function findListedWebhook(
   db: DbClient,
   eventId: string,
   sellerId?: string,
-): Promise<LoggedWebhook | undefined> {
-  const { rows } = await db.query<LoggedWebhook>(
+): Promise<ListedWebhook | undefined> {
+  const { rows } = await db.query<ListedWebhook>(
     `select ${COLUMNS} from webhook_event e join orders o on o.id = e.order_id
      where e.id = $1 and ($2::uuid is null or e.seller_id = $2)`,
     [eventId, sellerId],

@@ -3,7 +3,7 @@ import type { Lender } from '../lender/lender';
 import type { Bank } from '../payments/payment-provider';
 
 /** What the pages state about the lender, the banks and the service's documents. */
-export interface Profile extends Pick<Lender, 'quote' | 'reviewTime'> {
+export interface ProviderDetails extends Pick<Lender, 'quote' | 'reviewTime'> {
   lenderName: string;
   banks: readonly Bank[];
   privacyUrl: string;
@@ -11,10 +11,10 @@ export interface Profile extends Pick<Lender, 'quote' | 'reviewTime'> {
   creditAgreementUrl: string;
 }
 
-/** The profile for an order: a sandbox account and a live one have lenders and banks of their own. */
-export type ProfileOf = (order: Pick<Order, 'sandbox'>) => Profile;
+/** Returns the details for an order: a sandbox account and a live one have lenders and banks of their own. */
+export type ProviderDetailsOf = (order: Pick<Order, 'sandbox'>) => ProviderDetails;
 
 /** The name of a bank that customers can choose or have chosen. */
-export function bankName({ banks }: Profile, id: string): string {
+export function bankName({ banks }: ProviderDetails, id: string): string {
   return banks.find((bank) => bank.id === id)?.name ?? 'your bank';
 }

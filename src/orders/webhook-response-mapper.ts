@@ -1,9 +1,9 @@
-import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-log-schemas';
-import type { LoggedWebhook } from '../db/logged-webhooks';
+import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-response-schemas';
+import type { ListedWebhook } from '../db/find-webhooks';
 import type { TimelineEntry } from '../db/read-timeline';
 import { RECOVERED, WAITS } from '../db/timeline-notes';
 
-export function toWebhookEventBody(webhook: LoggedWebhook): WebhookEventBody {
+export function toWebhookEventBody(webhook: ListedWebhook): WebhookEventBody {
   return {
     id: webhook.id,
     type: 'order.status_changed',
@@ -18,7 +18,7 @@ export function toWebhookEventBody(webhook: LoggedWebhook): WebhookEventBody {
   };
 }
 
-export function toTimelineEntryBody({ at: date, change, webhook, attempt }: TimelineEntry): TimelineEntryBody {
+export function toTimelineEntryBody({ at: date, changeOrNote, webhook, attempt }: TimelineEntry): TimelineEntryBody {
   const at = date.toISOString();
   if (attempt && webhook) {
     return {
@@ -39,8 +39,8 @@ export function toTimelineEntryBody({ at: date, change, webhook, attempt }: Time
       next_attempt_at: toIso(attempt.nextAttemptAt),
     };
   }
-  if (!change) throw new Error('a timeline entry is neither a change nor an attempt');
-  const { version, event, from, to, actor, channel, reason } = change;
+  if (!changeOrNote) throw new Error('a timeline entry is no change, note or attempt');
+  const { version, event, from, to, actor, channel, reason } = changeOrNote;
   if (event === WAITS) return { type: 'webhook_wait', at, order_status: to, reason: reason ?? '' };
   if (event === RECOVERED) return { type: 'recovery', at, order_status: to, channel, reason: reason ?? '' };
   if (version === null) return { type: 'refusal', at, event, order_status: to, actor, channel, reason };

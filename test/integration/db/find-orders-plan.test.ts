@@ -1,4 +1,4 @@
-import { listOrders } from '../../../src/db/list-orders';
+import { findOrders } from '../../../src/db/find-orders';
 import { useDatabase } from '../../support/database';
 import { insertNewOrder } from './new-orders';
 import { queryPlan } from './query-plan';
@@ -20,7 +20,7 @@ test.each([
   ['orders in a status', { status: 'CREATED' }],
   ['orders created after a time', { createdFrom: '2020-01-01T00:00:00Z' }],
 ] as const)('an index finds the newest orders of all sellers among many: %s', async (_, filter) => {
-  const plan = await queryPlan(database.db, (explainingDb) => listOrders(explainingDb, filter, 50));
+  const plan = await queryPlan(database.db, (explainingDb) => findOrders(explainingDb, filter, 50));
   expect(plan).toMatch(/Limit.*\n *-> +Index Scan using orders_by_age/);
   expect(plan).not.toContain('Seq Scan');
 });

@@ -1,11 +1,11 @@
-import type { Profile } from '../../../src/checkout/profile';
+import type { ProviderDetails } from '../../../src/checkout/provider-details';
 import type { Application } from '../../../src/domain/application';
 import { createSandboxLender } from '../../../src/lender/sandbox';
 import { ORDER } from '../domain/histories';
 
 const lender = createSandboxLender(20_000);
 
-export const PROFILE: Profile = {
+export const PROVIDER_DETAILS: ProviderDetails = {
   lenderName: 'Sandbox Lender',
   reviewTime: lender.reviewTime,
   quote: (order, today) => lender.quote(order, today),
@@ -22,7 +22,7 @@ export const PAID_LATER: Application = {
   paymentTerm: 'PAY_LATER',
   submitted: null,
   referredAt: null,
-  decision: { kind: 'approved', offer: PROFILE.quote(ORDER, '2026-03-01') },
+  decision: { kind: 'approved', offer: PROVIDER_DETAILS.quote(ORDER, '2026-03-01') },
   agreedAt: new Date('2026-03-01T10:00:00Z'),
   browserDigest: null,
   codeNumber: 0,

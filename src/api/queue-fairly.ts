@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextLoopIteration } from 'node:timers/promises';
 import { FairQueue, largestEntry } from '../orders/fair-queue';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
@@ -24,7 +24,7 @@ interface Waiting {
  * share the process with few new ones. Health checks do not wait. If too many requests wait, the connection with most of them
  * at the address with most of them is closed.
  */
-export function takeTurns() {
+export function queueFairly() {
   const waiting = new WaitingRequests();
   let hasBegun = false;
 
@@ -59,8 +59,8 @@ export function takeTurns() {
  */
 export async function dropAbandoned(ctx: Pick<Context, 'method' | 'socket' | 'status'>, next: Next): Promise<void> {
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
-    await nextTurn();
-    await nextTurn();
+    await nextLoopIteration();
+    await nextLoopIteration();
   }
   if (isGone(ctx.socket)) ctx.status = CLIENT_GONE;
   else await next();

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { closePaid, leasePaymentsToReturn } from '../../db/payments';
+import { closePaidPayments, leasePaymentsToReverse } from '../../db/payments';
 import type { Db } from '../../db/pool';
 import { type Payment, isInProgress } from '../../domain/payment';
-import type { Payments } from '../../payments/payment-provider';
-import { returnPayment } from '../customer-payments';
+import type { PaymentProviders } from '../../payments/payment-provider';
+import { reversePayment } from '../customer-payments';
 
 const BATCH = 50;
 const MAX_RETRY_MS = 5 * 60_000;
 
-export interface PaymentReturnOptions {
+export interface PaymentReversalOptions {
   db: Db;
-  payments: Payments;
+  payments: PaymentProviders;
   log: Logger;
   /** Time in ms between two searches for payments, and until a payment's first retry. Each later retry waits twice as long. */
   intervalMs: number;
@@ -22,12 +22,12 @@ export interface PaymentReturnOptions {
  * at the bank. Several workers may do this at the same time.
  * @returns a function that stops it and resolves once it has stopped
  */
-export function startPaymentReturns({ db, payments, log, intervalMs }: PaymentReturnOptions): () => Promise<void> {
+export function startPaymentReversals({ db, payments, log, intervalMs }: PaymentReversalOptions): () => Promise<void> {
   const stopping = new AbortController();
 
-  async function tryToReturn(payment: Payment): Promise<void> {
+  async function tryToReverse(payment: Payment): Promise<void> {
     try {
-      const status = await returnPayment({ db, payments }, payment);
+      const status = await reversePayment({ db, payments }, payment);
       if (isInProgress(status)) return;
       log.info({ order_id: payment.orderId, payment_id: payment.id, status }, 'payment of a closed order ended');
     } catch (error) {
@@ -38,9 +38,9 @@ export function startPaymentReturns({ db, payments, log, intervalMs }: PaymentRe
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       try {
-        await closePaid(db);
+        await closePaidPayments(db);
         const retryAfter = { firstMs: intervalMs, maxMs: MAX_RETRY_MS };
-        await Promise.all((await leasePaymentsToReturn(db, BATCH, retryAfter)).map(tryToReturn));
+        await Promise.all((await leasePaymentsToReverse(db, BATCH, retryAfter)).map(tryToReverse));
       } catch (error) {
         log.warn({ err: error }, 'payments of closed orders could not be read, retrying later');
       }

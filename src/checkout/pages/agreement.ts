@@ -3,7 +3,7 @@ import type { Order } from '../../domain/order';
 import { formatTotal } from '../format';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
-import type { Profile } from '../profile';
+import type { ProviderDetails } from '../provider-details';
 import { stepOf } from '../steps';
 import { costBox } from './cost-box';
 import { type FormContext, form } from './form';
@@ -18,9 +18,9 @@ export const AGREE = 'agree';
 /** The form field with the date that the shown due dates count from. */
 export const AGREED_ON = 'agreed_on';
 
-export interface ConfirmationOptions extends FormContext {
+export interface AgreementOptions extends FormContext {
   order: Order;
-  profile: Profile;
+  providerDetails: ProviderDetails;
   offer: Offer;
   /** Undefined once the applicant's data is deleted. */
   applicant: Applicant | undefined;
@@ -32,9 +32,9 @@ export interface ConfirmationOptions extends FormContext {
 }
 
 /** The customer agrees to the repayments, which completes the order. All terms come before the box. */
-export function confirmationPage(options: ConfirmationOptions): Page {
-  const { order, profile, offer, applicant, today, error } = options;
-  const { lenderName, creditAgreementUrl } = profile;
+export function agreementPage(options: AgreementOptions): Page {
+  const { order, providerDetails, offer, applicant, today, error } = options;
+  const { lenderName, creditAgreementUrl } = providerDetails;
   const title = 'You are approved';
   const business = applicant?.businessName ?? 'my business';
   const [one, ...others] = offer.instalments;

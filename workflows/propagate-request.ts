@@ -17,13 +17,13 @@ export const interceptors = (): WorkflowInterceptors => ({
   ],
   outbound: [
     {
-      scheduleActivity: (input, next) => next(withRequest(input)),
-      scheduleLocalActivity: (input, next) => next(withRequest(input)),
+      scheduleActivity: (input, next) => next(addRequestHeader(input)),
+      scheduleLocalActivity: (input, next) => next(addRequestHeader(input)),
     },
   ],
 });
 
-function withRequest<T extends { headers: Headers }>(input: T): T {
+function addRequestHeader<T extends { headers: Headers }>(input: T): T {
   const request = storage.getStore();
   return request ? { ...input, headers: { ...input.headers, [REQUEST_CONTEXT_HEADER]: request } } : input;
 }

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
-import { takeTurns } from '../../../src/api/take-turns';
+import { queueFairly } from '../../../src/api/queue-fairly';
 
 /** Sends requests that fail at their end, each by default on a connection of its own, and records which have begun. */
 function createClient() {
-  const turns = takeTurns();
+  const middleware = queueFairly();
   const begun: string[] = [];
   const connect = () => {
     const socket = { destroyed: false, destroy: () => (socket.destroyed = true) };
@@ -12,26 +12,26 @@ function createClient() {
   };
   const send = (ip: string, name: string, path = '/', socket = connect()) => {
     const request = { ip, path, socket: socket as unknown as Socket, status: 404 };
-    const end = turns(request, () => {
+    const end = middleware(request, () => {
       begun.push(name);
       return Promise.reject(new Error('no'));
     });
     void end.catch(() => undefined);
     return request;
   };
-  const turn = async (): Promise<void> => {
+  const nextIteration = async (): Promise<void> => {
     await setImmediate();
     await setImmediate();
   };
-  return { begun, send, connect, turn };
+  return { begun, send, connect, nextIteration };
 }
 
 test('a request begins immediately if no other has begun in this turn of the event loop', async () => {
-  const { begun, send, turn } = createClient();
+  const { begun, send, nextIteration } = createClient();
   for (const name of ['first', 'second']) {
     send('10.0.0.1', name);
     expect(begun).toContain(name);
-    await turn();
+    await nextIteration();
   }
 });
 
@@ -58,12 +58,12 @@ test('health checks do not wait', () => {
 });
 
 test('requests whose client has gone do not begin, and hold up no other', async () => {
-  const { begun, send, turn } = createClient();
+  const { begun, send, nextIteration } = createClient();
   send('10.0.0.1', 'first');
   const gone = Array.from({ length: 1000 }, (_, index) => send('10.0.0.1', `gone ${index}`));
   for (const { socket } of gone) socket.destroy();
   send('10.0.0.1', 'last');
-  await turn();
+  await nextIteration();
   expect(begun).toEqual(['first', 'last']);
   expect(new Set(gone.map(({ status }) => status))).toEqual(new Set([499]));
 });
@@ -85,7 +85,7 @@ test('connections of an address take turns', async () => {
 });
 
 test('if 5,000 requests wait, the connection with most of them at the address with most of them is closed', async () => {
-  const { begun, send, connect, turn } = createClient();
+  const { begun, send, connect, nextIteration } = createClient();
   send('10.0.0.1', 'first');
   for (let index = 0; index < 1990; index++) send('10.0.0.2', 'other');
   const one = send('10.0.0.3', 'one');
@@ -100,7 +100,7 @@ test('if 5,000 requests wait, the connection with most of them at the address wi
     false,
     false,
   ]);
-  while (!begun.includes('newcomer')) await turn();
+  while (!begun.includes('newcomer')) await nextIteration();
   expect(begun).not.toContain('large');
 });
 
