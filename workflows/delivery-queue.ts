@@ -227,13 +227,15 @@ const attemptActivities = (summary: string) =>
   });
 
 function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
-  const { sendWebhook } = attemptActivities(`webhook ${sequence}: attempt ${attempt}`);
-  return sendWebhook({ eventId: id, attempt, hasSuccessor });
+  return attemptActivities(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({
+    eventId: id,
+    attempt,
+    hasSuccessor,
+  });
 }
 
 function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
-  const { resendWebhook } = attemptActivities(`webhook ${sequence}: resent`);
-  return resendWebhook(id);
+  return attemptActivities(`webhook ${sequence}: resent`).resendWebhook(id);
 }
 
 function exhaust({ id, sequence }: Resend): Promise<void> {
