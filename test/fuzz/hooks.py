@@ -116,8 +116,12 @@ def before_call(context, case, kwargs):
             case.query[name] = MOMENTS[len(case.query[name]) % len(MOMENTS)]
     # An existing cursor, because any other is rejected.
     cursor = (case.query or {}).get("cursor")
-    known = CURSORS.get(case.operation.definition.raw.get("operationId"))
-    if known and is_uuid(cursor):
+    operation = case.operation.definition.raw.get("operationId")
+    known = CURSORS.get(operation)
+    # None is known of the order in the path.
+    if operation == "retrieveTimeline" and isinstance(cursor, str) and re.fullmatch(r"[0-9]{1,18}", cursor):
+        del case.query["cursor"]
+    elif known and is_uuid(cursor):
         case.query["cursor"] = ids(known)[int(cursor[:8], 16) % len(ids(known))]
 
 
