@@ -1,5 +1,5 @@
 import { findOrder } from '../../src/db/find-orders';
-import { inTransaction } from '../../src/db/pool';
+import { type DbClient, inTransaction } from '../../src/db/pool';
 import type { WorkflowOrder } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
 import { BASE } from './api';
@@ -93,15 +93,22 @@ export async function runsOf({ client }: Pick<Stack, 'client'>, id: string): Pro
   return runs;
 }
 
+/** Sets an order in Postgres back to an earlier version. Its work row is left to the caller. */
+export async function setBack(client: DbClient, id: string, version: number, status: string): Promise<void> {
+  // The product locks the order's row first too. Any other order could cause a deadlock.
+  await client.query('select from orders where id = $1 for update', [id]);
+  // Version 1 has no webhook, and each later one has one.
+  const events = 'select id from webhook_event where order_id = $1 and sequence >= $2';
+  await client.query(`delete from webhook_attempt where event_id in (${events})`, [id, version]);
+  await client.query('delete from webhook_event where order_id = $1 and sequence >= $2', [id, version]);
+  await client.query('delete from order_timeline where order_id = $1 and version > $2', [id, version]);
+  await client.query('update orders set version = $2, status = $3 where id = $1', [id, version, status]);
+}
+
 /** Restores Postgres as it was after version 3, with a work row that the sweep visits late. */
 export async function restoreApproved({ db }: Pick<Stack, 'db'>, id: string): Promise<void> {
   await inTransaction(db, async (client) => {
-    await client.query('select from orders where id = $1 for update', [id]);
-    const events = 'select id from webhook_event where order_id = $1 and sequence = 3';
-    await client.query(`delete from webhook_attempt where event_id in (${events})`, [id]);
-    await client.query('delete from webhook_event where order_id = $1 and sequence = 3', [id]);
-    await client.query('delete from order_timeline where order_id = $1 and version > 3', [id]);
-    await client.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
+    await setBack(client, id, 3, 'APPROVED');
     await client.query(
       `insert into order_work (order_id, started, sweep_at) values ($1, true, now() + interval '1 day')
        on conflict (order_id) do update set sweep_at = excluded.sweep_at, delivery_lease_until = null`,

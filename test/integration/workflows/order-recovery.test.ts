@@ -21,6 +21,7 @@ import {
   queryOrder,
   restoreApproved,
   runsOf,
+  setBack,
   statusOf,
   timelineOf,
   versionOfRow,
@@ -72,13 +73,7 @@ test('a webhook that a restored backup lacks is sent again with the same id', as
 /** Resets Postgres to a backup that was made before the first change. */
 async function restoreBackup(id: string): Promise<void> {
   await inTransaction(stack.db, async (client) => {
-    // The product locks the order's row first too. Any other order could cause a deadlock.
-    await client.query('select from orders where id = $1 for update', [id]);
-    const events = 'select id from webhook_event where order_id = $1';
-    await client.query(`delete from webhook_attempt where event_id in (${events})`, [id]);
-    await client.query('delete from webhook_event where order_id = $1', [id]);
-    await client.query('delete from order_timeline where order_id = $1 and version > 1', [id]);
-    await client.query("update orders set version = 1, status = 'CREATED' where id = $1", [id]);
+    await setBack(client, id, 1, 'CREATED');
     await client.query('update order_work set delivery_lease_until = null where order_id = $1', [id]);
   });
 }
