@@ -13,4 +13,4 @@ for (const file of process.argv.slice(2)) {
   skipped += (report.numPendingTests ?? 0) + (report.numTodoTests ?? 0);
 }
 console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-process.exit(passed > 0 && failed === 0 && skipped === 0 ? 0 : 1);
+if (passed === 0 || failed > 0 || skipped > 0) process.exitCode = 1;

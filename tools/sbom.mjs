@@ -23,4 +23,4 @@ const missing = Object.entries(packages)
   .filter((one) => !listed.has(one));
 for (const one of missing) console.error(`missing: ${one}`);
 console.error(`${file}: ${listed.size} packages`);
-process.exit(missing.length === 0 ? 0 : 1);
+if (missing.length > 0) process.exitCode = 1;

@@ -132,4 +132,4 @@ try {
 }
 for (const failure of failures) console.log(`failed: ${failure}`);
 console.log(`${((performance.now() - start) / 1000).toFixed(1)} s`);
-process.exit(failures.length === 0 ? 0 : 1);
+if (failures.length > 0) process.exitCode = 1;
