@@ -7,7 +7,7 @@ import { type AnyCell, CELLS } from './cells';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import { readResults, recordRun, writePage } from './results';
-import { type RunResult, runCell, runDelivery } from './run';
+import { checkSweep, type RunResult, runCell, runDelivery } from './run';
 import { SHORT } from './short';
 import { type ChaosStack, startChaosStack } from './stack';
 
@@ -15,7 +15,8 @@ import { type ChaosStack, startChaosStack } from './stack';
  * `npm run chaos -- --seeds N`: breaks the service under load, a cell with a seed at a time, and checks every invariant
  * for every order. Skips what test/chaos/results.jsonl holds already, and writes the table of docs/reliability.md.
  * `--cell NAME` (a part of a name is enough) and `--seed S` select what runs and repeat it. `--minutes M` ends after a
- * run that ends later. `--short` runs the worst cells once, and records them only with `--record`.
+ * run that ends later. `--abandoned A` adds A orders per second that stay open. `--short` runs the worst cells once, and
+ * records them only with `--record`.
  */
 const { values } = parseArgs({
   options: {
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     minutes: { type: 'string' },
     rate: { type: 'string', default: '12' },
+    abandoned: { type: 'string', default: '0' },
     'old-root': { type: 'string' },
     fast: { type: 'boolean', default: false },
     list: { type: 'boolean', default: false },
@@ -46,6 +48,11 @@ let isInterrupted = false;
 interface Planned {
   cell: AnyCell;
   seed: number;
+}
+
+interface Run {
+  cell: AnyCell;
+  result: RunResult;
 }
 
 const isSelected = (name: string): boolean => values.cell?.some((one) => name.includes(one)) ?? true;
@@ -97,10 +104,12 @@ async function run(): Promise<number> {
   }
   await prepareTemporal(console.log, false);
   let stack: ChaosStack | undefined;
-  let runs = 0;
-  let failed = 0;
-  let passed = 0;
-  let skipped = 0;
+  let runs: Run[] = [];
+  let [passed, failed, skipped] = [0, 0, 0];
+  const count = (failures: number): void => {
+    failed += failures;
+    passed += runs.length - failures;
+  };
   // Repeated signals are ignored: npm passes on one that its process group has got too.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void interrupt());
   try {
@@ -113,20 +122,20 @@ async function run(): Promise<number> {
         skipped += 1;
         continue;
       }
-      const options = { seed, rate: Number(values.rate), oldRoot };
+      const options = { seed, rate: Number(values.rate), abandonedRate: Number(values.abandoned), oldRoot };
       const result = await ('strike' in cell ? runCell(stack, cell, options) : runDelivery(cell, seed));
       report(stack, cell, result);
       if (isRecorded) recordRun(cell, result);
-      if (result.broken.length === 0) passed += 1;
-      else failed += 1;
-      runs += 1;
+      runs.push({ cell, result });
+      await stack.restore();
       // What a failed run has left behind would disturb the next one.
-      if (result.broken.length > 0 || runs % RUNS_PER_STACK === 0) {
-        await cleanup.run();
+      if (result.broken.length > 0 || runs.length === RUNS_PER_STACK) {
+        count(await endStack(stack, runs));
         stack = undefined;
-        cleanup = createCleanup();
-      } else await stack.restore();
+        runs = [];
+      }
     }
+    if (stack) count(await endStack(stack, runs));
   } finally {
     await cleanup.run();
   }
@@ -140,6 +149,23 @@ async function run(): Promise<number> {
   }
   console.log(`${passed} runs without a broken invariant, ${failed} with, ${skipped} skipped`);
   return failed === 0 ? 0 : 1;
+}
+
+/** @returns how many of the stack's runs have broken an invariant */
+async function endStack(stack: ChaosStack, runs: readonly Run[]): Promise<number> {
+  const reported = new Set(runs.filter(({ result }) => result.broken.length > 0));
+  await checkSweep(
+    stack,
+    runs.map(({ result }) => result),
+  );
+  for (const run of runs) {
+    if (run.result.broken.length === 0 || reported.has(run)) continue;
+    report(stack, run.cell, run.result);
+    if (isRecorded) recordRun(run.cell, run.result);
+  }
+  await cleanup.run();
+  cleanup = createCleanup();
+  return runs.filter(({ result }) => result.broken.length > 0).length;
 }
 
 async function interrupt(): Promise<void> {

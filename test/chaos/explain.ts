@@ -33,9 +33,9 @@ export function explain(
   ].join('\n');
 }
 
-function timeline({ id, status, version, hasWork, changes, events, runs, received }: OrderFacts): string {
+function timeline({ id, status, version, changes, events, runs, received }: OrderFacts): string {
   return [
-    `  order ${id}: row at version ${version}, ${status}${hasWork ? ', work left' : ''}`,
+    `  order ${id}: row at version ${version}, ${status}`,
     ...changes.map((change) => `    change ${change.version}: ${change.event}, ${change.from} to ${change.to}`),
     ...events.map(
       ({ id: event, sequence, state, attempts }) =>

@@ -36,7 +36,6 @@ export interface OrderFacts {
   version: number;
   status: string;
   cancelledAt: string | null;
-  hasWork: boolean;
   changes: Change[];
   events: EventFacts[];
   /** In the order of their start. */
@@ -54,7 +53,6 @@ export async function readFacts(
   const { rows } = await db.query<Omit<OrderFacts, 'runs' | 'received'>>({
     text: `select o.id, seller_id as "sellerId", reference, amount_pence::float as "amountPence", version, status,
        to_char(cancelled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "cancelledAt",
-       exists (select from order_work w where w.order_id = o.id) as "hasWork",
        (select coalesce(json_agg(json_build_object('version', version, 'event', event, 'from', from_status,
           'to', to_status) order by version), '[]')
         from order_timeline t where t.order_id = o.id and version is not null) as changes,

@@ -59,7 +59,7 @@ export function brokenInvariants(
           ...identityFaults(record, order),
           ...historyFaults(order),
           ...answerFaults(record, order, allowed),
-          ...workflowFaults(order, allowed),
+          ...workflowFaults(record, order, allowed),
           ...webhookFaults(record, order, allowed),
         ]
       : allowed.reportedLost?.has(id)
@@ -165,15 +165,19 @@ function statusesDuring(
   return changes.filter(({ event, to }) => (RANK[to] ?? 0) >= known && !isLater(event)).map(({ to }) => to);
 }
 
-/** One workflow, closed, with the state of the row, and nothing left to do. */
+/** One workflow: closed, with the state of the row, or open if the order is abandoned. */
 function workflowFaults(
-  { id, runs, hasWork, version, status, cancelledAt }: OrderFacts,
+  { isAbandoned }: OrderRecord,
+  { id, runs, version, status, cancelledAt }: OrderFacts,
   { reportedLost, failedRuns = false, forgottenRuns = false }: Allowances,
 ): string[] {
   const last = runs.at(-1);
-  const isSettled = RANK[status] === 3 && !hasWork;
-  if (!last) return forgottenRuns && isSettled ? [] : ['the order has no workflow'];
+  const isFinal = RANK[status] === 3;
+  if (!last) return forgottenRuns && isFinal ? [] : ['the order has no workflow'];
   const open = runs.filter((run) => run.status === 'RUNNING').length;
+  if (isAbandoned && !isFinal) {
+    return last.status === 'RUNNING' && open === 1 ? [] : [`the order is open, and its workflow is ${last.status}`];
+  }
   const { result } = last;
   // A run that found no row has failed. Its history gave the row that was rebuilt.
   const wasRebuilt = last.status === 'FAILED' && reportedLost?.has(id);
@@ -186,7 +190,6 @@ function workflowFaults(
   return [
     ...(failedRuns ? [] : failures.map((run) => `run ${run.runId} is ${run.status}: ${run.failure ?? ''}`)),
     ...(open > 0 ? [`stuck: ${open} of its runs are open`] : []),
-    ...(hasWork ? ['stuck: work is left for the sweep'] : []),
     ...(open > 0 || agrees
       ? []
       : [`the workflow (${last.status}, ${JSON.stringify(result)}) differs from the row (${version}, ${status})`]),

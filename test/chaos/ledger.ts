@@ -30,6 +30,8 @@ export interface OrderRecord {
   /** All ids that a 201 or a 409 for its reference named. More than one means that the order was doubled. */
   ids: Set<string>;
   answers: Answer[];
+  /** True if its customer never comes: it stays open. */
+  isAbandoned: boolean;
   /** True if a webhook was resent, also by an operator. */
   resent: boolean;
   resends: Resend[];
@@ -40,7 +42,7 @@ export interface Ledger {
   orders: OrderRecord[];
   /** Answers that the contract does not allow, and calls that never succeeded. */
   complaints: string[];
-  /** When calls succeeded, in ms of `performance.now()`. */
+  /** When calls of customers and shops succeeded, in ms of `performance.now()`: not those about abandoned orders. */
   successes: number[];
   /** Answers that made callers repeat a call: its status and path. */
   repeats: string[];

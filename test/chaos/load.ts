@@ -1,21 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Caller, createCaller } from './caller';
+import { createCaller } from './caller';
 import type { Ledger } from './ledger';
-import type { Seeded } from './seeded';
+import { type Seeded, seeded } from './seeded';
 import { type Shop, Shopper } from './shopper';
 
 /** An answer arrives within this time after the load has ended, or the call counts as stuck. */
 const STUCK_AFTER_MS = 60_000;
-/** What the cancel of an order that is left open may take on average: a long run leaves thousands. */
-const CANCEL_MS = 50;
+/** What the last call about an open order may take on average: a long run leaves thousands. */
+const CALL_MS = 50;
 /** The customers who are in a shop at the same time, at most: a slow machine gets a smaller load, not a backlog. */
 const MAX_RUNNING = 60;
+/** The creates of abandoned orders that run at the same time, at most. */
+const MAX_CREATING = 30;
 
 export interface Load {
   /** Starts no further journeys, and waits for the end of those that run. */
   finish: () => Promise<void>;
-  /** Cancels every order that is still open. */
-  cancelOpen: () => Promise<void>;
+  /** Cancels every open order but the abandoned ones, and reads those. */
+  endOpen: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -24,9 +26,11 @@ export interface LoadOptions {
   checkoutKey: string;
   shops: readonly Shop[];
   ledger: Ledger;
-  random: Seeded;
-  /** New orders per second. */
+  seed: number;
+  /** Customers per second. */
   rate: number;
+  /** Creates per second, besides, of orders whose customer never comes. */
+  abandonedRate: number;
   /** Statuses that callers repeat too. */
   repeatable: readonly number[];
   /** True if operators or a restoration change orders too: any change can be refused. */
@@ -35,47 +39,63 @@ export interface LoadOptions {
 
 /** Starts customers' journeys at a fixed rate: creates, reads, lists, progress, cancels and resends of several sellers. */
 export function startLoad(options: LoadOptions): Load {
-  const { apiUrls, checkoutKey, shops, ledger, random, rate, repeatable, canBeRefused } = options;
-  const caller: Caller = createCaller(apiUrls, ledger, repeatable);
+  const { apiUrls, checkoutKey, shops, ledger, seed, rate, abandonedRate, repeatable, canBeRefused } = options;
+  const caller = createCaller(apiUrls, ledger, repeatable);
   const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused);
-  const running = new Set<Promise<void>>();
+  const uncounted = createCaller(apiUrls, { ...ledger, successes: [] }, repeatable);
+  const visitor = new Shopper(uncounted, ledger, checkoutKey, canBeRefused);
+  const running = new Set<Promise<unknown>>();
+  const [random, abandoned] = [seeded(seed, 'load'), seeded(seed, 'abandoned')];
   let isOpen = true;
 
-  const begin = async (): Promise<void> => {
+  /** Begins something at a fixed rate, until the load ends. */
+  const begin = async (perSecond: number, most: number, work: () => Promise<unknown>): Promise<void> => {
     const startedAt = performance.now();
-    for (let count = 0; isOpen; count++) {
-      await delay(Math.max(startedAt + (count * 1000) / rate - performance.now(), 0));
-      if (running.size >= MAX_RUNNING) continue;
-      const journey = travel(shopper, random.pick(shops), random).finally(() => running.delete(journey));
-      running.add(journey);
+    let unfinished = 0;
+    for (let count = 0; isOpen && perSecond > 0; count++) {
+      await delay(Math.max(startedAt + (count * 1000) / perSecond - performance.now(), 0));
+      if (unfinished >= most) continue;
+      unfinished += 1;
+      const one = work().finally(() => {
+        running.delete(one);
+        unfinished -= 1;
+      });
+      running.add(one);
     }
   };
-  const beginning = begin();
-  const settle = async (): Promise<void> => {
-    caller.giveUpAt(performance.now() + STUCK_AFTER_MS);
-    await Promise.all(running);
+  const beginning = [
+    begin(rate, MAX_RUNNING, () => travel(shopper, random.pick(shops), random)),
+    begin(abandonedRate, MAX_CREATING, () =>
+      visitor.create(abandoned.pick(shops), abandoned.between(100, 1_000_000) / 100, { isAbandoned: true }),
+    ),
+  ];
+  const giveUpAfter = (ms: number): void => {
+    for (const one of [caller, uncounted]) one.giveUpAt(performance.now() + ms);
   };
   return {
     async finish() {
       isOpen = false;
-      await beginning;
-      await settle();
+      await Promise.all(beginning);
+      giveUpAfter(STUCK_AFTER_MS);
+      await Promise.all(running);
     },
-    async cancelOpen() {
+    async endOpen() {
       const open = ledger.orders.filter(
         ({ ids, answers }) => ids.size > 0 && !answers.some(({ order }) => order && isFinal(order.status)),
       );
-      caller.giveUpAt(performance.now() + STUCK_AFTER_MS + open.length * CANCEL_MS);
+      giveUpAfter(STUCK_AFTER_MS + open.length * CALL_MS);
       const queue = [...open];
       const work = async (): Promise<void> => {
         for (let record = queue.pop(); record; record = queue.pop()) {
           const shop = shops.find(({ id }) => id === record.sellerId)!;
-          await shopper.cancel(shop, record);
+          await (record.isAbandoned ? visitor.read(shop, record) : shopper.cancel(shop, record));
         }
       };
       await Promise.all(Array.from({ length: 16 }, work));
     },
-    close: () => caller.close(),
+    async close() {
+      await Promise.all([caller.close(), uncounted.close()]);
+    },
   };
 }
 
@@ -91,7 +111,7 @@ async function travel(shopper: Shopper, shop: Shop, random: Seeded): Promise<voi
   const waits = Array.from({ length: 4 }, () => random.between(50, 600));
   const pause = (): Promise<unknown> => delay(waits.pop() ?? 100);
 
-  const order = await shopper.create(shop, amount, copies, withKey);
+  const order = await shopper.create(shop, amount, { copies, withKey });
   if (!order) return;
   if (lists) await shopper.list(shop);
   await pause();

@@ -16,6 +16,8 @@ export async function replayFaults({ client }: ChaosStack, sellerIds: readonly s
     for (const sellerId of sellerIds) {
       for await (const { workflowId, runId } of client.workflow.list({ query: `SellerId = '${sellerId}'` })) {
         const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+        // The replay of a run that has not begun never ends.
+        if (!history.events?.some(({ workflowTaskCompletedEventAttributes: completed }) => completed)) continue;
         yield { workflowId, history: temporal.api.history.v1.History.fromObject(history) };
       }
     }

@@ -6,7 +6,7 @@ import { killDuringDelivery } from './deliveries/deliver';
 import { planOf } from './deliveries/plan';
 import { type Broken, brokenInvariants } from './invariants';
 import { type OrderFacts, readFacts } from './facts';
-import { acknowledged, createLedger } from './ledger';
+import { acknowledged, createLedger, type Ledger } from './ledger';
 import { startLoad } from './load';
 import { rateBetween, recoveryMs } from './recovery';
 import { replayFaults } from './replays';
@@ -24,6 +24,7 @@ const AFTER_MAX_MS = 30_000;
 /** A killed worker's attempt is repeated after 40 s, and another lease may be in its way. */
 const QUIET_WITHIN_MS = 150_000;
 const POLL_MS = 300;
+const IS_OPEN = `o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')`;
 
 export interface RunResult {
   seed: number;
@@ -36,6 +37,7 @@ export interface RunResult {
   recoveryMs?: number | null;
   /** From the end of the load until nothing was left to do. */
   quietMs?: number;
+  sellerIds: readonly string[];
   durationMs: number;
   broken: Broken[];
   /** For the report of a failure. */
@@ -44,13 +46,16 @@ export interface RunResult {
 
 export interface RunOptions {
   seed: number;
-  /** New orders per second. */
+  /** Customers per second. */
   rate: number;
+  /** Orders per second, besides, whose customer never comes. Default: none. */
+  abandonedRate?: number;
   oldRoot: string | undefined;
 }
 
 /** Runs a cell once: load, fault, healing, quiet, then every invariant for every order. */
-export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRoot }: RunOptions): Promise<RunResult> {
+export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions): Promise<RunResult> {
+  const { seed, rate, abandonedRate = 0, oldRoot } = options;
   const startedAt = performance.now();
   const random = seeded(seed, cell.name);
   const ledger = createLedger();
@@ -62,8 +67,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
 
   const { operators = false, restored } = cell.allowed?.(scene) ?? {};
   const load = startLoad({
-    ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, rate },
-    random: seeded(seed, 'load'),
+    ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, seed, rate, abandonedRate },
     repeatable: cell.restores ? [404] : [],
     canBeRefused: operators || restored !== undefined,
   });
@@ -75,12 +79,12 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
   const healedAt = performance.now();
   const back = await untilRecovered(ledger.successes, baseline, healedAt);
   await load.finish();
-  await load.cancelOpen();
+  await load.endOpen();
   await load.close();
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
   const quietFrom = performance.now();
   const sellerIds = shops.map(({ id }) => id);
-  await untilQuiet(stack, sellerIds, cell.quietWithinMs);
+  await untilQuiet(stack, ledger, sellerIds, cell.quietWithinMs);
   const quietMs = performance.now() - quietFrom;
 
   const ended = partsOf(stack).filter((part) => part.isFaulty());
@@ -90,7 +94,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, { seed, rate, oldRo
   broken.push(...(await replayFaults(stack, sellerIds)));
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {
-    ...{ seed, baseline, quietMs, facts, broken },
+    ...{ seed, baseline, quietMs, sellerIds, facts, broken },
     orders: acknowledged(ledger).length,
     calls: ledger.successes.length,
     recoveryMs: back ?? null,
@@ -107,7 +111,8 @@ export async function runDelivery({ moment }: DeliveryCell, seed: number): Promi
     return { orders: 0, recoveredMs: 0 };
   });
   const { orders, recoveredMs: quietMs } = done;
-  return { seed, orders, calls: 0, quietMs, durationMs: performance.now() - startedAt, broken, facts: new Map() };
+  const durationMs = performance.now() - startedAt;
+  return { seed, orders, calls: 0, quietMs, sellerIds: [], durationMs, broken, facts: new Map() };
 }
 
 /** A seller for each character of receiver, one without webhooks, and one for each URL of the cell. */
@@ -127,21 +132,55 @@ async function untilRecovered(successes: readonly number[], baseline: number, he
   }
 }
 
-/** Waits until no order has anything left to do and no workflow of the sellers is open. The invariants report the rest. */
+/**
+ * Waits until every order but the abandoned ones is settled, each open order has a workflow, and no other workflow is
+ * open. The invariants report what is not so.
+ */
 async function untilQuiet(
   { db, client }: ChaosStack,
+  ledger: Ledger,
   sellerIds: readonly string[],
   withinMs = QUIET_WITHIN_MS,
 ): Promise<void> {
+  const abandonedIds = acknowledged(ledger).flatMap(({ id, record }) => (record.isAbandoned ? [id] : []));
+  const running = `ExecutionStatus = 'Running' and SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
+  await waitUntil(async () => {
+    const { rows } = await db.query<{ open: number; isLeft: boolean }>({
+      text: `select count(*) filter (where is_open)::integer as open,
+               coalesce(bool_or(has_webhooks or is_open and not id = any($2)), false) as "isLeft"
+             from (select id, ${IS_OPEN} as is_open, exists (select from webhook_event where order_id = o.id
+               and (state = 'pending' or resend_requested_at is not null)) as has_webhooks
+               from orders o where seller_id = any($1)) states`,
+      values: [sellerIds, abandonedIds],
+    });
+    const { open, isLeft } = rows[0]!;
+    return !isLeft && (await client.workflow.count(running)).count === open;
+  }, withinMs);
+}
+
+/**
+ * Waits until the sweep lets go of every settled order, and adds those that it keeps to the broken invariants of their
+ * runs. It takes half a minute, so a stack does it once for all of its runs.
+ */
+export async function checkSweep({ db }: ChaosStack, results: readonly RunResult[]): Promise<void> {
+  let left: { orderId: string; sellerId: string }[] = [];
+  await waitUntil(async () => {
+    const { rows } = await db.query<(typeof left)[0]>({
+      text: `select o.id as "orderId", o.seller_id as "sellerId" from order_work w join orders o on o.id = w.order_id
+             where o.seller_id = any($1) and not ${IS_OPEN}`,
+      values: [results.flatMap(({ sellerIds }) => sellerIds)],
+    });
+    left = rows;
+    return left.length === 0;
+  }, QUIET_WITHIN_MS);
+  for (const { sellerIds, broken } of results) {
+    const own = left.filter(({ sellerId }) => sellerIds.includes(sellerId));
+    broken.push(...own.map(({ orderId }) => ({ orderId, fault: 'stuck: work is left for the sweep' })));
+  }
+}
+
+/** A connection of before the fault may be broken: errors are ignored. */
+async function waitUntil(isDone: () => Promise<boolean>, withinMs: number): Promise<void> {
   const deadline = performance.now() + withinMs;
-  const query = `ExecutionStatus = 'Running' and SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
-  const isQuiet = async (): Promise<boolean> => {
-    const { rows } = await db.query<{ left: boolean }>(
-      `select exists (select from order_work w join orders o on o.id = w.order_id where o.seller_id = any($1)) as left`,
-      [sellerIds],
-    );
-    return !rows[0]?.left && (await client.workflow.count(query)).count === 0;
-  };
-  // A connection of before the fault may be broken.
-  while (performance.now() < deadline && !(await isQuiet().catch(() => false))) await delay(POLL_MS);
+  while (performance.now() < deadline && !(await isDone().catch(() => false))) await delay(POLL_MS);
 }

@@ -20,11 +20,15 @@ export class Shopper {
   ) {}
 
   /** @param copies identical creates at the same time, with the same Idempotency-Key */
-  async create(shop: Shop, amount: number, copies: number, withKey: boolean): Promise<OrderRecord | undefined> {
+  async create(
+    shop: Shop,
+    amount: number,
+    { copies = 1, withKey = true, isAbandoned = false } = {},
+  ): Promise<OrderRecord | undefined> {
     const reference = `ref-${randomUUID()}`;
     const record: OrderRecord = {
       ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
-      ...{ ids: new Set(), answers: [], resent: false, resends: [] },
+      ...{ ids: new Set(), answers: [], isAbandoned, resent: false, resends: [] },
     };
     this.ledger.orders.push(record);
     const data = { amount, reference, ...(shop.webhookUrl !== null && { webhook_url: shop.webhookUrl }) };
