@@ -220,7 +220,9 @@ export async function oldestOverdueWebhookSeconds(db: DbClient): Promise<number>
  */
 export async function makeDueForRepair(db: DbClient, orderId: string): Promise<void> {
   await db.query(
-    `insert into order_work (order_id, started, sweep_at) values ($1, true, now())
+    // Locks the order before its work, as a resend does: otherwise, each could wait for the other.
+    `insert into order_work (order_id, started, sweep_at)
+     select o.id, true, now() from orders o where o.id = $1 for key share
      on conflict (order_id) do update set sweep_at = now(), stuck_at = null`,
     [orderId],
   );

@@ -327,6 +327,23 @@ describe('a list of orders with open runs', () => {
   });
 });
 
+test('a repair that waits for a resend of the same settled order holds nothing that the resend needs', async () => {
+  const history = await insertNewOrder(database.db, { webhookUrl: null });
+  const { id } = history.order;
+  await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
+  await finishSettled(database.db, id, 2);
+  const client = await database.db.connect();
+  await client.query('begin');
+  await client.query('select from orders where id = $1 for update', [id]);
+  const repairing = makeDueForRepair(database.db, id);
+  await until(async () => (await statementsWaiting(database.db, 'order_work')) === 1, 'the repair waits');
+  await client.query('insert into order_work (order_id, started, sweep_at) values ($1, true, now())', [id]);
+  await client.query('commit');
+  client.release();
+  await repairing;
+  expect(await msUntilSweep(database.db, id)).not.toBeNull();
+});
+
 describe('a request that comes while an earlier one is passed on', () => {
   test.each(['a resend', 'an application'])('is not postponed: %s', async (what) => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
