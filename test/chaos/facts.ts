@@ -18,6 +18,14 @@ export interface EventFacts {
   attempts: { attempt: number; step: number | null; status: number | null; at: number }[];
 }
 
+/** A payment of the hosted checkout. */
+export interface PaymentFacts {
+  status: string;
+  isClosed: boolean;
+  /** True if the bank has taken the money, and has not returned it. */
+  isKept: boolean;
+}
+
 export interface RunFacts {
   runId: string;
   status: string;
@@ -37,6 +45,10 @@ export interface OrderFacts {
   status: string;
   cancelledAt: string | null;
   changes: Change[];
+  /** In the order of their start. */
+  payments: PaymentFacts[];
+  /** True if the customer agreed to the lender's offer. */
+  hasAgreed: boolean;
   events: EventFacts[];
   /** In the order of their start. */
   runs: RunFacts[];
@@ -56,6 +68,12 @@ export async function readFacts(
        (select coalesce(json_agg(json_build_object('version', version, 'event', event, 'from', from_status,
           'to', to_status) order by version), '[]')
         from order_timeline t where t.order_id = o.id and version is not null) as changes,
+       (select coalesce(json_agg(json_build_object('status', status, 'isClosed', closed_at is not null,
+          'isKept', coalesce(customer in ('approved', 'slow') and b.cancelled_at is null and refunded_at is null, false))
+          order by p.started_at), '[]')
+        from payment p left join sandbox_payment b using (id) where p.order_id = o.id) as payments,
+       exists (select from application a where a.order_id = o.id and agreed_at is not null
+         and payment_term = 'PAY_LATER') as "hasAgreed",
        (select coalesce(json_agg(json_build_object('id', id, 'sequence', sequence, 'state', state, 'body', body,
           'isResendRequested', resend_requested_at is not null, 'attempts', (select coalesce(json_agg(json_build_object('attempt', attempt, 'step', step, 'status', status,
             'at', extract(epoch from at) * 1000)
@@ -98,15 +116,12 @@ async function readResults(client: ChaosStack['client'], orders: OrderFacts[]): 
   await Promise.all(Array.from({ length: 16 }, work));
 }
 
-/** The ids of orders that have a workflow and no row. */
-export async function orphans(stack: ChaosStack, sellerIds: readonly string[]): Promise<string[]> {
-  const ids = new Set<string>();
-  for (const sellerId of sellerIds) {
-    for await (const { workflowId } of stack.client.workflow.list({ query: `SellerId = '${sellerId}'` })) {
-      ids.add(workflowId.slice('order-'.length));
-    }
+/** Those of these orders that have no workflow. */
+export async function withoutWorkflow({ client }: ChaosStack, ids: readonly string[]): Promise<string[]> {
+  const left: string[] = [];
+  for (const id of ids) {
+    const { count } = await client.workflow.count(`WorkflowId = 'order-${id}'`);
+    if (count === 0) left.push(id);
   }
-  const { rows } = await stack.db.query<{ id: string }>('select id from orders where id = any($1)', [[...ids]]);
-  for (const { id } of rows) ids.delete(id);
-  return [...ids];
+  return left;
 }

@@ -19,6 +19,8 @@ export interface Allowances {
   operators?: boolean;
   /** Ids of orders whose loss was reported: they were created after a backup that was restored. */
   reportedLost?: ReadonlySet<string>;
+  /** Ids of orders that nothing is left of: their workflows had not started when their Postgres was replaced by a copy. */
+  untraceable?: ReadonlySet<string>;
   /** From a backup to its restoration, in unix ms: changes that were acknowledged in between may be undone. */
   restored?: { from: number; to: number };
   /** True if runs can fail in other ways too: operators or a restoration change the history that they build on. */
@@ -50,7 +52,13 @@ export function brokenInvariants(
 ): Broken[] {
   const known = acknowledged(ledger);
   const ids = new Set(known.map(({ id }) => id));
-  const broken: Broken[] = ledger.complaints.map((fault) => ({ orderId: '', fault }));
+  const untraceable = known.filter(
+    ({ id, record }) => allowed.untraceable?.has(id) && isCreatedMeanwhile(record, allowed),
+  );
+  const lostPaths = untraceable.flatMap(({ id, record: { payPath = id } }) => [id, payPath]);
+  const broken: Broken[] = ledger.complaints
+    .filter((fault) => !lostPaths.some((path) => fault.includes(path)))
+    .map((fault) => ({ orderId: '', fault }));
   for (const id of facts.keys()) if (!ids.has(id)) broken.push({ orderId: id, fault: 'an order that nobody created' });
   for (const { id, record } of known) {
     const order = facts.get(id);
@@ -60,9 +68,10 @@ export function brokenInvariants(
           ...historyFaults(order),
           ...answerFaults(record, order, allowed),
           ...workflowFaults(record, order, allowed),
+          ...(mayBeUndone(record, order, allowed) ? [] : moneyFaults(order)),
           ...webhookFaults(record, order, allowed),
         ]
-      : allowed.reportedLost?.has(id)
+      : allowed.reportedLost?.has(id) || lostPaths.includes(id)
         ? []
         : ['an acknowledged order is lost: it has no row'];
     broken.push(...faults.map((fault) => ({ orderId: id, fault })));
@@ -98,13 +107,19 @@ function historyFaults({ changes, version, status, cancelledAt }: OrderFacts): s
 }
 
 /** True if a call about the order, or a webhook of it, fell between a backup and its restoration. */
-export function mayBeUndone({ answers }: OrderRecord, { received }: OrderFacts, { restored }: Allowances): boolean {
+export function mayBeUndone(record: OrderRecord, { received }: OrderFacts, { restored }: Allowances): boolean {
   if (!restored) return false;
-  const [from, to] = [restored.from - performance.timeOrigin, restored.to - performance.timeOrigin];
   return (
-    answers.some(({ startedAt, endedAt }) => startedAt < to && endedAt > from) ||
+    record.answers.some((answer) => isMeanwhile(answer, restored)) ||
     received.some(({ at }) => at > restored.from && at < restored.to)
   );
+}
+
+const isCreatedMeanwhile = ({ answers }: OrderRecord, { restored }: Allowances): boolean =>
+  restored !== undefined && answers.some((answer) => answer.kind === 'create' && isMeanwhile(answer, restored));
+
+function isMeanwhile({ startedAt, endedAt }: Answer, { from, to }: NonNullable<Allowances['restored']>): boolean {
+  return startedAt < to - performance.timeOrigin && endedAt > from - performance.timeOrigin;
 }
 
 /** Acknowledged changes are there, refused ones are not, and no answer goes back to an earlier state. */
@@ -117,7 +132,7 @@ function answerFaults(record: OrderRecord, order: OrderFacts, allowed: Allowance
   const wins = answers.filter(({ kind, status: code }) => code === 200 && (kind === 'cancel' || kind === 'completed'));
   if (new Set(wins.map(({ kind }) => kind)).size > 1) faults.push('cancel and complete both succeeded');
   for (const { kind, status: code } of answers) {
-    if (kind === 'create' || kind === 'read' || kind === 'resend') continue;
+    if (['create', 'read', 'page', 'resend'].includes(kind)) continue;
     if (code === 200 && !events.includes(kind)) faults.push(`${kind} was acknowledged and is not in the timeline`);
     if (code === 409 && events.includes(kind) && !operators) faults.push(`${kind} was refused and is in the timeline`);
   }
@@ -142,6 +157,9 @@ function answerFaults(record: OrderRecord, order: OrderFacts, allowed: Allowance
   }
   const ends = new Set(inOrder.map(({ order }) => order!.status).filter((status) => RANK[status] === 3));
   if (ends.size > 1) faults.push(`answers had two final statuses: ${[...ends].join(', ')}`);
+  else if (ends.size === 1 && !ends.has(order.status)) {
+    faults.push(`answers had the final status ${[...ends].join()}, and the row has ${order.status}`);
+  }
   return faults;
 }
 
@@ -163,6 +181,29 @@ function statusesDuring(
     return !operators && requests.length > 0 && requests.every(({ startedAt }) => startedAt > call.endedAt);
   };
   return changes.filter(({ event, to }) => (RANK[to] ?? 0) >= known && !isLater(event)).map(({ to }) => to);
+}
+
+/**
+ * The bank keeps the money of one payment at most, and only if the order is SUCCESSFUL. A customer who agreed to an offer
+ * has a SUCCESSFUL order, unless the seller cancelled it.
+ */
+function moneyFaults({ status, changes, payments, hasAgreed }: OrderFacts): string[] {
+  const paid = payments.filter((payment) => payment.status === 'paid').length;
+  const isComplete = status === 'SUCCESSFUL';
+  return [
+    ...payments.flatMap((payment) =>
+      payment.isKept === (payment.status === 'paid')
+        ? []
+        : [`a payment is ${payment.status}, and the bank ${payment.isKept ? 'keeps' : 'does not have'} the money`],
+    ),
+    ...(payments.some(({ isClosed }) => !isClosed) ? ['stuck: a payment is not closed'] : []),
+    ...(paid > 1 ? [`the customer has paid ${paid} times`] : []),
+    ...(paid > 0 && !isComplete ? [`the customer has paid for an order that is ${status}`] : []),
+    ...(payments.length > 0 && isComplete && paid === 0 && !hasAgreed ? ['nobody has paid for a complete order'] : []),
+    ...(hasAgreed && !isComplete && !changes.some(({ event }) => event === 'cancel')
+      ? [`the customer has agreed to an offer, and the order is ${status}`]
+      : []),
+  ];
 }
 
 /** One workflow: closed, with the state of the row, or open if the order is abandoned. */

@@ -1,6 +1,7 @@
 import type { ProgressEvent } from '../../src/domain/status';
 
-export type CallKind = 'create' | 'read' | 'cancel' | ProgressEvent | 'resend';
+/** `page`: what the customer's page says. */
+export type CallKind = 'create' | 'read' | 'page' | 'cancel' | ProgressEvent | 'resend';
 
 /** One answered call about an order. Times are in ms of `performance.now()`. */
 export interface Answer {
@@ -30,6 +31,8 @@ export interface OrderRecord {
   /** All ids that a 201 or a 409 for its reference named. More than one means that the order was doubled. */
   ids: Set<string>;
   answers: Answer[];
+  /** Of the customer's page. Undefined until an answer has it. */
+  payPath?: string;
   /** True if its customer never comes: it stays open. */
   isAbandoned: boolean;
   /** True if a webhook was resent, also by an operator. */
@@ -42,7 +45,7 @@ export interface Ledger {
   orders: OrderRecord[];
   /** Answers that the contract does not allow, and calls that never succeeded. */
   complaints: string[];
-  /** When calls of customers and shops succeeded, in ms of `performance.now()`: not those about abandoned orders. */
+  /** When calls succeeded, in ms of `performance.now()`: not those about abandoned orders, and not pages, which reload. */
   successes: number[];
   /** Answers that made callers repeat a call: its status and path. */
   repeats: string[];

@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Browser, createBrowserAgent } from './browser';
 import { createCaller } from './caller';
-import type { Ledger } from './ledger';
+import { type Intent, checkOut, drawIntent } from './customer';
+import type { Ledger, OrderRecord } from './ledger';
 import { type Seeded, seeded } from './seeded';
 import { type Shop, Shopper } from './shopper';
 
@@ -44,6 +46,14 @@ export function startLoad(options: LoadOptions): Load {
   const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused);
   const uncounted = createCaller(apiUrls, { ...ledger, successes: [] }, repeatable);
   const visitor = new Shopper(uncounted, ledger, checkoutKey, canBeRefused);
+  const browserAgent = createBrowserAgent();
+  let leaveAt = Infinity;
+  const visitPages = (record: OrderRecord, intent: Intent): Promise<void> =>
+    checkOut(new Browser(apiUrls, browserAgent), record, intent, {
+      ledger,
+      deadline: () => leaveAt,
+      canVanish: repeatable.includes(404),
+    });
   const running = new Set<Promise<unknown>>();
   const [random, abandoned] = [seeded(seed, 'load'), seeded(seed, 'abandoned')];
   let isOpen = true;
@@ -64,13 +74,17 @@ export function startLoad(options: LoadOptions): Load {
     }
   };
   const beginning = [
-    begin(rate, MAX_RUNNING, () => travel(shopper, random.pick(shops), random)),
+    begin(rate, MAX_RUNNING, () => {
+      const shop = random.pick(shops);
+      return shop.isHosted ? travelPages(shopper, shop, random, visitPages) : travel(shopper, shop, random);
+    }),
     begin(abandonedRate, MAX_CREATING, () =>
       visitor.create(abandoned.pick(shops), abandoned.between(100, 1_000_000) / 100, { isAbandoned: true }),
     ),
   ];
   const giveUpAfter = (ms: number): void => {
-    for (const one of [caller, uncounted]) one.giveUpAt(performance.now() + ms);
+    leaveAt = performance.now() + ms;
+    for (const one of [caller, uncounted]) one.giveUpAt(leaveAt);
   };
   return {
     async finish() {
@@ -88,18 +102,41 @@ export function startLoad(options: LoadOptions): Load {
       const work = async (): Promise<void> => {
         for (let record = queue.pop(); record; record = queue.pop()) {
           const shop = shops.find(({ id }) => id === record.sellerId)!;
-          await (record.isAbandoned ? visitor.read(shop, record) : shopper.cancel(shop, record));
+          // A payment at the bank can complete the order in the meantime.
+          await (record.isAbandoned ? visitor.read(shop, record) : shopper.cancel(shop, record, shop.isHosted));
         }
       };
       await Promise.all(Array.from({ length: 16 }, work));
     },
     async close() {
-      await Promise.all([caller.close(), uncounted.close()]);
+      await Promise.all([caller.close(), uncounted.close(), browserAgent.destroy()]);
     },
   };
 }
 
 const isFinal = (status: string): boolean => status === 'SUCCESSFUL' || status === 'UNSUCCESSFUL';
+
+/** One customer's way through the pages of the hosted checkout. */
+async function travelPages(
+  shopper: Shopper,
+  shop: Shop,
+  random: Seeded,
+  visitPages: (record: OrderRecord, intent: Intent) => Promise<void>,
+): Promise<void> {
+  const intent = drawIntent(random);
+  const amount = random.between(100, 1_000_000) / 100;
+  const [comes, cancels, reads] = [0.85, 0.15, 0.5].map((share) => random.chance(share));
+  const cancelAfterMs = random.between(50, 3000);
+
+  const order = await shopper.create(shop, amount);
+  if (!order || !comes) return;
+  if (!order.payPath) await shopper.read(shop, order);
+  await Promise.all([
+    visitPages(order, intent),
+    cancels && delay(cancelAfterMs).then(() => shopper.cancel(shop, order, true)),
+  ]);
+  if (reads) await shopper.read(shop, order);
+}
 
 /** One customer's way through an order. Everything random is drawn first, so that it depends on the seed alone. */
 async function travel(shopper: Shopper, shop: Shop, random: Seeded): Promise<void> {

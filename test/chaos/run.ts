@@ -5,7 +5,7 @@ import type { DeliveryCell } from './cells';
 import { killDuringDelivery } from './deliveries/deliver';
 import { planOf } from './deliveries/plan';
 import { type Broken, brokenInvariants } from './invariants';
-import { type OrderFacts, readFacts } from './facts';
+import { type OrderFacts, readFacts, withoutWorkflow } from './facts';
 import { acknowledged, createLedger, type Ledger } from './ledger';
 import { startLoad } from './load';
 import { rateBetween, recoveryMs } from './recovery';
@@ -89,7 +89,17 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
 
   const ended = partsOf(stack).filter((part) => part.isFaulty());
   const facts = await readFacts(stack, sellerIds, logStart);
-  const broken = brokenInvariants(ledger, facts, cell.allowed?.(scene));
+  const allowed = cell.allowed?.(scene);
+  if (allowed?.restored) {
+    const lost = acknowledged(ledger).filter(({ id }) => !facts.has(id));
+    allowed.untraceable = new Set(
+      await withoutWorkflow(
+        stack,
+        lost.map(({ id }) => id),
+      ),
+    );
+  }
+  const broken = brokenInvariants(ledger, facts, allowed);
   broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
   broken.push(...(await replayFaults(stack, sellerIds)));
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
@@ -115,11 +125,15 @@ export async function runDelivery({ moment }: DeliveryCell, seed: number): Promi
   return { seed, orders, calls: 0, quietMs, sellerIds: [], durationMs, broken, facts: new Map() };
 }
 
-/** A seller for each character of receiver, one without webhooks, and one for each URL of the cell. */
+/** A seller for each character of receiver, one without webhooks, one with hosted checkout, and one for each URL of the cell. */
 async function openShops(stack: ChaosStack, cell: Cell): Promise<Shop[]> {
   const healthy = CHARACTERS.map((character) => `http://${stack.links['worker to receiver'].address}/${character}`);
   const urls = [...healthy, ...(cell.webhookUrls?.(stack) ?? []), null];
-  return Promise.all(urls.map(async (webhookUrl) => ({ ...(await createSeller(stack.db)), webhookUrl })));
+  const open = async (webhookUrl: string | null, isHosted: boolean): Promise<Shop> => {
+    const seller = await createSeller(stack.db, undefined, { sandbox: isHosted });
+    return { ...seller, webhookUrl, isHosted };
+  };
+  return Promise.all([...urls.map((url) => open(url, false)), open(healthy[0]!, true)]);
 }
 
 async function untilRecovered(successes: readonly number[], baseline: number, healedAt: number) {
@@ -133,8 +147,8 @@ async function untilRecovered(successes: readonly number[], baseline: number, he
 }
 
 /**
- * Waits until every order but the abandoned ones is settled, each open order has a workflow, and no other workflow is
- * open. The invariants report what is not so.
+ * Waits until every order but the abandoned ones is settled, each open order has a workflow, no other workflow is open, and
+ * the sweep has seen to runs that did not complete. The invariants report what is not so.
  */
 async function untilQuiet(
   { db, client }: ChaosStack,
@@ -143,15 +157,23 @@ async function untilQuiet(
   withinMs = QUIET_WITHIN_MS,
 ): Promise<void> {
   const abandonedIds = acknowledged(ledger).flatMap(({ id, record }) => (record.isAbandoned ? [id] : []));
-  const running = `ExecutionStatus = 'Running' and SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
+  const ofSellers = `SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
+  const running = `ExecutionStatus = 'Running' and ${ofSellers}`;
+  const ended = `ExecutionStatus in ('Failed', 'Terminated', 'TimedOut') and ${ofSellers}`;
   await waitUntil(async () => {
+    const endedIds: string[] = [];
+    for await (const { workflowId } of client.workflow.list({ query: ended })) {
+      endedIds.push(workflowId.slice('order-'.length));
+    }
     const { rows } = await db.query<{ open: number; isLeft: boolean }>({
       text: `select count(*) filter (where is_open)::integer as open,
-               coalesce(bool_or(has_webhooks or is_open and not id = any($2)), false) as "isLeft"
+               coalesce(bool_or(has_webhooks or has_payment or has_work or is_open and not id = any($2)), false) as "isLeft"
              from (select id, ${IS_OPEN} as is_open, exists (select from webhook_event where order_id = o.id
-               and (state = 'pending' or resend_requested_at is not null)) as has_webhooks
+               and (state = 'pending' or resend_requested_at is not null)) as has_webhooks,
+               exists (select from payment where order_id = o.id and closed_at is null) as has_payment,
+               not ${IS_OPEN} and id = any($3) and exists (select from order_work where order_id = o.id) as has_work
                from orders o where seller_id = any($1)) states`,
-      values: [sellerIds, abandonedIds],
+      values: [sellerIds, abandonedIds, endedIds],
     });
     const { open, isLeft } = rows[0]!;
     return !isLeft && (await client.workflow.count(running)).count === open;

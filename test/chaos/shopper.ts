@@ -7,6 +7,8 @@ import type { CallKind, Ledger, OrderRecord } from './ledger';
 /** A seller with its webhook endpoint. */
 export interface Shop extends TestSeller {
   webhookUrl: string | null;
+  /** True if its customers use the hosted checkout. */
+  isHosted: boolean;
 }
 
 /** Makes the calls of shops and checkouts about orders, and records every answer. */
@@ -101,6 +103,7 @@ export class Shopper {
     if (!reply) return;
     const { status, startedAt, endedAt, etag } = reply;
     const order = reply.body?.data;
+    if (order?.order_url) record.payPath = new URL(order.order_url).pathname;
     record.answers.push({
       ...{ kind, status, startedAt, endedAt },
       ...(status < 300 && kind !== 'resend' && { order }),

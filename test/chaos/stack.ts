@@ -25,6 +25,8 @@ const DISK_MB = 3000;
 /** Retries every second for two minutes, so that no fault exhausts a webhook. */
 export const SETTINGS = {
   ...QUICK,
+  CHECKOUT_LENDER: 'sandbox',
+  SANDBOX_REFERRAL_MS: '2000',
   // As in production, workflows wait for a first call.
   WORKFLOW_START_DELAY_MS: '3000',
   SWEEP_CHECK_AFTER_MS: '5000',

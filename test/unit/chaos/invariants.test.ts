@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { EventFacts, OrderFacts } from '../../chaos/facts';
+import type { EventFacts, OrderFacts, PaymentFacts } from '../../chaos/facts';
 import { type Allowances, brokenInvariants } from '../../chaos/invariants';
 import { type Answer, createLedger, type OrderRecord } from '../../chaos/ledger';
 
@@ -40,6 +40,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
     order: {
       ...{ id: ID, sellerId: 'seller', reference: 'ref', amountPence: 100 },
       ...{ version: 4, status: 'SUCCESSFUL', cancelledAt: null, changes, events, received },
+      ...{ payments: [], hasAgreed: false },
       runs: [{ runId: 'run', status: 'COMPLETED', result: { version: 4, status: 'SUCCESSFUL', cancelledAt: null } }],
     },
   };
@@ -85,6 +86,22 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
   ['webhook 2 came with another body than the stored one', ({ order }) => (order.received[1]!.digest = 'another')],
   ['an acknowledged resend of webhook 3 was not made', ({ order }) => order.events[2]!.attempts.pop()],
   ['a resend of webhook 3 is still requested', ({ order }) => (order.events[2]!.isResendRequested = true)],
+  [
+    'answers had the final status UNSUCCESSFUL, and the row has SUCCESSFUL',
+    ({ record }) => {
+      for (const { order } of record.answers) if (order?.status === 'SUCCESSFUL') order.status = 'UNSUCCESSFUL';
+    },
+  ],
+  ['the customer has paid 2 times', ({ order }) => order.payments.push(payment('paid'), payment('paid'))],
+  [
+    'a payment is cancelled, and the bank keeps the money',
+    ({ order }) => order.payments.push(payment('paid'), { ...payment('cancelled'), isKept: true }),
+  ],
+  [
+    'stuck: a payment is not closed',
+    ({ order }) => order.payments.push(payment('paid'), { ...payment('pending'), isClosed: false }),
+  ],
+  ['nobody has paid for a complete order', ({ order }) => order.payments.push(payment('refunded'))],
 ])('the harness finds: %s', (fault, breakIt) => {
   const scene = completedOrder();
   breakIt(scene);
@@ -109,6 +126,21 @@ test('a restoration excuses only the orders that were used between the backup an
   const [from, to] = [performance.timeOrigin + 3600, performance.timeOrigin + 3900];
   expect(faultsOf(scene, { restored: { from, to } })).toEqual(['read answered version 3 after version 4']);
   expect(faultsOf(scene, { restored: { from, to: to + 500 } })).toEqual([]);
+});
+
+const payment = (status: string): PaymentFacts => ({ status, isClosed: true, isKept: status === 'paid' });
+
+test('the harness finds a customer who has paid for an order that was cancelled, or agreed to one that expired', () => {
+  const { record, order } = completedOrder();
+  Object.assign(record, { answers: record.answers.slice(0, 1), resends: [], webhookUrl: null });
+  Object.assign(order, { version: 2, status: 'UNSUCCESSFUL', events: [], received: [], hasAgreed: true });
+  order.changes = [order.changes[0]!, { version: 2, event: 'expired', from: 'CREATED', to: 'UNSUCCESSFUL' }];
+  order.runs[0]!.result = { version: 2, status: 'UNSUCCESSFUL', cancelledAt: null };
+  order.payments.push(payment('paid'));
+  expect(faultsOf({ record, order })).toEqual([
+    'the customer has paid for an order that is UNSUCCESSFUL',
+    'the customer has agreed to an offer, and the order is UNSUCCESSFUL',
+  ]);
 });
 
 function readOf(version: number): Answer {
