@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Cell, faultMs } from '../cell';
 import { freeze, restart } from '../part';
-import { lostOf, repairAll, repairOnce } from '../reconcile';
+import { lostOf, rebuildRows, repairAll, repairOnce } from '../reconcile';
 import type { PostgresPart, TemporalPart } from '../store-parts';
 
 type Store = PostgresPart | TemporalPart;
@@ -38,7 +38,7 @@ export const RESTORE_CELLS: Cell[] = [
       await delay(faultMs(random));
       await putBack(stack.postgres);
       scene.memory.set('restoredAt', Date.now());
-      await repairOnce(scene);
+      await rebuildRows(scene);
     },
     repair: repairAll,
     allowed: ({ memory }) => ({
