@@ -18,7 +18,7 @@ const LOST = ['rebuilt', 'no_history', 'no_account', 'no_redirect_url', 'referen
 export async function repairOnce({ stack, memory }: Scene, ...options: string[]): Promise<Difference[]> {
   const since = new Date((memory.get('startedAt') as number) - 1000).toISOString();
   const run = await runCli(['--json', 'reconcile', '--repair', '--since', since, ...options], stack.env());
-  if (run.stdout === '') throw new Error(`reconcile failed: ${run.stderr}`);
+  if (!run.stdout.endsWith('}\n')) throw new Error(`reconcile failed: ${run.stderr}`);
   const { differences } = run.json() as { differences: Difference[] };
   const lost = lostOf(memory);
   for (const { order_id: id, repair = '' } of differences) if (LOST.includes(repair)) lost.add(id);
@@ -44,7 +44,7 @@ export async function repairAll(scene: Scene, ...options: string[]): Promise<voi
  */
 export async function rebuildRows(scene: Scene): Promise<void> {
   const deadline = performance.now() + REPAIRED_WITHIN_MS;
-  for (let clean = 0; clean < 2 && performance.now() < deadline; ) {
+  for (let clean = 0; clean < 2 && performance.now() < deadline;) {
     if (clean > 0) await delay(BETWEEN_MS);
     const differences = await repairOnce(scene);
     const isLeft = differences.some((one) => one.difference === 'row_missing' && !LOST.includes(one.repair ?? ''));
