@@ -59,6 +59,8 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
       );
       return created.replayed ? await orders.retrieve(created.id) : created;
     } catch (error) {
+      // The shop has changed what it sends since this attempt. The reference finds its order.
+      if (error.code === 'idempotency_key_reused') return createOrder(cart, attempt + 1);
       if (error.code !== 'duplicate_reference') throw error;
       return orders.retrieve(error.orderId);
     }

@@ -20,7 +20,12 @@ for ($attempt = 1; ; $attempt++) {
             'webhook_url' => "$shop/webhook.php",
         ], "cart-$cart-$amount-$attempt");
     } catch (OrderServiceException $error) {
-        if (($error->problem['code'] ?? '') !== 'duplicate_reference') {
+        $code = $error->problem['code'] ?? '';
+        if ($code === 'idempotency_key_reused') {
+            // The shop has changed what it sends since this attempt. The reference finds its order.
+            continue;
+        }
+        if ($code !== 'duplicate_reference') {
             throw $error;
         }
         $id = $error->problem['order_id'];

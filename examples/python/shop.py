@@ -78,7 +78,11 @@ def pay(cart: str) -> str:
             key = f"cart-{cart}-{AMOUNT}-{attempt}"
             order_id = call("POST", f"/seller/{os.environ['SELLER_ID']}/order/", data, idempotency_key=key)["id"]
         except OrderServiceError as error:
-            if error.problem.get("code") != "duplicate_reference":
+            code = error.problem.get("code")
+            if code == "idempotency_key_reused":
+                # The shop has changed what it sends since this attempt. The reference finds its order.
+                continue
+            if code != "duplicate_reference":
                 raise
             order_id = error.problem["order_id"]
         # The order may be that of an earlier click: paid, closed or for another amount.

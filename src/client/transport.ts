@@ -83,8 +83,13 @@ async function attempt(
     return toConnectionError(error, new URL(address).origin, timeoutMs);
   }
   const body = parse(text);
-  if (response.ok && body !== undefined) return { body, headers: response.headers };
+  if (response.ok && hasData(body)) return { body, headers: response.headers };
   return toServiceError(response, body);
+}
+
+/** Every successful response has `data`. Without it, another server has responded, such as a proxy. */
+function hasData(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'data' in body && body.data != null;
 }
 
 const requestedWaitMs = (failure: Failure): number => ('retryAfterMs' in failure && failure.retryAfterMs) || 0;

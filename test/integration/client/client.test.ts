@@ -129,6 +129,15 @@ describe('OrderServiceError', () => {
     expect(error.message).toBe('403 unexpected_response: The response is not from the order service.');
   });
 
+  test.each(['{}', 'null', '{"data":null}', '{"status":"maintenance"}'])(
+    'has the code unexpected_response if a proxy responds with 200 and %s',
+    async (body) => {
+      proxy.failNext(respondWith(200, { 'Content-Type': 'application/json' }, body));
+      const error = await errorOf(clientOf().create(newOrder()));
+      expect(error).toMatchObject({ status: 200, code: 'unexpected_response' });
+    },
+  );
+
   test('is thrown for a redirect, which is not followed, so that the key reaches no other host', async () => {
     proxy.failNext(respondWith(302, { Location: `${proxy.url}/elsewhere` }));
     expect((await errorOf(clientOf().retrieve(randomUUID()))).status).toBe(302);

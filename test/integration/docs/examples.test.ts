@@ -226,6 +226,14 @@ describe.each(languages)('the %s shop', (language) => {
     }
   });
 
+  test('after a change of what the shop sends, the button leads to the same order', async () => {
+    const shop = await startShop(example);
+    const cart = await newCart(shop);
+    const orderUrl = await pay(shop, cart);
+    expect(await pay(await startShop(example, { SHOP_URL: 'https://shop.example' }), cart)).toBe(orderUrl);
+    expect(await ordersOf(cart)).toHaveLength(1);
+  });
+
   test('does not tell a customer who may have paid to pay again if the order service cannot be read', async () => {
     const { url, output } = await startShop(example, { SELLER_API_KEY: 'sk_test_revoked' });
     const response = await fetch(`${url}${example.pagePath('return')}?orderId=${stack.seller.id}`);

@@ -121,6 +121,11 @@ test('the description of the document names every error after which a request is
   expect(retries).toMatch(/a 408, a 429 or a 5xx, and after\s`idempotency_key_in_progress`/);
 });
 
+test('the description of the document names the operations that must not be repeated', () => {
+  const [, exceptions] = /Do not repeat (.*?) after no response/s.exec(document.info.description!)!;
+  expect(exceptions).toBe('`rotateWebhookSecret` and `testEndpoint`');
+});
+
 test('the description of simulateProgress states how a decline differs on the hosted checkout', () => {
   const simulate = operations.find(({ operation }) => operation.operationId === 'simulateProgress')!;
   expect(simulate.operation.description).toMatch(/`declined` and `failed` end the order immediately.*stays PENDING/);
