@@ -9,8 +9,8 @@ import { LOOPS, type LoopScheduler } from './loop-scheduler';
 const RETRY_MS = { min: 1000, max: 60_000 };
 
 /**
- * Waits until the order expires, if an expiry is configured, and ends the order if it is still open then. While the bank
- * confirms a payment, the expiry waits: the customer has approved it.
+ * Waits until the order expires, if an expiry is configured, and ends the order if it is still open then. While a bank may
+ * still confirm a payment, the expiry waits: the customer may have approved it.
  */
 export async function expireOrder(order: OrderEntity, scheduler: LoopScheduler): Promise<void> {
   const { expiresAt, status } = order.loaded.order;

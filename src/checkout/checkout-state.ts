@@ -52,12 +52,14 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
   switch (order.status) {
     case 'CREATED':
     case 'PENDING':
-      if (payment?.status === 'pending') return 'paying';
-      if (payment?.status === 'processing' || payment?.status === 'paid') return 'confirming';
-      return application?.submitted ? stateOfApplication(checkout) : stateBeforeApplication(checkout);
+      return (
+        stateOfPayment(payment) ??
+        (application?.submitted ? stateOfApplication(checkout) : stateBeforeApplication(checkout))
+      );
     case 'APPROVED':
       if (application?.agreedAt) return 'completing';
-      return canAgree(checkout) ? 'agreement' : 'approved-elsewhere';
+      // Somebody else may have approved the order while its customer was at the bank.
+      return stateOfPayment(payment) ?? (canAgree(checkout) ? 'agreement' : 'approved-elsewhere');
     case 'SUCCESSFUL':
       return 'complete';
     case 'UNSUCCESSFUL': {
@@ -66,6 +68,11 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
       return (closing && STATE_BY_EVENT[closing.event]) ?? 'failed';
     }
   }
+}
+
+function stateOfPayment(payment: StoredCheckout['payment']): 'paying' | 'confirming' | undefined {
+  if (payment?.status === 'pending') return 'paying';
+  return payment?.status === 'processing' || payment?.status === 'paid' ? 'confirming' : undefined;
 }
 
 /** An order with one payment term skips the choice. */

@@ -1,4 +1,4 @@
-import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
+import { APPROVE_WITHIN_MS, type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { CURRENT_PAYMENT, addWorkflowRequest, inMs } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
@@ -20,11 +20,23 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
   return rows[0];
 }
 
-/** True if the customer has approved a payment of the order, and the bank has not confirmed it. */
-export async function isProcessing(db: DbClient, orderId: string): Promise<boolean> {
-  const { rowCount } = await db.query("select from payment where order_id = $1 and status = 'processing'", [orderId]);
+/** A pending payment may have been approved since the bank was last asked. It is asked at least this often. */
+const ASKED_WITHIN_MS = 60_000;
+
+/** True if the customer has approved a payment of the order, or may have, and the bank has not confirmed it. */
+export async function mayBePaid(db: DbClient, orderId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from payment where order_id = $1
+       and (status = 'processing' or status = 'pending' and started_at > now() - $2 * interval '1 ms')`,
+    [orderId, APPROVE_WITHIN_MS + ASKED_WITHIN_MS],
+  );
   return rowCount === 1;
 }
+
+/** SQL, true if the payment `payment` has completed its order. @see hasCompletedOrder */
+const hasCompleted = (payment: string): string =>
+  `exists (select from order_timeline t where t.order_id = ${payment}.order_id and t.version is not null
+    and t.event = 'completed' and t.at >= ${payment}.started_at and t.channel in ('hosted_checkout', 'workflow', 'sweep'))`;
 
 /**
  * Starts a payment of a PENDING order, unless one is in progress or paid, or the customer waits for the lender.
@@ -54,6 +66,8 @@ export async function insertPayment(
       `with started as (
          insert into payment (order_id, bank)
          select id, $2 from orders o where id = $1 and status = 'PENDING'
+           -- It would delay the expiry.
+           and (o.expires_at is null or o.expires_at > now())
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
            -- The insert would wait for a result that is being recorded, which waits for the lock above.
@@ -73,8 +87,9 @@ export async function insertPayment(
 
 /**
  * Records what the payment provider reports. A payment that is over stays as it is, and one that the customer has
- * approved does not become pending again: that answer is an older one. A paid order is completed by the sweep if the
- * caller does not complete it within `sweepAfterMs`; recording it again renews that.
+ * approved does not become pending again: that answer is an older one. One that becomes paid after its order was completed in
+ * another way stays in progress until it is refunded. A paid order is completed by the sweep if the caller does not
+ * complete it within `sweepAfterMs`; recording it again renews that.
  */
 export async function recordPaymentStatus(
   db: DbClient,
@@ -86,10 +101,12 @@ export async function recordPaymentStatus(
   await db.query(
     // The lock makes a save, such as that of an expiry, see the payment, or the payment see the save.
     `with recorded as (
-       update payment set status = case when status = 'processing' and $2 = 'pending' then status else $2 end,
+       update payment p set status = case when status = 'processing' and $2 = 'pending' then status else $2 end,
          closed_at = case when $3 then now() end,
          approved_at = coalesce(approved_at, case when $2 in ('processing', 'paid') then now() end)
        where id = $1 and (status in ('pending', 'processing') or status = 'paid' and $2 in ('paid', 'refunded'))
+         and not ($2 = 'paid' and status <> 'paid' and not ${hasCompleted('p')}
+           and exists (select from orders o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
        returning order_id
      ), open as (
        select id from orders where $2 = 'paid' and id in (select order_id from recorded)
@@ -109,12 +126,7 @@ export async function recordPaymentStatus(
  * `completed` was paid in another way.
  */
 export async function hasCompletedOrder(db: DbClient, paymentId: string): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `select from payment p join order_timeline t on t.order_id = p.order_id
-     where p.id = $1 and t.version is not null and t.event = 'completed' and t.at >= p.started_at
-       and t.channel in ('hosted_checkout', 'workflow', 'sweep')`,
-    [paymentId],
-  );
+  const { rowCount } = await db.query(`select from payment p where p.id = $1 and ${hasCompleted('p')}`, [paymentId]);
   return rowCount === 1;
 }
 

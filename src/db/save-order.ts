@@ -2,7 +2,7 @@ import type { StatusWebhook } from '../contracts/status-webhooks';
 import { type OrderChange, type WorkflowHistory, firstDifference, stateAfter } from '../domain/order';
 import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
 import { isAgreed } from './applications';
-import { isProcessing } from './payments';
+import { mayBePaid } from './payments';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { type PendingWebhook, findPendingWebhooks } from './webhook-events';
 
@@ -12,7 +12,7 @@ export class RowConflict extends Error {}
 /** The customer has agreed to the offer, or has paid, so the order cannot expire. */
 export class CustomerAgreed extends Error {}
 
-/** The bank is confirming a payment that the customer has approved, so the order cannot expire yet. */
+/** The customer has approved a payment, or may have, and the bank has not confirmed it, so the order cannot expire yet. */
 export class PaymentProcessing extends Error {}
 
 /** Milliseconds until the sweep checks an order. */
@@ -37,7 +37,7 @@ export interface SavedHistory {
  * @param webhooks for all status changes of the history; none if the order has no webhook URL
  * @throws RowConflict if the row is newer, holds a different change, or is missing
  * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer
- * or paid; PaymentProcessing if the bank is confirming a payment
+ * or paid; PaymentProcessing if the bank may still confirm a payment
  */
 export async function saveOrder(
   db: Db,
@@ -73,7 +73,7 @@ function isExpiry({ event }: OrderChange): boolean {
 
 async function assertMayExpire(client: DbClient, orderId: string): Promise<void> {
   if (await isAgreed(client, orderId)) throw new CustomerAgreed(`the customer of order ${orderId} has agreed`);
-  if (await isProcessing(client, orderId)) throw new PaymentProcessing(`a payment of order ${orderId} is processing`);
+  if (await mayBePaid(client, orderId)) throw new PaymentProcessing(`a payment of order ${orderId} is in progress`);
 }
 
 /** @returns `saved: false` if the row's last change is not the one that `change` builds on: nothing changed */

@@ -68,8 +68,10 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
   };
 }
 
+/** False if the order was completed in another way: nobody agreed to the repayments of an approved application. */
 function hasSchedule({ application }: Checkout): boolean {
-  return application?.paymentTerm === 'PAY_LATER' && offerOf(application).instalments.length > 0;
+  const isAgreed = application?.paymentTerm === 'PAY_LATER' && application.agreedAt !== null;
+  return isAgreed && offerOf(application).instalments.length > 0;
 }
 
 /** The page right after the order is completed. It continues to the shop after a moment. */

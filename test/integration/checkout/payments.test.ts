@@ -77,6 +77,7 @@ test.concurrent('a payment completes an order that is already approved and whose
   const body = { data: { event: 'approved' } };
   expect((await stack.api.call('POST', `${BASE}/order/${id}/simulate/`, { body })).status).toBe(200);
   await workflow(id).terminate('an operator pressed the button');
+  expect((await customer.look()).heading).toBe('Approve the payment at Oak Bank');
   await customer.leaveAtBank(bankPage, 'slow');
   await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
   await untilStatus(id, 'SUCCESSFUL');

@@ -1,11 +1,5 @@
 import { upsertPaymentTerm } from '../../../src/db/applications';
-import {
-  findLastPayment,
-  isProcessing,
-  leasePaymentsToReverse,
-  recordPaymentStatus,
-  insertPayment,
-} from '../../../src/db/payments';
+import { findLastPayment, leasePaymentsToReverse, recordPaymentStatus, insertPayment } from '../../../src/db/payments';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
 import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from './new-orders';
@@ -77,7 +71,34 @@ test('a late report that a payment is pending does not undo the approval of its 
   await db.query("insert into payment (order_id, bank) values ($1, 'oak')", [order.id]);
   const { id } = (await findLastPayment(db, order.id))!;
   for (const status of ['processing', 'pending'] as const) await recordPaymentStatus(db, id, status, 1000);
-  expect(await isProcessing(db, order.id)).toBe(true);
+  expect((await findLastPayment(db, order.id))?.status).toBe('processing');
   await recordPaymentStatus(db, id, 'refused', 1000);
   expect((await findLastPayment(db, order.id))?.status).toBe('refused');
+});
+
+test('no payment is started once the order is about to expire', async () => {
+  const { db } = database;
+  const history = await insertNewOrder(db, { expiresAt: new Date(Date.now() - 1000).toISOString() });
+  const { id } = history.order;
+  await saveHistory(db, applyEvents(history, 'signup_started'));
+  await upsertPaymentTerm(db, id, 'PAY_NOW');
+  const browser = { browserDigest: Buffer.alloc(32), ownDigests: [] };
+  expect(await insertPayment(db, id, 'oak', browser, 1000)).toBe(false);
+  await db.query("update orders set expires_at = now() + interval '1 minute'");
+  expect(await insertPayment(db, id, 'oak', browser, 1000)).toBe(true);
+});
+
+test('a payment that becomes paid after its order was completed in another way is still to be returned', async () => {
+  const { db } = database;
+  const history = await insertNewOrder(db);
+  const { id } = history.order;
+  await saveHistory(db, applyEvents(history, 'signup_started', 'approved'));
+  await db.query("insert into payment (order_id, bank, status) values ($1, 'oak', 'processing')", [id]);
+  const completed = { event: 'completed', actor: 'checkout', channel: 'api', reason: null } as const;
+  await saveHistory(db, applyEvents(history, 'signup_started', 'approved', completed));
+  const payment = (await findLastPayment(db, id))!;
+  await recordPaymentStatus(db, payment.id, 'paid', 1000);
+  expect(idsOf(await leasePaymentsToReverse(db, 1, RETRY))).toEqual([payment.id]);
+  await recordPaymentStatus(db, payment.id, 'refunded', 1000);
+  expect((await findLastPayment(db, id))?.status).toBe('refunded');
 });

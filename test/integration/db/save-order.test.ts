@@ -223,20 +223,36 @@ test('an expiry is not saved after the customer has agreed', async () => {
   expect((await findOrder(database.db, id))?.order.status).toBe('SUCCESSFUL');
 });
 
-test('an expiry of a PENDING order is not saved while its payment is confirmed, nor after it is paid', async () => {
+test('an expiry of a PENDING order is not saved while its payment can be approved or is confirmed, nor after it is paid', async () => {
   const history = await insertNewOrder(database.db);
   const { id } = history.order;
   const pending = applyEvents(history, 'signup_started');
   await upsertPaymentTerm(database.db, id, 'PAY_NOW');
   await save(pending);
   const { rows } = await database.db.query<{ id: string }>(
-    `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+    `insert into payment (order_id, bank) values ($1, 'oak') returning id`,
     [id],
   );
   const expiry = { event: 'expired', actor: 'system', channel: 'workflow', reason: null } as const;
   await expect(save(applyEvents(pending, expiry))).rejects.toThrow(PaymentProcessing);
+  // The bank may have been unavailable since.
+  await database.db.query("update payment set started_at = now() - interval '1 hour'");
+  await recordPaymentStatus(database.db, rows[0]!.id, 'processing', 1000);
+  await expect(save(applyEvents(pending, expiry))).rejects.toThrow(PaymentProcessing);
   await recordPaymentStatus(database.db, rows[0]!.id, 'paid', 1000);
   await expect(save(applyEvents(pending, expiry))).rejects.toThrow(CustomerAgreed);
+});
+
+test('an expiry is saved if a payment of long ago is still pending: nobody has approved it in time', async () => {
+  const history = await insertNewOrder(database.db);
+  const pending = applyEvents(history, 'signup_started');
+  await save(pending);
+  await database.db.query(
+    `insert into payment (order_id, bank, started_at) values ($1, 'oak', now() - interval '17 minutes')`,
+    [history.order.id],
+  );
+  await save(applyEvents(pending, { event: 'expired', actor: 'system', channel: 'workflow', reason: null }));
+  expect((await findOrder(database.db, history.order.id))?.order.status).toBe('UNSUCCESSFUL');
 });
 
 test('after a restored backup, the same webhook has the same id, and one with other content another id', async () => {

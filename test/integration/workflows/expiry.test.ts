@@ -27,16 +27,17 @@ test.concurrent(
 );
 
 test.concurrent.each([
-  ['refused', 'expired', 'UNSUCCESSFUL'],
-  ['paid', 'completed', 'SUCCESSFUL'],
+  ['processing', 'refused', 'expired', 'UNSUCCESSFUL'],
+  ['processing', 'paid', 'completed', 'SUCCESSFUL'],
+  ['pending', 'cancelled', 'expired', 'UNSUCCESSFUL'],
 ] as const)(
-  'an expiry waits while the bank confirms a payment: once it is %s, the order is %s',
-  async (result, event, status) => {
+  'an expiry waits while a payment is %s: once it is %s, the order is %s',
+  async (state, result, event, status) => {
     const id = await openOrder(stack, {}, ['signup_started']);
     await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
     const { rows } = await stack.db.query<{ id: string }>(
-      `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
-      [id],
+      `insert into payment (order_id, bank, status) values ($1, 'oak', $2) returning id`,
+      [id, state],
     );
     const run = stack.client.workflow.getHandle(`order-${id}`);
     const hasWaited = async () => {
