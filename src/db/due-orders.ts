@@ -1,14 +1,14 @@
 import { type StoredOrder, type StoredOrderRow, STORED_ORDER_COLUMNS, toStoredOrder } from './find-orders';
-import { DECISION_PENDING, SETTLED, STUCK_RECENTLY, WEBHOOK_OVERDUE, inMs } from './order-work';
+import {
+  AGREEMENT_PENDING,
+  DECISION_PENDING,
+  RESEND_PENDING,
+  SETTLED,
+  STUCK_RECENTLY,
+  WEBHOOK_OVERDUE,
+  inMs,
+} from './order-work';
 import type { DbClient } from './pool';
-
-/** SQL, true for an order `o` that is not completed yet although its customer has agreed to the offer or paid. */
-const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (
-  select from application a where a.order_id = o.id and a.agreed_at is not null))`;
-
-/** SQL, true for an order `o` with a webhook that is to be resent. */
-const RESEND_PENDING = `exists (
-  select from webhook_event e where e.order_id = o.id and e.resend_requested_at is not null)`;
 
 /** An order that the sweep has to check. */
 export interface DueOrder extends StoredOrder {

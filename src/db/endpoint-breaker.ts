@@ -118,7 +118,8 @@ const besideProbe = (at: string): string => `least(${at}, ${inMs(String(RUNNING_
  */
 const postponeNext = (eventId: string, at: string): string =>
   `update webhook_event e set next_attempt_at = greatest(e.next_attempt_at, ${at})
-   where e.id = (select next.id from webhook_event next join webhook_event waiting on waiting.order_id = next.order_id
+   where e.state = 'pending' and e.id = (
+     select next.id from webhook_event next join webhook_event waiting on waiting.order_id = next.order_id
      where waiting.id = ${eventId} and next.state = 'pending' order by next.sequence limit 1)`;
 
 /** Releases a leased probe for which nothing was sent. */

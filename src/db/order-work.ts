@@ -23,6 +23,14 @@ export const DECISION_PENDING = `((o.status = 'PENDING'
   or (o.status in ('PENDING', 'APPROVED')
     and exists (select from payment where order_id = o.id and ${CURRENT_PAYMENT})))`;
 
+/** SQL, true for an order `o` that is not completed yet although its customer has agreed to the offer or paid. */
+export const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (
+  select from application a where a.order_id = o.id and a.agreed_at is not null))`;
+
+/** SQL, true for an order `o` with a webhook that is to be resent. */
+export const RESEND_PENDING = `exists (
+  select from webhook_event e where e.order_id = o.id and e.resend_requested_at is not null)`;
+
 /**
  * SQL: when the next webhook of an order `o` is due; null if none is pending. An event becomes the next one when the one
  * before it has ended.
@@ -121,12 +129,18 @@ export async function isDecisionPending(db: DbClient, orderId: string): Promise<
   return rows[0]?.pending ?? false;
 }
 
-/** Returns the number of an order's last request; 0 if there is none. A caller that passes it on reads this first. */
-export async function countRequests(db: DbClient, orderId: string): Promise<number> {
-  const { rows } = await db.query<{ requests: number }>(
-    'select requests::float8 as requests from order_work where order_id = $1',
-    [orderId],
-  );
+/**
+ * Returns the number of the last request of an order that is passed on once its resends or its decision are; 0 if there is
+ * none. If something else waits too, no request is: the sweep passes on all. A caller reads this before it passes one on.
+ */
+export async function countRequests(db: DbClient, orderId: string, passing: 'resends' | 'decision'): Promise<number> {
+  const other = passing === 'resends' ? DECISION_PENDING : RESEND_PENDING;
+  const { rows } = await db.query<{ requests: number }>({
+    name: `count_requests_${passing}`,
+    text: `select (case when ${AGREEMENT_PENDING} or ${other} then w.requests_passed_on else w.requests end)::float8 as requests
+      from order_work w join orders o on o.id = w.order_id where w.order_id = $1`,
+    values: [orderId],
+  });
   return rows[0]?.requests ?? 0;
 }
 
@@ -141,9 +155,16 @@ export interface KnownRun {
   passedOn: number;
 }
 
+/** SQL, true for an order `o` with a payment in progress, or an application without a decision. */
+const AWAITS_PROVIDER = `(exists (select from payment where order_id = o.id and closed_at is null)
+  or exists (select from application a
+    where a.order_id = o.id and a.submitted_at is not null and a.decision is null and a.purged_at is null))`;
+
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
- * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. A settled order stays due.
+ * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. An old order whose payment or
+ * application is undecided is checked as often as a new one: the run of a restored Temporal asks nobody until then. A
+ * settled order stays due.
  */
 export async function markRunning(
   db: DbClient,
@@ -158,7 +179,8 @@ export async function markRunning(
        sweep_at = case when requests > $3 or coalesce(w.saved_version, o.version) <> $4 or ($4::integer is null and w.proven_sweep_at is not null)
              or ${SETTLED}
            then sweep_at
-         else now() + least(greatest($2 * interval '1 ms', now() - o.created_at), interval '1 day') end
+         when now() - o.created_at <= $2 * interval '1 ms' or ${AWAITS_PROVIDER} then ${inMs('$2')}
+         else now() + least(now() - o.created_at, interval '1 day') end
      from orders o where order_id = $1 and o.id = order_id`,
     values: [orderId, checkAfterMs, passedOn, version],
   });

@@ -90,10 +90,10 @@ export function createWorkflowDispatcher(
     void track(orderId, interactive.execute(work));
   }
 
-  function notify({ id }: Order, call: () => Promise<void>): void {
+  function notify({ id }: Order, passing: 'resends' | 'decision', call: () => Promise<void>): void {
     inBackground(id, async () => {
       // Those that come later are passed on by the sweep.
-      const passedOn = await countRequests(db, id);
+      const passedOn = await countRequests(db, id, passing);
       await call();
       // A signal does not show that the workflow has the last save.
       await markRunning(db, id, checkAfterMs, { version: null, passedOn });
@@ -138,8 +138,8 @@ export function createWorkflowDispatcher(
       waiting.push(sellerId, { history, since: performance.now(), inRequest: AsyncLocalStorage.snapshot() });
       startNext();
     },
-    resendWebhooks: (order) => notify(order, () => workflows.resendWebhooks(order, 'api')),
-    requestDecision: (order) => notify(order, () => workflows.requestDecision(order, 'hosted_checkout')),
+    resendWebhooks: (order) => notify(order, 'resends', () => workflows.resendWebhooks(order, 'api')),
+    requestDecision: (order) => notify(order, 'decision', () => workflows.requestDecision(order, 'hosted_checkout')),
     check: (orderId) => inBackground(orderId, () => makeDue(db, [orderId])),
     async drain() {
       draining = true;

@@ -177,6 +177,21 @@ describe('marking an order as running', () => {
     expect(rows).toEqual([{ started: true }]);
   });
 
+  test.each([
+    ['payment', `insert into payment (order_id, bank) values ($1, 'oak')`],
+    [
+      'application',
+      `insert into application (order_id, payment_term, submitted_at, browser_digest, business_name, company_number, email, monthly_turnover_pence)
+       values ($1, 'PAY_LATER', now(), '', 'Bloggs Ltd', '01234567', 'joe@bloggs.example', 100000)`,
+    ],
+  ])('makes the sweep check an old order as soon as a new one while its %s is undecided', async (_, insert) => {
+    const createdAt = new Date(Date.now() - 86_400_000).toISOString();
+    const { order } = await insertNewOrder(database.db, { createdAt });
+    await database.db.query(insert, [order.id]);
+    await markRunning(database.db, order.id, 600_000, { version: 1, passedOn: 0 });
+    expect(Math.abs((await secondsUntilSweep(order.id)) - 600)).toBeLessThan(5);
+  });
+
   test('adds no work for an order that settled before its start was acknowledged', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 1000);
@@ -350,7 +365,8 @@ describe('a request that comes while an earlier one is passed on', () => {
     const { id } = history.order;
     await upsertPaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
-    const passedOn = await countRequests(database.db, id);
+    const passing = what === 'a resend' ? 'resends' : 'decision';
+    const passedOn = await countRequests(database.db, id, passing);
     if (what === 'a resend') {
       const { rows } = await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [
         id,
@@ -363,8 +379,44 @@ describe('a request that comes while an earlier one is passed on', () => {
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
     await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
-    await markRunning(database.db, id, 600_000, { version: 3, passedOn: await countRequests(database.db, id) });
+    await markRunning(database.db, id, 600_000, {
+      version: 3,
+      passedOn: await countRequests(database.db, id, passing),
+    });
     expect(await secondsUntilSweep(id)).toBeGreaterThan(500);
+  });
+});
+
+describe('passing on one kind of request does not stand for another', () => {
+  const eventOf = async (id: string): Promise<string> =>
+    (await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id])).rows[0]!.id;
+
+  test('a resend for an agreement', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    const { id } = history.order;
+    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+    await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
+    const browser = Buffer.alloc(32);
+    await database.db.query('update application set browser_digest = $1', [browser]);
+    await recordAgreement(database.db, id, [browser], new Date(), 5000);
+    await requestResends(database.db, [await eventOf(id)], 5000);
+    const passedOn = await countRequests(database.db, id, 'resends');
+    await markRunning(database.db, id, 600_000, { version: 3, passedOn });
+    expect(await secondsUntilSweep(id)).toBeLessThan(6);
+  });
+
+  test('an application for a resend, and a resend for an application', async () => {
+    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+    const { id } = history.order;
+    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+    await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
+    await requestResends(database.db, [await eventOf(id)], 5000);
+    await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
+    for (const passing of ['decision', 'resends'] as const) {
+      const passedOn = await countRequests(database.db, id, passing);
+      await markRunning(database.db, id, 600_000, { version: 2, passedOn });
+      expect(await secondsUntilSweep(id)).toBeLessThan(6);
+    }
   });
 });
 
@@ -372,7 +424,7 @@ test('the late acknowledgement of a request of a settled order does not stand fo
   const { order, ids } = await orderWithWebhooks(database.db, 'failed');
   await makeAttempt(database.db, ids[0]!, DELIVERED);
   await requestResends(database.db, ids, 60_000);
-  const passedOn = await countRequests(database.db, order.id);
+  const passedOn = await countRequests(database.db, order.id, 'resends');
   await makeAttempt(database.db, ids[0]!, { ...DELIVERED, step: null });
   expect(await msUntilSweep(database.db, order.id)).toBeNull();
   await requestResends(database.db, ids, -1000);
