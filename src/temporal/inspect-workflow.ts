@@ -3,7 +3,14 @@ import { orderStatusKey, sellerIdKey } from '../../workflows/messages';
 import { type OrderHistory, type WorkflowHistory, workflowId } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import { decodeAll } from './payload-codec';
-import { closeReason, lastSaved, savedBefore, taskFailure } from './read-history';
+import {
+  type TemporalRequest,
+  closeReason,
+  lastSaved,
+  savedBefore,
+  taskFailure,
+  unprocessedRequests,
+} from './read-history';
 
 /** A run whose workflow task has failed this often in a row does not recover by itself within seconds. */
 const STUCK_ATTEMPTS = 4;
@@ -28,6 +35,8 @@ export interface InspectedWorkflow {
    * to the lender or the bank does not count.
    */
   isBusy: boolean;
+  /** @see unprocessedRequests */
+  unprocessed: TemporalRequest[];
 }
 
 /**
@@ -51,6 +60,7 @@ export async function inspectWorkflow(
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
       failureReason: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
       isBusy: isDelivering(description) || description.raw.pendingWorkflowTask != null,
+      unprocessed: unprocessedRequests(events ?? []),
     };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;

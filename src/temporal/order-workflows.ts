@@ -28,6 +28,7 @@ import { type StartableOrder, changeThroughWorkflow } from './change-through-wor
 import { grpcErrorOf } from './grpc-errors';
 import { type InspectedWorkflow, inspectWorkflow, matchesRow } from './inspect-workflow';
 import { type RunLists, createRunLists } from './list-runs';
+import type { TemporalRequest } from './read-history';
 import { firstStartOptions, resumeOptions } from './workflow-options';
 
 /** The 15 s of an attempt, plus the wait for a free slot. */
@@ -46,6 +47,8 @@ export interface OrderWorkflows extends RunLists {
   matchesRow(row: OrderHistory, settled: boolean, timeoutMs: number): Promise<boolean>;
   /** Starts a run that reads the order's row, unless a workflow runs. */
   resume(order: Order, previous: PreviousRun): Promise<void>;
+  /** Makes requests of a closed run again, of the run that has replaced it. Does nothing if that one has completed. */
+  repeatRequests(orderId: string, requests: readonly TemporalRequest[]): Promise<void>;
   /** Makes the workflow save its changes again, because the row lacks some. */
   saveAgain(orderId: string): Promise<void>;
   /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
@@ -142,6 +145,17 @@ export function createOrderWorkflows(
       await within(startTimeoutMs, () =>
         client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order, previous, encryptPayloads)),
       );
+    },
+
+    async repeatRequests(orderId, requests) {
+      const run = client.workflow.getHandle(workflowId(orderId));
+      const repeat = (request: TemporalRequest): Promise<unknown> =>
+        request.signal === null ? run.cancel() : run.signal<[unknown]>(request.signal, request.input);
+      try {
+        for (const request of requests) await within(startTimeoutMs, () => repeat(request));
+      } catch (error) {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+      }
     },
 
     async saveAgain(orderId) {

@@ -1,5 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
+import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import type { PreviousRun, WorkflowHistory } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 
@@ -48,6 +49,22 @@ export function closeReason(events: readonly Event[]): string | null {
 export function taskFailure(events: readonly Event[]): string {
   const failed = events.findLast(({ workflowTaskFailedEventAttributes }) => workflowTaskFailedEventAttributes);
   return explain(failed?.workflowTaskFailedEventAttributes?.failure?.message);
+}
+
+/** A request that somebody made in Temporal: a signal with its input, or a cancellation request. */
+export type TemporalRequest = { signal: string; input: unknown } | { signal: null };
+
+/** The requests for a change that Temporal has accepted and no workflow task has processed. */
+export function unprocessedRequests(events: readonly Event[]): TemporalRequest[] {
+  const processed = events.findLastIndex(({ workflowTaskCompletedEventAttributes: completed }) => completed);
+  const names = [cancelSignal.name, customerProgressSignal.name];
+  const requests: TemporalRequest[] = [];
+  for (const event of events.slice(processed + 1)) {
+    if (event.workflowExecutionCancelRequestedEventAttributes) requests.push({ signal: null });
+    const { signalName, input } = event.workflowExecutionSignaledEventAttributes ?? {};
+    if (signalName != null && names.includes(signalName)) requests.push({ signal: signalName, input: decode(input) });
+  }
+  return requests;
 }
 
 function explain(text: string | null | undefined): string {
