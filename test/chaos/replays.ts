@@ -1,3 +1,6 @@
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { pino } from 'pino';
@@ -24,8 +27,12 @@ export async function replayFaults({ client }: ChaosStack, sellerIds: readonly s
   }
   const broken: Broken[] = [];
   for await (const { workflowId, runId, error } of Worker.runReplayHistories(replayOptions(), histories())) {
-    const orderId = workflowId.slice('order-'.length);
-    if (error) broken.push({ orderId, fault: `run ${runId} cannot be replayed: ${error.message.slice(0, 500)}` });
+    if (!error) continue;
+    const file = path.join(tmpdir(), `chaos-${runId}.json`);
+    const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
+    writeFileSync(file, JSON.stringify(temporal.api.history.v1.History.fromObject(history)));
+    const fault = `run ${runId} cannot be replayed (${file}): ${error.message.slice(0, 500)}`;
+    broken.push({ orderId: workflowId.slice('order-'.length), fault });
   }
   return broken;
 }
