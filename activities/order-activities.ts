@@ -84,7 +84,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       await save(stored, saved);
     } catch (error) {
       if (!(error instanceof CustomerAgreed || error instanceof PaymentProcessing)) throw error;
-      return `${LAST_RUN} had expired the order, but its customer has agreed, so that is not applied`;
+      return `${LAST_RUN} had expired the order, but its customer has agreed or may be paying, so that is not applied`;
     }
     return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${LAST_RUN}`;
   }

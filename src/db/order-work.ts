@@ -12,14 +12,17 @@ export const SETTLED = 'is_settled(o.id, o.status)';
 /** SQL, true for the `status` of a payment that is in progress or paid: an order has one of them at most. */
 export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
+/** SQL, true for an order `o` with an application that the lender has not decided on. */
+const APPLICATION_UNDECIDED = `exists (select from application a
+  where a.order_id = o.id and a.submitted_at is not null and a.decision is null and a.purged_at is null)`;
+
 /**
  * SQL, true for an order `o` whose status does not show the decision on its application or the result of its payment yet.
  * It may be recorded already. A restored backup may lack the decision on an application of an APPROVED order.
  */
 export const DECISION_PENDING = `((o.status = 'PENDING'
     and exists (select from application a where a.order_id = o.id and a.submitted_at is not null))
-  or (o.status = 'APPROVED' and exists (select from application a
-    where a.order_id = o.id and a.submitted_at is not null and a.decision is null and a.purged_at is null))
+  or (o.status = 'APPROVED' and ${APPLICATION_UNDECIDED})
   or (o.status in ('PENDING', 'APPROVED')
     and exists (select from payment where order_id = o.id and ${CURRENT_PAYMENT})))`;
 
@@ -129,14 +132,18 @@ export async function isDecisionPending(db: DbClient, orderId: string): Promise<
   return rows[0]?.pending ?? false;
 }
 
+/** What the API passes on to an order's workflow: requested resends, or that a decision is requested. */
+export type RequestKind = 'resends' | 'decision';
+
 /**
- * Returns the number of the last request of an order that is passed on once its resends or its decision are; 0 if there is
- * none. If something else waits too, no request is: the sweep passes on all. A caller reads this before it passes one on.
+ * Returns the number of an order's last request, which a caller records as passed on once it has passed on those of `kind`;
+ * 0 if there is none. If another kind waits too, it returns the number that is recorded already: the sweep passes on all.
+ * A caller reads this before it passes one on.
  */
-export async function countRequests(db: DbClient, orderId: string, passing: 'resends' | 'decision'): Promise<number> {
-  const other = passing === 'resends' ? DECISION_PENDING : RESEND_PENDING;
+export async function countRequests(db: DbClient, orderId: string, kind: RequestKind): Promise<number> {
+  const other = kind === 'resends' ? DECISION_PENDING : RESEND_PENDING;
   const { rows } = await db.query<{ requests: number }>({
-    name: `count_requests_${passing}`,
+    name: `count_requests_${kind}`,
     text: `select (case when ${AGREEMENT_PENDING} or ${other} then w.requests_passed_on else w.requests end)::float8 as requests
       from order_work w join orders o on o.id = w.order_id where w.order_id = $1`,
     values: [orderId],
@@ -157,8 +164,7 @@ export interface KnownRun {
 
 /** SQL, true for an order `o` with a payment in progress, or an application without a decision. */
 const AWAITS_PROVIDER = `(exists (select from payment where order_id = o.id and closed_at is null)
-  or exists (select from application a
-    where a.order_id = o.id and a.submitted_at is not null and a.decision is null and a.purged_at is null))`;
+  or ${APPLICATION_UNDECIDED})`;
 
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as

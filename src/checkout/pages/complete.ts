@@ -25,7 +25,8 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
   const { order, changes, application, payment } = checkout;
   const { lenderName, creditAgreementUrl } = providerDetails;
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
-  const { paymentTerm, agreedAt } = application ?? {};
+  const { paymentTerm } = application ?? {};
+  const agreedAt = repaymentsAgreedAt(checkout);
   const isPayLater = paymentTerm === 'PAY_LATER';
   const bank = !isPayLater && payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;
   const provider = isPayLater ? lenderName : bank;
@@ -52,9 +53,9 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
         }
       </dl>
       ${
-        hasSchedule(checkout) &&
+        agreedAt &&
         html`<h2>Your repayments</h2>
-          ${repaymentSchedule(offer, londonDate(agreedAt ?? new Date(completedAt)))}
+          ${repaymentSchedule(offer, londonDate(agreedAt))}
           <p>You repay ${lenderName}, as the <a href="${creditAgreementUrl}">credit agreement</a> states.</p>`
       }
       <a class="button" href="${order.redirectUrl}">Back to ${order.sellerName}</a>
@@ -68,16 +69,19 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
   };
 }
 
-/** False if the order was completed in another way: nobody agreed to the repayments of an approved application. */
-function hasSchedule({ application }: Checkout): boolean {
-  const isAgreed = application?.paymentTerm === 'PAY_LATER' && application.agreedAt !== null;
-  return isAgreed && offerOf(application).instalments.length > 0;
+/**
+ * When the customer agreed to repayments; null if there are none, or the order was completed in another way: then nobody
+ * agreed to those of an approved application.
+ */
+function repaymentsAgreedAt({ application }: Checkout): Date | null {
+  const hasRepayments = application?.paymentTerm === 'PAY_LATER' && offerOf(application).instalments.length > 0;
+  return hasRepayments ? application.agreedAt : null;
 }
 
 /** The page right after the order is completed. It continues to the shop after a moment. */
 export function redirectPage(options: CompleteOptions, path: string): Page {
   const { order } = options.checkout;
-  const afterSeconds = REDIRECT_SECONDS[hasSchedule(options.checkout) ? 'withSchedule' : 'withoutSchedule'];
+  const afterSeconds = REDIRECT_SECONDS[repaymentsAgreedAt(options.checkout) ? 'withSchedule' : 'withoutSchedule'];
   // Announced first, so that nobody is taken away in the middle of reading (WCAG 2.2, 2.2.1).
   const note = html`<p class="message">
     You return to ${order.sellerName} in ${afterSeconds} seconds. <a href="${path}/">Stay on this page</a>

@@ -57,7 +57,9 @@ test('the package contains only what the client runs, its types and its document
 
 test("the package's README is the documentation of the client, without links that lead nowhere", () => {
   const readme = packageFile('README.md');
-  expect(readme).toContain("OrderServiceError, createClient } from 'order-service/client';");
+  expect(readme).toContain(
+    "import { type CreatedOrder, type Order, OrderServiceError, createClient } from 'order-service/client';",
+  );
   expect(readme).not.toMatch(/\]\((?!https:)/);
 });
 

@@ -33,6 +33,22 @@ const APPLICANT = {
   monthlyTurnoverPence: 100_000,
 };
 
+/** The first webhook of an order. */
+const eventOf = async (id: string): Promise<string> =>
+  (await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id])).rows[0]!.id;
+
+/** An APPROVED order whose customer has agreed: the sweep completes it after `sweepAfterMs`. Returns its id. */
+async function insertAgreedOrder(sweepAfterMs: number, order: Parameters<typeof insertNewOrder>[1] = {}) {
+  const history = await insertNewOrder(database.db, order);
+  const { id } = history.order;
+  await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+  await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
+  const browser = Buffer.alloc(32);
+  await database.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
+  await recordAgreement(database.db, id, [browser], new Date(), sweepAfterMs);
+  return id;
+}
+
 const dueAfter = (sweepAfterMs: number) => insertNewOrder(database.db, {}, { sweepAfterMs });
 const leaseIds = async (limit = 10, leaseMs = 60_000, kind: DueKind = 'starts') =>
   (await leaseDueOrders(database.db, kind, limit, leaseMs)).map(({ order }) => order.id);
@@ -201,13 +217,7 @@ describe('marking an order as running', () => {
   });
 
   test('does not postpone the check of an order whose customer has agreed in the meantime', async () => {
-    const history = await insertNewOrder(database.db);
-    const { id } = history.order;
-    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
-    await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
-    const browser = Buffer.alloc(32);
-    await database.db.query('update application set browser_digest = $1', [browser]);
-    await recordAgreement(database.db, id, [browser], new Date(), 5000);
+    const id = await insertAgreedOrder(5000);
     await markRunning(database.db, id, 600_000, { version: 1, passedOn: 0 });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
   });
@@ -365,13 +375,10 @@ describe('a request that comes while an earlier one is passed on', () => {
     const { id } = history.order;
     await upsertPaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
-    const passing = what === 'a resend' ? 'resends' : 'decision';
-    const passedOn = await countRequests(database.db, id, passing);
+    const kind = what === 'a resend' ? 'resends' : 'decision';
+    const passedOn = await countRequests(database.db, id, kind);
     if (what === 'a resend') {
-      const { rows } = await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [
-        id,
-      ]);
-      await requestResends(database.db, [rows[0]!.id], 5000);
+      await requestResends(database.db, [await eventOf(id)], 5000);
     } else {
       await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
     }
@@ -381,24 +388,15 @@ describe('a request that comes while an earlier one is passed on', () => {
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
     await markRunning(database.db, id, 600_000, {
       version: 3,
-      passedOn: await countRequests(database.db, id, passing),
+      passedOn: await countRequests(database.db, id, kind),
     });
     expect(await secondsUntilSweep(id)).toBeGreaterThan(500);
   });
 });
 
 describe('passing on one kind of request does not stand for another', () => {
-  const eventOf = async (id: string): Promise<string> =>
-    (await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id])).rows[0]!.id;
-
   test('a resend for an agreement', async () => {
-    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
-    const { id } = history.order;
-    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
-    await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
-    const browser = Buffer.alloc(32);
-    await database.db.query('update application set browser_digest = $1', [browser]);
-    await recordAgreement(database.db, id, [browser], new Date(), 5000);
+    const id = await insertAgreedOrder(5000, { webhookUrl: 'https://shop.example/hook' });
     await requestResends(database.db, [await eventOf(id)], 5000);
     const passedOn = await countRequests(database.db, id, 'resends');
     await markRunning(database.db, id, 600_000, { version: 3, passedOn });
@@ -412,8 +410,8 @@ describe('passing on one kind of request does not stand for another', () => {
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await requestResends(database.db, [await eventOf(id)], 5000);
     await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
-    for (const passing of ['decision', 'resends'] as const) {
-      const passedOn = await countRequests(database.db, id, passing);
+    for (const kind of ['decision', 'resends'] as const) {
+      const passedOn = await countRequests(database.db, id, kind);
       await markRunning(database.db, id, 600_000, { version: 2, passedOn });
       expect(await secondsUntilSweep(id)).toBeLessThan(6);
     }

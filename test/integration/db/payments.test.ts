@@ -76,7 +76,7 @@ test('a late report that a payment is pending does not undo the approval of its 
   expect((await findLastPayment(db, order.id))?.status).toBe('refused');
 });
 
-test('no payment is started once the order is about to expire', async () => {
+test('no payment is started once the expiry of its order is due', async () => {
   const { db } = database;
   const history = await insertNewOrder(db, { expiresAt: new Date(Date.now() - 1000).toISOString() });
   const { id } = history.order;

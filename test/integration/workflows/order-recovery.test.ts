@@ -401,23 +401,6 @@ describe('a run whose workflow tasks keep failing', () => {
     return runId;
   }
 
-  test.each([
-    ['a cancel signal', (id: string) => workflow(id).signal(cancelSignal, { reason: 'fraud' }), 'UNSUCCESSFUL'],
-    ['a cancellation request', (id: string) => workflow(id).cancel(), 'UNSUCCESSFUL'],
-    ['progress', (id: string) => workflow(id).signal(customerProgressSignal, { event: 'approved' }), 'APPROVED'],
-  ])(
-    'gets %s, which the run that replaces it carries out',
-    async (_, send, status) => {
-      const id = await openOrder(stack, {}, ['signup_started']);
-      await breakRun(id);
-      await send(id);
-      await workflow(id).terminate('an operator replaces a stuck run');
-      await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
-      await until(async () => (await stack.api.get(id)).body.data.status === status, 'the request is carried out');
-    },
-    60_000,
-  );
-
   /** Plays a worker of another release: it schedules a timer that the workflow code does not know. */
   async function completeTaskWithUnknownCommand(id: string): Promise<void> {
     await workflow(id).signal('unknown');
@@ -444,6 +427,23 @@ describe('a run whose workflow tasks keep failing', () => {
 
   const stuckRuns = async (): Promise<number> =>
     parseMetrics(await registry.getSingleMetricAsString('order_service_stuck_runs')).value('order_service_stuck_runs');
+
+  test.each([
+    ['a cancel signal', (id: string) => workflow(id).signal(cancelSignal, { reason: 'fraud' }), 'UNSUCCESSFUL'],
+    ['a cancellation request', (id: string) => workflow(id).cancel(), 'UNSUCCESSFUL'],
+    ['progress', (id: string) => workflow(id).signal(customerProgressSignal, { event: 'approved' }), 'APPROVED'],
+  ])(
+    'gets %s, which the run that replaces it carries out',
+    async (_, send, status) => {
+      const id = await openOrder(stack, {}, ['signup_started']);
+      await breakRun(id);
+      await send(id);
+      await workflow(id).terminate('an operator replaces a stuck run');
+      await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [id]);
+      await until(async () => (await stack.api.get(id)).body.data.status === status, 'the request is carried out');
+    },
+    60_000,
+  );
 
   test('is counted and replaced visibly, and its order continues', async () => {
     const id = await openOrder(stack, {}, ['signup_started']);
