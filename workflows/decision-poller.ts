@@ -9,7 +9,7 @@ import {
 import type { Activities, LenderResponse } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import { isFinal } from '../src/domain/status';
-import { toUncheckedRequest } from './change-requests';
+import { toUncheckedRequest } from '../src/domain/unchecked-request';
 import { formatTime } from './format-time';
 import { BANK_UNAVAILABLE, LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';

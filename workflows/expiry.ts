@@ -1,6 +1,6 @@
 import { sleep } from '@temporalio/workflow';
 import { isFinal } from '../src/domain/status';
-import { toUncheckedRequest } from './change-requests';
+import { toUncheckedRequest } from '../src/domain/unchecked-request';
 import { AGREED } from './messages';
 import { type OrderEntity, whyNotExpired } from './order-entity';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';

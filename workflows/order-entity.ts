@@ -18,7 +18,7 @@ import {
   classifyEvent,
   decide,
 } from '../src/domain/order';
-import { type UncheckedRequest, isOrderEvent } from './change-requests';
+import { type UncheckedRequest, isOrderEvent } from '../src/domain/unchecked-request';
 import type { DeliveryQueue } from './delivery-queue';
 import { AGREED, BEHIND_ROW, PROCESSING, REFUSED } from './messages';
 import type { LoopScheduler } from './loop-scheduler';

@@ -8,8 +8,8 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { WorkflowOrder } from '../src/domain/order';
-import { type Channel, isFinal } from '../src/domain/status';
-import { statedChannel, toUncheckedRequest } from './change-requests';
+import { isFinal } from '../src/domain/status';
+import { statedChannel, toCancel, toNativeCancel, toProgress } from '../src/domain/unchecked-request';
 import { DecisionPoller } from './decision-poller';
 import { DeliveryQueue } from './delivery-queue';
 import { expireOrder } from './expiry';
@@ -35,13 +35,12 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   const scheduler = new LoopScheduler();
   const deliveries = new DeliveryQueue(scheduler);
   const decisions = new DecisionPoller(scheduler);
-  const replaced = 'history' in input ? undefined : input.previous?.reason;
+  const previous = 'history' in input ? undefined : input.previous;
   const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, scheduler, publishState);
 
+  for (const request of previous?.unprocessed ?? []) order.signal(request).catch(order.fail);
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
   setHandler(getOrderQuery, () => order.saved?.order ?? null);
-  const toCancel = (payload: unknown, channel: Channel) => toUncheckedRequest(payload, channel, 'operator', 'cancel');
-  const toProgress = (payload: unknown, channel: Channel) => toUncheckedRequest(payload, channel, 'checkout');
   setHandler(cancelOrderUpdate, (payload: unknown) => order.update(toCancel(payload, statedChannel(payload))), {
     validator: (payload: unknown) => order.validate(toCancel(payload, statedChannel(payload))),
   });
@@ -53,14 +52,10 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   setHandler(resendWebhooksSignal, () => CancellationScope.nonCancellable(() => order.addResends()));
   setHandler(saveAgainSignal, () => CancellationScope.nonCancellable(() => order.bringRowForward()));
   setHandler(applicationSubmittedSignal, () => decisions.request());
-  // A cancellation request ("Request cancellation" in the UI) is an operator's cancel of the order.
-  CancellationScope.current().cancelRequested.catch(() =>
-    order.signal(toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal')),
-  );
+  CancellationScope.current().cancelRequested.catch(() => order.signal(toNativeCancel()));
 
   return CancellationScope.nonCancellable(async () => {
     const orderId = 'history' in input ? input.history.order.id : input.orderId;
-    const previous = 'history' in input ? undefined : input.previous;
     if (!order.saved && (await order.load(orderId, previous)).decisionPending) decisions.request();
     publishState();
     expireOrder(order, scheduler).catch(order.fail);
@@ -78,7 +73,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     }
     if (!isSettled()) {
       // A row from a restored backup may lack what this run has saved.
-      const asSaved = { saved: order.loaded, reason: null, channel: 'workflow' } as const;
+      const asSaved = { saved: order.loaded, unprocessed: [], reason: null, channel: 'workflow' } as const;
       await continueAsNew<typeof orderWorkflow>({ orderId, previous: asSaved });
     }
     return order.loaded.order;
@@ -98,7 +93,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
 
   /** Updates the details in the Temporal UI: what has been saved, and what is in progress. */
   function describeState(): void {
-    setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), replaced));
+    setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), previous?.reason));
   }
 
   /** Also updates the search attributes by which operators find the order. */

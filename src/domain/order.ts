@@ -1,4 +1,5 @@
 import { type Actor, type Channel, type OrderEvent, type OrderStatus, transition } from './status';
+import type { UncheckedRequest } from './unchecked-request';
 
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
@@ -85,6 +86,8 @@ export type WorkflowHistory = OrderHistory<WorkflowOrder>;
 export interface PreviousRun {
   /** The order as that run last saved it; null if it is unknown. */
   saved: WorkflowHistory | null;
+  /** Requests that Temporal had accepted for that run and that it had not processed. The new run processes them first. */
+  unprocessed: readonly UncheckedRequest[];
   /**
    * Why it was replaced, for the timeline; null if it had completed, also if its retention has ended since, or if it
    * continues as new.

@@ -48,7 +48,8 @@ export async function repairDifference(deps: RepairDependencies, difference: Dif
   if (!stored) return 'decide_which';
   const reason = 'an operator decided to keep the row';
   if (workflow?.running) await workflows.terminate(orderId, workflow.runId, reason);
-  await workflows.resume(stored.order, { saved: null, reason, channel: 'cli' });
+  const { unprocessed = [] } = (await deps.inspect(orderId)) ?? {};
+  await workflows.resume(stored.order, { saved: null, unprocessed, reason, channel: 'cli' });
   return 'kept_row';
 }
 

@@ -2,15 +2,9 @@ import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError }
 import { orderStatusKey, sellerIdKey } from '../../workflows/messages';
 import { type OrderHistory, type WorkflowHistory, workflowId } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
+import type { UncheckedRequest } from '../domain/unchecked-request';
 import { decodeAll } from './payload-codec';
-import {
-  type TemporalRequest,
-  closeReason,
-  lastSaved,
-  savedBefore,
-  taskFailure,
-  unprocessedRequests,
-} from './read-history';
+import { closeReason, lastSaved, previousRun, taskFailure, unprocessedRequests } from './read-history';
 
 /** A run whose workflow task has failed this often in a row does not recover by itself within seconds. */
 const STUCK_ATTEMPTS = 4;
@@ -36,7 +30,7 @@ export interface InspectedWorkflow {
    */
   isBusy: boolean;
   /** @see unprocessedRequests */
-  unprocessed: TemporalRequest[];
+  unprocessed: UncheckedRequest[];
 }
 
 /**
@@ -56,7 +50,7 @@ export async function inspectWorkflow(
     return {
       runId: description.runId,
       running,
-      saved: lastSaved(events ?? []) ?? (running ? undefined : savedBefore(events ?? [])),
+      saved: lastSaved(events ?? []) ?? (running ? undefined : (previousRun(events ?? [])?.saved ?? undefined)),
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
       failureReason: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
       isBusy: isDelivering(description) || description.raw.pendingWorkflowTask != null,

@@ -28,7 +28,6 @@ import { type StartableOrder, changeThroughWorkflow } from './change-through-wor
 import { grpcErrorOf } from './grpc-errors';
 import { type InspectedWorkflow, inspectWorkflow, matchesRow } from './inspect-workflow';
 import { type RunLists, createRunLists } from './list-runs';
-import type { TemporalRequest } from './read-history';
 import { firstStartOptions, resumeOptions } from './workflow-options';
 
 /** The 15 s of an attempt, plus the wait for a free slot. */
@@ -47,8 +46,6 @@ export interface OrderWorkflows extends RunLists {
   matchesRow(row: OrderHistory, settled: boolean, timeoutMs: number): Promise<boolean>;
   /** Starts a run that reads the order's row, unless a workflow runs. */
   resume(order: Order, previous: PreviousRun): Promise<void>;
-  /** Makes requests of a closed run again, of the run that has replaced it. Does nothing if that one has completed. */
-  repeatRequests(orderId: string, requests: readonly TemporalRequest[]): Promise<void>;
   /** Makes the workflow save its changes again, because the row lacks some. */
   saveAgain(orderId: string): Promise<void>;
   /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
@@ -147,17 +144,6 @@ export function createOrderWorkflows(
       );
     },
 
-    async repeatRequests(orderId, requests) {
-      const run = client.workflow.getHandle(workflowId(orderId));
-      const repeat = (request: TemporalRequest): Promise<unknown> =>
-        request.signal === null ? run.cancel() : run.signal<[unknown]>(request.signal, request.input);
-      try {
-        for (const request of requests) await within(startTimeoutMs, () => repeat(request));
-      } catch (error) {
-        if (!(error instanceof WorkflowNotFoundError)) throw error;
-      }
-    },
-
     async saveAgain(orderId) {
       await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId)).signal(saveAgainSignal));
     },
@@ -210,8 +196,8 @@ export function createOrderWorkflows(
  */
 export function toPrevious(run: InspectedWorkflow | undefined, { status }: Order, channel: Channel): PreviousRun {
   // Temporal deletes closed runs after its retention.
-  if (!run) return { saved: null, reason: isFinal(status) ? null : RECOVERY_REASONS.missing, channel };
-  return { saved: run.saved ?? null, reason: run.failureReason, channel };
+  if (!run) return { saved: null, unprocessed: [], reason: isFinal(status) ? null : RECOVERY_REASONS.missing, channel };
+  return { saved: run.saved ?? null, unprocessed: run.unprocessed, reason: run.failureReason, channel };
 }
 
 /** True if a query met a run that still waits for its first message. */

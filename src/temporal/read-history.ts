@@ -3,6 +3,7 @@ import type { temporal } from '@temporalio/proto';
 import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import type { PreviousRun, WorkflowHistory } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
+import { type UncheckedRequest, isOrderEvent, toCancel, toNativeCancel, toProgress } from '../domain/unchecked-request';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
@@ -27,12 +28,12 @@ export function lastSaved(events: readonly Event[]): WorkflowHistory | undefined
   return saved;
 }
 
-/** The order as the previous run saved it. A run that closes before it has read the row passes this on. */
-export function savedBefore(events: readonly Event[]): WorkflowHistory | undefined {
+/** The run that this one follows. A run that closes before it has read the row passes on what it knows of it. */
+export function previousRun(events: readonly Event[]): PreviousRun | undefined {
   const { previous } = (decode(events[0]?.workflowExecutionStartedEventAttributes?.input) ?? {}) as {
     previous?: PreviousRun;
   };
-  return previous?.saved ?? undefined;
+  return previous;
 }
 
 /** How a run closed; null if it completed. */
@@ -51,20 +52,37 @@ export function taskFailure(events: readonly Event[]): string {
   return explain(failed?.workflowTaskFailedEventAttributes?.failure?.message);
 }
 
-/** A request that somebody made in Temporal: a signal with its input, or a cancellation request. */
-export type TemporalRequest = { signal: string; input: unknown } | { signal: null };
+/**
+ * The requests for a change that Temporal has accepted and the run has not processed: no workflow task has completed since,
+ * or the run has never read the row. Of several for one event it has the first, as the workflow would, so that their number
+ * is limited.
+ */
+export function unprocessedRequests(events: readonly Event[]): UncheckedRequest[] {
+  const processed = lastSaved(events)
+    ? events.findLastIndex(({ workflowTaskCompletedEventAttributes: completed }) => completed)
+    : -1;
+  const inherited = processed < 0 ? (previousRun(events)?.unprocessed ?? []) : [];
+  const received = events.slice(processed + 1).flatMap((event) => toRequest(event) ?? []);
+  const requests = [...inherited, ...received].filter(({ event }) => isOrderEvent(event));
+  return requests.filter(({ event }, index) => requests.findIndex((request) => request.event === event) === index);
+}
 
-/** The requests for a change that Temporal has accepted and no workflow task has processed. */
-export function unprocessedRequests(events: readonly Event[]): TemporalRequest[] {
-  const processed = events.findLastIndex(({ workflowTaskCompletedEventAttributes: completed }) => completed);
-  const names = [cancelSignal.name, customerProgressSignal.name];
-  const requests: TemporalRequest[] = [];
-  for (const event of events.slice(processed + 1)) {
-    if (event.workflowExecutionCancelRequestedEventAttributes) requests.push({ signal: null });
-    const { signalName, input } = event.workflowExecutionSignaledEventAttributes ?? {};
-    if (signalName != null && names.includes(signalName)) requests.push({ signal: signalName, input: decode(input) });
+/** The change that an event requests; undefined if it requests none. */
+function toRequest(event: Event): UncheckedRequest | undefined {
+  if (event.workflowExecutionCancelRequestedEventAttributes) return toNativeCancel();
+  const { signalName, input } = event.workflowExecutionSignaledEventAttributes ?? {};
+  if (signalName === cancelSignal.name) return toCancel(decodeAny(input), 'temporal');
+  if (signalName === customerProgressSignal.name) return toProgress(decodeAny(input), 'temporal');
+  return undefined;
+}
+
+/** People can send a payload in an unknown encoding. The workflow reads it as undefined too. */
+function decodeAny(payloads: Payloads): unknown {
+  try {
+    return decode(payloads);
+  } catch {
+    return undefined;
   }
-  return requests;
 }
 
 function explain(text: string | null | undefined): string {

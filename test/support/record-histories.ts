@@ -99,6 +99,17 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await workflow(stack, id).result();
     return id;
   },
+  async 'resumed-with-requests'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await stack.stopWorker();
+    await workflow(stack, id).signal(customerProgressSignal, { event: 'approved' });
+    await workflow(stack, id).cancel();
+    await workflow(stack, id).terminate();
+    await stack.startWorker();
+    await until(async () => (await stack.api.get(id)).body.data.status === 'UNSUCCESSFUL', 'the order is cancelled');
+    await workflow(stack, id).result();
+    return id;
+  },
   async 'cancelled-natively'(stack, webhookUrl) {
     const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
     await workflow(stack, id).cancel();

@@ -54,10 +54,9 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
     log.error({ order_id: order.id, run_id: run.runId, reason }, 'sweep: replacing the run of an order');
     await workflows.terminate(order.id, run.runId, reason);
     // Until it was closed, Temporal accepted requests for it.
-    const closed = await workflows.inspect(order.id, INSPECT_TIMEOUT_MS);
+    const previous = toPrevious(await workflows.inspect(order.id, INSPECT_TIMEOUT_MS), order, 'sweep');
     // A settled order gets a run too, so that the newest run matches the row.
-    await workflows.resume(order, { saved: run.saved ?? null, reason: settled ? null : reason, channel: 'sweep' });
-    if (closed?.runId === run.runId) await workflows.repeatRequests(order.id, closed.unprocessed);
+    await workflows.resume(order, { ...previous, reason: settled ? null : reason });
   }
 
   /** @returns false if the run may still lack the order's last change, or is open although the order is settled */
@@ -73,7 +72,6 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
       const previous = toPrevious(run, order, 'sweep');
       log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
       await workflows.resume(order, previous);
-      await workflows.repeatRequests(order.id, run?.unprocessed ?? []);
       return !settled;
     }
     const reason = replaceReason(due, run);

@@ -414,7 +414,12 @@ test('reconcile needs no worker, but reports a run that has not read the row yet
   const fine = await openOrder(stack);
   await stack.stopWorker();
   const workflows = createOrderWorkflows(stack.client, WORKFLOW_OPTIONS);
-  await workflows.resume((await findOrder(stack.db, id))!.order, { saved: null, reason: null, channel: 'sweep' });
+  await workflows.resume((await findOrder(stack.db, id))!.order, {
+    saved: null,
+    unprocessed: [],
+    reason: null,
+    channel: 'sweep',
+  });
   const { code, stdout } = await reconcile('--repair');
   expect(code).toBe(1);
   expect(stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker running.*; start a worker`, 'm'));

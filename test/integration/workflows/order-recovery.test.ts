@@ -401,6 +401,14 @@ describe('a run whose workflow tasks keep failing', () => {
     return runId;
   }
 
+  test('passes its requests on to the run that a call starts', async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    await breakRun(id);
+    await workflow(id).signal(customerProgressSignal, { event: 'approved' });
+    await workflow(id).terminate('an operator replaces a stuck run');
+    expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
+  }, 60_000);
+
   /** Plays a worker of another release: it schedules a timer that the workflow code does not know. */
   async function completeTaskWithUnknownCommand(id: string): Promise<void> {
     await workflow(id).signal('unknown');

@@ -101,7 +101,10 @@ test('a resumed run that reads a closed order from the row ends without a change
     startTimeoutMs: 5000,
     updateTimeoutMs: 5000,
     encryptPayloads: false,
-  }).resume({ ...order, status: 'CREATED', version: 1 }, { saved: null, reason: null, channel: 'sweep' });
+  }).resume(
+    { ...order, status: 'CREATED', version: 1 },
+    { saved: null, unprocessed: [], reason: null, channel: 'sweep' },
+  );
   expect(await workflow(id).result()).toMatchObject({ status: 'UNSUCCESSFUL', version: 2 });
   expect(await timelineOf(stack, id)).toHaveLength(2);
 });

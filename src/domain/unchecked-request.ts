@@ -1,12 +1,4 @@
-import {
-  type Actor,
-  type Channel,
-  type OrderEvent,
-  ACTORS,
-  CHANNELS,
-  ORDER_EVENTS,
-  isProgressEvent,
-} from '../src/domain/status';
+import { type Actor, type Channel, type OrderEvent, ACTORS, CHANNELS, ORDER_EVENTS, isProgressEvent } from './status';
 
 const MAX_REASON_LENGTH = 500;
 const MAX_EVENT_LENGTH = 100;
@@ -42,6 +34,16 @@ export function toUncheckedRequest(
     observedVersion: typeof observedVersion === 'number' ? observedVersion : 0,
   };
 }
+
+export const toCancel = (payload: unknown, channel: Channel): UncheckedRequest =>
+  toUncheckedRequest(payload, channel, 'operator', 'cancel');
+
+export const toProgress = (payload: unknown, channel: Channel): UncheckedRequest =>
+  toUncheckedRequest(payload, channel, 'checkout');
+
+/** A cancellation request ("Request cancellation" in the UI) is an operator's cancel of the order. */
+export const toNativeCancel = (): UncheckedRequest =>
+  toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal');
 
 /** The channel that the payload of an update states. The service states it in each of its updates. */
 export function statedChannel(payload: unknown): Channel {
