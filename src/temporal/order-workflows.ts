@@ -36,10 +36,11 @@ const TEST_TIMEOUT_MS = 28_000;
 /** The client side of the order workflows. Each call has a deadline. */
 export interface OrderWorkflows extends RunLists {
   /**
-   * Starts an order's workflow. Does nothing if the order has ever had one.
+   * Starts an order's workflow.
    * @param delayMs how long the workflow waits for a first message before it runs
+   * @returns false if the order has ever had one: then nothing is done
    */
-  start(history: OrderHistory, delayMs: number): Promise<void>;
+  start(history: OrderHistory, delayMs: number): Promise<boolean>;
   /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
   inspect(orderId: string, timeoutMs: number): Promise<InspectedWorkflow | undefined>;
   /** True if the newest run certainly matches the row, at the cost of one call that reads no history. */
@@ -129,8 +130,10 @@ export function createOrderWorkflows(
             firstStartOptions(history, delayMs, encryptPayloads),
           ),
         );
+        return true;
       } catch (error) {
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+        throw error;
       }
     },
 

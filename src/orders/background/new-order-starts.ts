@@ -7,7 +7,8 @@ import { createStartDelay } from './start-delay';
 export interface NewOrderStarts {
   /** How many may be started at the same time now. */
   readonly limit: number;
-  start(history: OrderHistory): Promise<void>;
+  /** @returns false if the order has ever had a workflow: then nothing is done */
+  start(history: OrderHistory): Promise<boolean>;
 }
 
 /**
@@ -24,7 +25,7 @@ export function createNewOrderStarts(workflows: OrderWorkflows, max: number, del
     async start(history) {
       const startedAt = performance.now();
       try {
-        await workflows.start(history, nextDelay());
+        return await workflows.start(history, nextDelay());
       } finally {
         inFlight.observe(performance.now() - startedAt);
       }

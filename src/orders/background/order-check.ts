@@ -84,7 +84,8 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   return async function check(due: DueOrder): Promise<void> {
     const { order, settled, started, requests } = due;
     try {
-      const isProven = started ? await recover(due) : await starts.start(due).then(() => true);
+      // The row of a restored backup may not know that its workflow was started, and ran on.
+      const isProven = (!started && (await starts.start(due))) || (await recover(due));
       // Otherwise it is due again when its lease ends.
       if (settled) {
         if (isProven) await finishSettled(db, order.id, order.version);
