@@ -25,7 +25,8 @@ const project = (name, setup = {}) => ({
 
 /** @type {import('jest').Config} */
 export default {
-  maxWorkers: 2,
+  // On the 2 cores of CI. A test often waits.
+  maxWorkers: 3,
   // Jest ignores this setting in a project.
   testTimeout: 30_000,
   projects: [project('unit'), ...['integration', 'e2e', 'model', 'timing'].map((name) => project(name, STACK))],
