@@ -108,6 +108,8 @@ export class OrderEntity {
     if (workflowInfo().historyLength === this.firstTaskLength) return;
     if (!isOrderEvent(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
     if (!this.history || this.history.order.version < observedVersion) return;
+    // What is in progress may allow it.
+    if (this.openSignals > 0 || this.scheduler.isBusy) return;
     if (classifyEvent(this.history, event) === 'refused') throw refusal(this.history.order, event);
   }
 

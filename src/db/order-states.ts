@@ -14,7 +14,6 @@ export interface StoredOrderState {
   createdAt: Date;
   /** True once its workflow has been started. */
   started: boolean;
-  pendingWebhooks: number;
   settled: boolean;
   changes: OrderChange[];
 }
@@ -25,7 +24,6 @@ const toState = (row: StateRow): StoredOrderState => ({ ...row, changes: toChang
 
 const STATE_COLUMNS = `o.id, o.seller_id as "sellerId", o.version, o.status, o.cancelled_at as "cancelledAt",
   o.created_at as "createdAt", ${STARTED} as started,
-  (select count(*)::integer from webhook_event e where e.order_id = o.id and e.state = 'pending') as "pendingWebhooks",
   ${SETTLED} as settled, ${CHANGES} as changes`;
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';

@@ -169,8 +169,8 @@ const AWAITS_PROVIDER = `(exists (select from payment where order_id = o.id and 
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
  * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. An old order whose payment or
- * application is undecided is checked as often as a new one: the run of a restored Temporal asks nobody until then. A
- * settled order stays due.
+ * application is undecided is checked as often as a new one, and one with a requested resend hourly: after a restore of
+ * Temporal, its run does not know of them before that check. A settled order stays due.
  */
 export async function markRunning(
   db: DbClient,
@@ -186,7 +186,7 @@ export async function markRunning(
              or ${SETTLED}
            then sweep_at
          when now() - o.created_at <= $2 * interval '1 ms' or ${AWAITS_PROVIDER} then ${inMs('$2')}
-         else now() + least(now() - o.created_at, interval '1 day') end
+         else now() + least(now() - o.created_at, case when ${RESEND_PENDING} then interval '1 hour' else interval '1 day' end) end
      from orders o where order_id = $1 and o.id = order_id`,
     values: [orderId, checkAfterMs, passedOn, version],
   });

@@ -1,8 +1,8 @@
-import { APPROVE_WITHIN_MS, type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
+import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { CURRENT_PAYMENT, addWorkflowRequest, inMs } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
-const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status, p.started_at as "startedAt",
+const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status,
   p.approved_at as "approvedAt",
   round(extract(epoch from now() - p.started_at) * 1000)::float as "ageMs",
   (select sandbox from orders where id = p.order_id) as sandbox`;
@@ -20,15 +20,14 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
   return rows[0];
 }
 
-/** A pending payment may have been approved since the bank was last asked. It is asked at least this often. */
-const ASKED_WITHIN_MS = 60_000;
-
-/** True if the customer has approved a payment of the order, or may have, and the bank has not confirmed it. */
+/**
+ * True if the customer has approved a payment of the order, or may have: a pending one may have been approved since the bank
+ * was last asked. One that nobody approves is cancelled at the bank, so it does not stay pending.
+ */
 export async function mayBePaid(db: DbClient, orderId: string): Promise<boolean> {
   const { rowCount } = await db.query(
-    `select from payment where order_id = $1
-       and (status = 'processing' or status = 'pending' and started_at > now() - $2 * interval '1 ms')`,
-    [orderId, APPROVE_WITHIN_MS + ASKED_WITHIN_MS],
+    `select from payment where order_id = $1 and status in ('pending', 'processing')`,
+    [orderId],
   );
   return rowCount === 1;
 }
@@ -66,7 +65,7 @@ export async function insertPayment(
       `with started as (
          insert into payment (order_id, bank)
          select id, $2 from orders o where id = $1 and status = 'PENDING'
-           -- It would delay the expiry.
+           -- A payment that starts after the expiry was due would delay it.
            and (o.expires_at is null or o.expires_at > now())
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))

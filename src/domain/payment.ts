@@ -15,7 +15,6 @@ export interface Payment {
   /** The bank that the customer chose, as the payment provider names it. */
   bank: string;
   status: PaymentStatus;
-  startedAt: Date;
   /** When the bank first reported that the customer has approved it. */
   approvedAt: Date | null;
   /** Time since the start, in ms, by the clock of Postgres. */

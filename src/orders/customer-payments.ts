@@ -1,4 +1,4 @@
-import { Problem } from '../contracts/problem';
+import { isProblem } from '../contracts/problem';
 import { hasCompletedOrder, insertPayment, recordPaymentStatus } from '../db/payments';
 import type { Db } from '../db/pool';
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
@@ -66,7 +66,7 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
     }
     return true;
   } catch (error) {
-    const isExpected = error instanceof Problem && error.code === 'service_unavailable';
+    const isExpected = isProblem(error, 'service_unavailable');
     if (!isExpected && !(error instanceof PaymentProviderUnavailable)) throw error;
     deps.log.warn({ order_id: order.id, err: error }, 'a payment could not be checked, retrying later');
     return true;

@@ -142,7 +142,7 @@ function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined)
   return running && row.settled ? 'still_running' : undefined;
 }
 
-function needsWorkflow({ status, pendingWebhooks, started, createdAt }: StoredOrderState): boolean {
-  if (isFinal(status)) return pendingWebhooks > 0;
+function needsWorkflow({ status, settled, started, createdAt }: StoredOrderState): boolean {
+  if (isFinal(status)) return !settled;
   return started || Date.now() - createdAt.getTime() > STARTED_WITHIN_MS;
 }

@@ -4,7 +4,14 @@ import { type OrderHistory, type WorkflowHistory, workflowId } from '../domain/o
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import type { UncheckedRequest } from '../domain/unchecked-request';
 import { decodeAll } from './payload-codec';
-import { closeReason, lastSaved, previousRun, taskFailure, unprocessedRequests } from './read-history';
+import {
+  closeReason,
+  lastSaved,
+  previousRun,
+  taskFailure,
+  unprocessedRequests,
+  waitsForPostgres,
+} from './read-history';
 
 /** A run whose workflow task has failed this often in a row does not recover by itself within seconds. */
 const STUCK_ATTEMPTS = 4;
@@ -25,8 +32,8 @@ export interface InspectedWorkflow {
   /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */
   failureReason: string | null;
   /**
-   * True while an activity, such as a webhook attempt, runs or is retried, or a worker has yet to act on an event. A call
-   * to the lender or the bank does not count.
+   * True while an activity, such as a webhook attempt, runs or is retried, a worker has yet to act on an event, or Postgres has
+   * failed. A call to the lender or the bank does not count.
    */
   isBusy: boolean;
   /** @see unprocessedRequests */
@@ -53,7 +60,8 @@ export async function inspectWorkflow(
       saved: lastSaved(events ?? []) ?? (running ? undefined : (previousRun(events ?? [])?.saved ?? undefined)),
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
       failureReason: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
-      isBusy: isDelivering(description) || description.raw.pendingWorkflowTask != null,
+      isBusy:
+        isDelivering(description) || description.raw.pendingWorkflowTask != null || waitsForPostgres(events ?? []),
       unprocessed: unprocessedRequests(events ?? []),
     };
   } catch (error) {

@@ -52,19 +52,50 @@ export function taskFailure(events: readonly Event[]): string {
   return explain(failed?.workflowTaskFailedEventAttributes?.failure?.message);
 }
 
+/** Enough for every change of an order, and few enough for the input of a run. */
+const MAX_UNPROCESSED = 100;
+
 /**
- * The requests for a change that Temporal has accepted and the run has not processed: no workflow task has completed since,
- * or the run has never read the row. Of several for one event it has the first, as the workflow would, so that their number
- * is limited.
+ * The requests for a change that Temporal has accepted and the run has not processed: since the last workflow task that left
+ * nothing to be repeated, or ever if the run has not read the row. One that it has carried out already does no harm: it is a
+ * repeat then. Of equal ones in a row it has the first.
  */
 export function unprocessedRequests(events: readonly Event[]): UncheckedRequest[] {
-  const processed = lastSaved(events)
-    ? events.findLastIndex(({ workflowTaskCompletedEventAttributes: completed }) => completed)
-    : -1;
+  const processed = lastSaved(events) ? lastIdleTask(events) : -1;
   const inherited = processed < 0 ? (previousRun(events)?.unprocessed ?? []) : [];
   const received = events.slice(processed + 1).flatMap((event) => toRequest(event) ?? []);
-  const requests = [...inherited, ...received].filter(({ event }) => isOrderEvent(event));
-  return requests.filter(({ event }, index) => requests.findIndex((request) => request.event === event) === index);
+  return [...inherited, ...received]
+    .filter(({ event }) => isOrderEvent(event))
+    .filter(({ event }, index, requests) => event !== requests[index - 1]?.event)
+    .slice(0, MAX_UNPROCESSED);
+}
+
+/** True while the run waits to repeat a read or write of Postgres that has failed. */
+export function waitsForPostgres(events: readonly Event[]): boolean {
+  return backOffs(events).some(({ end }) => end === events.length);
+}
+
+/** The index of the last workflow task that left no read or write of Postgres to be repeated; -1 if there is none. */
+function lastIdleTask(events: readonly Event[]): number {
+  const waits = backOffs(events);
+  const isIdle = (index: number) => !waits.some(({ start, end }) => start <= index && index < end);
+  return events.findLastIndex(({ workflowTaskCompletedEventAttributes: task }, index) => task && isIdle(index));
+}
+
+/**
+ * The waits before local activities were repeated, from the workflow task that began one to the timer that ended it, as
+ * indexes of `events`. Their timers are the SDK's, and the only ones without a summary.
+ */
+function backOffs(events: readonly Event[]): { start: number; end: number }[] {
+  return events.flatMap(({ timerStartedEventAttributes: timer, userMetadata }) => {
+    if (!timer || userMetadata) return [];
+    const end = events.findIndex(
+      ({ timerFiredEventAttributes: fired, timerCanceledEventAttributes: canceled }) =>
+        (fired ?? canceled)?.timerId === timer.timerId,
+    );
+    const start = Number(timer.workflowTaskCompletedEventId) - 1;
+    return [{ start, end: end < 0 ? events.length : end }];
+  });
 }
 
 /** The change that an event requests; undefined if it requests none. */

@@ -1,3 +1,4 @@
+import type { Client } from '@temporalio/client';
 import { findOrder } from '../../src/db/find-orders';
 import { type DbClient, inTransaction } from '../../src/db/pool';
 import type { WorkflowOrder } from '../../src/domain/order';
@@ -121,4 +122,19 @@ export async function restoreApproved({ db }: Pick<Stack, 'db'>, id: string): Pr
 export async function versionOfRow({ db }: Pick<Stack, 'db'>, id: string): Promise<number> {
   const { rows } = await db.query<{ version: number }>('select version from orders where id = $1', [id]);
   return rows[0]!.version;
+}
+
+/** Makes Postgres refuse to save a version of an order: its workflow waits on a timer, and tries again. */
+export async function refuseVersion(db: DbClient, id: string, version: number): Promise<void> {
+  await db.query(`alter table orders add constraint refused check (id <> '${id}' or version < ${version})`);
+}
+
+export async function acceptVersions(db: DbClient): Promise<void> {
+  await db.query('alter table orders drop constraint refused');
+}
+
+/** True if the run of an order has started a timer. Only its expiry, a pending webhook and a failed save need one. */
+export async function waitsOnTimer(client: Client, id: string): Promise<boolean> {
+  const { events } = await client.workflow.getHandle(`order-${id}`).fetchHistory();
+  return events!.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
 }

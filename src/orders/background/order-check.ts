@@ -68,7 +68,7 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
     const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
     if (!run?.running) {
       const isAhead = (run?.saved?.order.version ?? 0) > order.version;
-      if (settled && !isAhead && !isBehind) return true;
+      if (settled && !isAhead && !isBehind && !run?.unprocessed.length) return true;
       const previous = toPrevious(run, order, 'sweep');
       log.warn({ order_id: order.id, run_id: run?.runId, reason: previous.reason }, 'sweep: resuming an order');
       await workflows.resume(order, previous);

@@ -208,6 +208,17 @@ describe('marking an order as running', () => {
     expect(Math.abs((await secondsUntilSweep(order.id)) - 600)).toBeLessThan(5);
   });
 
+  test('makes the sweep check an old order hourly while a resend is requested', async () => {
+    const createdAt = new Date(Date.now() - 30 * 86_400_000).toISOString();
+    const { order, ids } = await orderWithWebhooks(database.db, 'failed');
+    await database.db.query('update orders set created_at = $2 where id = $1', [order.id, createdAt]);
+    await database.db.query(`update webhook_event set state = 'exhausted' where order_id = $1`, [order.id]);
+    await requestResends(database.db, ids, 0);
+    const passedOn = await countRequests(database.db, order.id, 'resends');
+    await markRunning(database.db, order.id, 600_000, { version: 2, passedOn });
+    expect(Math.abs((await secondsUntilSweep(order.id)) - 3600)).toBeLessThan(5);
+  });
+
   test('adds no work for an order that settled before its start was acknowledged', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: null });
     await saveHistory(database.db, applyEvents(history, 'failed'), 1000);

@@ -10,8 +10,10 @@ import { createKeyRing } from '../../../src/encryption/key-ring';
 import { parseKeys } from '../../../src/encryption/parse-keys';
 import { createLogger } from '../../../src/logger';
 import { createTemporalClient } from '../../../src/temporal/connection';
+import { payloadCodecs } from '../../../src/temporal/payload-codec';
+import { cancelSignal } from '../../../workflows/messages';
 import { expectError, runCli } from '../../support/cli';
-import { openOrder } from '../../support/orders';
+import { openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -145,4 +147,27 @@ test('the codec server refuses a body that is not JSON, and does not log it', as
   });
   expect([response.status, await response.text()]).toEqual([400, 'The body is not JSON.']);
   expect(codecServerLog.join('')).not.toContain('secret reference');
+});
+
+test('a cancel signal that no configured key decrypts is carried out without its reason, by the run that replaces the stuck one', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const otherKeys = parseKeys(`k9:${randomBytes(32).toString('base64')}`)!;
+  const staging = createTemporalClient(
+    stack.temporal,
+    payloadCodecs({ encryptionKeys: otherKeys, encryptPayloads: true }),
+  );
+  await staging.workflow.getHandle(`order-${id}`).signal(cancelSignal, { reason: 'fraud' });
+  await staging.connection.close();
+  await until(
+    async () => (await stack.api.get(id)).body.data.status === 'UNSUCCESSFUL',
+    'the order is cancelled',
+    150_000,
+  );
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toContain('recovered');
+}, 170_000);
+
+test('a command refuses to store payloads in clear if the service encrypts them', async () => {
+  const id = await openOrder(stack);
+  const cancel = runCli(['order', 'cancel', id, '--reason', 'fraud'], { ...stack.env, ENCRYPTION_KEYS: '' });
+  expectError(await cancel, 1, /ENCRYPT_PAYLOADS needs ENCRYPTION_KEYS/);
 });

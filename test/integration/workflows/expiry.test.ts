@@ -36,7 +36,9 @@ test.concurrent.each([
     const id = await openOrder(stack, {}, ['signup_started']);
     await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
     const { rows } = await stack.db.query<{ id: string }>(
-      `insert into payment (order_id, bank, status) values ($1, 'oak', $2) returning id`,
+      // A bank that does not answer for long may still report that the customer has approved it.
+      `insert into payment (order_id, bank, status, started_at)
+       values ($1, 'oak', $2, now() - interval '1 hour') returning id`,
       [id, state],
     );
     const run = stack.client.workflow.getHandle(`order-${id}`);

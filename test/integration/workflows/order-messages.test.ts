@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { cancelSignal, customerProgressSignal, reportProgressUpdate } from '../../../workflows/messages';
-import { isRunning, openOrder, timelineOf } from '../../support/orders';
+import { acceptVersions, isRunning, openOrder, refuseVersion, timelineOf, waitsOnTimer } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -120,6 +121,17 @@ test('a signal in an unknown encoding is refused and does not block the workflow
   });
   await until(async () => (await timelineOf(stack, id)).length === 2, 'the refusal is in the timeline');
   expect((await stack.api.cancel(id)).status).toBe(200);
+});
+
+test('an update that a signal in progress may allow waits for it', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await refuseVersion(stack.db, id, 3);
+  await workflow(id).signal(customerProgressSignal, { event: 'approved' });
+  await until(() => waitsOnTimer(stack.client, id), 'the save waits to be repeated');
+  const response = stack.api.progress(id, 'completed');
+  await delay(500);
+  await acceptVersions(stack.db);
+  expect((await response).body.data.status).toBe('SUCCESSFUL');
 });
 
 test('a flood of signals makes the workflow continue as new, and the order stays open', async () => {

@@ -17,15 +17,18 @@ import {
 import { BASE } from '../../support/api';
 import { applied } from '../../support/checkout';
 import {
+  acceptVersions,
   isRunning,
   openOrder,
   queryOrder,
+  refuseVersion,
   restoreApproved,
   runsOf,
   setBack,
   statusOf,
   timelineOf,
   versionOfRow,
+  waitsOnTimer,
 } from '../../support/orders';
 import { parseMetrics } from '../../support/prometheus';
 import { useReceiver } from '../../support/receiver';
@@ -388,6 +391,21 @@ describe('the run of a settled order ends', () => {
     await stack.db.query('delete from order_work where order_id = $1', [id]);
     await hasEnded(id);
   });
+});
+
+test('a request whose save Postgres refuses is handed over when the run is replaced', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await refuseVersion(stack.db, id, 3);
+  await workflow(id).signal(customerProgressSignal, { event: 'approved' });
+  await until(() => waitsOnTimer(stack.client, id), 'the save waits to be repeated');
+  expect(await inspectWorkflow(stack.client, id)).toMatchObject({
+    running: true,
+    isBusy: true,
+    unprocessed: [{ event: 'approved' }],
+  });
+  await workflow(id).terminate('an operator replaces the run');
+  await acceptVersions(stack.db);
+  await until(async () => (await stack.api.get(id)).body.data.status === 'APPROVED', 'the request is carried out');
 });
 
 describe('a run whose workflow tasks keep failing', () => {

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
-import type { temporal } from '@temporalio/proto';
-import { unprocessedRequests } from '../../../src/temporal/read-history';
+import { temporal } from '@temporalio/proto';
+import { unprocessedRequests, waitsForPostgres } from '../../../src/temporal/read-history';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 
@@ -31,9 +31,43 @@ test('a run that has not read the row passes on its own requests and those of th
   expect(unprocessedRequests([...events, rowRead, taskCompleted])).toEqual([]);
 });
 
-test('of several requests for one event, the first counts', () => {
+describe('a request after which the run waits to repeat its save, because Postgres has failed', () => {
+  // The fourth event is the workflow task that began the wait.
+  const waits: Event = temporal.api.history.v1.HistoryEvent.fromObject({
+    timerStartedEventAttributes: { timerId: '7', workflowTaskCompletedEventId: 4 },
+  });
+  const before = [started({ orderId: 'a' }), rowRead, signal('cancel', { reason: 'fraud' }), taskCompleted];
+
+  test('is unprocessed, until the workflow task that ends the wait', () => {
+    const events = [...before, waits, taskCompleted];
+    expect([unprocessedRequests(events), waitsForPostgres(events)]).toEqual([[cancel], true]);
+    const fired: Event = { timerFiredEventAttributes: { timerId: '7' } };
+    expect([unprocessedRequests([...events, fired]), waitsForPostgres([...events, fired])]).toEqual([[cancel], false]);
+    expect(unprocessedRequests([...events, fired, taskCompleted])).toEqual([]);
+  });
+
+  test('is processed if the timer is one of the workflow, which has a summary', () => {
+    const events = [
+      ...before,
+      { timerStartedEventAttributes: waits.timerStartedEventAttributes!, userMetadata: { summary: {} } },
+      taskCompleted,
+    ];
+    expect([unprocessedRequests(events), waitsForPostgres(events)]).toEqual([[], false]);
+  });
+});
+
+test('of equal requests in a row, the first counts', () => {
   const events = Array.from({ length: 1000 }, (_, index) => signal('cancel', { reason: index ? 'other' : 'fraud' }));
   expect(unprocessedRequests([started({ orderId: 'a' }), ...events])).toEqual([cancel]);
+});
+
+test('a request that came too early and again counts both times, and there are no more than a hundred', () => {
+  const progress = (...names: string[]) => names.map((event) => signal('customerProgress', { event }));
+  const eventsOf = (events: readonly Event[]) =>
+    unprocessedRequests([started({ orderId: 'a' }), ...events]).map(({ event }) => event);
+  const names = ['completed', 'approved', 'completed'];
+  expect(eventsOf(progress(...names))).toEqual(names);
+  expect(eventsOf(Array.from({ length: 100 }, () => progress(...names)).flat())).toHaveLength(100);
 });
 
 test('a request that no workflow accepts is dropped, and one whose input cannot be read is kept', () => {
