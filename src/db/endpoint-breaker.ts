@@ -20,7 +20,7 @@ export interface BreakerOptions {
 const PROBE_LEASE_MS = 30_000;
 /** Between two probes, if resends are requested. */
 const RESEND_PROBE_MS = 5000;
-/** The longest wait beside a running probe, which may end at any time. While it hangs, shorter waits are many checks. */
+/** The longest wait beside a running probe, which may end at any time. While a probe hangs, shorter waits would cause many checks. */
 const RUNNING_PROBE_WAIT_MS = 5000;
 /**
  * Between two deliveries that wait for an endpoint, so that their checks cost the same for ten as for 20,000. It is also the
@@ -114,7 +114,7 @@ const besideProbe = (at: string): string => `least(${at}, ${inMs(String(RUNNING_
 
 /**
  * SQL that postpones the next attempt of the schedule of an event's order, so that a run that resumes the order, and the
- * sweep, know that its deliveries wait. An attempt that is later anyway, beside a resend that waits, keeps its time.
+ * sweep, know that its deliveries wait. A next attempt that is already later, as when only a resend waits, keeps its time.
  */
 const postponeNext = (eventId: string, at: string): string =>
   `update webhook_event e set next_attempt_at = greatest(e.next_attempt_at, ${at})
@@ -126,7 +126,7 @@ const postponeNext = (eventId: string, at: string): string =>
 export async function releaseProbe(db: DbClient, { sellerId, origin }: Endpoint): Promise<void> {
   await db.query(
     `update silent_endpoint set probe_at = least(probe_at, now()), resend_probe_at = least(resend_probe_at, now())
-     where seller_id = $1 and origin = $2`,
+     where seller_id = $1 and origin = $2 and probe_at is not null`,
     [sellerId, origin],
   );
 }

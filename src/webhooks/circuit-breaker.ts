@@ -11,12 +11,19 @@ import {
 } from '../db/endpoint-breaker';
 import { insertWait } from '../db/timeline-notes';
 import type { WebhookEvent } from '../db/webhook-events';
-import type { Attempt, AttemptError } from './attempt';
+import type { AttemptError } from '../domain/webhook';
+import type { Attempt } from './attempt';
 import { DeliveryWaits } from './delivery-delayed';
 
 /** Failures at which the endpoint has not answered. Any HTTP status is an answer. */
 const SILENT: readonly (AttemptError | null)[] = [
-  ...(['timeout', 'dns', 'refused', 'reset', 'tls', 'invalid_response', 'network'] as const),
+  'timeout',
+  'dns',
+  'refused',
+  'reset',
+  'tls',
+  'invalid_response',
+  'network',
 ];
 
 type Result = Pick<Attempt, 'status' | 'error'>;
@@ -82,14 +89,22 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
         if (event.isSilent) await recordAnswer(event);
         return;
       }
-      if (!SILENT.includes(result.error)) return;
+      if (!SILENT.includes(result.error)) {
+        // Nothing was sent, so another delivery may probe.
+        if (isProbe) await releaseProbe(db, event);
+        return;
+      }
       const { since, failures, probeAt } = await countSilence(db, event, options, result.at, isProbe);
       // The count passes the limit once, in one worker.
       if (failures !== options.failures) return;
       log.warn(
         {
-          ...{ seller_id: event.sellerId, endpoint: event.origin, error: result.error },
-          ...{ silent_since: since, failures, next_probe_at: probeAt },
+          seller_id: event.sellerId,
+          endpoint: event.origin,
+          error: result.error,
+          silent_since: since,
+          failures,
+          next_probe_at: probeAt,
         },
         'webhook endpoint does not answer: its deliveries wait',
       );

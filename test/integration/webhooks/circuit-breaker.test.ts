@@ -244,6 +244,16 @@ test('a delivery that cannot send its probe leaves the probe to another delivery
   expect(await send(worker, waiting[1]!)).toMatchObject({ state: 'delivered' });
 });
 
+test('a probe that sent nothing leaves the probe to another delivery', async () => {
+  const worker = createWorker();
+  const waiting = await open([worker], 2);
+  await makeProbeDue();
+  answer = { ...TIMEOUT, error: 'interrupted' };
+  await send(worker, waiting[0]!);
+  answer = OK;
+  expect(await send(worker, waiting[1]!)).toMatchObject({ state: 'delivered' });
+});
+
 test('the breaker of an endpoint that nothing was sent to for days is deleted', async () => {
   const worker = createWorker();
   await open([worker], 0);
