@@ -12,8 +12,7 @@ export function requestMetrics(): Middleware<State> {
     try {
       await next();
     } finally {
-      // Node's parser accepts no other methods.
-      const method = METHODS.includes(ctx.method) ? ctx.method : 'other';
+      const method = knownMethod(ctx.method);
       const route = routeOf(ctx);
       const { problemCode } = ctx.state;
       const source = ctx.response.get('Order-Source');
@@ -26,7 +25,10 @@ export function requestMetrics(): Middleware<State> {
 }
 
 /** Counts a request that was answered before Koa saw it. */
-export function countRejected({ method = 'other', problem: { status, code } }: RejectedRequest): void {
-  httpRequests.inc({ method, route: 'none', status });
+export function countRejected({ method = '', problem: { status, code } }: RejectedRequest): void {
+  httpRequests.inc({ method: knownMethod(method), route: 'none', status });
   httpProblems.inc({ status, code });
 }
+
+/** Node's parser also accepts the methods of RTSP. */
+const knownMethod = (method: string): string => (METHODS.includes(method) ? method : 'other');

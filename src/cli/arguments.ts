@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { z } from 'zod';
 import { text } from '../contracts/fields';
+import { moment } from '../contracts/page-query';
 import { isUuid } from '../domain/uuid';
 
 // Parsers of arguments and options. Commander adds the argument's name to the error that they throw.
@@ -50,12 +50,9 @@ export function printable(max: number) {
   };
 }
 
-const TIME = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
-
 function time(value: string): Date {
-  if (!TIME.safeParse(value).success) {
-    throw new InvalidArgumentError('It must be a time such as 2027-01-31 or 2027-01-31T09:00:00Z.');
-  }
+  const { error } = moment.safeParse(value);
+  if (error) throw new InvalidArgumentError(`It ${error.issues.map(({ message }) => message).join(', ')}.`);
   return new Date(value);
 }
 

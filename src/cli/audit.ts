@@ -9,9 +9,19 @@ import { reasonOf } from './cli-error';
 
 /** Commands that change nothing. All others are recorded, so a new command is recorded unless it is added here. */
 const READ_ONLY = new Set([
-  ...['seller show', 'seller list', 'seller history', 'key list', 'checkout-key list'],
-  ...['order show', 'order list', 'order timeline', 'webhooks list', 'status', 'audit'],
-  ...['encryption new-key', 'encryption show'],
+  'seller show',
+  'seller list',
+  'seller history',
+  'key list',
+  'checkout-key list',
+  'order show',
+  'order list',
+  'order timeline',
+  'webhooks list',
+  'status',
+  'audit',
+  'encryption new-key',
+  'encryption show',
 ]);
 
 /** The record of one command in the audit log. */

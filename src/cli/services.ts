@@ -6,7 +6,7 @@ import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
 import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflows';
 import { type Audit, createAudit } from './audit';
-import { TemporalConnectionError, reasonOf } from './cli-error';
+import { CliError, TemporalConnectionError, reasonOf } from './cli-error';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -35,17 +35,19 @@ export interface Services {
 export function createServices(env: Environment): Services {
   let db: Db | undefined;
   let client: TemporalClient | undefined;
-  const openDb = (): Db => (db ??= createPool(loadDatabaseConfig(env).databaseUrl, 1, () => undefined));
+  // With one connection, `status` would wait for its slowest query, and report Postgres as unavailable.
+  const openDb = (): Db => (db ??= createPool(loadDatabaseConfig(env).databaseUrl, 2, () => undefined));
   const audit = createAudit(env, openDb);
 
   async function temporal(): Promise<TemporalClient> {
     audit.assertRecorded();
     const settings = temporalSettings(env);
+    const encryption = loadEncryptionConfig(env);
+    // As the API and the worker do: the command would store its payloads in clear, and could not read theirs.
+    if (encryption.encryptPayloads && encryption.encryptionKeys.length === 0)
+      throw new CliError('ENCRYPT_PAYLOADS needs ENCRYPTION_KEYS');
     const options = { ...settings.connectionOptions, connectTimeout: CONNECT_TIMEOUT_MS };
-    client ??= createTemporalClient(
-      { ...settings, connectionOptions: options },
-      payloadCodecs(loadEncryptionConfig(env)),
-    );
+    client ??= createTemporalClient({ ...settings, connectionOptions: options }, payloadCodecs(encryption));
     try {
       await client.connection.ensureConnected();
     } catch (error) {

@@ -29,7 +29,7 @@ export const processSettings = {
     'METRICS_ADDRESS',
     z
       .string()
-      .regex(/^[^\s:]+:\d+$/, 'must be host:port')
+      .refine((address) => /^[^\s/]+:\d+$/.test(address) && URL.canParse(`http://${address}`), 'must be host:port')
       .optional(),
     '`host:port` on which API and worker serve Prometheus metrics, at `/metrics`. On one machine, each process needs its own.',
   ),

@@ -49,6 +49,7 @@ export async function probeWrite(db: Db): Promise<void> {
       `select (select count(*) from generate_series(1, ${SPILLED_ROWS})),
          array(select name from public.schema_migration limit 1 for no key update skip locked)`,
     );
+    await client.query('reset work_mem');
     broken = false;
   } finally {
     client.release(broken);

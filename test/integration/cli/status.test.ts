@@ -2,6 +2,7 @@ import { readdirSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 import { checkBreakers, checkTemporal } from '../../../src/cli/status-checks';
+import { inTransaction } from '../../../src/db/pool';
 import { createTemporalClient } from '../../../src/temporal/connection';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { runCli } from '../../support/cli';
@@ -42,6 +43,15 @@ test('status lists every part of a healthy service, and exits with 0', async () 
   expect(run.json().checks[1].detail).toBe(migrations.at(-1)!.replace(/\.sql$/, ''));
   const text = await runCli(['status'], stack.env);
   expect(text.stdout).toMatch(/^part +state +detail\n(.*\n)*version +ok +\S+\n$/);
+});
+
+test('status reports a working Postgres as ok while its queries about the work that waits are slow', async () => {
+  const run = await inTransaction(stack.db, async (client) => {
+    await client.query('lock table order_work in access exclusive mode');
+    return status({ ORDERS_URL: stack.api.url });
+  });
+  expect(run.code).toBe(1);
+  expect(stateOf(run)).toMatchObject({ postgres: 'ok', schema: 'ok', backlog: 'failed' });
 });
 
 test('status names each part that needs a person, and exits with 1', async () => {

@@ -124,6 +124,7 @@ test.each([
   [`webhook-secret rotate ${ID} --overlap-hours -1`, /from 0 to 168 hours/],
   ['reconcile --since yesterday', /It must be a time such as/],
   ['reconcile --since 2027-02-30', /It must be a time such as/],
+  ['order list --since 0000-01-01', /It must have a year from 0001 to 9999/],
 ])('"%s" is wrong usage: it prints a one-line error and exits with 2', async (line, expected) => {
   expectError(await runCli(line.split(' '), { DATABASE_URL: UNREACHABLE }), 2, expected);
 });
