@@ -60,8 +60,8 @@ const LAYERS = {
     'version',
   ],
   orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal'],
-  api: ['domain', 'contracts', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'version'],
-  checkout: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'payments', 'temporal', 'orders'],
+  api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'version'],
+  checkout: ['domain', 'contracts', 'db', 'lender', 'payments', 'orders'],
   cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'version'],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],

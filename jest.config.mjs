@@ -28,6 +28,6 @@ export default {
   // On the 2 cores of CI. A test often waits.
   maxWorkers: 3,
   // Jest ignores this setting in a project.
-  testTimeout: 30_000,
+  testTimeout: 120_000,
   projects: [project('unit'), ...['integration', 'e2e', 'model', 'timing'].map((name) => project(name, STACK))],
 };

@@ -105,7 +105,8 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
   async function recordRecovery(orderId: string, channel: Channel, reason: string): Promise<void> {
     const { runId } = activityInfo().workflowExecution ?? {};
     if (runId === undefined) return;
-    if (await insertRecovery(db, { orderId, runId, channel, reason })) reportReplacedRun(log, orderId, runId, reason);
+    if (await insertRecovery(db, { id: runId, orderId, channel, reason }))
+      reportReplacedRun(log, orderId, runId, reason);
   }
 
   return {

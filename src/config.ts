@@ -5,8 +5,13 @@ const databaseSchema = settings.pick({ production: true, logLevel: true, databas
 const workflowSchema = settings.pick({ updateTimeoutMs: true, startTimeoutMs: true, encryptPayloads: true });
 const encryptionSchema = settings.pick({ encryptionKeys: true, encryptPayloads: true });
 const codecServerSchema = settings.pick({
-  ...{ logLevel: true, host: true, http: true, shutdownGraceMs: true },
-  ...{ encryptionKeys: true, codecServerPort: true, codecServerOrigin: true },
+  logLevel: true,
+  host: true,
+  http: true,
+  shutdownGraceMs: true,
+  encryptionKeys: true,
+  codecServerPort: true,
+  codecServerOrigin: true,
 });
 const checkoutSchema = settings.pick({ checkoutBaseUrl: true });
 

@@ -4,20 +4,18 @@ import { MAX_ERRORS, fieldErrors, fromPointer, toPointer } from '../contracts/fi
 import { Problem, invalidRequest } from '../contracts/problem';
 import type { FieldError } from '../contracts/problem-schema';
 import { recordSource } from '../contracts/verbatim-json';
-import type { Context, Next } from './context';
+import type { Context, Handler, Next } from './context';
 import { inspectJson } from './inspect-json';
 import { hasTimedOut, requestTimeout } from './reject-request';
 
 /** An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it. */
 const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
 
-type Middleware = (ctx: Context, next: Next) => Promise<void>;
-
 export interface BodyReaders {
   /** Requires a JSON body. */
-  jsonBody: Middleware;
+  jsonBody: Handler;
   /** Accepts a JSON body or none. */
-  optionalJsonBody: Middleware;
+  optionalJsonBody: Handler;
 }
 
 export function createBodyReaders(maxBytes: number): BodyReaders {

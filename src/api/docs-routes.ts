@@ -39,7 +39,6 @@ function serveFile(type: string, content: string | Buffer): (ctx: Context) => vo
       ETag: etag,
       'Cache-Control': 'no-cache',
       Vary: 'Accept-Encoding',
-      'X-Content-Type-Options': 'nosniff',
       ...(type === 'html' && { 'Content-Security-Policy': CONTENT_SECURITY_POLICY }),
     });
     ctx.status = 200;

@@ -9,9 +9,9 @@ import {
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline, retrieveWebhook } from '../orders/webhooks';
-import { type Authenticate, listCost, type Middleware, sellerOf } from './authenticate';
+import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
-import type { Context, State } from './context';
+import type { Context, Handler, State } from './context';
 import { orderIdOf } from './order-routes';
 import { sendListPage } from './send-list-page';
 
@@ -24,7 +24,7 @@ export function webhookRoutes(
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody, optionalJsonBody }: BodyReaders,
-  { limitLists, limitLocks, limitTests }: Record<'limitLists' | 'limitLocks' | 'limitTests', Middleware>,
+  { limitLists, limitLocks, limitTests }: Record<'limitLists' | 'limitLocks' | 'limitTests', Handler>,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');

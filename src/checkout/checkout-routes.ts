@@ -2,11 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import Router from '@koa/router';
 import type { Context, State } from './context';
-import { Problem } from '../contracts/problem';
+import { isProblem } from '../contracts/problem';
 import { findLogo } from '../db/branding';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { offerOf } from '../domain/application';
-import type { Order } from '../domain/order';
 import { londonDate } from '../lender/london-date';
 import type { OrderDependencies } from '../orders/dependencies';
 import {
@@ -57,7 +55,6 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   const { deps, csrf, identity, providerDetailsOf, limits, pathPrefix, retentionMs } = options;
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
-  const returnUrlOf = ({ payLinkId }: Order): string => `${deps.checkoutBaseUrl}/pay/${payLinkId}/return/`;
   const pages = createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs });
   const { lookUp, loadCheckout, readForm } = createRequestReader({
     deps,
@@ -147,7 +144,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
       return;
     }
     const now = new Date();
-    const error = checkoutState(checkout) === 'agreement' ? agreementError(checkout, fields, now) : undefined;
+    const error = checkoutState(checkout) === 'agreement' ? agreementError(fields, now) : undefined;
     if (error !== undefined) {
       sendPage(ctx, await pages.agreement(ctx, checkout, error));
       return;
@@ -175,7 +172,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     else redirect(ctx, checkout);
   });
 
-  addPaymentRoutes(router, { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect, returnUrlOf });
+  addPaymentRoutes(router, { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect });
 
   // A customer who reloads the response to a form.
   for (const form of ['choice', 'application', 'give-up', 'confirmation', 'continue', 'payment', 'payment/cancel']) {
@@ -197,7 +194,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
 }
 
 function isUnavailable(error: unknown): boolean {
-  return isDatabaseUnavailable(error) || (error instanceof Problem && error.code === 'service_unavailable');
+  return isDatabaseUnavailable(error) || isProblem(error, 'service_unavailable');
 }
 
 async function waitForDecision(deps: OrderDependencies, payLinkId: string): Promise<void> {
@@ -208,8 +205,7 @@ async function waitForDecision(deps: OrderDependencies, payLinkId: string): Prom
 }
 
 /** The customer can agree only to the due dates that the page showed. */
-function agreementError({ application }: Checkout, fields: Record<string, string>, now: Date): string | undefined {
-  if (offerOf(application).instalments.length === 0) return undefined;
+function agreementError(fields: Record<string, string>, now: Date): string | undefined {
   if (fields[AGREE] !== 'yes') return NOT_AGREED;
   return fields[AGREED_ON] === londonDate(now) ? undefined : DATES_CHANGED;
 }

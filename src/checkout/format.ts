@@ -42,9 +42,10 @@ export function describePayments({ instalments }: Offer): string {
 }
 
 /** The price of paying later in one line: `0% interest, first due 21 December`. */
-export function describeCost(offer: Offer, today: string): string {
+export function describeCost(offer: Offer, amountPence: number, today: string): string {
+  const interestPence = totalPence(offer) - amountPence;
   const rate = offer.annualInterest === undefined ? '' : ` (${offer.annualInterest}% a year)`;
-  const interest = offer.interestPence === 0 ? '0% interest' : `${formatPence(offer.interestPence)} interest${rate}`;
+  const interest = interestPence === 0 ? '0% interest' : `${formatPence(interestPence)} interest${rate}`;
   const firstMonth = offer.instalments[0]?.dueInMonths ?? 1;
   return `${interest}, first due ${formatDay(monthsAfter(today, firstMonth))}`;
 }

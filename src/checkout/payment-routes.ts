@@ -1,6 +1,5 @@
 import type Router from '@koa/router';
 import type { Context, State } from './context';
-import type { Order } from '../domain/order';
 import { cancelPayment, startAtBank, startPayment } from '../orders/customer-payments';
 import type { OrderDependencies } from '../orders/dependencies';
 import { type Checkout, ensurePaymentTerm, readCheckout } from '../orders/hosted-checkout';
@@ -21,13 +20,11 @@ export interface PaymentRouteOptions {
   readForm: (ctx: Context) => Promise<SubmittedForm>;
   loadCheckout: (ctx: Context) => Promise<Checkout>;
   redirect: (ctx: Context, checkout: Checkout, suffix?: string) => void;
-  /** Where banks send the customer afterwards. */
-  returnUrlOf: (order: Order) => string;
 }
 
 /** The routes of a customer who pays now: choose a bank, go there, cancel. */
 export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOptions): void {
-  const { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect, returnUrlOf } = options;
+  const { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect } = options;
 
   router.post('/payment', async (ctx) => {
     const { checkout, fields, browserSecret } = await readForm(ctx);
@@ -59,7 +56,8 @@ export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOpt
       return;
     }
     const name = bankName(providerDetailsOf(order), payment.bank);
-    sendPage(ctx, bankRedirectPage(name, await startAtBank(deps, payment, checkout, returnUrlOf(order))));
+    const returnUrl = `${deps.checkoutBaseUrl}/pay/${order.payLinkId}/return/`;
+    sendPage(ctx, bankRedirectPage(name, await startAtBank(deps, payment, checkout, returnUrl)));
   });
 
   router.post('/payment/cancel', async (ctx) => {

@@ -4,8 +4,6 @@ import { DAY, MINUTE, SECOND, flag, integer, milliseconds, setting } from './set
 
 const STANDARD_DELAYS = STANDARD_SCHEDULE.delaysMs.map((ms) => ms / SECOND).join(',');
 
-const JITTER_RULE = 'must be a number from 0 to 0.5';
-
 export const webhookSettings = {
   webhookSchedule: z.object({
     delaysMs: setting(
@@ -18,20 +16,10 @@ export const webhookSettings = {
         .transform((list) => list.split(',').map((seconds) => Math.round(Number(seconds) * SECOND))),
       'Delay before each attempt. The first one must be 0. The number of delays is the number of attempts.',
     ),
-    jitter: setting(
-      'WEBHOOK_RETRY_JITTER',
-      z.coerce.number(JITTER_RULE).min(0, JITTER_RULE).max(0.5, JITTER_RULE).default(STANDARD_SCHEDULE.jitter),
-      'Random spread of each delay, as a share of it: 0.1 is ±10 %.',
-    ),
     attemptsWithSuccessor: setting(
       'WEBHOOK_ATTEMPTS_WITH_SUCCESSOR',
       integer(1, 100).default(STANDARD_SCHEDULE.attemptsWithSuccessor),
       'Attempts for an event while a later event of the same order waits.',
-    ),
-    maxRetryAfterMs: setting(
-      'WEBHOOK_RETRY_AFTER_LIMIT_MS',
-      milliseconds(0, DAY).default(STANDARD_SCHEDULE.maxRetryAfterMs),
-      'Longest wait that a receiver can request with `Retry-After`.',
     ),
     maxWaitWithSuccessorMs: setting(
       'WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS',

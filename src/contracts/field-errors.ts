@@ -19,9 +19,7 @@ export function fieldErrors(error: z.ZodError, schema: z.ZodType): FieldError[] 
 
 type InvalidFieldIssue = Exclude<z.core.$ZodIssue, z.core.$ZodIssueUnrecognizedKeys>;
 
-const CODES: Record<Exclude<InvalidFieldIssue['code'], 'custom'>, FieldErrorCode> = {
-  invalid_type: 'invalid_type',
-  invalid_value: 'invalid_value',
+const CODES: Record<Exclude<InvalidFieldIssue['code'], 'custom' | 'invalid_type' | 'invalid_value'>, FieldErrorCode> = {
   too_small: 'too_small',
   too_big: 'too_big',
   invalid_format: 'invalid_format',

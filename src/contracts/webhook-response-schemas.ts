@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ORDER_EVENTS } from '../domain/status';
-import { WEBHOOK_STATES } from '../domain/webhook';
+import { ATTEMPT_ERRORS, WEBHOOK_STATES } from '../domain/webhook';
 import { anyOf } from './open-enum';
 import { actor, channel, orderId, orderReference, orderStatus, timestamp } from './order-schemas';
 
@@ -70,9 +70,7 @@ const attemptFields = {
     .string()
     .nullable()
     .meta({
-      description:
-        'Kind of failure: `http_status`, `redirect`, `timeout`, `dns`, `refused`, `reset`, `tls`, `address_refused`, ' +
-        '`invalid_url`, `no_secret`, `invalid_response`, `interrupted` or `network`; null if the attempt succeeded',
+      description: `Kind of failure: ${anyOf(ATTEMPT_ERRORS)}; null if the attempt succeeded`,
     }),
   error_detail: z.string().nullable().meta({ description: 'Human-readable explanation of the failure' }),
   address: z.string().nullable().meta({ description: 'IP address of the endpoint' }),

@@ -37,7 +37,7 @@ export function keyDigest(key: string): Buffer {
 
 export interface ListedKey {
   id: number;
-  startsWith: string | null;
+  startsWith: string;
   label: string | null;
   createdAt: Date;
   revokedAt: Date | null;

@@ -61,7 +61,7 @@ export async function rebuildOrder(db: Db, sellerId: string, { order, changes }:
       return 'rebuilt';
     });
     if (rebuilt === 'rebuilt') {
-      await insertRecovery(db, { orderId: order.id, runId: randomUUID(), channel: 'cli', reason: LOST });
+      await insertRecovery(db, { id: randomUUID(), orderId: order.id, channel: 'cli', reason: LOST });
     }
     return rebuilt;
   } catch (error) {

@@ -150,6 +150,12 @@ export async function insertChange(client: DbClient, orderId: string, change: Or
 
 /** What `order_timeline` stores of a change, from `version` to `at`. */
 const timelineValues = ({ version, event, from, to, actor, channel, reason, at }: OrderChange) => [
-  ...[version, event, from, to],
-  ...[actor, channel, reason, at],
+  version,
+  event,
+  from,
+  to,
+  actor,
+  channel,
+  reason,
+  at,
 ];

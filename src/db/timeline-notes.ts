@@ -29,14 +29,14 @@ export async function insertRefusal(db: Db, { from, ...refusal }: Refusal): Prom
 
 /**
  * Records that a run of the order's workflow was replaced.
- * @param runId of the new run
+ * @param id of the new run, so that a repeated call adds nothing
  * @returns false if it was recorded before
  */
 export async function insertRecovery(
   db: Db,
-  { runId, ...recovery }: { orderId: string; runId: string; channel: Channel; reason: string },
+  recovery: { id: string; orderId: string; channel: Channel; reason: string },
 ): Promise<boolean> {
-  return insertNote(db, { ...recovery, id: runId, event: RECOVERED, actor: 'system' });
+  return insertNote(db, { ...recovery, event: RECOVERED, actor: 'system' });
 }
 
 /** Records that the order's deliveries wait. */

@@ -18,8 +18,6 @@ export interface Instalment {
 /** The repayments that a customer agrees to. There are no instalments if the customer pays now. */
 export interface Offer {
   instalments: readonly Instalment[];
-  /** The part of the instalments that is interest. */
-  interestPence: number;
   /** The yearly interest rate in percent, as the lender states it. The pages show no rate if it is absent. */
   annualInterest?: number;
   /** The promotion that reduces the interest. */
@@ -32,7 +30,7 @@ export function totalPence({ instalments }: Offer): number {
 }
 
 /** The offer of a customer who pays now. */
-export const NO_OFFER: Offer = { instalments: [], interestPence: 0 };
+export const NO_OFFER: Offer = { instalments: [] };
 
 /** The offer of an approved application; `NO_OFFER` for any other. */
 export function offerOf(application: Pick<Application, 'decision'> | undefined): Offer {

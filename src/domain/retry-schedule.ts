@@ -4,10 +4,6 @@ export interface RetrySchedule {
   delaysMs: readonly number[];
   /** After this many failed attempts, an event yields to a later event that waits for it. */
   attemptsWithSuccessor: number;
-  /** The random spread of a delay as a fraction of it: 0.1 is ±10 %. */
-  jitter: number;
-  /** The longest Retry-After that is respected, in ms. */
-  maxRetryAfterMs: number;
   /** The longest wait while a later event waits, which a receiver could otherwise delay for days, in ms. */
   maxWaitWithSuccessorMs: number;
 }
@@ -16,19 +12,20 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
+/** The random spread of a delay as a fraction of it: ±10 %. */
+export const RETRY_JITTER = 0.1;
+
 /** Standard Webhooks 1.0, "Deliverability": ten attempts over 75 hours and 35 minutes. */
 export const STANDARD_SCHEDULE: RetrySchedule = {
   delaysMs: [0, 5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 24 * HOUR],
   attemptsWithSuccessor: 5,
-  jitter: 0.1,
-  maxRetryAfterMs: 24 * HOUR,
   maxWaitWithSuccessorMs: HOUR,
 };
 
 /**
  * Returns the milliseconds from a failed attempt to the next one, or null if it was the last.
  * @param attempt the attempt that failed, from 1
- * @param retryAfterMs the receiver's Retry-After; 0 if it sent none
+ * @param retryAfterMs the receiver's Retry-After, at most `MAX_RETRY_AFTER_MS`; 0 if it sent none
  * @param random in [0, 1)
  */
 export function retryDelay(
@@ -43,8 +40,7 @@ export function retryDelay(
   if (hasSuccessor && yieldsToNext(schedule, attempt)) return null;
   const delay = schedule.delaysMs[attempt];
   if (delay === undefined) return null;
-  const requestedMs = Math.min(retryAfterMs, schedule.maxRetryAfterMs);
-  const waitMs = Math.round(Math.max(delay * (1 + schedule.jitter * (2 * random - 1)), requestedMs));
+  const waitMs = Math.round(Math.max(delay * (1 + RETRY_JITTER * (2 * random - 1)), retryAfterMs));
   return hasSuccessor ? Math.min(waitMs, schedule.maxWaitWithSuccessorMs) : waitMs;
 }
 

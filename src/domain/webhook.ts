@@ -2,6 +2,24 @@
 export const WEBHOOK_STATES = ['pending', 'delivered', 'exhausted', 'disabled'] as const;
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
+/** Why an attempt failed. */
+export const ATTEMPT_ERRORS = [
+  'http_status',
+  'redirect',
+  'timeout',
+  'dns',
+  'refused',
+  'reset',
+  'tls',
+  'address_refused',
+  'invalid_url',
+  'no_secret',
+  'invalid_response',
+  'interrupted',
+  'network',
+] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
+
 /** A test webhook to send. */
 export interface WebhookTestInput {
   sellerId: string;

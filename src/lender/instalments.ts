@@ -34,10 +34,9 @@ export function monthlyInstalments(
     outstanding -= part;
     previousDay = dueDay;
   }
-  const interestPence = Math.round(interest);
   const last = instalments.at(-1);
-  if (last) last.amountPence += interestPence;
-  const offer = { instalments, interestPence, annualInterest: pricing.representativeInterest };
+  if (last) last.amountPence += Math.round(interest);
+  const offer = { instalments, annualInterest: pricing.representativeInterest };
   if (!promotion || pricing.representativeInterest === 0) return offer;
   const { name, interestFreeDays } = promotion;
   return { ...offer, promotion: { name, interestFreeDays } };

@@ -1,27 +1,25 @@
 import { once } from 'node:events';
 import { type Server, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Logger } from 'pino';
+import { type GaugeSources, addGauges } from './gauges';
 import { registry } from './metrics';
 
 /** The time that a scrape waits for the metrics of the Temporal SDK. */
 const SDK_TIMEOUT_MS = 2000;
 
-export interface MetricsServer {
-  port: number;
-  close: () => Promise<void>;
-}
-
 /**
- * Serves `/metrics` in Prometheus format.
+ * Serves the metrics of this process at `/metrics` in Prometheus format.
  * @param address `host:port`
- * @param onError reports a later error of the server, which continues
  * @param sdkAddress where the Temporal SDK serves its metrics; they are appended to the service's
  */
-export async function serveMetrics(
+export async function startMetrics(
   address: string,
-  onError: (error: Error) => void,
+  sources: GaugeSources,
+  log: Logger,
   sdkAddress?: string,
-): Promise<MetricsServer> {
+): Promise<{ stop: () => Promise<void> }> {
+  addGauges(sources);
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end();
@@ -34,8 +32,8 @@ export async function serveMetrics(
   });
   const { hostname, port } = new URL(`http://${address}`);
   await once(server.listen(Number(port || 80), hostname.replace(/^\[|\]$/g, '')), 'listening');
-  server.on('error', onError);
-  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
+  server.on('error', (error) => log.error({ err: error }, 'metrics server error'));
+  return { stop: () => close(server) };
 }
 
 /** The service's own metrics are served even if the SDK's cannot be read. */

@@ -1,20 +1,5 @@
 import { isNativeError } from 'node:util/types';
-
-/** Why an attempt failed. */
-export type AttemptError =
-  | 'http_status'
-  | 'redirect'
-  | 'timeout'
-  | 'dns'
-  | 'refused'
-  | 'reset'
-  | 'tls'
-  | 'address_refused'
-  | 'invalid_url'
-  | 'no_secret'
-  | 'invalid_response'
-  | 'interrupted'
-  | 'network';
+import type { AttemptError } from '../domain/webhook';
 
 /** Milliseconds from the start of the attempt; null if the attempt did not get that far. */
 export interface AttemptPhases {

@@ -186,7 +186,11 @@ export function createDelivery({
       return { ...emptyAttempt(), error: 'no_secret', errorDetail: 'the seller has no usable signing secret' };
     }
     const { operatorDetail, ...attempt } = await sender.send({
-      ...{ url, id, timestamp, signature, body },
+      url,
+      id,
+      timestamp,
+      signature,
+      body,
       ...(traceparent != null && { traceparent }),
       ...(deadlineMs !== undefined && { deadlineMs }),
     });

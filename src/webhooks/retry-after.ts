@@ -1,4 +1,5 @@
-const LONGEST_MS = 24 * 60 * 60 * 1000;
+/** The longest wait that a receiver can request. */
+export const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000;
 
 const SECONDS = /^\d+$/;
 
@@ -17,7 +18,7 @@ export function parseRetryAfter(value: string | string[] | undefined, nowMs: num
   const text = (Array.isArray(value) ? value[0] : value)?.trim();
   if (text === undefined) return null;
   const waitMs = SECONDS.test(text) ? Number(text) * 1000 : parseHttpDate(text) - nowMs;
-  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), LONGEST_MS);
+  return Number.isNaN(waitMs) ? null : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }
 
 /** Returns Unix milliseconds, or NaN. */

@@ -21,8 +21,8 @@ const SCHEME_AND_AUTHORITY = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]+)/i;
  * ("must use https"), or undefined. Does not resolve names: the connector checks their addresses.
  */
 export function checkWebhookUrl(url: string, policy: AddressPolicy): string | undefined {
-  if (url.length > MAX_URL_LENGTH) return `must not be longer than ${MAX_URL_LENGTH} characters`;
-  if (REWRITTEN.test(url)) return 'must not contain white space, control characters or backslashes';
+  if (url.length > MAX_URL_LENGTH) return `must be at most ${MAX_URL_LENGTH} characters`;
+  if (REWRITTEN.test(url)) return 'must not contain backslashes, whitespace or control characters';
   const authority = SCHEME_AND_AUTHORITY.exec(url)?.[1];
   if (authority === undefined || !URL.canParse(url)) return 'must be an absolute URL with a valid host';
   const { protocol, hostname, port } = new URL(url);

@@ -1,4 +1,4 @@
-import type { AttemptError } from '../../src/webhooks/attempt';
+import type { AttemptError } from '../../src/domain/webhook';
 import { selfSigned } from './self-signed';
 import {
   type Start,

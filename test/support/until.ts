@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
  * Polls `probe` until it returns a truthy value, and returns that value.
  * @throws Error naming `what` after `timeoutMs`
  */
-export async function until<T>(probe: () => T | Promise<T>, what: string, timeoutMs = 15_000): Promise<NonNullable<T>> {
+export async function until<T>(probe: () => T | Promise<T>, what: string, timeoutMs = 60_000): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const value = await probe();

@@ -37,8 +37,8 @@ export function agreementPage(options: AgreementOptions): Page {
   const { lenderName, creditAgreementUrl } = providerDetails;
   const title = 'You are approved';
   const business = applicant?.businessName ?? 'my business';
-  const [one, ...others] = offer.instalments;
-  const payments = one && others.length > 0 ? `${offer.instalments.length} payments` : '1 payment';
+  const count = offer.instalments.length;
+  const payments = count === 1 ? '1 payment' : `${count} payments`;
   return {
     status: error === undefined ? 200 : 422,
     title,

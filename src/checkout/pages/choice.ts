@@ -58,5 +58,5 @@ function option({ order, quote, today }: ChoiceOptions, term: PaymentTerm): Radi
     return { value: term, label, lines: [html`<b>${price}</b>`, 'From your bank account, approved at your bank.'] };
   }
   const price = html`<b>${describePayments(quote)}</b>`;
-  return { value: term, label, lines: [price, describeCost(quote, today)] };
+  return { value: term, label, lines: [price, describeCost(quote, order.amountPence, today)] };
 }

@@ -8,11 +8,11 @@ import { createSeller } from '../../support/stack';
 /** Adapters as an operator connects them: see docs/hosted-checkout.md. */
 const mockLender: Lender = {
   reviewTime: 'about 2 hours',
-  quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }], interestPence: 0 }),
+  quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }] }),
   decide: ({ amountPence }) =>
     Promise.resolve({
       kind: 'approved',
-      offer: { instalments: [{ dueInMonths: 1, amountPence }], interestPence: 0 },
+      offer: { instalments: [{ dueInMonths: 1, amountPence }] },
     }),
 };
 const mockBank: PaymentProvider = {

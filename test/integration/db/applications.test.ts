@@ -116,7 +116,7 @@ test('an application of an APPROVED order is pending while its decision is missi
 });
 
 test.each<LenderDecision>([
-  { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 123_450 }], interestPence: 50 } },
+  { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 123_450 }] } },
   { kind: 'declined', code: 'affordability' },
   { kind: 'failed' },
 ])('the first decision is kept if another one follows: $kind', async (decision) => {
@@ -162,7 +162,7 @@ test('a purge deletes the data of an applicant once and keeps the agreement', as
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
   await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
-  const decision = { kind: 'approved', offer: { instalments: [], interestPence: 7 } } as const;
+  const decision = { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 7 }] } } as const;
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
   const approved = applyEvents(pending, 'approved');
   await saveHistory(database.db, approved);

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
+import { RETRY_JITTER, STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 import { BASE } from '../../support/api';
@@ -203,7 +203,7 @@ test('docs/webhooks.md states the default schedule', () => {
   const seconds = { s: 1, min: 60, h: 3600 };
   const delays = [...list.matchAll(/(\d+) (s|min|h)\b/g)].map(([, n, unit]) => Number(n) * seconds[unit as 's']);
   expect([0, ...delays]).toEqual(STANDARD_SCHEDULE.delaysMs.map((ms) => ms / 1000));
-  expect(Number(jitter) / 100).toBe(STANDARD_SCHEDULE.jitter);
+  expect(Number(jitter) / 100).toBe(RETRY_JITTER);
   expect(text).toContain('A webhook has ten attempts over three days');
   expect(STANDARD_SCHEDULE.delaysMs).toHaveLength(10);
   expect(text).toContain('the limit is five attempts');

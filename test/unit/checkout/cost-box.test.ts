@@ -7,6 +7,6 @@ test.each([
 ])('an offer at the rate %p shows %s, whatever the representative interest of the account', (annualInterest, shown) => {
   const order = { ...ORDER, pricing: { representativeInterest: 12.9, promotions: [] } };
   const instalments = [{ dueInMonths: 1, amountPence: order.amountPence + 500 }];
-  const offer = { instalments, interestPence: 500, ...(annualInterest !== undefined && { annualInterest }) };
+  const offer = { instalments, ...(annualInterest !== undefined && { annualInterest }) };
   expect(costBox(order, offer, 'What you agree to').text).toContain(shown);
 });

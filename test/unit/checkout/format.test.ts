@@ -33,12 +33,12 @@ test('repayments are described in one line, whichever of them differs', () => {
 });
 
 test('the cost is described in one line: the interest and the first due date', () => {
-  const withoutRate = { instalments: [{ dueInMonths: 1, amountPence: 12_000 }], interestPence: 2000 };
-  expect(describeCost(offer(123_450), '2026-11-21')).toBe('0% interest, first due 21 December');
-  expect(describeCost(offer(123_450, 12.9), '2026-11-21')).toBe(
+  const withoutRate = { instalments: [{ dueInMonths: 1, amountPence: 12_000 }] };
+  expect(describeCost(offer(123_450), 123_450, '2026-11-21')).toBe('0% interest, first due 21 December');
+  expect(describeCost(offer(123_450, 12.9), 123_450, '2026-11-21')).toBe(
     '£26.61 interest (12.9% a year), first due 21 December',
   );
-  expect(describeCost(withoutRate, '2026-11-21')).toBe('£20.00 interest, first due 21 December');
+  expect(describeCost(withoutRate, 10_000, '2026-11-21')).toBe('£20.00 interest, first due 21 December');
 });
 
 test('only a promotion that reduces the interest is described', () => {

@@ -1,3 +1,4 @@
+import { totalPence } from '../../../src/domain/application';
 import { monthsAfter } from '../../../src/domain/calendar';
 import { monthlyInstalments } from '../../../src/lender/instalments';
 
@@ -6,7 +7,6 @@ const promotion = (interestFreeDays: number, validUntil: string) => ({ name: 'Of
 
 test('an amount is split into equal instalments, and the first one includes the pence that do not divide', () => {
   expect(monthlyInstalments(10_000, 3, '2027-01-15', FREE)).toEqual({
-    interestPence: 0,
     annualInterest: 0,
     instalments: [
       { dueInMonths: 1, amountPence: 3334 },
@@ -17,13 +17,14 @@ test('an amount is split into equal instalments, and the first one includes the 
 });
 
 test.each([1, 2, 3, 99, 100, 123_456, 1_000_000_000])(
-  'the instalments of %d pence add up to the amount and the interest',
+  'the instalments of %d pence add up to the amount, and interest adds to the last one only',
   (pence) => {
     for (const representativeInterest of [0, 0.1, 12.9, 49.99]) {
       const pricing = { representativeInterest, promotions: [] };
-      const { instalments, interestPence } = monthlyInstalments(pence, 3, '2027-01-31', pricing);
-      const sum = instalments.reduce((total, { amountPence }) => total + amountPence, 0);
-      expect(sum).toBe(pence + interestPence);
+      const { instalments } = monthlyInstalments(pence, 3, '2027-01-31', pricing);
+      const withoutInterest = monthlyInstalments(pence, 3, '2027-01-31', FREE);
+      expect(totalPence(withoutInterest)).toBe(pence);
+      expect(instalments.slice(0, -1)).toEqual(withoutInterest.instalments.slice(0, -1));
       expect(instalments.every(({ amountPence }) => Number.isSafeInteger(amountPence) && amountPence > 0)).toBe(true);
     }
   },
@@ -44,14 +45,13 @@ test('a due date that the month does not have moves to the last day of the month
 test('interest accrues daily on the outstanding amount and is added to the last instalment', () => {
   // 300.00 for 31 days, 200.00 for 28 and 100.00 for 31, at 36.5 %: 9.30 + 5.60 + 3.10.
   const pricing = { representativeInterest: 36.5, promotions: [] };
-  const { instalments, interestPence } = monthlyInstalments(30_000, 3, '2027-01-15', pricing);
-  expect(interestPence).toBe(1800);
+  const { instalments } = monthlyInstalments(30_000, 3, '2027-01-15', pricing);
   expect(instalments.map(({ amountPence }) => amountPence)).toEqual([10_000, 10_000, 11_800]);
 });
 
 test('the best promotion that has not ended makes its days interest-free', () => {
   const interest = (...promotions: ReturnType<typeof promotion>[]) =>
-    monthlyInstalments(30_000, 3, '2027-01-15', { representativeInterest: 36.5, promotions }).interestPence;
+    totalPence(monthlyInstalments(30_000, 3, '2027-01-15', { representativeInterest: 36.5, promotions })) - 30_000;
   expect(interest(promotion(31, '2027-01-15'))).toBe(870);
   expect(interest(promotion(31, '2027-01-14'))).toBe(1800);
   expect(interest(promotion(10, '2027-12-31'), promotion(59, '2027-12-31'))).toBe(310);

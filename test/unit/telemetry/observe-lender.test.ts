@@ -5,7 +5,7 @@ import { parseMetrics } from '../../support/prometheus';
 
 const lenderThat = (decide: Lender['decide']): Lender => ({
   reviewTime: 'about 2 hours',
-  quote: () => ({ instalments: [], interestPence: 0 }),
+  quote: () => ({ instalments: [] }),
   decide,
 });
 const failing = lenderThat(() => Promise.reject(new LenderUnavailable('an outage')));

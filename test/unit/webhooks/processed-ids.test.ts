@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { MAX_ENDPOINT_WAIT } from '../../../src/db/webhook-events';
 import { STANDARD_SCHEDULE, retryDelay } from '../../../src/domain/retry-schedule';
+import { MAX_RETRY_AFTER_MS } from '../../../src/webhooks/retry-after';
 import { PACKAGE_ROOT } from '../../../tools/package-root';
 
 const DAY = 24 * 3_600_000;
@@ -14,7 +15,7 @@ test('docs/webhooks.md makes receivers keep processed ids for longer than any we
     retryDelay(STANDARD_SCHEDULE, {
       attempt: index + 1,
       hasSuccessor: false,
-      retryAfterMs: STANDARD_SCHEDULE.maxRetryAfterMs,
+      retryAfterMs: MAX_RETRY_AFTER_MS,
       random: 1 - Number.EPSILON,
     }),
   );

@@ -8,7 +8,7 @@ const PRIVATE = 'must not point to a private or reserved address';
 const LOCALHOST = 'must not point to localhost';
 const DOMAIN = 'must have a full host name, with a domain';
 const ABSOLUTE = 'must be an absolute URL with a valid host';
-const BLANKS = 'must not contain white space, control characters or backslashes';
+const BLANKS = 'must not contain backslashes, whitespace or control characters';
 const USER = 'must not contain a user name or password';
 const PORT = 'must use port 443 or a port from 1024';
 
@@ -103,7 +103,7 @@ describe('a webhook URL in production', () => {
     ['https://example.com../', 'must have a valid host name'],
     [`https://${'a'.repeat(64)}.example.com/`, 'must have a valid host name'],
     [`https://${'a.'.repeat(130)}com/`, 'must have a valid host name'],
-    [`https://example.com/${'a'.repeat(2029)}`, 'must not be longer than 2048 characters'],
+    [`https://example.com/${'a'.repeat(2029)}`, 'must be at most 2048 characters'],
   ])('is rejected: %j', (url, reason) => {
     expect(checkWebhookUrl(url, production)).toBe(reason);
   });
