@@ -4,12 +4,16 @@ import { setTimeout as delay } from 'node:timers/promises';
  * Polls `probe` until it returns a truthy value, and returns that value.
  * @throws Error naming `what` after `timeoutMs`
  */
-export async function until<T>(probe: () => T | Promise<T>, what: string, timeoutMs = 60_000): Promise<NonNullable<T>> {
+export async function until<T>(
+  probe: () => T | Promise<T>,
+  what: string | (() => string),
+  timeoutMs = 60_000,
+): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
     const value = await probe();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error(`timed out waiting until ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out waiting until ${typeof what === 'string' ? what : what()}`);
     await delay(25);
   }
 }
