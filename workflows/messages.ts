@@ -47,6 +47,9 @@ export const AGREED = 'CustomerAgreed';
 /** Failure type of a save of an expiry while the bank confirms a payment. */
 export const PROCESSING = 'PaymentProcessing';
 
+/** The summary of a call that records a refused request: this, followed by the requested event. */
+export const REFUSAL = 'refused: ';
+
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const REFUSED = 'OrderChangeRefused';
 

@@ -20,7 +20,7 @@ import {
 } from '../src/domain/order';
 import { type UncheckedRequest, isOrderEvent } from '../src/domain/unchecked-request';
 import type { DeliveryQueue } from './delivery-queue';
-import { AGREED, BEHIND_ROW, PROCESSING, REFUSED } from './messages';
+import { AGREED, BEHIND_ROW, PROCESSING, REFUSAL, REFUSED } from './messages';
 import type { LoopScheduler } from './loop-scheduler';
 
 /**
@@ -153,7 +153,7 @@ export class OrderEntity {
     { id: orderId, status }: WorkflowOrder,
     { event, actor, channel, reason }: UncheckedRequest,
   ): Promise<void> {
-    const { recordRefusal } = inPostgres(`refused: ${event}`);
+    const { recordRefusal } = inPostgres(`${REFUSAL}${event}`);
     const at = new Date().toISOString();
     await recordRefusal({ id: uuid4(), orderId, event, from: status, actor, channel, reason, at });
   }

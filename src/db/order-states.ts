@@ -15,6 +15,8 @@ export interface StoredOrderState {
   /** True once its workflow has been started. */
   started: boolean;
   settled: boolean;
+  /** True if the sweep has yet to pass on a request, such as one of a bulk resend, whose orders come one after the other. */
+  requestsWait: boolean;
   changes: OrderChange[];
 }
 
@@ -24,7 +26,9 @@ const toState = (row: StateRow): StoredOrderState => ({ ...row, changes: toChang
 
 const STATE_COLUMNS = `o.id, o.seller_id as "sellerId", o.version, o.status, o.cancelled_at as "cancelledAt",
   o.created_at as "createdAt", ${STARTED} as started,
-  ${SETTLED} as settled, ${CHANGES} as changes`;
+  ${SETTLED} as settled,
+  exists (select from order_work w where w.order_id = o.id and w.requests > w.requests_passed_on) as "requestsWait",
+  ${CHANGES} as changes`;
 
 const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 

@@ -20,13 +20,17 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
   return rows[0];
 }
 
+/** A payment that is pending for longer has no bank that answers: it no longer stops the expiry, and is returned if it was paid. */
+const MAX_PENDING = '1 day';
+
 /**
  * True if the customer has approved a payment of the order, or may have: a pending one may have been approved since the bank
- * was last asked. One that nobody approves is cancelled at the bank, so it does not stay pending.
+ * was last asked. One that nobody approves is cancelled at the bank after 15 minutes.
  */
 export async function mayBePaid(db: DbClient, orderId: string): Promise<boolean> {
   const { rowCount } = await db.query(
-    `select from payment where order_id = $1 and status in ('pending', 'processing')`,
+    `select from payment where order_id = $1
+       and (status = 'processing' or status = 'pending' and started_at > now() - interval '${MAX_PENDING}')`,
     [orderId],
   );
   return rowCount === 1;

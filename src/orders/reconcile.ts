@@ -19,7 +19,7 @@ const STARTED_WITHIN_MS = 60_000;
 /** The ways in which an order's row and its workflow can differ. */
 export const DIFFERENCES = {
   not_running: 'the order is open, but its workflow does not run',
-  webhooks_not_running: 'webhooks are pending, but the workflow does not run',
+  webhooks_not_running: 'webhooks are pending, or resends are requested, but the workflow does not run',
   workflow_behind: 'the row has changes that the workflow does not have',
   row_behind: 'the workflow has changes that the row does not have',
   different: 'row and workflow hold different changes',
@@ -142,7 +142,7 @@ function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined)
   return running && row.settled ? 'still_running' : undefined;
 }
 
-function needsWorkflow({ status, settled, started, createdAt }: StoredOrderState): boolean {
-  if (isFinal(status)) return !settled;
+function needsWorkflow({ status, settled, requestsWait, started, createdAt }: StoredOrderState): boolean {
+  if (isFinal(status)) return !settled && !requestsWait;
   return started || Date.now() - createdAt.getTime() > STARTED_WITHIN_MS;
 }

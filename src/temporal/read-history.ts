@@ -1,9 +1,9 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import { REFUSAL, cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import type { PreviousRun, WorkflowHistory } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
-import { type UncheckedRequest, isOrderEvent, toCancel, toNativeCancel, toProgress } from '../domain/unchecked-request';
+import { type UncheckedRequest, toCancel, toNativeCancel, toProgress } from '../domain/unchecked-request';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
@@ -56,46 +56,41 @@ export function taskFailure(events: readonly Event[]): string {
 const MAX_UNPROCESSED = 100;
 
 /**
- * The requests for a change that Temporal has accepted and the run has not processed: since the last workflow task that left
- * nothing to be repeated, or ever if the run has not read the row. One that it has carried out already does no harm: it is a
- * repeat then. Of equal ones in a row it has the first.
+ * The requests for a change that Temporal has accepted and the run has neither carried out nor refused. Each refusal leaves a
+ * marker. Of equal requests in a row it has the first.
  */
 export function unprocessedRequests(events: readonly Event[]): UncheckedRequest[] {
-  const processed = lastSaved(events) ? lastIdleTask(events) : -1;
-  const inherited = processed < 0 ? (previousRun(events)?.unprocessed ?? []) : [];
-  const received = events.slice(processed + 1).flatMap((event) => toRequest(event) ?? []);
-  return [...inherited, ...received]
-    .filter(({ event }) => isOrderEvent(event))
-    .filter(({ event }, index, requests) => event !== requests[index - 1]?.event)
-    .slice(0, MAX_UNPROCESSED);
+  const carriedOut: readonly string[] = lastSaved(events)?.changes.map(({ event }) => event) ?? [];
+  const refused = events.flatMap((event) => refusedEvent(event) ?? []);
+  const received = events.flatMap((event) => toRequest(event) ?? []);
+  const requests = [...(previousRun(events)?.unprocessed ?? []), ...received]
+    .filter(({ event }) => {
+      const refusal = refused.indexOf(event);
+      if (refusal >= 0) refused.splice(refusal, 1);
+      return refusal < 0 && !carriedOut.includes(event);
+    })
+    .filter(({ event }, index, all) => event !== all[index - 1]?.event);
+  const cancel = requests.findIndex(({ event }) => event === 'cancel');
+  return requests.filter((_, index) => index < MAX_UNPROCESSED || index === cancel);
 }
 
-/** True while the run waits to repeat a read or write of Postgres that has failed. */
-export function waitsForPostgres(events: readonly Event[]): boolean {
-  return backOffs(events).some(({ end }) => end === events.length);
-}
-
-/** The index of the last workflow task that left no read or write of Postgres to be repeated; -1 if there is none. */
-function lastIdleTask(events: readonly Event[]): number {
-  const waits = backOffs(events);
-  const isIdle = (index: number) => !waits.some(({ start, end }) => start <= index && index < end);
-  return events.findLastIndex(({ workflowTaskCompletedEventAttributes: task }, index) => task && isIdle(index));
+function refusedEvent({ markerRecordedEventAttributes: marker, userMetadata }: Event): string | undefined {
+  // A call that failed and is repeated leaves a marker with the failure.
+  if (!marker || marker.failure || !userMetadata?.summary) return undefined;
+  const summary = decode({ payloads: [userMetadata.summary] });
+  return typeof summary === 'string' && summary.startsWith(REFUSAL) ? summary.slice(REFUSAL.length) : undefined;
 }
 
 /**
- * The waits before local activities were repeated, from the workflow task that began one to the timer that ended it, as
- * indexes of `events`. Their timers are the SDK's, and the only ones without a summary.
+ * True while the run waits to repeat a read or write of Postgres that has failed, until the workflow task after that. The
+ * timer is the SDK's, and the only one without a summary.
  */
-function backOffs(events: readonly Event[]): { start: number; end: number }[] {
-  return events.flatMap(({ timerStartedEventAttributes: timer, userMetadata }) => {
-    if (!timer || userMetadata) return [];
-    const end = events.findIndex(
-      ({ timerFiredEventAttributes: fired, timerCanceledEventAttributes: canceled }) =>
-        (fired ?? canceled)?.timerId === timer.timerId,
-    );
-    const start = Number(timer.workflowTaskCompletedEventId) - 1;
-    return [{ start, end: end < 0 ? events.length : end }];
-  });
+export function waitsForPostgres(events: readonly Event[]): boolean {
+  const start = events.findLastIndex((event) => event.timerStartedEventAttributes && !event.userMetadata);
+  const timerId = events[start]?.timerStartedEventAttributes?.timerId;
+  if (timerId == null) return false;
+  const end = events.findIndex(({ timerFiredEventAttributes: fired }) => fired?.timerId === timerId);
+  return end < 0 || !events.slice(end).some(({ workflowTaskCompletedEventAttributes: completed }) => completed);
 }
 
 /** The change that an event requests; undefined if it requests none. */

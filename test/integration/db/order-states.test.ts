@@ -42,8 +42,8 @@ test('an order state has the fields that its workflow must match', async () => {
       cancelledAt: new Date(after.order.cancelledAt!),
       createdAt: new Date(before.order.createdAt),
       started: true,
-      pendingWebhooks: 2,
       settled: false,
+      requestsWait: false,
       changes: after.changes,
     },
   ]);

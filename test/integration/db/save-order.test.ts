@@ -243,15 +243,18 @@ test('an expiry of a PENDING order is not saved while its payment can be approve
   await expect(save(applyEvents(pending, expiry))).rejects.toThrow(CustomerAgreed);
 });
 
-test('an expiry is saved if a payment of long ago is still pending: nobody has approved it in time', async () => {
+test('an expiry is refused while a payment is pending, and saved a day after its start: no bank answers', async () => {
   const history = await insertNewOrder(database.db);
   const pending = applyEvents(history, 'signup_started');
   await save(pending);
   await database.db.query(
-    `insert into payment (order_id, bank, started_at) values ($1, 'oak', now() - interval '17 minutes')`,
+    `insert into payment (order_id, bank, started_at) values ($1, 'oak', now() - interval '23 hours')`,
     [history.order.id],
   );
-  await save(applyEvents(pending, { event: 'expired', actor: 'system', channel: 'workflow', reason: null }));
+  const expired = applyEvents(pending, { event: 'expired', actor: 'system', channel: 'workflow', reason: null });
+  await expect(save(expired)).rejects.toThrow(PaymentProcessing);
+  await database.db.query(`update payment set started_at = now() - interval '25 hours'`);
+  await save(expired);
   expect((await findOrder(database.db, history.order.id))?.order.status).toBe('UNSUCCESSFUL');
 });
 

@@ -1,5 +1,5 @@
 import { defaultPayloadConverter } from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
+import { type temporal } from '@temporalio/proto';
 import { unprocessedRequests, waitsForPostgres } from '../../../src/temporal/read-history';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
@@ -10,50 +10,54 @@ const signaled = (signalName: string, input: Event['workflowExecutionSignaledEve
 });
 const signal = (name: string, input: unknown) => signaled(name, { input: payloads(input) });
 const started = (input: unknown): Event => ({ workflowExecutionStartedEventAttributes: { input: payloads(input) } });
-const rowRead: Event = {
-  markerRecordedEventAttributes: { details: { result: payloads({ history: { changes: [] } }) } },
-};
+const marker = (summary: string, result?: unknown): Event => ({
+  markerRecordedEventAttributes: result === undefined ? {} : { details: { result: payloads(result) } },
+  userMetadata: { summary: defaultPayloadConverter.toPayload(summary) },
+});
+const saved = (...events: string[]) => marker('save', { history: { changes: events.map((event) => ({ event })) } });
 const taskCompleted: Event = { workflowTaskCompletedEventAttributes: {} };
 
 const cancel = { event: 'cancel', actor: 'operator', channel: 'temporal', reason: 'fraud', observedVersion: 0 };
 const approved = { event: 'approved', actor: 'checkout', channel: 'temporal', reason: null, observedVersion: 0 };
 
-test('a request is processed once a workflow task has completed after it', () => {
-  const before = signal('cancel', { reason: 'fraud' });
-  const after = signal('customerProgress', { event: 'approved' });
-  expect(unprocessedRequests([started({ orderId: 'a' }), rowRead, before, taskCompleted, after])).toEqual([approved]);
+test('a request is unprocessed until its change is saved, however many workflow tasks have completed', () => {
+  const events = [started({ orderId: 'a' }), saved('created'), signal('cancel', { reason: 'fraud' }), taskCompleted];
+  expect(unprocessedRequests([...events, taskCompleted])).toEqual([cancel]);
+  expect(unprocessedRequests([...events, saved('created', 'cancel')])).toEqual([]);
 });
 
-test('a run that has not read the row passes on its own requests and those of the run before it', () => {
+test('a refused request is not handed over, and a later one for the same event is', () => {
+  const completed = signal('customerProgress', { event: 'completed' });
+  const refused = [started({ orderId: 'a' }), saved('created'), completed, marker('refused: completed', true)];
+  expect(unprocessedRequests(refused)).toEqual([]);
+  expect(unprocessedRequests([...refused, completed]).map(({ event }) => event)).toEqual(['completed']);
+});
+
+test('a refusal that Postgres has not recorded is unprocessed', () => {
+  const failed: Event = {
+    ...marker('refused: cancel'),
+    markerRecordedEventAttributes: { failure: { message: 'down' } },
+  };
+  const events = [started({ orderId: 'a' }), saved('created'), signal('cancel', { reason: 'fraud' }), failed];
+  expect(unprocessedRequests(events)).toEqual([cancel]);
+});
+
+test('a run passes on its own requests and those of the run before it, as long as it has not processed them', () => {
   const previous = { saved: null, unprocessed: [approved], reason: 'terminated', channel: 'sweep' };
   const events = [started({ orderId: 'a', previous }), signal('cancel', { reason: 'fraud' }), taskCompleted];
   expect(unprocessedRequests(events)).toEqual([approved, cancel]);
-  expect(unprocessedRequests([...events, rowRead, taskCompleted])).toEqual([]);
+  expect(unprocessedRequests([...events, saved('created', 'approved')])).toEqual([cancel]);
 });
 
-describe('a request after which the run waits to repeat its save, because Postgres has failed', () => {
-  // The fourth event is the workflow task that began the wait.
-  const waits: Event = temporal.api.history.v1.HistoryEvent.fromObject({
-    timerStartedEventAttributes: { timerId: '7', workflowTaskCompletedEventId: 4 },
-  });
-  const before = [started({ orderId: 'a' }), rowRead, signal('cancel', { reason: 'fraud' }), taskCompleted];
-
-  test('is unprocessed, until the workflow task that ends the wait', () => {
-    const events = [...before, waits, taskCompleted];
-    expect([unprocessedRequests(events), waitsForPostgres(events)]).toEqual([[cancel], true]);
-    const fired: Event = { timerFiredEventAttributes: { timerId: '7' } };
-    expect([unprocessedRequests([...events, fired]), waitsForPostgres([...events, fired])]).toEqual([[cancel], false]);
-    expect(unprocessedRequests([...events, fired, taskCompleted])).toEqual([]);
-  });
-
-  test('is processed if the timer is one of the workflow, which has a summary', () => {
-    const events = [
-      ...before,
-      { timerStartedEventAttributes: waits.timerStartedEventAttributes!, userMetadata: { summary: {} } },
-      taskCompleted,
-    ];
-    expect([unprocessedRequests(events), waitsForPostgres(events)]).toEqual([[], false]);
-  });
+test('a run waits for Postgres from the timer of the SDK, which has no summary, until the workflow task after it', () => {
+  const waits: Event = { timerStartedEventAttributes: { timerId: '7' } };
+  const fired: Event = { timerFiredEventAttributes: { timerId: '7' } };
+  const own: Event = { ...waits, userMetadata: { summary: defaultPayloadConverter.toPayload('webhook 1') } };
+  const isWaiting = (...events: Event[]) => waitsForPostgres([started({ orderId: 'a' }), taskCompleted, ...events]);
+  expect(isWaiting(own)).toBe(false);
+  expect(isWaiting(waits, taskCompleted)).toBe(true);
+  expect(isWaiting(waits, fired)).toBe(true);
+  expect(isWaiting(waits, fired, taskCompleted)).toBe(false);
 });
 
 test('of equal requests in a row, the first counts', () => {
@@ -67,17 +71,22 @@ test('a request that came too early and again counts both times, and there are n
     unprocessedRequests([started({ orderId: 'a' }), ...events]).map(({ event }) => event);
   const names = ['completed', 'approved', 'completed'];
   expect(eventsOf(progress(...names))).toEqual(names);
-  expect(eventsOf(Array.from({ length: 100 }, () => progress(...names)).flat())).toHaveLength(100);
+  const flood = [...Array.from({ length: 100 }, () => progress(...names)).flat(), signal('cancel', {})];
+  expect(eventsOf(flood)).toEqual([...eventsOf(flood).slice(0, 100), 'cancel']);
+  expect(eventsOf(flood)).toHaveLength(101);
 });
 
-test('a request that no workflow accepts is dropped, and one whose input cannot be read is kept', () => {
+test('a request whose input cannot be read is kept, and so is one that names no event, for its refusal', () => {
   const input = { payloads: [{ metadata: { encoding: Buffer.from('binary/unknown') }, data: Buffer.from('x') }] };
   const events = [
     signal('customerProgress', { event: 'shipped' }),
     signal('resendWebhooks', undefined),
     signaled('cancel', { input }),
   ];
-  expect(unprocessedRequests([started({ orderId: 'a' }), ...events])).toEqual([{ ...cancel, reason: null }]);
+  expect(unprocessedRequests([started({ orderId: 'a' }), ...events])).toEqual([
+    { ...approved, event: 'no event: "shipped"' },
+    { ...cancel, reason: null },
+  ]);
 });
 
 test('a cancellation request is a cancel', () => {
