@@ -41,19 +41,12 @@ export function createWriteProbe(url: string, onError: (error: Error) => void): 
  * @throws the error of Postgres
  */
 export async function probeWrite(db: Db): Promise<void> {
-  const client = await db.connect();
-  let broken = true;
-  try {
-    await client.query(`set work_mem = '64kB'`);
-    await client.query(
-      `select (select count(*) from generate_series(1, ${SPILLED_ROWS})),
-         array(select name from public.schema_migration limit 1 for no key update skip locked)`,
-    );
-    await client.query('reset work_mem');
-    broken = false;
-  } finally {
-    client.release(broken);
-  }
+  // Both statements are one transaction, so that the setting does not outlast it.
+  await db.query(
+    `set local work_mem = '64kB';
+     select (select count(*) from generate_series(1, ${SPILLED_ROWS})),
+       array(select name from public.schema_migration limit 1 for no key update skip locked)`,
+  );
 }
 
 /** A probe that takes too long continues in the background. */
