@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { configSchema, settings } from './config/schema';
+import { configSchema, payloadSchema, settings } from './config/schema';
 
 const databaseSchema = settings.pick({ production: true, logLevel: true, databaseUrl: true });
 const workflowSchema = settings.pick({ updateTimeoutMs: true, startTimeoutMs: true, encryptPayloads: true });
-const encryptionSchema = settings.pick({ encryptionKeys: true, encryptPayloads: true });
+const encryptionSchema = settings.pick({ encryptionKeys: true });
 const codecServerSchema = settings.pick({
   logLevel: true,
   host: true,
@@ -32,6 +32,7 @@ export const loadConfig = (env: Environment) => load(configSchema, env);
 export const loadDatabaseConfig = (env: Environment) => load(databaseSchema, env);
 export const loadWorkflowConfig = (env: Environment) => load(workflowSchema, env);
 export const loadEncryptionConfig = (env: Environment) => load(encryptionSchema, env);
+export const loadPayloadConfig = (env: Environment) => load(payloadSchema, env);
 export const loadCodecServerConfig = (env: Environment) => load(codecServerSchema, env);
 export const loadCheckoutBaseUrl = (env: Environment) => load(checkoutSchema, env).checkoutBaseUrl;
 

@@ -9,7 +9,7 @@ import {
 } from '@temporalio/workflow';
 import type { WorkflowOrder } from '../src/domain/order';
 import { isFinal } from '../src/domain/status';
-import { statedChannel, toCancel, toNativeCancel, toProgress } from '../src/domain/unchecked-request';
+import { fromCancellationRequest, statedChannel, toCancel, toProgress } from '../src/domain/unchecked-request';
 import { DecisionPoller } from './decision-poller';
 import { DeliveryQueue } from './delivery-queue';
 import { expireOrder } from './expiry';
@@ -52,7 +52,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   setHandler(resendWebhooksSignal, () => CancellationScope.nonCancellable(() => order.addResends()));
   setHandler(saveAgainSignal, () => CancellationScope.nonCancellable(() => order.bringRowForward()));
   setHandler(applicationSubmittedSignal, () => decisions.request());
-  CancellationScope.current().cancelRequested.catch(() => order.signal(toNativeCancel()));
+  CancellationScope.current().cancelRequested.catch(() => order.signal(fromCancellationRequest()));
 
   return CancellationScope.nonCancellable(async () => {
     const orderId = 'history' in input ? input.history.order.id : input.orderId;

@@ -6,7 +6,7 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { VERSION } from '../version';
 import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
-import type { Handler, State } from './context';
+import type { RouteMiddleware, State } from './context';
 import { docsRoutes } from './docs-routes';
 import { type HealthChecks, healthRoutes } from './health-routes';
 import { limitInFlight } from './in-flight';
@@ -79,7 +79,7 @@ export function createApp(options: AppOptions): Koa<State> {
   const bodies = createBodyReaders(maxBodyBytes);
   const limitRunningLists = limitInFlight(LISTS_AT_ONCE, 'wait');
   // Checked again after the wait: the caller's unread responses may have grown.
-  const limitLists: Handler = (ctx, next) => limitRunningLists(ctx, () => unsent.check(ctx, next));
+  const limitLists: RouteMiddleware = (ctx, next) => limitRunningLists(ctx, () => unsent.check(ctx, next));
   const limitLocks = limitInFlight(LOCKS_AT_ONCE, 'wait');
   const limitTests = limitInFlight(TESTS_AT_ONCE, 'fail');
   for (const basePath of api.basePaths) {

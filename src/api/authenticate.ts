@@ -3,7 +3,7 @@ import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import type { Caller, Seller } from '../db/sellers';
 import { notFound } from '../orders/not-found';
-import type { Context, Handler } from './context';
+import type { Context, RouteMiddleware } from './context';
 import { createCallerLookup } from './find-caller';
 import type { RateLimits } from './rate-limit';
 import type { UnsentLimit } from './unsent-bytes';
@@ -13,7 +13,7 @@ const BEARER = /^Bearer +([\w-]{1,200})$/i;
 const SHOWN = /^(?:[sc]k_(?:test_)?)?.{0,3}/;
 
 /** Creates a middleware that accepts valid keys of one kind. */
-export type Authenticate = (kind: Caller['kind'], cost?: RequestCost) => Handler;
+export type Authenticate = (kind: Caller['kind'], cost?: RequestCost) => RouteMiddleware;
 
 /** The number of requests that a request counts as. */
 type RequestCost = (ctx: Context) => number;
@@ -30,7 +30,7 @@ export function listCost({ query }: Context): number {
  * that a valid key is never refused for the mistakes of others at its address.
  * @throws Problem `rate_limited`
  */
-export function identifyCaller(db: Db, limits: RateLimits): Handler {
+export function identifyCaller(db: Db, limits: RateLimits): RouteMiddleware {
   const findCaller = createCallerLookup(db);
   return async (ctx, next) => {
     const key = BEARER.exec(ctx.get('Authorization'))?.[1];

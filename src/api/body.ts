@@ -4,7 +4,7 @@ import { MAX_ERRORS, fieldErrors, fromPointer, toPointer } from '../contracts/fi
 import { Problem, invalidRequest } from '../contracts/problem';
 import type { FieldError } from '../contracts/problem-schema';
 import { recordSource } from '../contracts/verbatim-json';
-import type { Context, Handler, Next } from './context';
+import type { Context, RouteMiddleware, Next } from './context';
 import { inspectJson } from './inspect-json';
 import { hasTimedOut, requestTimeout } from './reject-request';
 
@@ -13,9 +13,9 @@ const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
 
 export interface BodyReaders {
   /** Requires a JSON body. */
-  jsonBody: Handler;
+  jsonBody: RouteMiddleware;
   /** Accepts a JSON body or none. */
-  optionalJsonBody: Handler;
+  optionalJsonBody: RouteMiddleware;
 }
 
 export function createBodyReaders(maxBytes: number): BodyReaders {

@@ -19,4 +19,4 @@ export interface State {
 
 export type Context = RouterContext<State>;
 export type Next = () => Promise<unknown>;
-export type Handler = (ctx: Context, next: Next) => Promise<void>;
+export type RouteMiddleware = (ctx: Context, next: Next) => Promise<void>;

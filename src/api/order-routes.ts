@@ -18,7 +18,7 @@ import { listOrders } from '../orders/list-orders';
 import { readByPayLink, readCurrent, readStored } from '../orders/read-order';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, validate, validateQuery } from './body';
-import type { Context, Handler, State } from './context';
+import type { Context, RouteMiddleware, State } from './context';
 import { sendListPage } from './send-list-page';
 
 export function orderRoutes(
@@ -26,7 +26,7 @@ export function orderRoutes(
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody }: BodyReaders,
-  limitLists: Handler,
+  limitLists: RouteMiddleware,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');

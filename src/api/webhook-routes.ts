@@ -11,7 +11,7 @@ import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody, validate, validateQuery } from './body';
-import type { Context, Handler, State } from './context';
+import type { Context, RouteMiddleware, State } from './context';
 import { orderIdOf } from './order-routes';
 import { sendListPage } from './send-list-page';
 
@@ -24,7 +24,7 @@ export function webhookRoutes(
   deps: OrderDependencies,
   authenticate: Authenticate,
   { jsonBody, optionalJsonBody }: BodyReaders,
-  { limitLists, limitLocks, limitTests }: Record<'limitLists' | 'limitLocks' | 'limitTests', Handler>,
+  { limitLists, limitLocks, limitTests }: Record<'limitLists' | 'limitLocks' | 'limitTests', RouteMiddleware>,
 ): Router<State> {
   const router = new Router<State>({ prefix: basePath, sensitive: true });
   const seller = authenticate('seller');

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { z } from 'zod';
 import { text } from '../contracts/fields';
 import { moment } from '../contracts/page-query';
 import { isUuid } from '../domain/uuid';
@@ -44,18 +45,22 @@ export function keyId(value: string): number {
 export function printable(max: number) {
   const schema = text(max);
   return (value: string): string => {
-    const { error } = schema.safeParse(value);
-    if (error) throw new InvalidArgumentError(`It ${error.issues.map(({ message }) => message).join(', ')}.`);
+    assertValid(schema, value);
     return value;
   };
 }
 
 function time(value: string): Date {
-  const { error } = moment.safeParse(value);
-  if (error) throw new InvalidArgumentError(`It ${error.issues.map(({ message }) => message).join(', ')}.`);
+  assertValid(moment, value);
   return new Date(value);
 }
 
 export function timeOption(flag: '--since' | '--until', description: string): Option {
   return new Option(`${flag} <time>`, `${description} (a date is its start in UTC)`).argParser(time);
+}
+
+/** @throws InvalidArgumentError with the rules that the value breaks */
+function assertValid(schema: z.ZodType, value: string): void {
+  const { error } = schema.safeParse(value);
+  if (error) throw new InvalidArgumentError(`It ${error.issues.map(({ message }) => message).join(', ')}.`);
 }

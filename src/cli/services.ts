@@ -1,4 +1,10 @@
-import { type Environment, loadDatabaseConfig, loadEncryptionConfig, loadWorkflowConfig } from '../config';
+import {
+  type Environment,
+  loadDatabaseConfig,
+  loadEncryptionConfig,
+  loadPayloadConfig,
+  loadWorkflowConfig,
+} from '../config';
 import { type Db, createPool } from '../db/pool';
 import { SchemaError, assertSchemaIsCurrent } from '../db/schema-check';
 import { type KeyRing, createKeyRing } from '../encryption/key-ring';
@@ -6,7 +12,7 @@ import { payloadCodecs } from '../temporal/payload-codec';
 import { createTemporalClient, temporalSettings } from '../temporal/connection';
 import { type OrderWorkflows, createOrderWorkflows } from '../temporal/order-workflows';
 import { type Audit, createAudit } from './audit';
-import { CliError, TemporalConnectionError, reasonOf } from './cli-error';
+import { TemporalConnectionError, reasonOf } from './cli-error';
 
 const CONNECT_TIMEOUT_MS = 5000;
 
@@ -21,7 +27,7 @@ export interface Services {
   db: () => Db;
   /** Encrypts secrets in Postgres. @throws ConfigError */
   keys: () => KeyRing;
-  /** @throws TemporalConnectionError */
+  /** @throws TemporalConnectionError, or ConfigError */
   temporal: () => Promise<TemporalClient>;
   /** @throws TemporalConnectionError */
   workflows: () => Promise<OrderWorkflows>;
@@ -42,12 +48,8 @@ export function createServices(env: Environment): Services {
   async function temporal(): Promise<TemporalClient> {
     audit.assertRecorded();
     const settings = temporalSettings(env);
-    const encryption = loadEncryptionConfig(env);
-    // As the API and the worker do: the command would store its payloads in clear, and could not read theirs.
-    if (encryption.encryptPayloads && encryption.encryptionKeys.length === 0)
-      throw new CliError('ENCRYPT_PAYLOADS needs ENCRYPTION_KEYS');
     const options = { ...settings.connectionOptions, connectTimeout: CONNECT_TIMEOUT_MS };
-    client ??= createTemporalClient({ ...settings, connectionOptions: options }, payloadCodecs(encryption));
+    client ??= createTemporalClient({ ...settings, connectionOptions: options }, payloadCodecs(loadPayloadConfig(env)));
     try {
       await client.connection.ensureConnected();
     } catch (error) {

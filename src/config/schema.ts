@@ -33,6 +33,13 @@ export const settings = z.object({
   ...webhookSettings,
 });
 
+const NEEDS_KEYS = { path: ['encryptPayloads'], error: 'needs ENCRYPTION_KEYS' };
+
+/** How a client of Temporal encrypts payloads. */
+export const payloadSchema = settings
+  .pick({ encryptionKeys: true, encryptPayloads: true })
+  .refine(canEncryptPayloads, NEEDS_KEYS);
+
 export const configSchema = settings
   .refine(
     ({ production, addressPolicy }) =>
@@ -45,11 +52,14 @@ export const configSchema = settings
       when: () => true,
     },
   )
-  .refine(({ encryptPayloads, encryptionKeys }) => !encryptPayloads || encryptionKeys.length > 0, {
-    path: ['encryptPayloads'],
-    error: 'needs ENCRYPTION_KEYS',
-  })
+  .refine(canEncryptPayloads, NEEDS_KEYS)
   .transform(({ addressPolicy: { allowPrivate }, ...config }) => ({
     ...config,
     addressPolicy: { allowPrivate, allowHttp: !config.production || allowPrivate },
   }));
+
+type PayloadSettings = Pick<z.infer<typeof settings>, 'encryptPayloads' | 'encryptionKeys'>;
+
+function canEncryptPayloads({ encryptPayloads, encryptionKeys }: PayloadSettings): boolean {
+  return !encryptPayloads || encryptionKeys.length > 0;
+}

@@ -20,7 +20,7 @@ export interface BreakerOptions {
 const PROBE_LEASE_MS = 30_000;
 /** Between two probes, if resends are requested. */
 const RESEND_PROBE_MS = 5000;
-/** The longest wait beside a running probe, which may end at any time. While a probe hangs, shorter waits would cause many checks. */
+/** The longest wait beside a running probe, which may end at any time. While it hangs, shorter waits would cause many checks. */
 const RUNNING_PROBE_WAIT_MS = 5000;
 /**
  * Between two deliveries that wait for an endpoint, so that their checks cost the same for ten as for 20,000. It is also the

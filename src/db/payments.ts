@@ -20,7 +20,7 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
   return rows[0];
 }
 
-/** A payment that is pending for longer has no bank that answers: it no longer stops the expiry, and is returned if it was paid. */
+/** A payment that is pending for longer, because the bank does not answer, no longer stops the expiry. If paid, it is returned. */
 const MAX_PENDING = '1 day';
 
 /**

@@ -35,14 +35,16 @@ export function toUncheckedRequest(
   };
 }
 
+/** A message that cancels the order: an operator's, unless it names another actor. */
 export const toCancel = (payload: unknown, channel: Channel): UncheckedRequest =>
   toUncheckedRequest(payload, channel, 'operator', 'cancel');
 
+/** A message that reports the customer's progress: the checkout's, unless it names another actor. */
 export const toProgress = (payload: unknown, channel: Channel): UncheckedRequest =>
   toUncheckedRequest(payload, channel, 'checkout');
 
 /** A cancellation request ("Request cancellation" in the UI) is an operator's cancel of the order. */
-export const toNativeCancel = (): UncheckedRequest =>
+export const fromCancellationRequest = (): UncheckedRequest =>
   toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal');
 
 /** The channel that the payload of an update states. The service states it in each of its updates. */

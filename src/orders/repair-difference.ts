@@ -3,7 +3,7 @@ import { makeDueForRepair } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { rebuildOrder } from '../db/rebuild-order';
 import type { WorkflowHistory } from '../domain/order';
-import type { OrderWorkflows } from '../temporal/order-workflows';
+import { type OrderWorkflows, toPrevious } from '../temporal/order-workflows';
 import type { Difference, ReconcileDependencies } from './reconcile';
 
 /** What became of a difference, or what a person has to do about it. */
@@ -48,8 +48,8 @@ export async function repairDifference(deps: RepairDependencies, difference: Dif
   if (!stored) return 'decide_which';
   const reason = 'an operator decided to keep the row';
   if (workflow?.running) await workflows.terminate(orderId, workflow.runId, reason);
-  const { unprocessed = [] } = (await deps.inspect(orderId)) ?? {};
-  await workflows.resume(stored.order, { saved: null, unprocessed, reason, channel: 'cli' });
+  const previous = toPrevious(await deps.inspect(orderId), stored.order, 'cli');
+  await workflows.resume(stored.order, { ...previous, saved: null, reason });
   return 'kept_row';
 }
 

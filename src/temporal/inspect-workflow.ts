@@ -51,18 +51,20 @@ export async function inspectWorkflow(
 ): Promise<InspectedWorkflow | undefined> {
   try {
     const description = await workflow.getHandle(workflowId(orderId)).describe();
-    const { events } = await workflow.getHandle(workflowId(orderId), description.runId).fetchHistory();
+    const history = await workflow.getHandle(workflowId(orderId), description.runId).fetchHistory();
+    const events = history.events ?? [];
     await decodeAll(options.loadedDataConverter.payloadCodecs, events);
+    const saved = lastSaved(events);
+    const previous = previousRun(events);
     const running = description.status.name === 'RUNNING';
     return {
       runId: description.runId,
       running,
-      saved: lastSaved(events ?? []) ?? (running ? undefined : (previousRun(events ?? [])?.saved ?? undefined)),
+      saved: saved ?? (running ? undefined : (previous?.saved ?? undefined)),
       sellerId: description.typedSearchAttributes.get(sellerIdKey),
-      failureReason: running ? stuckReason(description, taskFailure(events ?? [])) : closeReason(events ?? []),
-      isBusy:
-        isDelivering(description) || description.raw.pendingWorkflowTask != null || waitsForPostgres(events ?? []),
-      unprocessed: unprocessedRequests(events ?? []),
+      failureReason: running ? stuckReason(description, taskFailure(events)) : closeReason(events),
+      isBusy: isDelivering(description) || description.raw.pendingWorkflowTask != null || waitsForPostgres(events),
+      unprocessed: unprocessedRequests(events, saved, previous),
     };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return undefined;

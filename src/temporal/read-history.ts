@@ -3,7 +3,7 @@ import type { temporal } from '@temporalio/proto';
 import { REFUSAL, cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import type { PreviousRun, WorkflowHistory } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
-import { type UncheckedRequest, toCancel, toNativeCancel, toProgress } from '../domain/unchecked-request';
+import { type UncheckedRequest, fromCancellationRequest, toCancel, toProgress } from '../domain/unchecked-request';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
@@ -58,12 +58,18 @@ const MAX_UNPROCESSED = 100;
 /**
  * The requests for a change that Temporal has accepted and the run has neither carried out nor refused. Each refusal leaves a
  * marker. Of equal requests in a row it has the first.
+ * @param saved see `lastSaved`
+ * @param previous see `previousRun`
  */
-export function unprocessedRequests(events: readonly Event[]): UncheckedRequest[] {
-  const carriedOut: readonly string[] = lastSaved(events)?.changes.map(({ event }) => event) ?? [];
+export function unprocessedRequests(
+  events: readonly Event[],
+  saved: WorkflowHistory | undefined,
+  previous: PreviousRun | undefined,
+): UncheckedRequest[] {
+  const carriedOut: readonly string[] = saved?.changes.map(({ event }) => event) ?? [];
   const refused = events.flatMap((event) => refusedEvent(event) ?? []);
   const received = events.flatMap((event) => toRequest(event) ?? []);
-  const requests = [...(previousRun(events)?.unprocessed ?? []), ...received]
+  const requests = [...(previous?.unprocessed ?? []), ...received]
     .filter(({ event }) => {
       const refusal = refused.indexOf(event);
       if (refusal >= 0) refused.splice(refusal, 1);
@@ -95,7 +101,7 @@ export function waitsForPostgres(events: readonly Event[]): boolean {
 
 /** The change that an event requests; undefined if it requests none. */
 function toRequest(event: Event): UncheckedRequest | undefined {
-  if (event.workflowExecutionCancelRequestedEventAttributes) return toNativeCancel();
+  if (event.workflowExecutionCancelRequestedEventAttributes) return fromCancellationRequest();
   const { signalName, input } = event.workflowExecutionSignaledEventAttributes ?? {};
   if (signalName === cancelSignal.name) return toCancel(decodeAny(input), 'temporal');
   if (signalName === customerProgressSignal.name) return toProgress(decodeAny(input), 'temporal');

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { type temporal } from '@temporalio/proto';
-import { unprocessedRequests, waitsForPostgres } from '../../../src/temporal/read-history';
+import { lastSaved, previousRun, unprocessedRequests, waitsForPostgres } from '../../../src/temporal/read-history';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 
@@ -17,20 +17,22 @@ const marker = (summary: string, result?: unknown): Event => ({
 const saved = (...events: string[]) => marker('save', { history: { changes: events.map((event) => ({ event })) } });
 const taskCompleted: Event = { workflowTaskCompletedEventAttributes: {} };
 
+const unprocessedOf = (events: readonly Event[]) => unprocessedRequests(events, lastSaved(events), previousRun(events));
+
 const cancel = { event: 'cancel', actor: 'operator', channel: 'temporal', reason: 'fraud', observedVersion: 0 };
 const approved = { event: 'approved', actor: 'checkout', channel: 'temporal', reason: null, observedVersion: 0 };
 
 test('a request is unprocessed until its change is saved, however many workflow tasks have completed', () => {
   const events = [started({ orderId: 'a' }), saved('created'), signal('cancel', { reason: 'fraud' }), taskCompleted];
-  expect(unprocessedRequests([...events, taskCompleted])).toEqual([cancel]);
-  expect(unprocessedRequests([...events, saved('created', 'cancel')])).toEqual([]);
+  expect(unprocessedOf([...events, taskCompleted])).toEqual([cancel]);
+  expect(unprocessedOf([...events, saved('created', 'cancel')])).toEqual([]);
 });
 
 test('a refused request is not handed over, and a later one for the same event is', () => {
   const completed = signal('customerProgress', { event: 'completed' });
   const refused = [started({ orderId: 'a' }), saved('created'), completed, marker('refused: completed', true)];
-  expect(unprocessedRequests(refused)).toEqual([]);
-  expect(unprocessedRequests([...refused, completed]).map(({ event }) => event)).toEqual(['completed']);
+  expect(unprocessedOf(refused)).toEqual([]);
+  expect(unprocessedOf([...refused, completed]).map(({ event }) => event)).toEqual(['completed']);
 });
 
 test('a refusal that Postgres has not recorded is unprocessed', () => {
@@ -39,14 +41,14 @@ test('a refusal that Postgres has not recorded is unprocessed', () => {
     markerRecordedEventAttributes: { failure: { message: 'down' } },
   };
   const events = [started({ orderId: 'a' }), saved('created'), signal('cancel', { reason: 'fraud' }), failed];
-  expect(unprocessedRequests(events)).toEqual([cancel]);
+  expect(unprocessedOf(events)).toEqual([cancel]);
 });
 
 test('a run passes on its own requests and those of the run before it, as long as it has not processed them', () => {
   const previous = { saved: null, unprocessed: [approved], reason: 'terminated', channel: 'sweep' };
   const events = [started({ orderId: 'a', previous }), signal('cancel', { reason: 'fraud' }), taskCompleted];
-  expect(unprocessedRequests(events)).toEqual([approved, cancel]);
-  expect(unprocessedRequests([...events, saved('created', 'approved')])).toEqual([cancel]);
+  expect(unprocessedOf(events)).toEqual([approved, cancel]);
+  expect(unprocessedOf([...events, saved('created', 'approved')])).toEqual([cancel]);
 });
 
 test('a run waits for Postgres from the timer of the SDK, which has no summary, until the workflow task after it', () => {
@@ -62,13 +64,13 @@ test('a run waits for Postgres from the timer of the SDK, which has no summary, 
 
 test('of equal requests in a row, the first counts', () => {
   const events = Array.from({ length: 1000 }, (_, index) => signal('cancel', { reason: index ? 'other' : 'fraud' }));
-  expect(unprocessedRequests([started({ orderId: 'a' }), ...events])).toEqual([cancel]);
+  expect(unprocessedOf([started({ orderId: 'a' }), ...events])).toEqual([cancel]);
 });
 
 test('a request that came too early and again counts both times, and there are no more than a hundred', () => {
   const progress = (...names: string[]) => names.map((event) => signal('customerProgress', { event }));
   const eventsOf = (events: readonly Event[]) =>
-    unprocessedRequests([started({ orderId: 'a' }), ...events]).map(({ event }) => event);
+    unprocessedOf([started({ orderId: 'a' }), ...events]).map(({ event }) => event);
   const names = ['completed', 'approved', 'completed'];
   expect(eventsOf(progress(...names))).toEqual(names);
   const flood = [...Array.from({ length: 100 }, () => progress(...names)).flat(), signal('cancel', {})];
@@ -83,7 +85,7 @@ test('a request whose input cannot be read is kept, and so is one that names no 
     signal('resendWebhooks', undefined),
     signaled('cancel', { input }),
   ];
-  expect(unprocessedRequests([started({ orderId: 'a' }), ...events])).toEqual([
+  expect(unprocessedOf([started({ orderId: 'a' }), ...events])).toEqual([
     { ...approved, event: 'no event: "shipped"' },
     { ...cancel, reason: null },
   ]);
@@ -91,6 +93,6 @@ test('a request whose input cannot be read is kept, and so is one that names no 
 
 test('a cancellation request is a cancel', () => {
   const requested: Event = { workflowExecutionCancelRequestedEventAttributes: {} };
-  const [request, ...others] = unprocessedRequests([started({ orderId: 'a' }), requested]);
+  const [request, ...others] = unprocessedOf([started({ orderId: 'a' }), requested]);
   expect([request, others]).toEqual([{ ...cancel, reason: 'cancellation requested in Temporal' }, []]);
 });
