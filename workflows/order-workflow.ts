@@ -2,7 +2,9 @@ import {
   CancellationScope,
   condition,
   continueAsNew,
+  defineSignal,
   setCurrentDetails,
+  setDefaultSignalHandler,
   setHandler,
   upsertSearchAttributes,
   workflowInfo,
@@ -41,17 +43,22 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   for (const request of previous?.unprocessed ?? []) order.signal(request).catch(order.fail);
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
   setHandler(getOrderQuery, () => order.saved?.order ?? null);
+  const signals = {
+    [cancelSignal.name]: (payload?: unknown) => order.signal(toCancel(payload, 'temporal')),
+    [customerProgressSignal.name]: (payload?: unknown) => order.signal(toProgress(payload, 'temporal')),
+    [resendWebhooksSignal.name]: () => CancellationScope.nonCancellable(() => order.addResends()),
+    [saveAgainSignal.name]: () => CancellationScope.nonCancellable(() => order.bringRowForward()),
+    [applicationSubmittedSignal.name]: () => decisions.request(),
+  };
+  // Handles the signals that have arrived, in their order. A replay may have the updates of the same task only later.
+  setDefaultSignalHandler((name, payload) => signals[name]?.(payload));
+  for (const [name, handle] of Object.entries(signals)) setHandler(defineSignal<[unknown?]>(name), handle);
   setHandler(cancelOrderUpdate, (payload: unknown) => order.update(toCancel(payload, statedChannel(payload))), {
     validator: (payload: unknown) => order.validate(toCancel(payload, statedChannel(payload))),
   });
   setHandler(reportProgressUpdate, (payload: unknown) => order.update(toProgress(payload, statedChannel(payload))), {
     validator: (payload: unknown) => order.validate(toProgress(payload, statedChannel(payload))),
   });
-  setHandler(cancelSignal, (payload) => order.signal(toCancel(payload, 'temporal')));
-  setHandler(customerProgressSignal, (payload) => order.signal(toProgress(payload, 'temporal')));
-  setHandler(resendWebhooksSignal, () => CancellationScope.nonCancellable(() => order.addResends()));
-  setHandler(saveAgainSignal, () => CancellationScope.nonCancellable(() => order.bringRowForward()));
-  setHandler(applicationSubmittedSignal, () => decisions.request());
   CancellationScope.current().cancelRequested.catch(() => order.signal(fromCancellationRequest()));
 
   return CancellationScope.nonCancellable(async () => {

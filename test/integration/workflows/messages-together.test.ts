@@ -33,6 +33,30 @@ test('a run that got several messages in one workflow task can be replayed', asy
   await replay(await handle.fetchHistory());
 });
 
+test('messages that come before a run has begun are handled in their order, signals before updates', async () => {
+  await stack.stopWorker();
+  const id = (await stack.api.create({ webhook_url: receiver.url })).body.data.id;
+  const handle = stack.client.workflow.getHandle(`order-${id}`);
+  await until(() => handle.describe().then(Boolean, () => false), 'the workflow is started');
+  for (const event of ['signup_started', 'approved']) await handle.signal(customerProgressSignal, { event });
+  await handle.signal(cancelSignal, { reason: 'fraud' });
+  await handle.signal(customerProgressSignal, { event: 'failed' });
+  const completed = stack.api.progress(id, 'completed');
+  await delay(500);
+  await stack.startWorker();
+  expect((await completed).status).toBe(409);
+  await handle.result();
+  const events = (await timelineOf(stack, id)).map(({ event, reason }) => [event, reason]);
+  expect(events).toEqual([
+    ['created', null],
+    ['signup_started', null],
+    ['approved', null],
+    ['cancel', 'fraud'],
+    ['failed', null],
+  ]);
+  await replay(await handle.fetchHistory());
+});
+
 /** The SDK ends a task after 4 s of a local activity, and continues the activity in the next one. */
 const LONGER_THAN_A_TASK_MS = 5500;
 
