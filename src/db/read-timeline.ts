@@ -66,8 +66,9 @@ export async function readTimeline(
          'error', a.error, 'errorDetail', a.error_detail, 'address', a.address, 'durationMs', a.duration_ms,
          'connectedMs', a.connected_ms, 'headersMs', a.headers_ms, 'responseBody', a.response_body,
          'nextAttemptAt', a.next_attempt_at), ${WEBHOOK}, null
-     from webhook_attempt a join webhook_event e on e.id = a.event_id
-     where e.order_id = $1 and a.position > $2
+     from webhook_event e cross join lateral (
+       select * from webhook_attempt where event_id = e.id and position > $2 order by position limit $3) a
+     where e.order_id = $1
      order by position limit $3`,
     [orderId, after ?? 0, limit],
   );

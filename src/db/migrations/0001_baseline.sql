@@ -230,6 +230,9 @@ create table webhook_attempt (
   unique (event_id, step)
 );
 
+-- For the timeline, which reads an order's attempts in pieces.
+create index webhook_attempt_position on webhook_attempt (event_id, position);
+
 -- An endpoint (a seller and the origin of its webhook URLs) from an attempt without an answer until the next answer. After
 -- some failures its deliveries wait, and single ones probe it: a circuit breaker that all workers share.
 create table silent_endpoint (
