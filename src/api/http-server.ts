@@ -77,6 +77,12 @@ export async function listen(
       rejectRequest(response, new Problem('headers_too_large', detail), onRejected);
       return;
     }
+    const target = toOriginForm(request.url ?? '');
+    request.url = target ?? '/';
+    if (target === undefined) {
+      rejectRequest(response, new Problem('bad_request', 'The request target is not a valid URL.'), onRejected);
+      return;
+    }
     void handle(request, response);
   });
   server.on('checkExpectation', (request, response) => {
@@ -100,6 +106,17 @@ export async function listen(
     port: (server.address() as AddressInfo).port,
     close: (graceMs, delayMs = 0) => close(server, graceMs, delayMs),
   };
+}
+
+/**
+ * Returns the path and query of a target that is a whole URL (RFC 9112, section 3.2.2); undefined if the URL is not valid. Koa
+ * would fail on it in code that expects no errors.
+ */
+function toOriginForm(target: string): string | undefined {
+  if (target.startsWith('/') || target === '*') return target;
+  if (!/^https?:/i.test(target) || !URL.canParse(target)) return undefined;
+  const { pathname, search } = new URL(target);
+  return pathname + search;
 }
 
 /** Returns a function that counts the unfinished responses of a connection, and closes it if they are too many. */

@@ -29,6 +29,9 @@ test.each([
   ['NUL in a header', 'GET / HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n'],
   ['a folded header', 'GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n\tc: d\0\r\n\r\n'],
   ['a space in the path', 'GET /a b HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a whole URL with an invalid host', 'GET http://a[b/x HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a whole URL with half an IPv6 address', 'GET http://[::1/x HTTP/1.1\r\nHost: x\r\n\r\n'],
+  ['a whole URL of another scheme', 'GET ftp://x/y HTTP/1.1\r\nHost: x\r\n\r\n'],
 ])('%s returns 400', async (_, request) => {
   const response = await send(request);
   expect(response.headers.get('Connection')).toBe('close');
@@ -50,6 +53,11 @@ test('HTTP/1.0 without a Host, an empty Host and Expect: 100-continue are accept
   const body = order('continued');
   const raw = await sendRaw(stack.api.url, post(`Expect: 100-continue\r\nContent-Length: ${body.length}`, body));
   expect(raw).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
+});
+
+test('a target may be a whole URL', async () => {
+  expect((await send('GET http://x/health/live?a=b HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);
+  expectProblem(await send('GET HTTP://x/none HTTP/1.1\r\nHost: x\r\n\r\n'), 404, 'not_found');
 });
 
 test('headers that are too large return 431', async () => {

@@ -23,11 +23,18 @@ afterEach(async () => {
 
 /** Ends the requests to `/held`. */
 const release: (() => void)[] = [];
+/** Requests whose headers have arrived. */
+let begun = 0;
 
 /** Starts a server that reads a JSON body and returns 204, for `/held` later. */
 async function startServer(settings: Partial<HttpSettings>): Promise<void> {
   const app = new Koa<State>();
+  begun = 0;
   app.on('error', () => undefined);
+  app.use((_, next) => {
+    begun++;
+    return next();
+  });
   app.use(requestLog(log)).use(renderProblems());
   app.use((ctx, next) => createBodyReaders(HTTP.maxBodyBytes).jsonBody(ctx as never, next));
   app.use(async (ctx) => {
@@ -256,11 +263,11 @@ describe('the number of connections', () => {
 
   test('stays below the limit, because requests that do not arrive are cut off', async () => {
     await startServer({ maxConnections: 20, isBehindProxy: true });
-    const slow = await Promise.all(
-      Array.from({ length: 18 }, () => connected(post('/', 'Content-Length: 9\r\n\r\n{'))),
-    );
-    await until(() => slow.every(({ socket }) => socket.bytesWritten > 0), 'the requests have begun');
-    await sleep(50);
+    const slow: ReturnType<typeof open>[] = [];
+    while (slow.length < 18) {
+      slow.push(await connected(post('/', 'Content-Length: 9\r\n\r\n{')));
+      await until(() => begun === slow.length, 'the request has begun');
+    }
     const { response } = await connected(REQUEST);
     await until(() => response().includes(' 204 '), 'a new client has a response');
     expect(slow.map(({ socket }) => socket.destroyed).indexOf(true)).toBe(0);
