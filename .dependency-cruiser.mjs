@@ -9,7 +9,7 @@ const FILES = {
   ...Object.fromEntries(
     [
       ...['domain', 'contracts', 'encryption', 'db', 'webhooks', 'lender', 'payments', 'temporal', 'orders', 'api'],
-      ...['checkout', 'cli', 'client'],
+      ...['checkout', 'cli', 'client', 'concurrency'],
     ].map((name) => [name, `^src/${name}/`]),
   ),
   config: '^src/config([.]ts$|/)',
@@ -29,6 +29,7 @@ const LAYERS = {
   domain: [],
   contracts: ['domain'],
   encryption: [],
+  concurrency: [],
   db: ['domain', 'contracts', 'encryption'],
   // What it measures calls it. It knows senders, lenders and payment providers by type, to wrap them.
   telemetry: ['domain', 'db', 'version', 'webhooks:type', 'lender:type', 'payments:type'],
@@ -57,10 +58,11 @@ const LAYERS = {
     'telemetry',
     'messages',
     'workflows:type',
+    'concurrency',
     'version',
   ],
-  orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal'],
-  api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'version'],
+  orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal', 'concurrency'],
+  api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'concurrency', 'version'],
   checkout: ['domain', 'contracts', 'db', 'lender', 'payments', 'orders'],
   cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'version'],
   // Shops install it without any package, so it needs nothing else at run time.

@@ -68,7 +68,7 @@ export async function startServer(
     workflows,
     dispatcher,
     admission,
-    orderReader: createLiveOrderReader(workflows, config.queryBudgetMs, (orderId) => dispatcher.check(orderId)),
+    orderReader: createLiveOrderReader(workflows, config.queryBudgetMs, (order) => dispatcher.check(order)),
     rules: {
       maxAmountPence: config.maxAmountPence,
       httpsOnly: config.production,

@@ -1,7 +1,7 @@
 import { Problem } from '../contracts/problem';
 import { sellerOf } from './authenticate';
 import type { Context, Next } from './context';
-import { limitPerKey } from './limit-per-key';
+import { limitPerKey } from '../concurrency/limit-per-key';
 
 /**
  * Limits how many requests of one seller run at the same time in this process, so that a seller who sends many expensive

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextLoopIteration } from 'node:timers/promises';
-import { FairQueue, largestEntry } from '../orders/fair-queue';
+import { FairQueue, largestEntry } from '../concurrency/fair-queue';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
 
 /** The maximum number of requests that wait in a process. Each takes a few KB. */
 const MAX_WAITING = 5000;
 /** The status of a request whose caller closed the connection before it began, for log and metrics. */
-const CLIENT_GONE = 499;
+export const CLIENT_GONE = 499;
 const HEALTH_CHECK = /^\/health\/(live|ready|serving)\/?$/;
 
 /** Whether the caller has closed the connection, or its half of it: after that, Node sends no response. */

@@ -3,18 +3,16 @@ import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { keyDigest } from '../db/api-keys';
+import { arePayLinksKnown } from '../db/find-orders';
 import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';
 import type { Context } from './context';
-import { limitPerKey } from './limit-per-key';
+import { batchLookups } from '../concurrency/batch-lookups';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
 /** Maximum time a request waits until Postgres has counted it. */
 const SYNC_TIMEOUT_MS = 500;
-
-/** Pay links that requests from one address look up at the same time. More would use up the connections to Postgres. */
-const LOOKUPS_PER_ADDRESS = 4;
 
 /**
  * Delays a refusal to a caller without a key, so that a client that repeats the request immediately gets one answer per
@@ -46,7 +44,7 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   const keys = counter('key');
   const sellers = counter('seller', MINUTE_MS);
   const payLinks = counter('pay-link');
-  const lookups = limitPerKey(LOOKUPS_PER_ADDRESS);
+  const isPayLinkKnown = batchLookups((payLinkIds) => arePayLinksKnown(db, payLinkIds));
   setInterval(() => void deleteEndedCounts(db, MINUTE_MS).catch(() => undefined), MINUTE_MS).unref();
 
   return {
@@ -78,18 +76,15 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     },
 
     /**
-     * Looks up a pay link, and counts the request against its limit. An unknown link is not counted, because each count would
-     * be a row in Postgres. Others at the address wait while it has several lookups, but are not refused.
-     * @param find throws if the link is unknown
+     * Counts a request against the limit of its pay link.
+     * @returns false if no order has the link. It is not counted, because each count would be a row in Postgres
      * @throws Problem `rate_limited`
      */
-    async lookUp<T>(ctx: Ctx, payLinkId: string, find: () => Promise<T>): Promise<T> {
+    async countPayLink(ctx: Ctx, payLinkId: string): Promise<boolean> {
       const id = idOf(payLinkId);
-      const isKnown = payLinks.hasCounted(id);
-      if (isKnown) await count(ctx, payLinks, id, settings.payLink);
-      const found = await lookups.run(clientNetwork(ctx.ip), find);
-      if (!isKnown) await count(ctx, payLinks, id, settings.payLink);
-      return found;
+      if (!payLinks.hasCounted(id) && !(await isPayLinkKnown(payLinkId))) return false;
+      await count(ctx, payLinks, id, settings.payLink);
+      return true;
     },
 
     /** Reports the limit of an address without counting the request. */

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Problem } from '../contracts/problem';
-import { largestEntry } from '../orders/fair-queue';
+import { largestEntry } from '../concurrency/fair-queue';
 import { clientNetwork } from './client-network';
 import type { Context, Next } from './context';
 

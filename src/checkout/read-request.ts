@@ -10,11 +10,11 @@ import type { ProviderDetailsOf } from './provider-details';
 
 export interface PayLinkLimits {
   /**
-   * Runs the first query of a request, which shows whether its pay link exists, and counts the request.
-   * @param find throws if the link is unknown
-   * @throws Problem `rate_limited` if a link is requested too often
+   * Counts a request against the limit of its pay link.
+   * @returns false if no order has the link
+   * @throws Problem `rate_limited`
    */
-  lookUp: <T>(ctx: Context, payLinkId: string, find: () => Promise<T>) => Promise<T>;
+  countPayLink: (ctx: Context, payLinkId: string) => Promise<boolean>;
 }
 
 export interface RequestReaderOptions {
@@ -36,15 +36,19 @@ export interface SubmittedForm {
 
 /** Reads requests for `/pay/:payLinkId`. */
 export function createRequestReader({ deps, csrf, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
-  /** Finds what belongs to the pay link of a request. */
+  /** Counts a request, and finds what belongs to its pay link. */
   async function lookUp<T>(ctx: Context, find: (payLinkId: string) => Promise<T>): Promise<T> {
     const { payLinkId = '' } = ctx.params as { payLinkId?: string };
-    if (!isUuid(payLinkId)) throw notFound();
     const normalized = payLinkId.toLowerCase();
-    return limits.lookUp(ctx, normalized, () => find(normalized));
+    if (!isUuid(normalized) || !(await limits.countPayLink(ctx, normalized))) throw notFound();
+    return find(normalized);
   }
 
-  /** Reads the order, after asking the bank about a payment whose result is not known yet. */
+  /**
+   * Reads the order for its pages. Counts the request. If the result of a payment is not known, asks the bank first, and
+   * completes an order that is paid.
+   * @throws Problem `not_found`, `rate_limited`
+   */
   async function loadCheckout(ctx: Context): Promise<Checkout> {
     const stored = await lookUp(ctx, (payLinkId) => readCheckout(deps, payLinkId));
     ctx.state.orderId = stored.order.id;

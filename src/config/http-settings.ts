@@ -61,7 +61,7 @@ const http = z
     // The lower bound exceeds the longest time that a call may take.
     stallTimeoutMs: setting(
       'STALL_TIMEOUT_MS',
-      milliseconds(65 * SECOND, HOUR).default(90 * SECOND),
+      milliseconds(75 * SECOND, HOUR).default(90 * SECOND),
       'Time without traffic after which a connection is closed.',
     ),
   })

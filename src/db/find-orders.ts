@@ -96,11 +96,23 @@ export async function findOrder(db: DbClient, orderId: string, sellerId?: string
 }
 
 export async function findOrderByPayLink(db: DbClient, payLinkId: string): Promise<StoredOrder | undefined> {
-  const { rows } = await db.query<StoredOrderRow>(
-    `select ${STORED_ORDER_COLUMNS} from orders o where o.pay_link_id = $1`,
-    [payLinkId],
-  );
+  const { rows } = await db.query<StoredOrderRow>({
+    name: 'find_order_by_pay_link',
+    text: `select ${STORED_ORDER_COLUMNS} from orders o where o.pay_link_id = $1`,
+    values: [payLinkId],
+  });
   return rows[0] && toStoredOrder(rows[0]);
+}
+
+/** Returns for each pay link whether an order has it. */
+export async function arePayLinksKnown(db: DbClient, payLinkIds: readonly string[]): Promise<boolean[]> {
+  const { rows } = await db.query<{ id: string }>({
+    name: 'are_pay_links_known',
+    text: 'select pay_link_id as id from orders where pay_link_id = any($1::uuid[])',
+    values: [payLinkIds],
+  });
+  const known = new Set(rows.map(({ id }) => id));
+  return payLinkIds.map((id) => known.has(id));
 }
 
 /** Finds the order that holds a seller's reference: the one that is not UNSUCCESSFUL. */

@@ -1,7 +1,7 @@
 import { Problem } from '../contracts/problem';
 import { sellersWithBacklog } from '../db/due-orders';
 import type { Db } from '../db/pool';
-import { FairQueue } from './fair-queue';
+import { FairQueue } from '../concurrency/fair-queue';
 
 const READ_EVERY_MS = 2000;
 const RETRY_AFTER_S = 60;

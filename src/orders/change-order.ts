@@ -2,7 +2,7 @@ import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/find-orders';
 import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
-import { TemporalUnavailable } from '../temporal/availability';
+import { CallNotMade } from '../temporal/availability';
 import { ChangeRefused } from '../temporal/change-through-workflow';
 import type { OrderDependencies } from './dependencies';
 
@@ -75,7 +75,7 @@ async function changeOrder(
     if (error instanceof ChangeRefused) throw refused(request, error.status);
     throw new Problem(
       'service_unavailable',
-      error instanceof TemporalUnavailable
+      error instanceof CallNotMade
         ? 'Orders cannot be changed at the moment. Nothing changed. Repeating the same call is safe.'
         : 'The outcome is unknown: the change may still be made. Repeating the same call is safe.',
       { retryAfterS: 5, cause: error },

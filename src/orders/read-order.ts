@@ -36,9 +36,9 @@ export async function readCurrent(
   { orderReader, dispatcher }: OrderDependencies,
   { order, attachments, started }: StoredOrder,
 ): Promise<RetrievedOrder> {
-  const state = isFinal(order.status) || !started ? undefined : await orderReader.read(order.id);
+  const state = isFinal(order.status) || !started ? undefined : await orderReader.read(order);
   // Usually the row was read before a save that the query shows. Otherwise it is that of a restored backup.
-  if (state !== undefined && state.version > order.version) dispatcher.check(order.id);
+  if (state !== undefined && state.version > order.version) dispatcher.check(order);
   return state !== undefined && state.version >= order.version
     ? { order: withState(order, state), attachments, readFrom: 'workflow' }
     : { order, attachments, readFrom: 'snapshot' };

@@ -5,7 +5,7 @@ import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret } from '../db/secrets';
 import type { KeyRing } from '../encryption/key-ring';
-import { TemporalUnavailable } from '../temporal/availability';
+import { CallNotMade } from '../temporal/availability';
 import { generateWebhookSecret } from '../webhooks/sign';
 import type { OrderDependencies } from './dependencies';
 import { notFound } from './not-found';
@@ -48,7 +48,7 @@ function tooManySecrets(possibleAt: Date): Problem {
 export async function testWebhook(deps: OrderDependencies, sellerId: string, url: string): Promise<WebhookTestResult> {
   const webhookId = randomUUID();
   const attempt = await deps.workflows.testWebhook({ sellerId, webhookId, url }).catch((error: unknown) => {
-    if (error instanceof TemporalUnavailable) {
+    if (error instanceof CallNotMade) {
       throw unavailable('The service cannot send webhooks now. Nothing was sent. Repeating the call is safe.', error);
     }
     const outcome = 'The outcome is unknown: the webhook may have been sent.';

@@ -11,18 +11,20 @@ const PROBE_EVERY_MS = 500;
 /** The server may recover in a moment. Otherwise the call fails within a second. */
 const WAIT_MS = 500;
 
-/** The Temporal server is known to be unavailable. The call was not made. */
-export class TemporalUnavailable extends Error {}
+/** The call was not made: the Temporal server is known to be unavailable, or too many calls wait. Repeating it is safe. */
+export class CallNotMade extends Error {}
 
 /** Tracks whether the Temporal server can be reached. */
 export interface Availability {
-  /** False from a probe that failed until one that succeeded. */
+  /** True from a failed probe until a successful one. */
   readonly isKnownDown: boolean;
   /**
    * Makes a call. If it takes long, the server is probed.
-   * @throws TemporalUnavailable within a second while the server is known to be unavailable
+   * @throws CallNotMade within a second while the server is known to be unavailable
    */
   call<T>(work: () => Promise<T>): Promise<T>;
+  /** @throws CallNotMade immediately while the server is known to be unavailable */
+  assertNotDown(): void;
   /** Ends the probes. */
   end(): Promise<void>;
 }
@@ -64,14 +66,20 @@ export function createAvailability(client: Client): Availability {
     probing ??= probe().finally(() => (probing = undefined));
   }
 
+  function assertNotDown(): void {
+    if (outage) throw new CallNotMade('the Temporal server is unavailable');
+  }
+
   return {
+    assertNotDown,
+
     get isKnownDown() {
       return outage !== undefined;
     },
 
     async call(work) {
       if (outage) await pause(WAIT_MS, outage.signal);
-      if (outage) throw new TemporalUnavailable('the Temporal server is unavailable');
+      assertNotDown();
       const timer = setTimeout(suspect, SUSPICIOUS_MS);
       try {
         return await work();

@@ -10,6 +10,7 @@ import {
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
+import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import type { WebhookTestInput } from '../domain/webhook';
 import {
@@ -23,12 +24,19 @@ import {
 import { type Channel, isFinal } from '../domain/status';
 import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { createAvailability } from './availability';
+import { CallNotMade, createAvailability } from './availability';
 import { type StartableOrder, changeThroughWorkflow } from './change-through-workflow';
 import { grpcErrorOf } from './grpc-errors';
 import { type InspectedWorkflow, inspectWorkflow, matchesRow } from './inspect-workflow';
 import { type RunLists, createRunLists } from './list-runs';
 import { firstStartOptions, resumeOptions } from './workflow-options';
+
+/**
+ * Changes of one seller's orders that run at the same time; further ones wait. Each takes the workers and Temporal several
+ * steps, so those of one seller must not hold up the others'.
+ */
+const CHANGES_AT_ONCE = 10;
+const MAX_WAIT_MS = 10_000;
 
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
@@ -55,7 +63,7 @@ export interface OrderWorkflows extends RunLists {
   requestDecision(order: Order, channel: Channel): Promise<void>;
   /**
    * Sends a test webhook from a worker. Rejects if no worker could send it in time.
-   * @throws TemporalUnavailable, within a second
+   * @throws CallNotMade, within a second
    */
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
@@ -66,7 +74,7 @@ export interface OrderWorkflows extends RunLists {
    * Makes the workflow change the order. Starts or resumes it if none runs.
    * @param row as it was read: a repeated call that read the same version joins the first one
    * @returns the state once the change is saved
-   * @throws ChangeRefused, or TemporalUnavailable if the call was not made; after any other error the outcome is unknown
+   * @throws ChangeRefused, or CallNotMade if the call was not made; after any other error the outcome is unknown
    */
   change(row: StartableOrder, request: ChangeRequest): Promise<OrderState>;
   /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
@@ -84,6 +92,7 @@ export function createOrderWorkflows(
 ): OrderWorkflows {
   const inFlight = new Set<Promise<unknown>>();
   const availability = createAvailability(client);
+  const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
   trackBreaker('temporal', () => Number(availability.isKnownDown));
   const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
     const calling = client.withDeadline(Date.now() + timeoutMs, call).finally(() => inFlight.delete(calling));
@@ -91,7 +100,7 @@ export function createOrderWorkflows(
     return calling;
   };
 
-  /** For calls that a caller waits for. Refused immediately while Temporal is known to be unavailable. */
+  /** For calls that a caller waits for. Refused within half a second while Temporal is known to be unavailable. */
   const unlessDown = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     availability.call(() => within(timeoutMs, call));
 
@@ -184,12 +193,21 @@ export function createOrderWorkflows(
     },
 
     change: (row, request) =>
-      unlessDown(updateTimeoutMs, () =>
-        changeThroughWorkflow(client, row, request, {
-          first: () => firstStartOptions(row, 0, encryptPayloads),
-          next: () => resuming(row.order, request.channel),
-        }),
-      ),
+      availability.call(async () => {
+        try {
+          return await changes.run(row.order.sellerId, () => {
+            availability.assertNotDown();
+            return within(updateTimeoutMs, () =>
+              changeThroughWorkflow(client, row, request, {
+                first: () => firstStartOptions(row, 0, encryptPayloads),
+                next: () => resuming(row.order, request.channel),
+              }),
+            );
+          });
+        } catch (error) {
+          throw error === WAITED_TOO_LONG ? new CallNotMade("too many changes of the seller's orders wait") : error;
+        }
+      }),
   };
 }
 

@@ -1,6 +1,6 @@
 import { QueryRejectedError, WorkflowNotFoundError } from '@temporalio/client';
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
-import type { OrderState } from '../../domain/order';
+import type { Order, OrderState } from '../../domain/order';
 import { trackFailures } from '../../telemetry/metrics';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 
@@ -10,7 +10,7 @@ const BREAK_MS = 2000;
 /** Reads orders through their workflows. */
 export interface LiveOrderReader {
   /** Returns the state that the order's workflow holds, or undefined if it does not respond in time. Never rejects. */
-  read(orderId: string): Promise<OrderState | undefined>;
+  read(order: Order): Promise<OrderState | undefined>;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface LiveOrderReader {
 export function createLiveOrderReader(
   workflows: OrderWorkflows,
   budgetMs: number,
-  onClosed: (orderId: string) => void,
+  onClosed: (order: Order) => void,
 ): LiveOrderReader {
   const breaker = circuitBreaker(handleAll, {
     halfOpenAfter: BREAK_MS,
@@ -30,24 +30,24 @@ export function createLiveOrderReader(
   });
   breaker.onFailure(trackFailures('temporal_reader', () => breaker.state !== CircuitState.Closed));
 
-  async function query(orderId: string): Promise<OrderState | null> {
+  async function query(order: Order): Promise<OrderState | null> {
     const until = Date.now() + budgetMs;
     try {
-      return await workflows.query(orderId, budgetMs);
+      return await workflows.query(order.id, budgetMs);
     } catch (error) {
       // A missing or closed workflow is a result, not a failure of Temporal.
       if (!(error instanceof WorkflowNotFoundError) && !(error instanceof QueryRejectedError)) throw error;
-      onClosed(orderId);
+      onClosed(order);
       // The row of a restored backup may be older than what the closed run has saved.
       if (error instanceof WorkflowNotFoundError) return null;
-      return (await workflows.inspect(orderId, until - Date.now()))?.saved?.order ?? null;
+      return (await workflows.inspect(order.id, until - Date.now()))?.saved?.order ?? null;
     }
   }
 
   return {
-    async read(orderId) {
+    async read(order) {
       try {
-        return (await breaker.execute(() => query(orderId))) ?? undefined;
+        return (await breaker.execute(() => query(order))) ?? undefined;
       } catch {
         return undefined;
       }

@@ -1,19 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { bulkhead } from 'cockatiel';
 import type { Logger } from 'pino';
 import { type RequestKind, countRequests, makeDue, markRunning } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 import type { Admission } from '../admission';
-import { FairQueue } from '../fair-queue';
+import { FairQueue } from '../../concurrency/fair-queue';
 import { createNewOrderStarts } from './new-order-starts';
 import { createPostponedLog } from './postponed-log';
 
-/**
- * The maximum number of calls that wait for a free slot: someone waits for their result. The sweep makes all further
- * calls.
- */
+/** The maximum number of calls that wait for a free slot: people wait for their effect. The sweep makes all further calls. */
 const MAX_WAITING_CALLS = 500;
 /** The same for starts of new orders, of which each needs about 2 KB: a burst that is started before the sweep looks at it. */
 const MAX_WAITING_STARTS = 5000;
@@ -30,14 +26,14 @@ export interface WorkflowDispatcher {
   /** Notifies a workflow that it has to ask the lender for its decision, or the bank for the result of a payment. */
   requestDecision(order: Order): void;
   /** Makes the sweep check an order whose workflow and row do not match. */
-  check(orderId: string): void;
+  check(order: Order): void;
   /** Resolves when the calls in flight have ended. The sweep makes the calls that still wait. */
   drain(): Promise<void>;
 }
 
 /** Times in ms. */
 export interface DispatcherOptions {
-  /** The maximum number of concurrent calls that someone waits for, and of concurrent starts of new orders. */
+  /** The maximum number of concurrent calls that people wait for, and of concurrent starts of new orders. */
   inFlight: number;
   /** Until the sweep checks whether a started workflow still runs. */
   checkAfterMs: number;
@@ -50,9 +46,17 @@ export interface DispatcherOptions {
 interface WaitingStart {
   history: OrderHistory;
   since: number;
-  /** Runs a function as part of the create, so that the workflow belongs to its trace. */
-  inRequest: <T>(work: () => T) => T;
+  inRequest: InRequest;
 }
+
+interface WaitingCall {
+  orderId: string;
+  call: () => Promise<void>;
+  inRequest: InRequest;
+}
+
+/** Runs a function as part of the request that caused it, so that the workflow belongs to its trace. */
+type InRequest = <T>(work: () => T) => T;
 
 interface DispatcherDependencies {
   db: Db;
@@ -62,19 +66,19 @@ interface DispatcherDependencies {
 }
 
 /**
- * New orders wait in a queue of their own, in which sellers take turns: calls that someone waits for overtake them. While
- * inserts queue, only one start runs at a time, so that the machine serves the callers that wait.
+ * Calls that people wait for, and starts of new orders, wait in a queue each, in which sellers take turns. While inserts queue, only one start runs at a time, so that the machine serves the callers that wait.
  */
 export function createWorkflowDispatcher(
   { db, workflows, admission, log }: DispatcherDependencies,
   { inFlight, checkAfterMs, sweepStartAfterMs, startDelayMs }: DispatcherOptions,
 ): WorkflowDispatcher {
-  const interactive = bulkhead(inFlight, MAX_WAITING_CALLS);
   const starts = createNewOrderStarts(workflows, inFlight, startDelayMs);
   const waiting = new FairQueue<WaitingStart>();
+  const waitingCalls = new FairQueue<WaitingCall>();
   const logPostponed = createPostponedLog(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
   let starting = 0;
+  let calling = 0;
   let draining = false;
 
   function track(orderId: string, call: Promise<void>): Promise<void> {
@@ -83,15 +87,30 @@ export function createWorkflowDispatcher(
     return done;
   }
 
-  function inBackground(orderId: string, call: () => Promise<void>): void {
-    const work = async (): Promise<void> => {
-      if (!draining) await call();
-    };
-    void track(orderId, interactive.execute(work));
+  function inBackground({ id, sellerId }: Order, call: () => Promise<void>): void {
+    if (draining) return;
+    if (waitingCalls.size >= MAX_WAITING_CALLS) {
+      for (const { orderId } of waitingCalls.shiftLargest()) logPostponed(orderId, 'too many calls are waiting');
+    }
+    waitingCalls.push(sellerId, { orderId: id, call, inRequest: AsyncLocalStorage.snapshot() });
+    callNext();
   }
 
-  function notify({ id }: Order, kind: RequestKind, call: () => Promise<void>): void {
-    inBackground(id, async () => {
+  function callNext(): void {
+    while (!draining && calling < inFlight) {
+      const next = waitingCalls.shift();
+      if (!next) return;
+      calling += 1;
+      void track(next.orderId, next.inRequest(next.call)).finally(() => {
+        calling -= 1;
+        callNext();
+      });
+    }
+  }
+
+  function notify(order: Order, kind: RequestKind, call: () => Promise<void>): void {
+    const { id } = order;
+    inBackground(order, async () => {
       // Those that come later are passed on by the sweep.
       const passedOn = await countRequests(db, id, kind);
       await call();
@@ -140,7 +159,7 @@ export function createWorkflowDispatcher(
     },
     resendWebhooks: (order) => notify(order, 'resends', () => workflows.resendWebhooks(order, 'api')),
     requestDecision: (order) => notify(order, 'decision', () => workflows.requestDecision(order, 'hosted_checkout')),
-    check: (orderId) => inBackground(orderId, () => makeDue(db, [orderId])),
+    check: (order) => inBackground(order, () => makeDue(db, [order.id])),
     async drain() {
       draining = true;
       await Promise.all(running);

@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { setImmediate, setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { Db } from '../../../src/db/pool';
-import type { OrderHistory } from '../../../src/domain/order';
+import type { Order, OrderHistory } from '../../../src/domain/order';
 import { createAdmission } from '../../../src/orders/admission';
 import { createAdaptiveLimit } from '../../../src/orders/background/adaptive-limit';
-import { FairQueue } from '../../../src/orders/fair-queue';
+import { FairQueue } from '../../../src/concurrency/fair-queue';
 import { createStartDelay } from '../../../src/orders/background/start-delay';
 import { runWorkLoop } from '../../../src/orders/background/work-loop';
 import { createWorkflowDispatcher } from '../../../src/orders/background/workflow-dispatcher';
@@ -233,4 +233,40 @@ describe('a work loop of the sweep', () => {
     await loop;
     expect(errors).toHaveLength(2);
   });
+});
+
+test("sellers' calls to workflows take turns, and if too many wait, the sweep makes those of the seller with most", async () => {
+  const checked: string[] = [];
+  let finish = (): void => undefined;
+  const db = {
+    query: (_: string, [ids]: [string[]]) => {
+      checked.push(...ids);
+      return new Promise((resolve) => (finish = () => resolve({ rows: [] })));
+    },
+  } as unknown as Db;
+  const dispatcher = createWorkflowDispatcher(
+    {
+      db,
+      workflows: {} as OrderWorkflows,
+      admission: { hasQueue: () => false },
+      log: pino({ enabled: false }),
+    },
+    { inFlight: 1, checkAfterMs: 1000, sweepStartAfterMs: 60_000, startDelayMs: 0 },
+  );
+  const check = (id: string): void => dispatcher.check({ id, sellerId: id.charAt(0) } as Order);
+  for (const id of ['a0', 'a1', 'a2', 'b1', 'a3']) check(id);
+  const finishAll = async (): Promise<void> => {
+    for (let count = 0; count !== checked.length;) {
+      count = checked.length;
+      finish();
+      await setImmediate();
+    }
+  };
+  await finishAll();
+  expect(checked.splice(0)).toEqual(['a0', 'a1', 'b1', 'a2', 'a3']);
+  check('c0');
+  check('b2');
+  for (let index = 1; index <= 500; index++) check(`c${index}`);
+  await finishAll();
+  expect(checked).toEqual(['c0', 'b2', 'c500']);
 });

@@ -1,9 +1,9 @@
 import type { OrderDependencies } from '../../../src/orders/dependencies';
 import { testWebhook } from '../../../src/orders/webhook-endpoint';
-import { TemporalUnavailable } from '../../../src/temporal/availability';
+import { CallNotMade } from '../../../src/temporal/availability';
 
 const FAILURES: [string, Error, RegExp][] = [
-  ['nothing was sent if the call was not made', new TemporalUnavailable('down'), /Nothing was sent\..* is safe/],
+  ['nothing was sent if the call was not made', new CallNotMade('down'), /Nothing was sent\..* is safe/],
   ['it may have been sent after any other error', new Error('deadline'), /^(?!.* is safe).*may have been sent/],
 ];
 
