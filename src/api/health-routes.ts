@@ -5,6 +5,7 @@ import type { DatabaseHealth } from '../db/write-probe';
 import { VERSION } from '../version';
 import { clientNetwork } from './client-network';
 import type { Context, Next, State } from './context';
+import { CLIENT_GONE } from './queue-fairly';
 
 export interface HealthChecks {
   checkDatabase: () => Promise<DatabaseHealth>;
@@ -12,7 +13,10 @@ export interface HealthChecks {
   isServing: () => boolean;
 }
 
-/** Checks a second that one address gets without a wait; further ones wait a second. No load balancer needs as many. */
+/**
+ * Checks a second that one address gets without a wait. As many again wait a second, and the connections of any more are closed.
+ * No load balancer needs as many.
+ */
 const CHECKS_PER_SECOND = 100;
 
 /**
@@ -22,8 +26,14 @@ const CHECKS_PER_SECOND = 100;
 export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
   const router = new Router<State>({ prefix: '/health', sensitive: true });
   const limiter = new RateLimiterMemory({ points: CHECKS_PER_SECOND, duration: 1 });
-  const slowDown = async (ctx: Pick<Context, 'ip'>, next: Next): Promise<void> => {
-    await limiter.consume(clientNetwork(ctx.ip)).catch(() => delay(1000));
+  const slowDown = async (ctx: Pick<Context, 'ip' | 'socket' | 'status'>, next: Next): Promise<void> => {
+    const { consumedPoints } = await limiter.penalty(clientNetwork(ctx.ip));
+    if (consumedPoints > 2 * CHECKS_PER_SECOND) {
+      ctx.socket.destroy();
+      ctx.status = CLIENT_GONE;
+      return;
+    }
+    if (consumedPoints > CHECKS_PER_SECOND) await delay(1000);
     await next();
   };
   router.get('/live', slowDown, (ctx) => {

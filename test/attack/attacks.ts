@@ -125,6 +125,39 @@ export const ATTACKS: Record<string, Attack> = {
     await attacker.repeat(30_000, 50, () => attacker.call('/health/ready'));
   },
 
+  /** Twenty at the same time on each of 200 connections. */
+  async 'pipelined health checks'(attacker) {
+    const requests = 'GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20);
+    await attacker.repeat(10_000, 200, async () => {
+      const socket = attacker.open();
+      socket.resume().write(requests);
+      attacker.count('requests sent', 20);
+      await Promise.race([new Promise((resolve) => socket.once('close', resolve)), delay(1500)]);
+      attacker.count(socket.destroyed ? 'connections closed by the API' : 'connections not closed');
+      socket.destroy();
+    });
+  },
+
+  /** One seller creates orders and cancels them all at the same time. */
+  async 'cancels at once'(attacker) {
+    const { seller } = attacker;
+    const ids: string[] = [];
+    await attacker.repeat(400, 10, async () => {
+      const data = { amount: 1, reference: randomUUID(), redirect_url: 'http://127.0.0.1/' };
+      const text = await attacker.callAs(seller, ORDERS(seller.id), { method: 'POST', body: JSON.stringify({ data }) });
+      const id = /"id":"([^"]+)"/.exec(text)?.[1];
+      if (id) ids.push(id);
+    });
+    await attacker.repeat(ids.length, ids.length, (index) =>
+      attacker.callAs(seller, `${BASE}/order/${ids[index]!}/`, { method: 'DELETE' }),
+    );
+  },
+
+  /** Links of no order, to the pay page without a key. */
+  async 'unknown pay links'(attacker) {
+    await attacker.repeat(10_000, 100, () => attacker.call(`/pay/${randomUUID()}/`));
+  },
+
   async 'webhook tests'(attacker) {
     const receivers = await floodReceivers();
     const body = JSON.stringify({ data: { url: receivers.slowUrl } });
