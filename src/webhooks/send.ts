@@ -63,6 +63,8 @@ export function createWebhookSender({ policy, timeoutMs, lookup, ca }: SenderOpt
 
     const url = new URL(request.url);
     const limitMs = Math.max(Math.min(timeoutMs, (request.deadlineMs ?? Infinity) - monotonicMs()), 0);
+    // Another attempt may be running: this one's lease has ended.
+    if (limitMs === 0) return { ...result, ...classifyError(timeoutError(0)) };
     const client = new Client(url.origin, {
       pipelining: 0,
       headersTimeout: timeoutMs,

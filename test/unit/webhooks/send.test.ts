@@ -1,4 +1,5 @@
 import { Webhook } from 'standardwebhooks';
+import { monotonicMs } from '../../../src/webhooks/monotonic';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import type { ServerResponse } from 'node:http';
 import { startRecordingServer } from '../../support/recording-server';
@@ -105,6 +106,15 @@ describe('a sender', () => {
       error,
       errorDetail: expect.stringMatching(detail),
     });
+  });
+
+  test('sends nothing after the deadline of its lease, because another attempt may be running', async () => {
+    const receiver = await startRecordingServer((_request, response) => response.end());
+    const request = webhook(`http://127.0.0.1:${receiver.port}/hook`);
+    const attempt = await sender().send({ ...request, deadlineMs: monotonicMs() - 1 });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout' });
+    await sender().send(request);
+    expect(receiver.received).toHaveLength(1);
   });
 
   test('does not send to a name with an internal address, and shows the seller the error of an unknown name', async () => {
