@@ -3,6 +3,7 @@ import {
   AGREEMENT_PENDING,
   DECISION_PENDING,
   RESEND_PENDING,
+  SAVED_RECENTLY,
   SETTLED,
   STUCK_RECENTLY,
   WEBHOOK_OVERDUE,
@@ -25,8 +26,8 @@ export interface DueOrder extends StoredOrder {
   stuckRecently: boolean;
   /** The number of its last request: see `countRequests`. */
   requests: number;
-  /** By the clock of Postgres. */
-  leasedAt: Date;
+  /** True if Temporal's history may not have the last save yet. */
+  savedRecently: boolean;
 }
 
 /** SQL, the relation `seller`: the sellers of orders whose workflow is not started. One index lookup for each, however many orders wait. */
@@ -65,17 +66,18 @@ export type DueKind = keyof typeof DUE;
 export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number, leaseMs: number): Promise<DueOrder[]> {
   const { rows } = await db.query<StoredOrderRow & Omit<DueOrder, keyof StoredOrder>>({
     name: `lease_${kind}`,
+    // `requests` is read as it was before the lease, like what is pending: a request that came since is not passed on.
     text: `with due as (
        ${DUE[kind]}
      ), leased as (
        update order_work w set sweep_at = ${inMs('$2')} where order_id in (select order_id from due)
-       returning order_id, requests::float8 as requests, ${STUCK_RECENTLY} as stuck_recently
+       returning order_id, ${STUCK_RECENTLY} as stuck_recently, ${SAVED_RECENTLY} as saved_recently
      )
      select ${STORED_ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending",
        ${DECISION_PENDING} as "decisionPending", ${AGREEMENT_PENDING} as "agreementPending",
-       ${WEBHOOK_OVERDUE} as "webhookOverdue", leased.stuck_recently as "stuckRecently", leased.requests,
-       now() as "leasedAt"
-     from orders o join leased on leased.order_id = o.id`,
+       ${WEBHOOK_OVERDUE} as "webhookOverdue", leased.stuck_recently as "stuckRecently",
+       leased.saved_recently as "savedRecently", w.requests::float8 as requests
+     from orders o join leased on leased.order_id = o.id join order_work w on w.order_id = o.id`,
     values: [limit, leaseMs],
   });
   return rows.map((row) => ({
@@ -87,7 +89,7 @@ export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number,
     webhookOverdue: row.webhookOverdue,
     stuckRecently: row.stuckRecently,
     requests: row.requests,
-    leasedAt: row.leasedAt,
+    savedRecently: row.savedRecently,
   }));
 }
 

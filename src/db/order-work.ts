@@ -52,6 +52,9 @@ export const WEBHOOK_OVERDUE = `coalesce(${WEBHOOK_DUE_AT} < ${OVERDUE_BEFORE}, 
 /** SQL, true for the work `w` of an order whose run was found stuck within the last hour. */
 export const STUCK_RECENTLY = `coalesce(w.stuck_at > now() - interval '1 hour', false)`;
 
+/** SQL, true for the work `w` of an order whose last save may not be in Temporal's history yet. */
+export const SAVED_RECENTLY = `coalesce(w.saved_at > now() - interval '30 seconds', false)`;
+
 /** SQL: an order whose check is due before this is about to be checked, or is being checked: a sweep leases it for 30 s. */
 const SOON = `now() + interval '30 seconds'`;
 

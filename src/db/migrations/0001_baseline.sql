@@ -119,10 +119,11 @@ create table order_work (
   -- The regular next check, kept here until something shows that Temporal's history has the last save; until then,
   -- `sweep_at` is an earlier check. Null once it is shown.
   proven_sweep_at timestamptz,
-  -- The last save since the row exists: its version, and the sequence of its webhook, if it has one. They are columns of this
+  -- The last save since the row exists: its version, the sequence of its webhook, if it has one, and its time. They are columns of this
   -- table because a statement that waited for the row's lock sees its new values, but the old state of other tables.
   saved_version integer,
   saved_sequence integer,
+  saved_at timestamptz,
   -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
   -- the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz,
@@ -283,11 +284,11 @@ begin
       returning case when state = 'pending' then id end into webhook_id;
   end if;
   -- A request that is not passed on stays due.
-  insert into order_work (order_id, started, sweep_at, proven_sweep_at, saved_version, saved_sequence)
+  insert into order_work (order_id, started, sweep_at, proven_sweep_at, saved_version, saved_sequence, saved_at)
     values (p_order_id, true, now() + least(p_unproven_ms, p_check_ms) * interval '1 ms', now() + p_check_ms * interval '1 ms',
-      p_version, case when p_body is not null then p_sequence end)
+      p_version, case when p_body is not null then p_sequence end, now())
     on conflict (order_id) do update set started = true, proven_sweep_at = excluded.proven_sweep_at,
-      saved_version = excluded.saved_version, saved_sequence = excluded.saved_sequence,
+      saved_version = excluded.saved_version, saved_sequence = excluded.saved_sequence, saved_at = excluded.saved_at,
       sweep_at = case when order_work.requests > order_work.requests_passed_on
         then least(order_work.sweep_at, excluded.sweep_at) else excluded.sweep_at end;
 end $$;

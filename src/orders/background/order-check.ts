@@ -9,8 +9,6 @@ import { type OrderWorkflows, toPrevious } from '../../temporal/order-workflows'
 import type { NewOrderStarts } from './new-order-starts';
 import { createPostponedLog } from './postponed-log';
 
-/** After this time, a save is assumed to be in Temporal's history. */
-const ASSUMED_PROVEN_AFTER_MS = 30_000;
 const INSPECT_TIMEOUT_MS = 5000;
 
 interface CheckOptions {
@@ -101,14 +99,12 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
 
 /** Why a run cannot continue the order; undefined if it can. */
 function replaceReason(due: DueOrder, run: InspectedWorkflow): string | undefined {
-  const { order, changes, settled, stuckRecently, leasedAt } = due;
-  // Right after a save, Temporal's history may not have the change yet.
-  const isOld = leasedAt.getTime() - Date.parse(changes.at(-1)?.at ?? order.createdAt) >= ASSUMED_PROVEN_AFTER_MS;
-  if (isOld && run.saved && run.saved.order.version < order.version) {
+  const { order, settled, savedRecently, stuckRecently } = due;
+  if (!savedRecently && run.saved && run.saved.order.version < order.version) {
     return `${RECOVERY_REASONS.behind_row}: at version ${run.saved.order.version} of ${order.version}`;
   }
   // One that has just replaced another run still reads the row.
-  if (isOld && settled && run.saved && !run.isBusy) return RECOVERY_REASONS.still_running;
+  if (!savedRecently && settled && run.saved && !run.isBusy) return RECOVERY_REASONS.still_running;
   if (!isStuck(due, run) || stuckRecently) return undefined;
   return run.failureReason ?? RECOVERY_REASONS.webhook_overdue;
 }

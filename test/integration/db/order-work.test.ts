@@ -83,7 +83,7 @@ describe('the sweep', () => {
         agreementPending: false,
         webhookOverdue: false,
         stuckRecently: false,
-        leasedAt: expect.any(Date),
+        savedRecently: expect.any(Boolean),
         requests: 0,
       },
     ]);
@@ -114,6 +114,17 @@ describe('the sweep', () => {
     }
     const other = await dueAfter(-1000);
     expect((await leaseIds(2)).sort()).toEqual([busy.order.id, other.order.id].sort());
+  });
+
+  test("knows by the clock of Postgres whether an order was saved recently, whatever the worker's clock said", async () => {
+    const history = await insertNewOrder(database.db);
+    const saved = applyEvents(history, 'signup_started');
+    saved.changes.at(-1)!.at = new Date(Date.now() + 3_600_000).toISOString();
+    await saveHistory(database.db, saved, -1000);
+    const isSavedRecently = async () => (await leaseDueOrders(database.db, 'checks', 1, 0))[0]!.savedRecently;
+    expect(await isSavedRecently()).toBe(true);
+    await database.db.query(`update order_work set saved_at = saved_at - interval '31 seconds'`);
+    expect(await isSavedRecently()).toBe(false);
   });
 
   test('leases what people wait for separately from new orders and checks', async () => {
