@@ -10,10 +10,10 @@ import { type PendingWebhook, type RequestedResend, findPendingWebhooks, findRes
 import {
   type OrderChange,
   type PreviousRun,
-  type WorkflowHistory,
+  type WorkflowOrderHistory,
   firstDifference,
   stateAfter,
-  toWorkflowHistory,
+  toWorkflowOrderHistory,
 } from '../src/domain/order';
 import { RECOVERY_REASONS } from '../src/domain/recovery-reason';
 import type { Channel } from '../src/domain/status';
@@ -46,7 +46,7 @@ export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWai
 
 /** An order as the row holds it. The Temporal server keeps it as the result of the activity: see `lastSaved`. */
 export interface SavedOrder {
-  history: WorkflowHistory;
+  history: WorkflowOrderHistory;
   /** All that are pending, or those that the save has added. */
   pendingWebhooks: QueuedWebhook[];
 }
@@ -71,7 +71,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
   }
 
   /** Saves what an earlier run had saved and the row of a restored backup lacks. Returns what was found, for the timeline. */
-  async function adopt(orderId: string, saved: WorkflowHistory | null | undefined): Promise<string | undefined> {
+  async function adopt(orderId: string, saved: WorkflowOrderHistory | null | undefined): Promise<string | undefined> {
     if (!saved) return undefined;
     const stored = await read(orderId);
     const different = firstDifference(stored.changes, saved.changes);
@@ -89,7 +89,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${LAST_RUN}`;
   }
 
-  async function save(stored: StoredOrder | undefined, history: WorkflowHistory): Promise<SavedOrder> {
+  async function save(stored: StoredOrder | undefined, history: WorkflowOrderHistory): Promise<SavedOrder> {
     const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
     const request = currentRequest();
     const { changes, pending } = await saveOrder(
@@ -116,7 +116,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       const stored = await read(orderId);
       if (reasons.length > 0) await recordRecovery(orderId, previous?.channel ?? 'temporal', reasons.join('; '));
       return {
-        history: toWorkflowHistory(stored),
+        history: toWorkflowOrderHistory(stored),
         pendingWebhooks: forQueue(await findPendingWebhooks(db, orderId)),
         resends: await findResends(db, orderId),
         applicationPending: await isDecisionPending(db, orderId),
@@ -124,7 +124,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     },
 
     /** Saves row, timeline and webhook events, all or nothing. Returns the order as the row holds it. */
-    async saveOrder(history: WorkflowHistory): Promise<SavedOrder> {
+    async saveOrder(history: WorkflowOrderHistory): Promise<SavedOrder> {
       try {
         return await save(await findOrder(db, history.order.id), history);
       } catch (error) {
@@ -146,7 +146,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
   };
 }
 
-function withChanges({ order }: WorkflowHistory, changes: readonly OrderChange[]): WorkflowHistory {
+function withChanges({ order }: WorkflowOrderHistory, changes: readonly OrderChange[]): WorkflowOrderHistory {
   const last = changes.at(-1);
   return { order: last ? { ...order, ...stateAfter({ order, changes }, last) } : order, changes };
 }

@@ -1,12 +1,12 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { PreviousRun, VersionedRequest, WorkflowHistory, WorkflowOrder } from '../src/domain/order';
+import type { PreviousRun, VersionedRequest, WorkflowOrderHistory, WorkflowOrder } from '../src/domain/order';
 
 /**
  * A first start carries the order's history. A run that resumes an order reads the row, and brings it forward if the run
  * before it had saved more.
  */
-export type OrderWorkflowInput = { history: WorkflowHistory } | { orderId: string; previous?: PreviousRun };
+export type OrderWorkflowInput = { history: WorkflowOrderHistory } | { orderId: string; previous?: PreviousRun };
 
 /**
  * The task queue of order workflows and webhook attempts. Saves are local activities, so the activity slots serve webhook

@@ -1,6 +1,6 @@
 import { toCodeSpan } from '../src/domain/markdown';
 import { formatPence } from '../src/domain/money';
-import type { WorkflowHistory } from '../src/domain/order';
+import type { WorkflowOrderHistory } from '../src/domain/order';
 import { type OrderStatus, isFinal } from '../src/domain/status';
 import { formatTime } from './format-time';
 
@@ -19,7 +19,7 @@ const NEXT: Record<OrderStatus, string> = {
  * @param replaced why this run replaced another one; null or undefined if it did not
  */
 export function orderDetails(
-  { order, changes }: WorkflowHistory,
+  { order, changes }: WorkflowOrderHistory,
   delivery?: string,
   decision?: string,
   replaced?: string | null,

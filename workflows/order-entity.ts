@@ -13,7 +13,7 @@ import type { Activities, SavedOrder } from '../activities';
 import {
   type ChangeOutcome,
   type PreviousRun,
-  type WorkflowHistory,
+  type WorkflowOrderHistory,
   type WorkflowOrder,
   classifyEvent,
   decide,
@@ -55,19 +55,19 @@ export class OrderEntity {
    * @param onSaved called after each saved change
    */
   constructor(
-    private history: WorkflowHistory | undefined,
+    private history: WorkflowOrderHistory | undefined,
     private readonly deliveries: DeliveryQueue,
     private readonly scheduler: LoopScheduler,
     private readonly onSaved: () => void,
   ) {}
 
   /** The saved history; undefined until the row is read. */
-  get saved(): WorkflowHistory | undefined {
+  get saved(): WorkflowOrderHistory | undefined {
     return this.history;
   }
 
   /** @throws ApplicationFailure until the row is read */
-  get loaded(): WorkflowHistory {
+  get loaded(): WorkflowOrderHistory {
     if (!this.history) throw ApplicationFailure.nonRetryable('the order is not loaded yet');
     return this.history;
   }
@@ -192,7 +192,7 @@ export class OrderEntity {
     await this.exclusively(save).catch(this.fail);
   }
 
-  private async save(history: WorkflowHistory): Promise<SavedOrder> {
+  private async save(history: WorkflowOrderHistory): Promise<SavedOrder> {
     if (this.failure !== undefined) throw behindRow();
     const { saveOrder } = inPostgres(`save ${history.order.status}`);
     try {

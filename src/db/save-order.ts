@@ -1,5 +1,5 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
-import { type OrderChange, type WorkflowHistory, firstDifference, stateAfter } from '../domain/order';
+import { type OrderChange, type WorkflowOrderHistory, firstDifference, stateAfter } from '../domain/order';
 import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
 import { isAgreed } from './applications';
 import { mayBePaid } from './payments';
@@ -41,7 +41,7 @@ export interface SavedHistory {
  */
 export async function saveOrder(
   db: Db,
-  history: WorkflowHistory,
+  history: WorkflowOrderHistory,
   webhooks: readonly StatusWebhook[],
   checkAfter: CheckAfter,
 ): Promise<SavedHistory> {
@@ -79,7 +79,7 @@ async function assertMayExpire(client: DbClient, orderId: string): Promise<void>
 /** @returns `saved: false` if the row's last change is not the one that `change` builds on: nothing changed */
 async function saveChange(
   db: DbClient,
-  history: WorkflowHistory,
+  history: WorkflowOrderHistory,
   change: OrderChange,
   webhooks: readonly StatusWebhook[],
   { unprovenMs, checkAfterMs }: CheckAfter,

@@ -12,7 +12,7 @@ import {
   type OrderHistory,
   createHistory,
   decide,
-  toWorkflowHistory,
+  toWorkflowOrderHistory,
 } from '../../../src/domain/order';
 import type { OrderEvent } from '../../../src/domain/status';
 import { ORDER, atMinute, request } from '../../unit/domain/histories';
@@ -62,7 +62,10 @@ export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 
   const stored = await findOrder(db, history.order.id);
   const webhooks =
     stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, 'https://checkout.example');
-  const saved = await saveOrder(db, toWorkflowHistory(history), webhooks, { unprovenMs: checkAfterMs, checkAfterMs });
+  const saved = await saveOrder(db, toWorkflowOrderHistory(history), webhooks, {
+    unprovenMs: checkAfterMs,
+    checkAfterMs,
+  });
   return saved.pending;
 }
 

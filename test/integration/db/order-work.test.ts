@@ -15,7 +15,7 @@ import {
 import { findOrder } from '../../../src/db/find-orders';
 import { insertOrder } from '../../../src/db/insert-order';
 import { saveOrder } from '../../../src/db/save-order';
-import { toWorkflowHistory } from '../../../src/domain/order';
+import { toWorkflowOrderHistory } from '../../../src/domain/order';
 import type { OrderEvent } from '../../../src/domain/status';
 import { requestResends } from '../../../src/db/webhook-events';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
@@ -243,7 +243,7 @@ describe('a save that only Postgres is known to have', () => {
     const { id } = history.order;
     const save = async (...events: OrderEvent[]) => {
       const stored = await findOrder(database.db, id);
-      const saved = toWorkflowHistory(applyEvents(history, ...events));
+      const saved = toWorkflowOrderHistory(applyEvents(history, ...events));
       const webhooks = toStatusWebhooks(stored!, saved, 'https://checkout.example');
       const times = { unprovenMs: 40_000, checkAfterMs: 600_000 };
       return (await saveOrder(database.db, saved, webhooks, times)).pending.at(-1)!.id;
@@ -279,7 +279,7 @@ describe('a save that only Postgres is known to have', () => {
     await saveHistory(database.db, first);
     const client = await database.db.connect();
     await client.query('begin');
-    const approved = toWorkflowHistory(applyEvents(first, 'approved'));
+    const approved = toWorkflowOrderHistory(applyEvents(first, 'approved'));
     const webhooks = toStatusWebhooks(
       (await findOrder(database.db, history.order.id))!,
       approved,
