@@ -1,11 +1,11 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
-import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
+import type { Activities, QueuedWebhook, RequestedResend, WebhookRef, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import { formatTime } from './format-time';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
-interface Pending extends Resend, Schedule {
+interface Pending extends WebhookRef, Schedule {
   lastError?: string;
 }
 
@@ -137,7 +137,7 @@ export class DeliveryQueue {
     return result.state !== 'missing';
   }
 
-  private async attempt(webhook: Resend, call: () => Promise<WebhookResult>): Promise<WebhookResult> {
+  private async attempt(webhook: WebhookRef, call: () => Promise<WebhookResult>): Promise<WebhookResult> {
     this.isUrgentRequested = false;
     const result = await this.scheduler.runCommand(LOOPS.deliveries, call);
     this.applyResult(webhook, result);
@@ -180,7 +180,7 @@ export class DeliveryQueue {
     return this.pending.length > 1 ? head.dueWithSuccessorAt : head.dueAt;
   }
 
-  private applyResult({ id, sequence }: Resend, result: WebhookResult): void {
+  private applyResult({ id, sequence }: WebhookRef, result: WebhookResult): void {
     this.isHeldUp = result.state === 'waiting';
     if (result.state === 'waiting') {
       if (!this.isUrgentRequested) this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
@@ -196,7 +196,7 @@ export class DeliveryQueue {
     else this.remove(event);
   }
 
-  private remove({ id }: Resend): void {
+  private remove({ id }: WebhookRef): void {
     this.pending = this.pending.filter((event) => event.id !== id);
   }
 
@@ -227,7 +227,7 @@ const attemptActivities = (summary: string) =>
     summary,
   });
 
-function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
+function send({ id, sequence }: WebhookRef, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
   return attemptActivities(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({
     eventId: id,
     attempt,
@@ -235,11 +235,11 @@ function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean):
   });
 }
 
-function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
+function sendAgain({ id, sequence }: WebhookRef): Promise<WebhookResult> {
   return attemptActivities(`webhook ${sequence}: resent`).resendWebhook(id);
 }
 
-function exhaust({ id, sequence }: Resend): Promise<void> {
+function exhaust({ id, sequence }: WebhookRef): Promise<void> {
   const { exhaustWebhook } = proxyLocalActivities<Activities>({
     startToCloseTimeout: '10 seconds',
     localRetryThreshold: '300 milliseconds',

@@ -99,11 +99,11 @@ export async function lockOrders(client: DbClient, eventIds: readonly string[]):
   );
 }
 
-/** An event that is to be sent again. */
-export type Resend = Pick<PendingWebhook, 'id' | 'sequence'>;
+/** The parts of an event by which the delivery queue refers to it. */
+export type WebhookRef = Pick<PendingWebhook, 'id' | 'sequence'>;
 
 /** A resend that is requested in Postgres. */
-export interface RequestedResend extends Resend {
+export interface RequestedResend extends WebhookRef {
   /** True if it does not wait its turn: see `URGENT_RESENDS`. */
   isUrgent: boolean;
 }
