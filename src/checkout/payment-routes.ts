@@ -1,6 +1,6 @@
 import type Router from '@koa/router';
 import type { Context, State } from './context';
-import { cancelPayment, startAtBank, startPayment } from '../orders/customer-payments';
+import { cancelPayment, createPayment, startAtBank } from '../orders/customer-payments';
 import type { OrderDependencies } from '../orders/dependencies';
 import { type Checkout, ensurePaymentTerm, readCheckout } from '../orders/hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
@@ -37,7 +37,7 @@ export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOpt
         return;
       }
       await ensurePaymentTerm(deps, checkout, 'PAY_NOW');
-      await startPayment(deps, checkout, bank.id, {
+      await createPayment(deps, checkout, bank.id, {
         browserDigest: identity.digestOf(browserSecret, checkout),
         ownDigests: identity.digestsOf(ctx, checkout),
       });
