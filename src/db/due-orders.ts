@@ -23,7 +23,7 @@ export interface DueOrder extends StoredOrder {
   webhookOverdue: boolean;
   /** True if its run was found stuck within the last hour. */
   stuckRecently: boolean;
-  /** The number of its last request: see `countRequests`. */
+  /** The number of its last request: see `order_work.requests`. */
   requests: number;
   /** By the clock of Postgres. */
   leasedAt: Date;

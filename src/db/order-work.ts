@@ -136,14 +136,14 @@ export async function isDecisionPending(db: DbClient, orderId: string): Promise<
 export type RequestKind = 'resends' | 'decision';
 
 /**
- * Returns the number of an order's last request, which a caller records as passed on once it has passed on those of `kind`;
- * 0 if there is none. If another kind waits too, it returns the number that is recorded already: the sweep passes on all.
- * A caller reads this before it passes one on.
+ * Returns the request number that the caller may record as passed on once it has passed on `kind`. Read it before passing
+ * on. If a request of another kind waits, returns the number already recorded, so that the sweep passes on the rest; 0
+ * without work.
  */
-export async function countRequests(db: DbClient, orderId: string, kind: RequestKind): Promise<number> {
+export async function lastRequestToConfirm(db: DbClient, orderId: string, kind: RequestKind): Promise<number> {
   const other = kind === 'resends' ? DECISION_PENDING : RESEND_PENDING;
   const { rows } = await db.query<{ requests: number }>({
-    name: `count_requests_${kind}`,
+    name: `last_request_to_confirm_${kind}`,
     text: `select (case when ${AGREEMENT_PENDING} or ${other} then w.requests_passed_on else w.requests end)::float8 as requests
       from order_work w join orders o on o.id = w.order_id where w.order_id = $1`,
     values: [orderId],

@@ -3,7 +3,7 @@ import { recordAgreement, storeApplication, upsertPaymentTerm } from '../../../s
 import { endDeliveryLease, leaseDelivery } from '../../../src/db/delivery-lease';
 import { type DueKind, leaseDueOrders, sellersWithBacklog } from '../../../src/db/due-orders';
 import {
-  countRequests,
+  lastRequestToConfirm,
   finishSettled,
   makeDueForRepair,
   makeDueIfSettled,
@@ -214,7 +214,7 @@ describe('marking an order as running', () => {
     await database.db.query('update orders set created_at = $2 where id = $1', [order.id, createdAt]);
     await database.db.query(`update webhook_event set state = 'exhausted' where order_id = $1`, [order.id]);
     await requestResends(database.db, ids, 0);
-    const passedOn = await countRequests(database.db, order.id, 'resends');
+    const passedOn = await lastRequestToConfirm(database.db, order.id, 'resends');
     await markRunning(database.db, order.id, 600_000, { version: 2, passedOn });
     expect(Math.abs((await secondsUntilSweep(order.id)) - 3600)).toBeLessThan(5);
   });
@@ -387,7 +387,7 @@ describe('a request that comes while an earlier one is passed on', () => {
     await upsertPaymentTerm(database.db, id, 'PAY_NOW');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     const kind = what === 'a resend' ? 'resends' : 'decision';
-    const passedOn = await countRequests(database.db, id, kind);
+    const passedOn = await lastRequestToConfirm(database.db, id, kind);
     if (what === 'a resend') {
       await requestResends(database.db, [await eventOf(id)], 5000);
     } else {
@@ -399,7 +399,7 @@ describe('a request that comes while an earlier one is passed on', () => {
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
     await markRunning(database.db, id, 600_000, {
       version: 3,
-      passedOn: await countRequests(database.db, id, kind),
+      passedOn: await lastRequestToConfirm(database.db, id, kind),
     });
     expect(await secondsUntilSweep(id)).toBeGreaterThan(500);
   });
@@ -409,7 +409,7 @@ describe('passing on one kind of request does not stand for another', () => {
   test('a resend for an agreement', async () => {
     const id = await insertAgreedOrder(5000, { webhookUrl: 'https://shop.example/hook' });
     await requestResends(database.db, [await eventOf(id)], 5000);
-    const passedOn = await countRequests(database.db, id, 'resends');
+    const passedOn = await lastRequestToConfirm(database.db, id, 'resends');
     await markRunning(database.db, id, 600_000, { version: 3, passedOn });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
   });
@@ -422,7 +422,7 @@ describe('passing on one kind of request does not stand for another', () => {
     await requestResends(database.db, [await eventOf(id)], 5000);
     await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
     for (const kind of ['decision', 'resends'] as const) {
-      const passedOn = await countRequests(database.db, id, kind);
+      const passedOn = await lastRequestToConfirm(database.db, id, kind);
       await markRunning(database.db, id, 600_000, { version: 2, passedOn });
       expect(await secondsUntilSweep(id)).toBeLessThan(6);
     }
@@ -433,7 +433,7 @@ test('the late acknowledgement of a request of a settled order does not stand fo
   const { order, ids } = await orderWithWebhooks(database.db, 'failed');
   await makeAttempt(database.db, ids[0]!, DELIVERED);
   await requestResends(database.db, ids, 60_000);
-  const passedOn = await countRequests(database.db, order.id, 'resends');
+  const passedOn = await lastRequestToConfirm(database.db, order.id, 'resends');
   await makeAttempt(database.db, ids[0]!, { ...DELIVERED, step: null });
   expect(await msUntilSweep(database.db, order.id)).toBeNull();
   await requestResends(database.db, ids, -1000);
