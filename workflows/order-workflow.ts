@@ -59,7 +59,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     if (!order.saved && (await order.load(orderId, previous)).decisionPending) decisions.request();
     publishState();
     expireOrder(order, scheduler).catch(order.fail);
-    decisions.run(order, mustStop, describeState).catch(order.fail);
+    decisions.run(order, mustStop, publishDetails).catch(order.fail);
     await scheduler.waitToContinue(LOOPS.deliveries);
     while (!isDone()) {
       if (deliveries.isEmpty) await scheduler.waitUntil(LOOPS.deliveries, () => !deliveries.isEmpty || isDone());
@@ -92,13 +92,13 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   }
 
   /** Updates the details in the Temporal UI: what has been saved, and what is in progress. */
-  function describeState(): void {
+  function publishDetails(): void {
     setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), previous?.reason));
   }
 
   /** Also updates the search attributes by which operators find the order. */
   function publishState(): void {
-    describeState();
+    publishDetails();
     const { status } = order.loaded.order;
     const shown = workflowInfo().typedSearchAttributes;
     if (shown.get(orderStatusKey) !== status) upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
