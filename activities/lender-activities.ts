@@ -9,7 +9,7 @@ import { type Payment, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 import { type PaymentProviders, PaymentProviderUnavailable } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
-import type { BANK_UNAVAILABLE } from '../workflows/messages';
+import type { BANK_UNAVAILABLE_FAILURE } from '../workflows/messages';
 
 /**
  * The part of the lender's or the bank's answer that enters Temporal's history: nothing about the customer. `isPaid`: the
@@ -121,7 +121,7 @@ async function ask(lender: Lender | undefined, application: LenderApplication): 
 /** Omits the cause: Temporal's history would keep its text. */
 function unavailable(
   message: string,
-  type: 'LenderUnavailable' | typeof BANK_UNAVAILABLE = 'LenderUnavailable',
+  type: 'LenderUnavailable' | typeof BANK_UNAVAILABLE_FAILURE = 'LenderUnavailable',
 ): ApplicationFailure {
   return ApplicationFailure.retryable(message, type);
 }

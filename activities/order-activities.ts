@@ -38,8 +38,8 @@ export interface OrderActivityOptions {
 const UNPROVEN_MS = 40_000;
 
 /** As the workflow expects them: activities do not load the modules of workflows. */
-const AGREED: typeof messages.AGREED = 'CustomerAgreed';
-const PROCESSING: typeof messages.PROCESSING = 'PaymentProcessing';
+const CUSTOMER_AGREED_FAILURE: typeof messages.CUSTOMER_AGREED_FAILURE = 'CustomerAgreed';
+const PAYMENT_PROCESSING_FAILURE: typeof messages.PAYMENT_PROCESSING_FAILURE = 'PaymentProcessing';
 
 /** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
 export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWaits;
@@ -128,8 +128,10 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       try {
         return await save(await findOrder(db, history.order.id), history);
       } catch (error) {
-        if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, AGREED);
-        if (error instanceof PaymentProcessing) throw ApplicationFailure.nonRetryable(error.message, PROCESSING);
+        if (error instanceof CustomerAgreed)
+          throw ApplicationFailure.nonRetryable(error.message, CUSTOMER_AGREED_FAILURE);
+        if (error instanceof PaymentProcessing)
+          throw ApplicationFailure.nonRetryable(error.message, PAYMENT_PROCESSING_FAILURE);
         if (!(error instanceof RowConflict)) throw error;
         await makeDueSoon(db, history.order.id);
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');

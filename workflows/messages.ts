@@ -20,7 +20,7 @@ export const LENDER_TASK_QUEUE = 'order-decisions';
 /** The order as it is saved; null while a resumed run still reads it. */
 export const getOrderQuery = defineQuery<WorkflowOrder | null>('getOrder');
 
-/** Returns the order once the change is saved. Fails with REFUSED if the change is not allowed. */
+/** Returns the order once the change is saved. Fails with CHANGE_REFUSED_FAILURE if the change is not allowed. */
 export const cancelOrderUpdate = defineUpdate<WorkflowOrder, [VersionedRequest]>('cancelOrder');
 export const reportProgressUpdate = defineUpdate<WorkflowOrder, [VersionedRequest]>('reportProgress');
 
@@ -39,22 +39,22 @@ export const resendWebhooksSignal = defineSignal('resendWebhooks');
 export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
 
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
-export const BEHIND_ROW = 'OrderBehindRow';
+export const BEHIND_ROW_FAILURE = 'OrderBehindRow';
 
 /** Failure type of a save of an expiry, after the customer has agreed to the offer or paid. */
-export const AGREED = 'CustomerAgreed';
+export const CUSTOMER_AGREED_FAILURE = 'CustomerAgreed';
 
 /** Failure type of a save of an expiry while the bank confirms a payment. */
-export const PROCESSING = 'PaymentProcessing';
+export const PAYMENT_PROCESSING_FAILURE = 'PaymentProcessing';
 
 /** The summary of a call that records a refused request: this, followed by the requested event. */
-export const REFUSAL = 'refused: ';
+export const REFUSAL_SUMMARY_PREFIX = 'refused: ';
 
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
-export const REFUSED = 'OrderChangeRefused';
+export const CHANGE_REFUSED_FAILURE = 'OrderChangeRefused';
 
 /** Failure type of a call to the payment provider that is retried. */
-export const BANK_UNAVAILABLE = 'BankUnavailable';
+export const BANK_UNAVAILABLE_FAILURE = 'BankUnavailable';
 
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');

@@ -1,6 +1,6 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { REFUSAL, cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import { REFUSAL_SUMMARY_PREFIX, cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import type { PreviousRun, WorkflowOrderHistory } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import { type UncheckedRequest, fromCancellationRequest, toCancel, toProgress } from '../domain/unchecked-request';
@@ -84,7 +84,9 @@ function refusedEvent({ markerRecordedEventAttributes: marker, userMetadata }: E
   // A call that failed and is repeated leaves a marker with the failure.
   if (!marker || marker.failure || !userMetadata?.summary) return undefined;
   const summary = decode({ payloads: [userMetadata.summary] });
-  return typeof summary === 'string' && summary.startsWith(REFUSAL) ? summary.slice(REFUSAL.length) : undefined;
+  return typeof summary === 'string' && summary.startsWith(REFUSAL_SUMMARY_PREFIX)
+    ? summary.slice(REFUSAL_SUMMARY_PREFIX.length)
+    : undefined;
 }
 
 /**
