@@ -18,7 +18,7 @@ import {
 import { RECOVERY_REASONS } from '../src/domain/recovery-reason';
 import type { Channel } from '../src/domain/status';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
-import { currentRequest } from '../src/telemetry/current-request';
+import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChanges, reportRefusedSignal, reportReplacedRun } from '../src/telemetry/report';
 import type * as messages from '../workflows/messages';
 
@@ -91,7 +91,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
 
   async function save(stored: StoredOrder | undefined, history: WorkflowOrderHistory): Promise<SavedOrder> {
     const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
-    const request = currentRequest();
+    const request = currentRequestContext();
     const { changes, pending } = await saveOrder(
       db,
       history,

@@ -7,7 +7,7 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE } from '../workflows/messages';
-import { receiveRequest } from '../activities/receive-request';
+import { receiveRequestContext } from '../activities/receive-request-context';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
@@ -143,7 +143,7 @@ function createWorkers(
   const options = {
     ...target,
     ...traces?.workerOptions,
-    interceptors: { activity: [...(traces?.workerOptions.interceptors?.activity ?? []), receiveRequest] },
+    interceptors: { activity: [...(traces?.workerOptions.interceptors?.activity ?? []), receiveRequestContext] },
     activities: createActivities({
       db,
       keys: createKeyRing(config.encryptionKeys),
