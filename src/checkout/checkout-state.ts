@@ -94,7 +94,7 @@ function stateOfApplication({ order, application }: StoredCheckout): FormState |
   return 'waiting';
 }
 
-/** True if the order is closed and the bank has not returned its payment yet. */
+/** True if the order is closed and its payment is not reversed yet. */
 export function isReversing({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
   return order.status === 'UNSUCCESSFUL' && !!payment && (isInProgress(payment.status) || payment.status === 'paid');
 }

@@ -49,8 +49,8 @@ export async function cancelPayment({ db, payments }: OrderDependencies, { payme
 }
 
 /**
- * Asks the payment provider about an order's payment, if its result is not known: completes a paid order, and returns the
- * money of a closed one. If the provider or the workflow is unavailable, the workflow and the worker do it later.
+ * Asks the payment provider about an order's payment, if its result is not known: completes a paid order, and reverses
+ * the payment of a closed one. If the provider or the workflow is unavailable, the workflow and the worker do it later.
  * @returns true if the checkout has to be read again
  */
 export async function checkPayment(deps: OrderDependencies, { order, payment }: Checkout): Promise<boolean> {

@@ -421,8 +421,8 @@ create table payment (
   -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it.
   closed_at timestamptz,
   -- How often a worker has tried to cancel or refund it because its order is closed, and when one tries again.
-  return_attempts integer not null default 0,
-  next_return_at timestamptz,
+  reversal_attempts integer not null default 0,
+  next_reversal_at timestamptz,
   check (status not in ('refused', 'cancelled', 'refunded') or closed_at is not null)
 );
 create unique index payment_current on payment (order_id) where status in ('pending', 'processing', 'paid');

@@ -31,7 +31,7 @@ export function startPaymentReversals({ db, payments, log, intervalMs }: Payment
       if (isInProgress(status)) return;
       log.info({ order_id: payment.orderId, payment_id: payment.id, status }, 'payment of a closed order ended');
     } catch (error) {
-      log.warn({ order_id: payment.orderId, err: error }, 'a payment could not be returned, retrying later');
+      log.warn({ order_id: payment.orderId, err: error }, 'a payment could not be reversed, retrying later');
     }
   }
 

@@ -36,7 +36,7 @@ test('status lists every part of a healthy service, and exits with 0', async () 
     'orders waiting': 'ok',
     'webhooks pending': 'ok',
     'webhooks exhausted': 'ok',
-    'payments to return': 'ok',
+    'payments to reverse': 'ok',
   });
   const migrations = readdirSync(path.join(PACKAGE_ROOT, 'src/db/migrations')).sort();
   expect(run.json()).toMatchObject({ status: 'ok', version: expect.any(String), backlog: { ordersWaiting: 0 } });

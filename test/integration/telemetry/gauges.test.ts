@@ -88,10 +88,10 @@ test('a webhook is shown as overdue if its attempt is due, and not while it wait
   expect(await read('order_service_oldest_webhook_overdue_seconds')).toBe(0);
 });
 
-test('a payment of a closed live order is shown until it is returned', async () => {
+test('a payment of a closed live order is shown until it is reversed', async () => {
   const { order, changes } = await insertNewOrder(database.db);
   await database.db.query(`insert into payment (order_id, bank, status) values ($1, 'oak', 'paid')`, [order.id]);
-  expect(await read('order_service_payments_to_return')).toBe(0);
+  expect(await read('order_service_payments_to_reverse')).toBe(0);
   await saveHistory(database.db, applyEvents({ order, changes }, 'failed'));
   // A later cancellation does not make the order close later.
   await saveHistory(database.db, applyEvents({ order, changes }, 'failed', 'cancel'));
@@ -99,11 +99,11 @@ test('a payment of a closed live order is shown until it is returned', async () 
     `update order_timeline set at = now() - (4 - version) * interval '10 minutes' where order_id = $1`,
     [order.id],
   );
-  expect(await read('order_service_payments_to_return')).toBe(1);
-  expect(Math.round(await read('order_service_oldest_payment_to_return_seconds'))).toBe(1200);
+  expect(await read('order_service_payments_to_reverse')).toBe(1);
+  expect(Math.round(await read('order_service_oldest_payment_to_reverse_seconds'))).toBe(1200);
   await database.db.query(`update payment set status = 'refunded', closed_at = now()`);
-  expect(await read('order_service_payments_to_return')).toBe(0);
-  expect(await read('order_service_oldest_payment_to_return_seconds')).toBe(0);
+  expect(await read('order_service_payments_to_reverse')).toBe(0);
+  expect(await read('order_service_oldest_payment_to_reverse_seconds')).toBe(0);
 });
 
 test('if the orders cannot be read, only what the process knows itself is shown', async () => {
