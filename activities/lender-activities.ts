@@ -45,7 +45,9 @@ export interface LenderActivityOptions {
 export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {
   /** A paid payment is an approval, after which the workflow completes the order, whether the browser returns or not. */
   async function askBank(payment: Payment): Promise<LenderResponse> {
-    const status = await refreshPayment({ db, payments }, payment, COMPLETE_AFTER_MS).catch(rethrow);
+    const status = await refreshPayment({ db, payments }, payment, COMPLETE_AFTER_MS).catch((error: unknown) => {
+      throw toBankFailure(error);
+    });
     if (status === 'paid') return { ...decided({ kind: 'approved' }), isPaid: true };
     if (!isInProgress(status)) return { kind: 'nothing' };
     const { min, max } = PAYMENT_CHECK_MS;
@@ -54,8 +56,8 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
 
   return {
     /**
-     * Asks once for the decision on an order's application, or for the result of its payment. A decision that is recorded
-     * already is returned.
+     * Asks the lender once for the decision on an order's application, or the bank for the result of its payment: histories
+     * have this name. A decision that is recorded already is returned.
      * @throws a retryable failure if the lender or the payment provider is unavailable
      */
     async askLender(orderId: string): Promise<LenderResponse> {
@@ -98,8 +100,9 @@ function decided({ kind }: Pick<LenderDecision, 'kind'>): Extract<LenderResponse
   return { kind: 'decided', event: kind, reason: DECISION_REASONS[kind] };
 }
 
-function rethrow(error: unknown): never {
-  throw error instanceof PaymentProviderUnavailable ? unavailable(error.message, 'BankUnavailable') : error;
+/** The failure of the activity, for an error of the payment provider. Other errors stay as they are. */
+function toBankFailure(error: unknown): unknown {
+  return error instanceof PaymentProviderUnavailable ? unavailable(error.message, 'BankUnavailable') : error;
 }
 
 async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {

@@ -57,7 +57,7 @@ export interface LoadedOrder extends SavedOrder {
   applicationPending: boolean;
 }
 
-const LAST_RUN = RECOVERY_REASONS.row_restored;
+const ROW_RESTORED_PHRASE = RECOVERY_REASONS.row_restored;
 
 /** Reads and writes of an order's row. Each is safe to repeat. */
 export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs, log }: OrderActivityOptions) {
@@ -76,7 +76,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     const stored = await read(orderId);
     const different = firstDifference(stored.changes, saved.changes);
     if (different !== undefined) {
-      return `${LAST_RUN} had another version ${different} (${saved.changes[different - 1]?.event}), which is not applied`;
+      return `${ROW_RESTORED_PHRASE} had another version ${different} (${saved.changes[different - 1]?.event}), which is not applied`;
     }
     const missing = saved.changes.length - stored.changes.length;
     if (missing <= 0) return undefined;
@@ -84,9 +84,9 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       await save(stored, saved);
     } catch (error) {
       if (!(error instanceof CustomerAgreed || error instanceof PaymentProcessing)) throw error;
-      return `${LAST_RUN} had expired the order, but its customer has agreed or may be paying, so that is not applied`;
+      return `${ROW_RESTORED_PHRASE} had expired the order, but its customer has agreed or may be paying, so that is not applied`;
     }
-    return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${LAST_RUN}`;
+    return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${ROW_RESTORED_PHRASE}`;
   }
 
   async function save(stored: StoredOrder | undefined, history: WorkflowOrderHistory): Promise<SavedOrder> {

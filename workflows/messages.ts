@@ -35,8 +35,10 @@ export const saveAgainSignal = defineSignal('saveAgain');
 /** A resend is requested in Postgres. */
 export const resendWebhooksSignal = defineSignal('resendWebhooks');
 
-/** An application was submitted or a payment was started: the lender or the bank has to be asked. */
-export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
+/**
+ * An application was submitted or a payment was started: the lender or the bank has to be asked. Histories have this name.
+ */
+export const requestDecisionSignal = defineSignal('applicationSubmitted');
 
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
 export const BEHIND_ROW_FAILURE = 'OrderBehindRow';

@@ -15,7 +15,7 @@ import { DeliveryQueue } from './delivery-queue';
 import { expireOrder } from './expiry';
 import {
   type OrderWorkflowInput,
-  applicationSubmittedSignal,
+  requestDecisionSignal,
   cancelOrderUpdate,
   cancelSignal,
   customerProgressSignal,
@@ -51,7 +51,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   setHandler(customerProgressSignal, (payload) => order.signal(toProgress(payload, 'temporal')));
   setHandler(resendWebhooksSignal, () => CancellationScope.nonCancellable(() => order.addResends()));
   setHandler(saveAgainSignal, () => CancellationScope.nonCancellable(() => order.bringRowForward()));
-  setHandler(applicationSubmittedSignal, () => decisions.request());
+  setHandler(requestDecisionSignal, () => decisions.request());
   CancellationScope.current().cancelRequested.catch(() => order.signal(fromCancellationRequest()));
 
   return CancellationScope.nonCancellable(async () => {

@@ -11,7 +11,7 @@ export const RECOVERY_REASONS = {
   terminated: 'it was terminated',
   timed_out: 'it timed out or was cancelled',
   failed: 'it failed',
-  // The row lacked what it had saved, or what it had saved cannot be applied.
+  // Part of every message about a restored row: the metric recognizes it.
   row_restored: 'the last run',
 } as const;
 
