@@ -5,7 +5,7 @@ import { findLastPayment } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
 import type { PaymentTerm } from '../src/domain/order';
-import { type Payment, isInProgress } from '../src/domain/payment';
+import { type Payment, isCurrent, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 import { type PaymentProviders, PaymentProviderUnavailable } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
@@ -62,7 +62,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
      */
     async askLender(orderId: string): Promise<LenderResponse> {
       const payment = await findLastPayment(db, orderId);
-      if (payment && (isInProgress(payment.status) || payment.status === 'paid')) return askBank(payment);
+      if (payment && isCurrent(payment.status)) return askBank(payment);
       const application = await findApplication(db, orderId);
       const stored = await findOrder(db, orderId);
       if (!stored || !application?.submitted) return { kind: 'nothing' };

@@ -1,4 +1,4 @@
-import { isInProgress } from '../domain/payment';
+import { isCurrent } from '../domain/payment';
 import type { OrderEvent } from '../domain/status';
 import { type Checkout, canAgree } from '../orders/hosted-checkout';
 
@@ -72,7 +72,7 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
 
 function stateOfPayment(payment: StoredCheckout['payment']): 'paying' | 'confirming' | undefined {
   if (payment?.status === 'pending') return 'paying';
-  return payment?.status === 'processing' || payment?.status === 'paid' ? 'confirming' : undefined;
+  return payment && isCurrent(payment.status) ? 'confirming' : undefined;
 }
 
 /** An order with one payment term skips the choice. */
@@ -96,5 +96,5 @@ function stateOfApplication({ order, application }: StoredCheckout): FormState |
 
 /** True if the order is closed and its payment is not reversed yet. */
 export function isReversing({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
-  return order.status === 'UNSUCCESSFUL' && !!payment && (isInProgress(payment.status) || payment.status === 'paid');
+  return order.status === 'UNSUCCESSFUL' && !!payment && isCurrent(payment.status);
 }

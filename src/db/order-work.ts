@@ -9,7 +9,7 @@ import { type Db, type DbClient, inTransaction } from './pool';
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
 export const SETTLED = 'is_settled(o.id, o.status)';
 
-/** SQL, true for the `status` of a payment that is in progress or paid: an order has one of them at most. */
+/** SQL, `isCurrent` for the `status` of a payment: it is in progress or paid. An order has at most one of them. */
 export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
 /** SQL, true for an order `o` with an application that the lender has not decided on. */
