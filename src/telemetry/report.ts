@@ -77,7 +77,7 @@ export function reportAttempt(
 /** @param state in which its delivery has ended */
 export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclude<WebhookState, 'pending'>): void {
   metrics.webhooksEnded.inc({ state });
-  if (state === 'exhausted') log.warn(webhookFields(webhook), 'a webhook is exhausted: it is not sent again');
+  if (state === 'exhausted') log.warn(webhookFields(webhook), 'a webhook is exhausted: it is not retried, but can be resent');
   if (state === 'disabled')
     log.warn(webhookFields(webhook), "the receiver answered 410: the order's webhooks are disabled");
 }

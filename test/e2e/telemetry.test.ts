@@ -214,7 +214,7 @@ describe('metrics', () => {
         }),
       ),
     );
-    expect(logged('a webhook is exhausted: it is not sent again').filter(ofOrder)).toMatchObject([
+    expect(logged('a webhook is exhausted: it is not retried, but can be resent').filter(ofOrder)).toMatchObject([
       { ...fields, ...request, level: 'warn' },
     ]);
   });
