@@ -39,7 +39,7 @@ import { createIsolatedSender } from './webhooks/isolated-sender';
 import type { WebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
-/** The maximum number of concurrent calls to the lender. */
+/** The maximum number of concurrent calls to the lender or the bank. */
 const LENDER_CONCURRENCY = 50;
 /** Longer than a webhook attempt, so that an attempt that runs at the shutdown is still recorded. */
 const FORCE_AFTER_GRACE_MS = 20_000;
