@@ -35,7 +35,7 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
        (select count(*)::integer from webhook_event
         where state = 'exhausted' and created_at > now() - interval '7 days'
        ) as "webhooksExhausted",
-       (select count(*)::integer from silent_endpoint where probe_at is not null) as "silentEndpoints",
+       (select count(*)::integer from endpoint_breaker where probe_at is not null) as "silentEndpoints",
        (select count(*)::integer from ${PAYMENT_TO_REVERSE}) as "paymentsToReverse",
        ${ageOf(PAYMENT_TO_REVERSE, 'order_closed_at', 'true')} as "oldestPaymentToReverseSeconds"`,
   );

@@ -62,11 +62,11 @@ test('a silent webhook endpoint is counted until it answers again', async () => 
   const { id } = await createSeller(database.db);
   expect(await read('order_service_silent_endpoints')).toBe(0);
   await database.db.query(
-    `insert into silent_endpoint (seller_id, origin, since, failures, probe_at) values ($1, 'https://shop.example', now(), 5, now())`,
+    `insert into endpoint_breaker (seller_id, origin, since, failures, probe_at) values ($1, 'https://shop.example', now(), 5, now())`,
     [id],
   );
   expect(await read('order_service_silent_endpoints')).toBe(1);
-  await database.db.query('delete from silent_endpoint');
+  await database.db.query('delete from endpoint_breaker');
   expect(await read('order_service_silent_endpoints')).toBe(0);
 });
 
