@@ -18,8 +18,8 @@ interface Schedule {
 
 /**
  * What operators search for. `retrying`: at least two attempts failed, because one failure is usually over in seconds.
- * `waiting`: the endpoint does not answer any order, or has too many attempts running. `exhausted`: this run gave up a webhook,
- * and it is not resent yet.
+ * `waiting`: the endpoint does not answer, or its seller has too many attempts running. `exhausted`: this run gave up a
+ * webhook, and it is not resent yet.
  */
 export type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
 

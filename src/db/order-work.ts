@@ -3,7 +3,8 @@ import { type Db, type DbClient, inTransaction } from './pool';
 
 /*
  * The rules about what is left to do for an order: when the sweep checks it, and when it is settled. A row of `order_work`
- * exists as long as the order is not settled. due-orders.ts has the sweep's lease, delivery-lease.ts that of an attempt.
+ * exists while the order is not settled, and then until the sweep has checked that its run has closed. due-orders.ts has the
+ * sweep's lease, delivery-lease.ts that of an attempt.
  */
 
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
