@@ -115,7 +115,7 @@ function describeOutage(error: unknown, since: string): string {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   const who = cause instanceof ApplicationFailure && cause.type === BANK_UNAVAILABLE_FAILURE ? 'bank' : 'lender';
   return (
-    `the ${who} is unavailable since ${since}, error ${toCodeSpan(cause?.message ?? String(error))}; ` +
-    'asked again at least once a minute, "Pending Activities" has its last error'
+    `the ${who} has been unavailable since ${since}, error ${toCodeSpan(cause?.message ?? String(error))}; ` +
+    'it is asked again at least once a minute. "Pending Activities" shows the last error'
   );
 }

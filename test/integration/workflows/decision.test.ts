@@ -59,7 +59,7 @@ test('the workflow retries during an outage of the lender and shows the outage w
   expect(await details(id)).toMatch(/^- Decision: waiting for the lender or the bank since 2\S+Z$/m);
   await until(async () => (await details(id)).includes('unavailable'), 'two attempts have failed');
   expect(await details(id)).toMatch(
-    /^- Decision: the lender is unavailable since 2\S+Z, error `the sandbox simulates an outage`; asked again/m,
+    /^- Decision: the lender has been unavailable since 2\S+Z, error `the sandbox simulates an outage`; it is asked again/m,
   );
   await untilStatus(id, 'APPROVED');
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved']);
