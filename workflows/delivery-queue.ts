@@ -104,8 +104,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Makes one attempt: a requested resend immediately, otherwise the first pending webhook when it is due. Returns early if
-   * `mustStop` becomes true.
+   * Takes one step: waits for the endpoint, makes an attempt of a requested resend, or waits until the first pending webhook is
+   * due and then makes its attempt, or gives it up without one if it yields. Returns early if `mustStop` becomes true.
    * @returns false if Postgres does not hold the webhook: the row is older than the workflow
    */
   async deliverNext(mustStop: () => boolean): Promise<boolean> {
@@ -116,25 +116,37 @@ export class DeliveryQueue {
     // Taken from the queue first: a request that arrives during the attempt is another resend.
     const resending = (this.resending = this.resends.shift());
     if (resending) {
-      const result = await this.attempt(resending, () => sendAgain(resending));
-      if (result.state === 'waiting') this.addAgain(resending);
-      this.resending = undefined;
+      await this.resend(resending);
       return true;
     }
     const head = this.pending[0];
-    if (!head) return true;
+    return head ? this.deliverHead(head, mustStop) : true;
+  }
+
+  private async resend(resending: RequestedResend): Promise<void> {
+    const result = await this.attempt(resending, () => sendAgain(resending));
+    if (result.state === 'waiting') this.addAgain(resending);
+    this.resending = undefined;
+  }
+
+  /** @returns false if Postgres does not hold the webhook */
+  private async deliverHead(head: Pending, mustStop: () => boolean): Promise<boolean> {
     // A webhook with a lower sequence may be added in the meantime.
     if (!(await this.untilDue(head, () => mustStop() || this.resends.length > 0 || this.pending[0] !== head)))
       return true;
     if (this.headYields()) {
-      await this.scheduler.runExclusive(() => exhaust(head));
-      await this.scheduler.waitToContinue(LOOPS.deliveries);
-      this.exhausted.set(head.sequence, head.lastError);
-      this.remove(head);
+      await this.giveUp(head);
       return true;
     }
     const result = await this.attempt(head, () => send(head, head.attempts + 1, this.pending.length > 1));
     return result.state !== 'missing';
+  }
+
+  private async giveUp(head: Pending): Promise<void> {
+    await this.scheduler.runExclusive(() => exhaust(head));
+    await this.scheduler.waitToContinue(LOOPS.deliveries);
+    this.exhausted.set(head.sequence, head.lastError);
+    this.remove(head);
   }
 
   private async attempt(webhook: WebhookRef, call: () => Promise<WebhookResult>): Promise<WebhookResult> {
