@@ -93,7 +93,12 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
 
   /** Updates the details in the Temporal UI: what has been saved, and what is in progress. */
   function publishDetails(): void {
-    setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), previous?.reason));
+    const progress = {
+      delivery: deliveries.describe(),
+      decision: decisions.describe(),
+      replaced: previous?.reason,
+    };
+    setCurrentDetails(orderDetails(order.loaded, progress));
   }
 
   /** Also updates the search attributes by which operators find the order. */
