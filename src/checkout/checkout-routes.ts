@@ -109,8 +109,11 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
       }
       try {
         await ensurePaymentTerm(deps, checkout, 'PAY_LATER');
-        const digest = identity.digestOf(browserSecret, checkout);
-        await submitApplication(deps, checkout, result.applicant, digest, fields[REPLACES] ?? '');
+        await submitApplication(deps, checkout, {
+          applicant: result.applicant,
+          browserDigest: identity.digestOf(browserSecret, checkout),
+          replaces: fields[REPLACES] || undefined,
+        });
       } catch (error) {
         if (!isUnavailable(error)) throw error;
         // Keeps the customer's answers, which a general error page would lose.

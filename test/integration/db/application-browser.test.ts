@@ -22,7 +22,7 @@ async function pendingOrder() {
   return { id, pending };
 }
 const submit = (id: string, browser: Buffer) =>
-  storeApplication(database.db, id, 'PAY_LATER', APPLICANT, browser, 60_000);
+  storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: browser, sweepAfterMs: 60_000 });
 const browserOf = async (id: string) => (await findApplication(database.db, id))!.browserDigest;
 
 test('of two browsers that apply at the same time, the one whose application is stored owns it', async () => {

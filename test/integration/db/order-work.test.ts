@@ -384,14 +384,18 @@ describe('a request that comes while an earlier one is passed on', () => {
   test.each(['a resend', 'an application'])('is not postponed: %s', async (what) => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
-    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(database.db, id, 'PAY_LATER');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     const kind = what === 'a resend' ? 'resends' : 'decision';
     const passedOn = await lastRequestToConfirm(database.db, id, kind);
     if (what === 'a resend') {
       await requestResends(database.db, [await eventOf(id)], 5000);
     } else {
-      await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
+      await storeApplication(database.db, id, {
+        applicant: APPLICANT,
+        browserDigest: Buffer.alloc(32),
+        sweepAfterMs: 5000,
+      });
     }
     await markRunning(database.db, id, 600_000, { version: 2, passedOn });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
@@ -417,10 +421,14 @@ describe('passing on one kind of request does not stand for another', () => {
   test('an application for a resend, and a resend for an application', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
-    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(database.db, id, 'PAY_LATER');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await requestResends(database.db, [await eventOf(id)], 5000);
-    await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
+    await storeApplication(database.db, id, {
+      applicant: APPLICANT,
+      browserDigest: Buffer.alloc(32),
+      sweepAfterMs: 5000,
+    });
     for (const kind of ['decision', 'resends'] as const) {
       const passedOn = await lastRequestToConfirm(database.db, id, kind);
       await markRunning(database.db, id, 600_000, { version: 2, passedOn });

@@ -207,7 +207,12 @@ test('an answer about an application that the customer has replaced is ignored',
   const first = (await findApplication(stack.db, id))!;
   const late = answering(async () => {
     await recordDecision(stack.db, first.id, { kind: 'failed' });
-    await storeApplication(stack.db, id, 'PAY_LATER', first.submitted!.applicant, Buffer.alloc(32), 60_000, first.id);
+    await storeApplication(stack.db, id, {
+      applicant: first.submitted!.applicant,
+      browserDigest: Buffer.alloc(32),
+      replaces: first.id,
+      sweepAfterMs: 60_000,
+    });
     return { kind: 'approved', offer: NO_OFFER };
   });
   expect(await askLender(id, { sandbox: unreachable, live: late })).toEqual({ kind: 'nothing' });
