@@ -18,7 +18,7 @@ import { type ProcessPart, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createLogger } from './logger';
 import { createAdmission } from './orders/admission';
-import { createLiveOrderReader } from './orders/background/live-order-reader';
+import { createLiveOrderReader } from './orders/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
 import { guardPayments } from './payments/guard-payments';
