@@ -17,9 +17,10 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
 import { readByPayLink, readCurrent, readStored } from '../orders/read-order';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, validate, validateQuery } from './body';
+import type { BodyReaders } from './body';
 import type { Context, RouteMiddleware, State } from './context';
 import { sendListPage } from './send-list-page';
+import { validate, validateQuery } from './validate';
 
 export function orderRoutes(
   basePath: string,
