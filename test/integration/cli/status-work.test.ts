@@ -1,6 +1,6 @@
 import { readWork } from '../../../src/cli/status-checks';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase();
 

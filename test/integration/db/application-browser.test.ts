@@ -1,7 +1,7 @@
 import { countCodeAttempt, replaceBrowser } from '../../../src/db/application-browser';
 import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from '../../../src/db/applications';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',

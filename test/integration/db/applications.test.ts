@@ -14,7 +14,7 @@ import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, isInSweep, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, isInSweep, saveHistory } from '../../support/new-orders';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',

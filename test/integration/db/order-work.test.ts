@@ -20,8 +20,8 @@ import type { OrderEvent } from '../../../src/domain/status';
 import { requestResends } from '../../../src/db/webhook-events';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
-import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from './new-orders';
+import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from '../../support/new-attempts';
+import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from '../../support/new-orders';
 import { queryPlan } from './query-plan';
 
 const database = useDatabase('test');

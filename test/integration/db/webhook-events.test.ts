@@ -5,7 +5,7 @@ import {
   requestResends,
 } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
-import { makeAttempt, orderWithWebhooks } from './new-attempts';
+import { makeAttempt, orderWithWebhooks } from '../../support/new-attempts';
 
 const database = useDatabase();
 

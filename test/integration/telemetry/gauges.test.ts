@@ -11,7 +11,7 @@ import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { apiRoutes } from '../../support/routes';
 import { createSeller } from '../../support/stack';
-import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;

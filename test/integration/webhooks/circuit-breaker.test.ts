@@ -11,7 +11,7 @@ import { DeliveryBusy, DeliveryWaits } from '../../../src/webhooks/delivery-dela
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { lease, orderWithWebhooks } from '../db/new-attempts';
+import { lease, orderWithWebhooks } from '../../support/new-attempts';
 
 const database = useDatabase('test');
 

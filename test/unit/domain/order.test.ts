@@ -11,7 +11,7 @@ import {
   withState,
 } from '../../../src/domain/order';
 import { ORDER_STATUSES } from '../../../src/domain/status';
-import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute, request } from './histories';
+import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute, request } from '../../support/order-histories';
 
 /** Applies a request that must change the order. */
 function change(history: OrderHistory, changeRequest: ChangeRequest, now: string): OrderHistory {

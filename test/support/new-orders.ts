@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type NewOrder, insertOrder } from '../../../src/db/insert-order';
-import type { Db } from '../../../src/db/pool';
-import { findOrder } from '../../../src/db/find-orders';
-import { saveOrder } from '../../../src/db/save-order';
-import { insertSeller } from '../../../src/db/sellers';
-import type { PendingWebhook } from '../../../src/db/webhook-events';
-import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
+import { type NewOrder, insertOrder } from '../../src/db/insert-order';
+import type { Db } from '../../src/db/pool';
+import { findOrder } from '../../src/db/find-orders';
+import { saveOrder } from '../../src/db/save-order';
+import { insertSeller } from '../../src/db/sellers';
+import type { PendingWebhook } from '../../src/db/webhook-events';
+import { toStatusWebhooks } from '../../src/contracts/status-webhooks';
 import {
   type ChangeRequest,
   type Order,
@@ -13,9 +13,9 @@ import {
   createHistory,
   decide,
   toWorkflowOrderHistory,
-} from '../../../src/domain/order';
-import type { OrderEvent } from '../../../src/domain/status';
-import { ORDER, atMinute, request } from '../../unit/domain/histories';
+} from '../../src/domain/order';
+import type { OrderEvent } from '../../src/domain/status';
+import { ORDER, atMinute, request } from './order-histories';
 
 export async function newSeller(db: Db): Promise<string> {
   const id = randomUUID();
