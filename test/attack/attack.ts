@@ -8,7 +8,7 @@ import type { Tally } from './attacker';
 import type { AttackInput } from './attackers';
 import { ATTACKS, makeBombs } from './attacks';
 import { runInChild } from './child';
-import type { Call } from './others';
+import type { Call } from './other-sellers';
 import { type Bounds, failuresOf, headerRows, type Period, rowOf } from './report';
 import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from './target';
 
@@ -44,7 +44,7 @@ const bounds = values.short ? SHORT_BOUNDS : FULL_BOUNDS;
 const bombs = makeBombs();
 
 const others = (target: Target, seconds: number): Promise<Call[]> =>
-  runInChild(path.join(__dirname, 'others.js'), { target, seconds });
+  runInChild(path.join(__dirname, 'other-sellers.js'), { target, seconds });
 const attackers = (input: AttackInput): Promise<Record<string, Tally>> =>
   runInChild(path.join(__dirname, 'attackers.js'), input, ATTACKERS_NICENESS);
 

@@ -1,5 +1,5 @@
 import type { Tally } from './attacker';
-import type { Call } from './others';
+import type { Call } from './other-sellers';
 import type { Rss } from './target';
 
 /** What one period did to other sellers and to the processes. */
