@@ -9,7 +9,7 @@ export type { WebhookResult } from './webhook-activities';
 export type { RequestedResend, WebhookRef } from '../src/db/webhook-events';
 export type { WebhookTestAttempt } from '../src/webhooks/attempt';
 
-export type ActivityOptions = OrderActivityOptions & DeliveryOptions & LenderActivityOptions;
+type ActivityOptions = OrderActivityOptions & DeliveryOptions & LenderActivityOptions;
 
 export type Activities = ReturnType<typeof createActivities>;
 

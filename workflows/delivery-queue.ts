@@ -21,7 +21,7 @@ interface Schedule {
  * `waiting`: the endpoint does not answer, or its seller has too many attempts running. `exhausted`: this run gave up a
  * webhook, and it is not resent yet.
  */
-export type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
+type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
 
 /** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {

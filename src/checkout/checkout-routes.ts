@@ -39,7 +39,7 @@ const DECISION_POLL_MS = 200;
 /** The customer can choose the payment method. */
 const CHOICE_STATES: readonly CheckoutState[] = ['choice', 'details', 'retry', 'bank'];
 
-export interface CheckoutRouteOptions {
+interface CheckoutRouteOptions {
   deps: OrderDependencies;
   csrf: Csrf;
   identity: ApplicantIdentity;

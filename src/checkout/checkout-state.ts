@@ -9,7 +9,7 @@ export type CheckoutState = FormState | WaitingState | 'paying' | 'agreement' | 
  * The customer fills in a form. `retry`: the lender could not process the application. `pay-now-offered`: the lender has
  * declined, and the customer can pay now.
  */
-export type FormState = 'choice' | 'details' | 'retry' | 'bank' | 'pay-now-offered';
+type FormState = 'choice' | 'details' | 'retry' | 'bank' | 'pay-now-offered';
 
 /** The customer waits: for the lender, for the lender's review, for the bank, or for the order to be completed. */
 export type WaitingState = 'waiting' | 'referred' | 'confirming' | 'completing';

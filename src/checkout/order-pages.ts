@@ -35,7 +35,7 @@ function whyNotUsed({ application }: Checkout): string | undefined {
     : undefined;
 }
 
-export interface OrderPagesOptions {
+interface OrderPagesOptions {
   csrf: Csrf;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;

@@ -12,7 +12,7 @@ import { type ProviderDetailsOf, bankName } from './provider-details';
 import type { SubmittedForm } from './read-request';
 import { sendPage } from './send-page';
 
-export interface PaymentRouteOptions {
+interface PaymentRouteOptions {
   deps: OrderDependencies;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;

@@ -12,9 +12,9 @@ import { reasonOf } from './cli-error';
 import type { Services } from './services';
 
 /** `attention`: works, but a person should look. `unknown`: could not be checked. */
-export type State = 'ok' | 'attention' | 'failed' | 'unknown';
+type State = 'ok' | 'attention' | 'failed' | 'unknown';
 
-export interface Check {
+interface Check {
   part: string;
   state: State;
   detail: string;

@@ -135,7 +135,7 @@ export async function releaseProbe(db: DbClient, { sellerId, origin }: Endpoint)
 }
 
 /** A delivery that waits for a silent endpoint. */
-export interface Turn {
+interface Turn {
   since: Date;
   waitMs: number;
   /** The id of the timeline entry about it; null if it is recorded already. */

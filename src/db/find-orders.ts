@@ -3,7 +3,7 @@ import type { OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 
 /** An order without its timeline, as lists show it. */
-export interface ListedOrder {
+interface ListedOrder {
   order: Order;
   attachments: Attachments;
 }

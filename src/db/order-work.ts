@@ -153,7 +153,7 @@ export async function lastRequestToConfirm(db: DbClient, orderId: string, kind: 
 }
 
 /** What a caller knows of an order whose workflow runs. */
-export interface KnownRun {
+interface KnownRun {
   /**
    * The version that the workflow has; null if the caller has only sent a signal, which proves nothing about the last
    * save.

@@ -16,14 +16,14 @@ export class CustomerAgreed extends Error {}
 export class PaymentProcessing extends Error {}
 
 /** Milliseconds until the sweep checks an order. */
-export interface CheckAfter {
+interface CheckAfter {
   /** While nothing shows that Temporal's history has the last save. */
   unprovenMs: number;
   /** Once something shows it. */
   checkAfterMs: number;
 }
 
-export interface SavedHistory {
+interface SavedHistory {
   /** As the row holds them. */
   changes: readonly OrderChange[];
   /** Webhooks that the order's workflow may not have queued yet. */

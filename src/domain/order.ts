@@ -19,7 +19,7 @@ export interface Promotion {
 }
 
 /** The part of an order that never changes. Postgres owns it. Times are ISO 8601 in UTC. */
-export interface OrderFacts {
+interface OrderFacts {
   id: string;
   sellerId: string;
   sellerName: string;

@@ -15,7 +15,7 @@ export const RECOVERY_REASONS = {
   row_restored: 'the last run',
 } as const;
 
-export type RecoveryReason = keyof typeof RECOVERY_REASONS;
+type RecoveryReason = keyof typeof RECOVERY_REASONS;
 
 /** The first reason whose phrase the text contains: a run that was terminated because it was stuck counts as stuck. */
 export function recoveryReasonOf(text: string): RecoveryReason | 'other' {

@@ -38,7 +38,7 @@ export function reportReplacedRun(log: Logger, orderId: string, runId: string, r
 }
 
 /** The parts of a webhook event that its log lines name. */
-export interface ReportedWebhook {
+interface ReportedWebhook {
   id: string;
   orderId: string;
   sellerId: string;
@@ -77,7 +77,8 @@ export function reportAttempt(
 /** @param state in which its delivery has ended */
 export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclude<WebhookState, 'pending'>): void {
   metrics.webhooksEnded.inc({ state });
-  if (state === 'exhausted') log.warn(webhookFields(webhook), 'a webhook is exhausted: it is not retried, but can be resent');
+  if (state === 'exhausted')
+    log.warn(webhookFields(webhook), 'a webhook is exhausted: it is not retried, but can be resent');
   if (state === 'disabled')
     log.warn(webhookFields(webhook), "the receiver answered 410: the order's webhooks are disabled");
 }

@@ -56,7 +56,7 @@ export interface ScheduledAttempt {
 export type DeliveryState = EventState & { lastError?: string };
 
 /** Each method makes at most one attempt. It is safe to call again if its result was lost. */
-export interface Delivery {
+interface Delivery {
   /**
    * Makes one attempt of the schedule. An attempt that is recorded already is not made again.
    * @returns the event's state afterwards; undefined if there is no such event

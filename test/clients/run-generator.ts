@@ -10,7 +10,7 @@ import { type ShellResult, shell } from './shell';
 
 export const FOLDER = path.join(PACKAGE_ROOT, 'test/clients');
 
-export interface Setting {
+interface Setting {
   stack: Stack;
   prepared: PreparedOrder;
   /** Gets a folder per generator. */

@@ -20,7 +20,7 @@ export interface Project {
   time: (command: string) => Promise<number>;
 }
 
-export interface Container {
+interface Container {
   id: string;
   service: string;
   isRunning: boolean;

@@ -26,7 +26,7 @@ export function useCheckout(options?: StackOptions): Stack {
 }
 
 /** A response as the customer's browser shows it. */
-export interface CustomerPage {
+interface CustomerPage {
   status: number;
   headers: Headers;
   text: string;

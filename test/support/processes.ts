@@ -31,7 +31,7 @@ export async function killProcesses(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): 
   );
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   isUp?: RegExp;
   /** The folder whose `dist/` is run. */
   root?: string;

@@ -7,7 +7,7 @@ const DECREASE = 0.9;
 const FORGET_FACTOR = 1.005;
 
 /** A limit of concurrent calls that follows their durations: it falls as soon as calls queue behind each other. */
-export interface AdaptiveLimit {
+interface AdaptiveLimit {
   readonly current: number;
   /** @param ms how long a call took, whether or not it failed */
   observe(ms: number): void;

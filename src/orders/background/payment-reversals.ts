@@ -9,7 +9,7 @@ import { reversePayment } from '../customer-payments';
 const BATCH = 50;
 const MAX_RETRY_MS = 5 * 60_000;
 
-export interface PaymentReversalOptions {
+interface PaymentReversalOptions {
   db: Db;
   payments: PaymentProviders;
   log: Logger;

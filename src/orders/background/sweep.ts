@@ -14,7 +14,7 @@ const INTERVALS_PER_SCAN = 12;
 const LEASE_MS = 30_000;
 
 /** Times in ms. */
-export interface SweepOptions extends ScanOptions {
+interface SweepOptions extends ScanOptions {
   log: Logger;
   intervalMs: number;
   checkAfterMs: number;

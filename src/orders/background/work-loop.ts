@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const REFILL_MS = 50;
 
 /** One kind of due work. Its loop has orders of its own in progress, so that no kind holds up another. */
-export interface WorkLoopOptions<T> {
+interface WorkLoopOptions<T> {
   /** How many orders may be in progress. */
   capacity: () => number;
   /** Takes at most `limit` orders. */

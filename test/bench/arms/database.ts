@@ -7,7 +7,7 @@ import type { Servers } from '../servers';
 
 export const PEERS = path.join(PACKAGE_ROOT, 'test/bench/peers');
 
-export interface ArmDatabase {
+interface ArmDatabase {
   name: string;
   url: string;
   db: pg.Pool;
