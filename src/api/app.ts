@@ -3,7 +3,7 @@ import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
 import type { RouteMiddleware, State } from './context';

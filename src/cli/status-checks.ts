@@ -7,7 +7,7 @@ import { probeWrite } from '../db/write-probe';
 import { TASK_QUEUES, countPollers, describeServer } from '../temporal/health';
 import { countStuckRuns } from '../temporal/list-runs';
 import { missingSearchAttributes } from '../temporal/set-up';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { reasonOf } from './cli-error';
 import type { Services } from './services';
 

@@ -3,7 +3,7 @@ import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } f
 import { oldestOverdueWebhookSeconds } from '../db/order-work';
 import type { Db } from '../db/pool';
 import type { WriteProbe } from '../db/write-probe';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { registry } from './metrics';
 
 /** All scrapes within this time share one set of queries. */

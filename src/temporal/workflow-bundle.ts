@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { PACKAGE_ROOT } from '../version';
+import { PACKAGE_ROOT } from '../package';
 
 const DIST = path.join(PACKAGE_ROOT, 'dist');
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import type { Tally } from './attacker';

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { migrate } from '../../src/db/migrate';
 import { MIGRATIONS_FOLDER, readMigrationFiles } from '../../src/db/migration-files';
 import { prepareTemporal } from '../../tools/local-stack/temporal-server';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { fillIn } from '../bench/fill-in';
 import { insertClosedOrders } from '../bench/insert-orders';
 import { percentile } from '../bench/statistics';

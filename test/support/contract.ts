@@ -1,7 +1,7 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { type OpenApiDocument, createOpenApiDocument } from '../../src/contracts/openapi/document';
-import { VERSION } from '../../src/version';
+import { VERSION } from '../../src/package';
 import type { ApiResponse } from './api';
 import { HTTP } from './http-settings';
 

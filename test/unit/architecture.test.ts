@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { type Violation, cruise } from './architecture/cruise';
 
 jest.setTimeout(120_000);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import type { Servers } from '../servers';
 
 export const PEERS = path.join(PACKAGE_ROOT, 'test/bench/peers');

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { checkBreakers, checkTemporal } from '../../../src/cli/status-checks';
 import { inTransaction } from '../../../src/db/pool';
 import { createTemporalClient } from '../../../src/temporal/connection';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';
 import { closedPort, startTestServer } from '../../support/http-server';

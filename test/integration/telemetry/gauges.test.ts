@@ -5,7 +5,7 @@ import { createPool } from '../../../src/db/pool';
 import { type WriteProbe, createWriteProbe } from '../../../src/db/write-probe';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
