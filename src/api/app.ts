@@ -93,7 +93,7 @@ export function createApp(options: AppOptions): Koa<State> {
 
 /**
  * Adds the router. An unsupported method on one of its paths gets a 405, and OPTIONS a 204, both with `Allow`.
- * @param limit limits these requests, which no route does
+ * @param limit rate-limits these requests, because no route counts them
  */
 function mount(app: Koa<State>, router: Router<State>, limit: Middleware<State> = (_, next) => next()): void {
   app.use(router.routes());

@@ -153,7 +153,7 @@ create table order_timeline (
   from_status text,
   to_status text not null,
   actor text not null,
-  -- How the request came: see `Channel` in src/domain/status.ts.
+  -- How the request was made: see `Channel` in src/domain/status.ts.
   channel text not null,
   reason text,
   -- Of a change or a refusal: by the clock of the process that made it (created: the API, otherwise the workflow). Of a
