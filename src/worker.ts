@@ -11,9 +11,9 @@ import { receiveRequestContext } from '../activities/receive-request-context';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
-import { type Db, createPool } from './db/pool';
+import { openDatabase } from './db/open-database';
+import type { Db } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
-import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { abortable } from './lender/abortable';
@@ -51,9 +51,7 @@ export async function startWorker(
   log: Logger,
 ): Promise<ProcessPart & GaugeSources & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
-  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database connection failed');
-  const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
-  const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
+  const { db, checkDatabase, end: endDatabase } = openDatabase(config, log);
   const sender = createIsolatedSender({
     policy: config.addressPolicy,
     timeoutMs: config.webhookTimeoutMs,
@@ -61,7 +59,7 @@ export async function startWorker(
     onError: (error) => log.error({ err: error }, 'webhook sender thread failed'),
   });
   let isServing = (): boolean => false;
-  const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
+  const health = await serveHealth(config, { checkDatabase, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
   const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
@@ -87,7 +85,7 @@ export async function startWorker(
   return {
     healthPort: health.port,
     db,
-    checkDatabase: writeProbe.check,
+    checkDatabase,
     stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
     // Rejects if a worker fails, and never resolves.
     failed: Promise.all(runs).then(() => new Promise<never>(() => undefined)),
@@ -102,7 +100,7 @@ export async function startWorker(
       await workflows.drain();
       await client.connection.close();
       await health.close(0);
-      await Promise.all([db.end(), writeProbe.end()]);
+      await endDatabase();
       log.info('worker stopped');
     },
   };
