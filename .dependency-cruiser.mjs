@@ -1,7 +1,7 @@
 /**
  * The import rules of "Layout" in docs/architecture.md. Imports point one way: domain <- contracts <- db, webhooks, lender,
  * payments <- activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain (values) and
- * activities, contracts (types only). test/unit/architecture.test.ts runs them.
+ * activities (types only). test/unit/architecture.test.ts runs them.
  */
 
 /** Each layer's files. A file matches at most one layer. */
@@ -13,7 +13,7 @@ const FILES = {
     ].map((name) => [name, `^src/${name}/`]),
   ),
   config: '^src/config([.]ts$|/)',
-  version: '^src/version[.]ts$',
+  package: '^src/package[.]ts$',
   logger: '^src/logger[.]ts$',
   telemetry: '^src/telemetry/',
   entry: '^src/(cli|codec-server|entry-point|migrate|providers|server|worker)[.]ts$',
@@ -32,43 +32,22 @@ const LAYERS = {
   concurrency: [],
   db: ['domain', 'contracts', 'encryption'],
   // What it measures calls it. It knows senders, lenders and payment providers by type, to wrap them.
-  telemetry: ['domain', 'db', 'version', 'webhooks:type', 'lender:type', 'payments:type'],
+  telemetry: ['domain', 'db', 'package', 'webhooks:type', 'lender:type', 'payments:type'],
   webhooks: ['domain', 'contracts', 'encryption', 'db', 'telemetry'],
   lender: ['domain'],
   payments: ['domain', 'db', 'lender'],
-  activities: [
-    'domain',
-    'contracts',
-    'encryption',
-    'db',
-    'webhooks',
-    'lender',
-    'payments',
-    'telemetry',
-    'messages:type',
-  ],
-  messages: ['domain', 'contracts:type', 'activities:type'],
-  workflows: ['domain', 'contracts:type', 'activities:type', 'messages'],
-  temporal: [
-    'domain',
-    'contracts',
-    'encryption',
-    'db',
-    'webhooks',
-    'telemetry',
-    'messages',
-    'workflows:type',
-    'concurrency',
-    'version',
-  ],
+  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'telemetry', 'messages:type'],
+  messages: ['domain'],
+  workflows: ['domain', 'activities:type', 'messages'],
+  temporal: ['domain', 'encryption', 'webhooks', 'telemetry', 'messages', 'workflows:type', 'concurrency', 'package'],
   orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal', 'concurrency'],
-  api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'concurrency', 'version'],
+  api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'concurrency', 'package'],
   checkout: ['domain', 'contracts', 'db', 'lender', 'payments', 'orders'],
-  cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'version'],
+  cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'package'],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],
-  config: ['domain', 'encryption', 'webhooks:type'],
-  version: [],
+  config: ['domain', 'encryption'],
+  package: [],
   logger: ['domain'],
   entry: Object.keys(FILES).filter((name) => name !== 'tools'),
   tools: Object.keys(FILES).filter((name) => name !== 'api' && name !== 'orders'),

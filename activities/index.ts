@@ -6,10 +6,10 @@ import { createWebhookActivities } from './webhook-activities';
 export type { LenderResponse, Lenders } from './lender-activities';
 export type { QueuedWebhook, SavedOrder } from './order-activities';
 export type { WebhookResult } from './webhook-activities';
-export type { RequestedResend, Resend } from '../src/db/webhook-events';
+export type { RequestedResend, WebhookRef } from '../src/db/webhook-events';
 export type { WebhookTestAttempt } from '../src/webhooks/attempt';
 
-export type ActivityOptions = OrderActivityOptions & DeliveryOptions & LenderActivityOptions;
+type ActivityOptions = OrderActivityOptions & DeliveryOptions & LenderActivityOptions;
 
 export type Activities = ReturnType<typeof createActivities>;
 

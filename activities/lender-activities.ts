@@ -5,11 +5,11 @@ import { findLastPayment } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
 import type { PaymentTerm } from '../src/domain/order';
-import { type Payment, isInProgress } from '../src/domain/payment';
+import { type Payment, isCurrent, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 import { type PaymentProviders, PaymentProviderUnavailable } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
-import type { BANK_UNAVAILABLE } from '../workflows/messages';
+import type { BANK_UNAVAILABLE_FAILURE } from '../workflows/messages';
 
 /**
  * The part of the lender's or the bank's answer that enters Temporal's history: nothing about the customer. `isPaid`: the
@@ -45,7 +45,9 @@ export interface LenderActivityOptions {
 export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {
   /** A paid payment is an approval, after which the workflow completes the order, whether the browser returns or not. */
   async function askBank(payment: Payment): Promise<LenderResponse> {
-    const status = await refreshPayment({ db, payments }, payment, COMPLETE_AFTER_MS).catch(rethrow);
+    const status = await refreshPayment({ db, payments }, payment, COMPLETE_AFTER_MS).catch((error: unknown) => {
+      throw toBankFailure(error);
+    });
     if (status === 'paid') return { ...decided({ kind: 'approved' }), isPaid: true };
     if (!isInProgress(status)) return { kind: 'nothing' };
     const { min, max } = PAYMENT_CHECK_MS;
@@ -54,13 +56,13 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
 
   return {
     /**
-     * Asks once for the decision on an order's application, or for the result of its payment. A decision that is recorded
-     * already is returned.
+     * Asks the lender once for the decision on an order's application, or the bank for the result of its payment: histories
+     * have this name. A decision that is recorded already is returned.
      * @throws a retryable failure if the lender or the payment provider is unavailable
      */
     async askLender(orderId: string): Promise<LenderResponse> {
       const payment = await findLastPayment(db, orderId);
-      if (payment && (isInProgress(payment.status) || payment.status === 'paid')) return askBank(payment);
+      if (payment && isCurrent(payment.status)) return askBank(payment);
       const application = await findApplication(db, orderId);
       const stored = await findOrder(db, orderId);
       if (!stored || !application?.submitted) return { kind: 'nothing' };
@@ -98,8 +100,9 @@ function decided({ kind }: Pick<LenderDecision, 'kind'>): Extract<LenderResponse
   return { kind: 'decided', event: kind, reason: DECISION_REASONS[kind] };
 }
 
-function rethrow(error: unknown): never {
-  throw error instanceof PaymentProviderUnavailable ? unavailable(error.message, 'BankUnavailable') : error;
+/** The failure of the activity, for an error of the payment provider. Other errors stay as they are. */
+function toBankFailure(error: unknown): unknown {
+  return error instanceof PaymentProviderUnavailable ? unavailable(error.message, 'BankUnavailable') : error;
 }
 
 async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {
@@ -121,7 +124,7 @@ async function ask(lender: Lender | undefined, application: LenderApplication): 
 /** Omits the cause: Temporal's history would keep its text. */
 function unavailable(
   message: string,
-  type: 'LenderUnavailable' | typeof BANK_UNAVAILABLE = 'LenderUnavailable',
+  type: 'LenderUnavailable' | typeof BANK_UNAVAILABLE_FAILURE = 'LenderUnavailable',
 ): ApplicationFailure {
   return ApplicationFailure.retryable(message, type);
 }

@@ -10,15 +10,15 @@ import { type PendingWebhook, type RequestedResend, findPendingWebhooks, findRes
 import {
   type OrderChange,
   type PreviousRun,
-  type WorkflowHistory,
+  type WorkflowOrderHistory,
   firstDifference,
   stateAfter,
-  toWorkflowHistory,
+  toWorkflowOrderHistory,
 } from '../src/domain/order';
 import { RECOVERY_REASONS } from '../src/domain/recovery-reason';
 import type { Channel } from '../src/domain/status';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
-import { currentRequest } from '../src/telemetry/current-request';
+import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChanges, reportRefusedSignal, reportReplacedRun } from '../src/telemetry/report';
 import type * as messages from '../workflows/messages';
 
@@ -38,15 +38,15 @@ export interface OrderActivityOptions {
 const UNPROVEN_MS = 40_000;
 
 /** As the workflow expects them: activities do not load the modules of workflows. */
-const AGREED: typeof messages.AGREED = 'CustomerAgreed';
-const PROCESSING: typeof messages.PROCESSING = 'PaymentProcessing';
+const CUSTOMER_AGREED_FAILURE: typeof messages.CUSTOMER_AGREED_FAILURE = 'CustomerAgreed';
+const PAYMENT_PROCESSING_FAILURE: typeof messages.PAYMENT_PROCESSING_FAILURE = 'PaymentProcessing';
 
 /** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
 export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWaits;
 
 /** An order as the row holds it. The Temporal server keeps it as the result of the activity: see `lastSaved`. */
 export interface SavedOrder {
-  history: WorkflowHistory;
+  history: WorkflowOrderHistory;
   /** All that are pending, or those that the save has added. */
   pendingWebhooks: QueuedWebhook[];
 }
@@ -57,7 +57,7 @@ export interface LoadedOrder extends SavedOrder {
   applicationPending: boolean;
 }
 
-const LAST_RUN = RECOVERY_REASONS.row_restored;
+const ROW_RESTORED_PHRASE = RECOVERY_REASONS.row_restored;
 
 /** Reads and writes of an order's row. Each is safe to repeat. */
 export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs, log }: OrderActivityOptions) {
@@ -71,12 +71,12 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
   }
 
   /** Saves what an earlier run had saved and the row of a restored backup lacks. Returns what was found, for the timeline. */
-  async function adopt(orderId: string, saved: WorkflowHistory | null | undefined): Promise<string | undefined> {
+  async function adopt(orderId: string, saved: WorkflowOrderHistory | null | undefined): Promise<string | undefined> {
     if (!saved) return undefined;
     const stored = await read(orderId);
     const different = firstDifference(stored.changes, saved.changes);
     if (different !== undefined) {
-      return `${LAST_RUN} had another version ${different} (${saved.changes[different - 1]?.event}), which is not applied`;
+      return `${ROW_RESTORED_PHRASE} had another version ${different} (${saved.changes[different - 1]?.event}), which is not applied`;
     }
     const missing = saved.changes.length - stored.changes.length;
     if (missing <= 0) return undefined;
@@ -84,14 +84,14 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       await save(stored, saved);
     } catch (error) {
       if (!(error instanceof CustomerAgreed || error instanceof PaymentProcessing)) throw error;
-      return `${LAST_RUN} had expired the order, but its customer has agreed or may be paying, so that is not applied`;
+      return `${ROW_RESTORED_PHRASE} had expired the order, but its customer has agreed or may be paying, so that is not applied`;
     }
-    return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${LAST_RUN}`;
+    return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${ROW_RESTORED_PHRASE}`;
   }
 
-  async function save(stored: StoredOrder | undefined, history: WorkflowHistory): Promise<SavedOrder> {
+  async function save(stored: StoredOrder | undefined, history: WorkflowOrderHistory): Promise<SavedOrder> {
     const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
-    const request = currentRequest();
+    const request = currentRequestContext();
     const { changes, pending } = await saveOrder(
       db,
       history,
@@ -116,7 +116,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       const stored = await read(orderId);
       if (reasons.length > 0) await recordRecovery(orderId, previous?.channel ?? 'temporal', reasons.join('; '));
       return {
-        history: toWorkflowHistory(stored),
+        history: toWorkflowOrderHistory(stored),
         pendingWebhooks: forQueue(await findPendingWebhooks(db, orderId)),
         resends: await findResends(db, orderId),
         applicationPending: await isDecisionPending(db, orderId),
@@ -124,12 +124,14 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     },
 
     /** Saves row, timeline and webhook events, all or nothing. Returns the order as the row holds it. */
-    async saveOrder(history: WorkflowHistory): Promise<SavedOrder> {
+    async saveOrder(history: WorkflowOrderHistory): Promise<SavedOrder> {
       try {
         return await save(await findOrder(db, history.order.id), history);
       } catch (error) {
-        if (error instanceof CustomerAgreed) throw ApplicationFailure.nonRetryable(error.message, AGREED);
-        if (error instanceof PaymentProcessing) throw ApplicationFailure.nonRetryable(error.message, PROCESSING);
+        if (error instanceof CustomerAgreed)
+          throw ApplicationFailure.nonRetryable(error.message, CUSTOMER_AGREED_FAILURE);
+        if (error instanceof PaymentProcessing)
+          throw ApplicationFailure.nonRetryable(error.message, PAYMENT_PROCESSING_FAILURE);
         if (!(error instanceof RowConflict)) throw error;
         await makeDueSoon(db, history.order.id);
         throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');
@@ -146,7 +148,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
   };
 }
 
-function withChanges({ order }: WorkflowHistory, changes: readonly OrderChange[]): WorkflowHistory {
+function withChanges({ order }: WorkflowOrderHistory, changes: readonly OrderChange[]): WorkflowOrderHistory {
   const last = changes.at(-1);
   return { order: last ? { ...order, ...stateAfter({ order, changes }, last) } : order, changes };
 }

@@ -27,7 +27,7 @@ export type WebhookResult =
       'attempts' | 'waitMs' | 'waitWithSuccessorMs' | 'yieldsToNext'
     >);
 
-/** Attempts at webhooks. Each is safe to repeat. */
+/** Delivery attempts. Each is safe to repeat. */
 export function createWebhookActivities(options: DeliveryOptions) {
   const { db, schedule, log } = options;
   const delivery = createDelivery(options);

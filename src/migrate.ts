@@ -7,9 +7,10 @@ import { createLogger } from './logger';
 async function main(): Promise<void> {
   const config = loadDatabaseConfig(process.env);
   const log = createLogger(config.logLevel, 'migrate');
-  const applied = await migrate(config.databaseUrl, undefined, ({ message }) =>
-    log.warn({ reason: message }, 'a long transaction holds a lock that a migration needs, trying again'),
-  );
+  const applied = await migrate(config.databaseUrl, {
+    onBusy: ({ message }) =>
+      log.warn({ reason: message }, 'a long transaction holds a lock that a migration needs, trying again'),
+  });
   log.info({ applied }, 'the database schema is current');
 }
 

@@ -1,5 +1,6 @@
 import './telemetry/start-tracing';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import type { Logger } from 'pino';
 import { createApp } from './api/app';
@@ -10,15 +11,15 @@ import { createCheckout } from './checkout/checkout';
 import type { ProviderDetails, ProviderDetailsOf } from './checkout/provider-details';
 import { SAMPLE_DOCUMENTS } from './checkout/sample-documents';
 import { type Config, loadConfig } from './config';
-import { createPool } from './db/pool';
+import { openDatabase } from './db/open-database';
+import type { Db } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
-import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createLogger } from './logger';
 import { createAdmission } from './orders/admission';
-import { createLiveOrderReader } from './orders/background/live-order-reader';
+import { createLiveOrderReader } from './orders/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
 import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
 import { guardPayments } from './payments/guard-payments';
@@ -43,44 +44,10 @@ export async function startServer(
   log: Logger,
 ): Promise<ProcessPart & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
-  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database connection failed');
-  const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
-  const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
-  const workflows = createOrderWorkflows(client, config);
-  const admission = createAdmission(db, {
-    concurrency: Math.ceil(config.databasePoolSize / 2),
-    maxBacklogAgeMs: config.maxBacklogAgeMs,
-  });
-  const dispatcher = createWorkflowDispatcher(
-    { db, workflows, admission, log },
-    {
-      inFlight: config.startsInFlight,
-      checkAfterMs: config.sweep.checkAfterMs,
-      sweepStartAfterMs: config.sweep.startAfterMs,
-      startDelayMs: config.startDelayMs,
-    },
-  );
-  const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
+  const { db, checkDatabase, end: endDatabase } = openDatabase(config, log);
   const lenders = lendersOf(config);
-  const deps: OrderDependencies = {
-    db,
-    keys: createKeyRing(config.encryptionKeys),
-    workflows,
-    dispatcher,
-    admission,
-    orderReader: createLiveOrderReader(workflows, config.queryBudgetMs, (order) => dispatcher.check(order)),
-    rules: {
-      maxAmountPence: config.maxAmountPence,
-      httpsOnly: config.production,
-      checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
-    },
-    payments,
-    checkoutBaseUrl: config.checkoutBaseUrl,
-    hasLiveLender: lenders.live !== undefined,
-    expiresAfterMs: config.orderExpiresAfterMs,
-    sweepStartAfterMs: config.sweep.startAfterMs,
-    log,
-  };
+  const deps = createOrderDependencies(config, { client, db, lenders, log });
+  const { workflows, dispatcher, payments } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(db, config.rateLimits, log);
@@ -105,7 +72,7 @@ export async function startServer(
     maxBodyBytes: config.http.maxBodyBytes,
     log,
     responseHmacHeader: config.responseHmacHeader,
-    health: { checkDatabase: writeProbe.check, isServing: () => hasStarted && !isStopping },
+    health: { checkDatabase, isServing: () => hasStarted && !isStopping },
     trace: tracing()?.traceRequests,
   });
   const schemaChecked = waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
@@ -124,7 +91,7 @@ export async function startServer(
   return {
     port: http.port,
     db,
-    checkDatabase: writeProbe.check,
+    checkDatabase,
     schemaChecked,
     stopsWithinMs: config.shutdownDelayMs + config.shutdownGraceMs,
     async stop() {
@@ -133,10 +100,49 @@ export async function startServer(
       await dispatcher.drain();
       await workflows.drain();
       await client.connection.close();
-      await Promise.all([db.end(), writeProbe.end()]);
+      await endDatabase();
       log.info('API stopped');
     },
   };
+}
+
+function createOrderDependencies(
+  config: Config,
+  { client, db, lenders, log }: { client: Client; db: Db; lenders: ReturnType<typeof lendersOf>; log: Logger },
+) {
+  const workflows = createOrderWorkflows(client, config);
+  const admission = createAdmission(db, {
+    concurrency: Math.ceil(config.databasePoolSize / 2),
+    maxBacklogAgeMs: config.maxBacklogAgeMs,
+  });
+  const dispatcher = createWorkflowDispatcher(
+    { db, workflows, admission, log },
+    {
+      inFlight: config.startsInFlight,
+      checkAfterMs: config.sweep.checkAfterMs,
+      sweepStartAfterMs: config.sweep.startAfterMs,
+      startDelayMs: config.startDelayMs,
+    },
+  );
+  return {
+    db,
+    keys: createKeyRing(config.encryptionKeys),
+    workflows,
+    dispatcher,
+    admission,
+    orderReader: createLiveOrderReader(workflows, config.queryBudgetMs, (order) => dispatcher.check(order)),
+    rules: {
+      maxAmountPence: config.maxAmountPence,
+      httpsOnly: config.production,
+      checkWebhookUrl: (url) => checkWebhookUrl(url, config.addressPolicy),
+    },
+    payments: observePayments(guardPayments(paymentProvidersOf(config, db))),
+    checkoutBaseUrl: config.checkoutBaseUrl,
+    hasLiveLender: lenders.live !== undefined,
+    expiresAfterMs: config.orderExpiresAfterMs,
+    sweepStartAfterMs: config.sweep.startAfterMs,
+    log,
+  } satisfies OrderDependencies;
 }
 
 function createProviderDetails(

@@ -7,13 +7,13 @@ import Koa from 'koa';
 import type { Logger } from 'pino';
 import { createActivities } from '../activities';
 import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE } from '../workflows/messages';
-import { receiveRequest } from '../activities/receive-request';
+import { receiveRequestContext } from '../activities/receive-request-context';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
-import { type Db, createPool } from './db/pool';
+import { openDatabase } from './db/open-database';
+import type { Db } from './db/pool';
 import { waitForCurrentSchema } from './db/schema-check';
-import { createWriteProbe } from './db/write-probe';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { abortable } from './lender/abortable';
@@ -39,7 +39,7 @@ import { createIsolatedSender } from './webhooks/isolated-sender';
 import type { WebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
-/** The maximum number of concurrent calls to the lender. */
+/** The maximum number of concurrent calls to the lender or the bank. */
 const LENDER_CONCURRENCY = 50;
 /** Longer than a webhook attempt, so that an attempt that runs at the shutdown is still recorded. */
 const FORCE_AFTER_GRACE_MS = 20_000;
@@ -51,9 +51,7 @@ export async function startWorker(
   log: Logger,
 ): Promise<ProcessPart & GaugeSources & { healthPort: number; failed: Promise<never> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
-  const onDatabaseError = (error: Error) => log.warn({ err: error }, 'database connection failed');
-  const db = createPool(config.databaseUrl, config.databasePoolSize, onDatabaseError);
-  const writeProbe = createWriteProbe(config.databaseUrl, onDatabaseError);
+  const { db, checkDatabase, end: endDatabase } = openDatabase(config, log);
   const sender = createIsolatedSender({
     policy: config.addressPolicy,
     timeoutMs: config.webhookTimeoutMs,
@@ -61,7 +59,7 @@ export async function startWorker(
     onError: (error) => log.error({ err: error }, 'webhook sender thread failed'),
   });
   let isServing = (): boolean => false;
-  const health = await serveHealth(config, { checkDatabase: writeProbe.check, isServing: () => isServing() }, log);
+  const health = await serveHealth(config, { checkDatabase, isServing: () => isServing() }, log);
   await waitForCurrentSchema(db, (error) => log.warn({ err: error }, 'schema not checked yet'));
   const connection = await connect(temporal, client, log);
   const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
@@ -87,7 +85,7 @@ export async function startWorker(
   return {
     healthPort: health.port,
     db,
-    checkDatabase: writeProbe.check,
+    checkDatabase,
     stopsWithinMs: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
     // Rejects if a worker fails, and never resolves.
     failed: Promise.all(runs).then(() => new Promise<never>(() => undefined)),
@@ -102,7 +100,7 @@ export async function startWorker(
       await workflows.drain();
       await client.connection.close();
       await health.close(0);
-      await Promise.all([db.end(), writeProbe.end()]);
+      await endDatabase();
       log.info('worker stopped');
     },
   };
@@ -143,7 +141,7 @@ function createWorkers(
   const options = {
     ...target,
     ...traces?.workerOptions,
-    interceptors: { activity: [...(traces?.workerOptions.interceptors?.activity ?? []), receiveRequest] },
+    interceptors: { activity: [...(traces?.workerOptions.interceptors?.activity ?? []), receiveRequestContext] },
     activities: createActivities({
       db,
       keys: createKeyRing(config.encryptionKeys),

@@ -11,7 +11,7 @@ import { toCodeSpan } from '../src/domain/markdown';
 import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from '../src/domain/unchecked-request';
 import { formatTime } from './format-time';
-import { BANK_UNAVAILABLE, LENDER_TASK_QUEUE } from './messages';
+import { BANK_UNAVAILABLE_FAILURE, LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
@@ -113,9 +113,9 @@ const lender = (summary: string, maximumAttempts = Infinity) =>
 
 function describeOutage(error: unknown, since: string): string {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
-  const who = cause instanceof ApplicationFailure && cause.type === BANK_UNAVAILABLE ? 'bank' : 'lender';
+  const who = cause instanceof ApplicationFailure && cause.type === BANK_UNAVAILABLE_FAILURE ? 'bank' : 'lender';
   return (
-    `the ${who} is unavailable since ${since}, error ${toCodeSpan(cause?.message ?? String(error))}; ` +
-    'asked again at least once a minute, "Pending Activities" has its last error'
+    `the ${who} has been unavailable since ${since}, error ${toCodeSpan(cause?.message ?? String(error))}; ` +
+    'it is asked again at least once a minute. "Pending Activities" shows the last error'
   );
 }

@@ -1,11 +1,11 @@
 import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
-import type { Activities, QueuedWebhook, RequestedResend, Resend, WebhookResult } from '../activities';
+import type { Activities, QueuedWebhook, RequestedResend, WebhookRef, WebhookResult } from '../activities';
 import { toCodeSpan } from '../src/domain/markdown';
 import { formatTime } from './format-time';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
-interface Pending extends Resend, Schedule {
+interface Pending extends WebhookRef, Schedule {
   lastError?: string;
 }
 
@@ -18,10 +18,10 @@ interface Schedule {
 
 /**
  * What operators search for. `retrying`: at least two attempts failed, because one failure is usually over in seconds.
- * `waiting`: the endpoint does not answer any order, or has too many attempts running. `exhausted`: this run gave up a webhook,
- * and it is not resent yet.
+ * `waiting`: the endpoint does not answer, or its seller has too many attempts running. `exhausted`: this run gave up a
+ * webhook, and it is not resent yet.
  */
-export type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
+type WebhookTrouble = 'retrying' | 'waiting' | 'exhausted';
 
 /** The webhooks of one order that are still to be sent, one at a time and in the order of their sequence. */
 export class DeliveryQueue {
@@ -104,8 +104,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Makes one attempt: a requested resend immediately, otherwise the first pending webhook when it is due. Returns early if
-   * `mustStop` becomes true.
+   * Takes one step: waits for the endpoint, makes an attempt of a requested resend, or waits until the first pending webhook is
+   * due and then makes its attempt, or gives it up without one if it yields. Returns early if `mustStop` becomes true.
    * @returns false if Postgres does not hold the webhook: the row is older than the workflow
    */
   async deliverNext(mustStop: () => boolean): Promise<boolean> {
@@ -116,28 +116,40 @@ export class DeliveryQueue {
     // Taken from the queue first: a request that arrives during the attempt is another resend.
     const resending = (this.resending = this.resends.shift());
     if (resending) {
-      const result = await this.attempt(resending, () => sendAgain(resending));
-      if (result.state === 'waiting') this.addAgain(resending);
-      this.resending = undefined;
+      await this.resend(resending);
       return true;
     }
     const head = this.pending[0];
-    if (!head) return true;
+    return head ? this.deliverHead(head, mustStop) : true;
+  }
+
+  private async resend(resending: RequestedResend): Promise<void> {
+    const result = await this.attempt(resending, () => sendAgain(resending));
+    if (result.state === 'waiting') this.addAgain(resending);
+    this.resending = undefined;
+  }
+
+  /** @returns false if Postgres does not hold the webhook */
+  private async deliverHead(head: Pending, mustStop: () => boolean): Promise<boolean> {
     // A webhook with a lower sequence may be added in the meantime.
     if (!(await this.untilDue(head, () => mustStop() || this.resends.length > 0 || this.pending[0] !== head)))
       return true;
     if (this.headYields()) {
-      await this.scheduler.runExclusive(() => exhaust(head));
-      await this.scheduler.waitToContinue(LOOPS.deliveries);
-      this.exhausted.set(head.sequence, head.lastError);
-      this.remove(head);
+      await this.giveUp(head);
       return true;
     }
     const result = await this.attempt(head, () => send(head, head.attempts + 1, this.pending.length > 1));
     return result.state !== 'missing';
   }
 
-  private async attempt(webhook: Resend, call: () => Promise<WebhookResult>): Promise<WebhookResult> {
+  private async giveUp(head: Pending): Promise<void> {
+    await this.scheduler.runExclusive(() => exhaust(head));
+    await this.scheduler.waitToContinue(LOOPS.deliveries);
+    this.exhausted.set(head.sequence, head.lastError);
+    this.remove(head);
+  }
+
+  private async attempt(webhook: WebhookRef, call: () => Promise<WebhookResult>): Promise<WebhookResult> {
     this.isUrgentRequested = false;
     const result = await this.scheduler.runCommand(LOOPS.deliveries, call);
     this.applyResult(webhook, result);
@@ -180,7 +192,7 @@ export class DeliveryQueue {
     return this.pending.length > 1 ? head.dueWithSuccessorAt : head.dueAt;
   }
 
-  private applyResult({ id, sequence }: Resend, result: WebhookResult): void {
+  private applyResult({ id, sequence }: WebhookRef, result: WebhookResult): void {
     this.isHeldUp = result.state === 'waiting';
     if (result.state === 'waiting') {
       if (!this.isUrgentRequested) this.wait = { until: Date.now() + result.waitMs, reason: result.reason };
@@ -196,7 +208,7 @@ export class DeliveryQueue {
     else this.remove(event);
   }
 
-  private remove({ id }: Resend): void {
+  private remove({ id }: WebhookRef): void {
     this.pending = this.pending.filter((event) => event.id !== id);
   }
 
@@ -227,7 +239,7 @@ const attemptActivities = (summary: string) =>
     summary,
   });
 
-function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
+function send({ id, sequence }: WebhookRef, attempt: number, hasSuccessor: boolean): Promise<WebhookResult> {
   return attemptActivities(`webhook ${sequence}: attempt ${attempt}`).sendWebhook({
     eventId: id,
     attempt,
@@ -235,11 +247,11 @@ function send({ id, sequence }: Resend, attempt: number, hasSuccessor: boolean):
   });
 }
 
-function sendAgain({ id, sequence }: Resend): Promise<WebhookResult> {
+function sendAgain({ id, sequence }: WebhookRef): Promise<WebhookResult> {
   return attemptActivities(`webhook ${sequence}: resent`).resendWebhook(id);
 }
 
-function exhaust({ id, sequence }: Resend): Promise<void> {
+function exhaust({ id, sequence }: WebhookRef): Promise<void> {
   const { exhaustWebhook } = proxyLocalActivities<Activities>({
     startToCloseTimeout: '10 seconds',
     localRetryThreshold: '300 milliseconds',

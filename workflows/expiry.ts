@@ -1,7 +1,7 @@
 import { sleep } from '@temporalio/workflow';
 import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from '../src/domain/unchecked-request';
-import { AGREED } from './messages';
+import { CUSTOMER_AGREED_FAILURE } from './messages';
 import { type OrderEntity, whyNotExpired } from './order-entity';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
@@ -32,7 +32,7 @@ async function tryToExpire(order: OrderEntity): Promise<boolean> {
   } catch (error) {
     const reason = whyNotExpired(error);
     if (reason === undefined) throw error;
-    if (reason !== AGREED) return false;
+    if (reason !== CUSTOMER_AGREED_FAILURE) return false;
     // The customer agreed while the workflow was unavailable, so the agreement came first. A PENDING order whose payment is
     // recorded is completed by the DecisionPoller.
     await order.change(toUncheckedRequest({}, 'workflow', 'customer', 'completed'));

@@ -20,7 +20,7 @@ export class LoopScheduler {
     return this.mutex.isLocked();
   }
 
-  /** Runs `work`, which may call local activities, alone. A loop takes its turn again afterwards. */
+  /** Runs `work`, which may call local activities, alone. A loop that calls this must then await `waitToContinue`. */
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
     return this.mutex.runExclusive(work);
   }
@@ -51,7 +51,10 @@ export class LoopScheduler {
     }
   }
 
-  /** Waits until `isMet` is true, which is evaluated only while no `work` runs, and until the loop may continue. */
+  /**
+   * Waits until `isMet` is true, which is evaluated only while no `work` runs, and until the loop may continue.
+   * @param timer also ends the wait after `ms` milliseconds
+   */
   async waitUntil(loop: Loop, isMet: () => boolean, timer?: { ms: number; summary: string }): Promise<void> {
     const mayContinue = (): boolean => !this.isBusy && isMet();
     await this.runCommand<unknown>(loop, () =>

@@ -1,12 +1,12 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { PreviousRun, VersionedRequest, WorkflowHistory, WorkflowOrder } from '../src/domain/order';
+import type { PreviousRun, VersionedRequest, WorkflowOrderHistory, WorkflowOrder } from '../src/domain/order';
 
 /**
  * A first start carries the order's history. A run that resumes an order reads the row, and brings it forward if the run
  * before it had saved more.
  */
-export type OrderWorkflowInput = { history: WorkflowHistory } | { orderId: string; previous?: PreviousRun };
+export type OrderWorkflowInput = { history: WorkflowOrderHistory } | { orderId: string; previous?: PreviousRun };
 
 /**
  * The task queue of order workflows and webhook attempts. Saves are local activities, so the activity slots serve webhook
@@ -20,7 +20,7 @@ export const LENDER_TASK_QUEUE = 'order-decisions';
 /** The order as it is saved; null while a resumed run still reads it. */
 export const getOrderQuery = defineQuery<WorkflowOrder | null>('getOrder');
 
-/** Returns the order once the change is saved. Fails with REFUSED if the change is not allowed. */
+/** Returns the order once the change is saved. Fails with CHANGE_REFUSED_FAILURE if the change is not allowed. */
 export const cancelOrderUpdate = defineUpdate<WorkflowOrder, [VersionedRequest]>('cancelOrder');
 export const reportProgressUpdate = defineUpdate<WorkflowOrder, [VersionedRequest]>('reportProgress');
 
@@ -35,26 +35,28 @@ export const saveAgainSignal = defineSignal('saveAgain');
 /** A resend is requested in Postgres. */
 export const resendWebhooksSignal = defineSignal('resendWebhooks');
 
-/** An application was submitted or a payment was started: the lender or the bank has to be asked. */
-export const applicationSubmittedSignal = defineSignal('applicationSubmitted');
+/**
+ * An application was submitted or a payment was started: the lender or the bank has to be asked. Histories have this name.
+ */
+export const requestDecisionSignal = defineSignal('applicationSubmitted');
 
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
-export const BEHIND_ROW = 'OrderBehindRow';
+export const BEHIND_ROW_FAILURE = 'OrderBehindRow';
 
 /** Failure type of a save of an expiry, after the customer has agreed to the offer or paid. */
-export const AGREED = 'CustomerAgreed';
+export const CUSTOMER_AGREED_FAILURE = 'CustomerAgreed';
 
 /** Failure type of a save of an expiry while the bank confirms a payment. */
-export const PROCESSING = 'PaymentProcessing';
+export const PAYMENT_PROCESSING_FAILURE = 'PaymentProcessing';
 
 /** The summary of a call that records a refused request: this, followed by the requested event. */
-export const REFUSAL = 'refused: ';
+export const REFUSAL_SUMMARY_PREFIX = 'refused: ';
 
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
-export const REFUSED = 'OrderChangeRefused';
+export const CHANGE_REFUSED_FAILURE = 'OrderChangeRefused';
 
 /** Failure type of a call to the payment provider that is retried. */
-export const BANK_UNAVAILABLE = 'BankUnavailable';
+export const BANK_UNAVAILABLE_FAILURE = 'BankUnavailable';
 
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');

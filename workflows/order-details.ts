@@ -1,6 +1,6 @@
 import { toCodeSpan } from '../src/domain/markdown';
 import { formatPence } from '../src/domain/money';
-import type { WorkflowHistory } from '../src/domain/order';
+import type { WorkflowOrderHistory } from '../src/domain/order';
 import { type OrderStatus, isFinal } from '../src/domain/status';
 import { formatTime } from './format-time';
 
@@ -13,16 +13,20 @@ const NEXT: Record<OrderStatus, string> = {
 };
 
 /**
- * The workflow's current details in the Temporal UI, in markdown.
- * @param delivery the webhook that is sent next; undefined if there is none
- * @param decision the state of the request to the lender or the bank; undefined if there is none
- * @param replaced why this run replaced another one; null or undefined if it did not
+ * What is in progress for an order. `delivery`: the webhook that is sent next; undefined if there is none. `decision`: the
+ * state of the request to the lender or the bank; undefined if there is none. `replaced`: why this run replaced another one;
+ * null or undefined if it did not.
  */
+interface Progress {
+  delivery?: string | undefined;
+  decision?: string | undefined;
+  replaced?: string | null | undefined;
+}
+
+/** Returns the workflow's current details in the Temporal UI, in markdown. */
 export function orderDetails(
-  { order, changes }: WorkflowHistory,
-  delivery?: string,
-  decision?: string,
-  replaced?: string | null,
+  { order, changes }: WorkflowOrderHistory,
+  { delivery, decision, replaced }: Progress,
 ): string {
   const lines = [
     `- ${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,

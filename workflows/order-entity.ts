@@ -13,14 +13,20 @@ import type { Activities, SavedOrder } from '../activities';
 import {
   type ChangeOutcome,
   type PreviousRun,
-  type WorkflowHistory,
+  type WorkflowOrderHistory,
   type WorkflowOrder,
   classifyEvent,
   decide,
 } from '../src/domain/order';
 import { type UncheckedRequest, isOrderEvent } from '../src/domain/unchecked-request';
 import type { DeliveryQueue } from './delivery-queue';
-import { AGREED, BEHIND_ROW, PROCESSING, REFUSAL, REFUSED } from './messages';
+import {
+  CUSTOMER_AGREED_FAILURE,
+  BEHIND_ROW_FAILURE,
+  PAYMENT_PROCESSING_FAILURE,
+  REFUSAL_SUMMARY_PREFIX,
+  CHANGE_REFUSED_FAILURE,
+} from './messages';
 import type { LoopScheduler } from './loop-scheduler';
 
 /**
@@ -55,19 +61,19 @@ export class OrderEntity {
    * @param onSaved called after each saved change
    */
   constructor(
-    private history: WorkflowHistory | undefined,
+    private history: WorkflowOrderHistory | undefined,
     private readonly deliveries: DeliveryQueue,
     private readonly scheduler: LoopScheduler,
     private readonly onSaved: () => void,
   ) {}
 
   /** The saved history; undefined until the row is read. */
-  get saved(): WorkflowHistory | undefined {
+  get saved(): WorkflowOrderHistory | undefined {
     return this.history;
   }
 
   /** @throws ApplicationFailure until the row is read */
-  get loaded(): WorkflowHistory {
+  get loaded(): WorkflowOrderHistory {
     if (!this.history) throw ApplicationFailure.nonRetryable('the order is not loaded yet');
     return this.history;
   }
@@ -106,7 +112,7 @@ export class OrderEntity {
   validate({ event, observedVersion }: UncheckedRequest): void {
     // Temporal drops a task that only refuses. If it is a run's first, the next update waits for 5 s. `update` refuses instead.
     if (workflowInfo().historyLength === this.firstTaskLength) return;
-    if (!isOrderEvent(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, REFUSED);
+    if (!isOrderEvent(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, CHANGE_REFUSED_FAILURE);
     if (!this.history || this.history.order.version < observedVersion) return;
     // What is in progress may allow it.
     if (this.openSignals > 0 || this.scheduler.isBusy) return;
@@ -115,7 +121,7 @@ export class OrderEntity {
 
   /**
    * Makes a change and returns the saved order.
-   * @throws ApplicationFailure REFUSED or BEHIND_ROW
+   * @throws ApplicationFailure CHANGE_REFUSED_FAILURE or BEHIND_ROW_FAILURE
    */
   async update(request: UncheckedRequest): Promise<WorkflowOrder> {
     return CancellationScope.nonCancellable(async () => {
@@ -153,7 +159,7 @@ export class OrderEntity {
     { id: orderId, status }: WorkflowOrder,
     { event, actor, channel, reason }: UncheckedRequest,
   ): Promise<void> {
-    const { recordRefusal } = inPostgres(`${REFUSAL}${event}`);
+    const { recordRefusal } = inPostgres(`${REFUSAL_SUMMARY_PREFIX}${event}`);
     const at = new Date().toISOString();
     await recordRefusal({ id: uuid4(), orderId, event, from: status, actor, channel, reason, at });
   }
@@ -192,7 +198,7 @@ export class OrderEntity {
     await this.exclusively(save).catch(this.fail);
   }
 
-  private async save(history: WorkflowHistory): Promise<SavedOrder> {
+  private async save(history: WorkflowOrderHistory): Promise<SavedOrder> {
     if (this.failure !== undefined) throw behindRow();
     const { saveOrder } = inPostgres(`save ${history.order.status}`);
     try {
@@ -209,20 +215,22 @@ export class OrderEntity {
 }
 
 /** Why an expiry was refused; undefined for other errors. The failure of a local activity comes without an `ActivityFailure`. */
-export function whyNotExpired(error: unknown): typeof AGREED | typeof PROCESSING | undefined {
+export function whyNotExpired(
+  error: unknown,
+): typeof CUSTOMER_AGREED_FAILURE | typeof PAYMENT_PROCESSING_FAILURE | undefined {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   const type = cause instanceof ApplicationFailure ? cause.type : undefined;
-  return type === AGREED || type === PROCESSING ? type : undefined;
+  return type === CUSTOMER_AGREED_FAILURE || type === PAYMENT_PROCESSING_FAILURE ? type : undefined;
 }
 
 function behindRow(): ApplicationFailure {
-  return ApplicationFailure.nonRetryable('the workflow was behind the row; repeat the call', BEHIND_ROW);
+  return ApplicationFailure.nonRetryable('the workflow was behind the row; repeat the call', BEHIND_ROW_FAILURE);
 }
 
 function refusal(order: WorkflowOrder, event: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(
     `${event} is not allowed: the order is ${order.status}`,
-    REFUSED,
+    CHANGE_REFUSED_FAILURE,
     order.status,
   );
 }

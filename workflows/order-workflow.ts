@@ -17,7 +17,7 @@ import { DeliveryQueue } from './delivery-queue';
 import { expireOrder } from './expiry';
 import {
   type OrderWorkflowInput,
-  applicationSubmittedSignal,
+  requestDecisionSignal,
   cancelOrderUpdate,
   cancelSignal,
   customerProgressSignal,
@@ -48,7 +48,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     [customerProgressSignal.name]: (payload?: unknown) => order.signal(toProgress(payload, 'temporal')),
     [resendWebhooksSignal.name]: () => CancellationScope.nonCancellable(() => order.addResends()),
     [saveAgainSignal.name]: () => CancellationScope.nonCancellable(() => order.bringRowForward()),
-    [applicationSubmittedSignal.name]: () => decisions.request(),
+    [requestDecisionSignal.name]: () => decisions.request(),
   };
   // Handles the signals that have arrived, in their order. A replay may have the updates of the same task only later.
   setDefaultSignalHandler((name, payload) => signals[name]?.(payload));
@@ -66,7 +66,7 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     if (!order.saved && (await order.load(orderId, previous)).decisionPending) decisions.request();
     publishState();
     expireOrder(order, scheduler).catch(order.fail);
-    decisions.run(order, mustStop, describeState).catch(order.fail);
+    decisions.run(order, mustStop, publishDetails).catch(order.fail);
     await scheduler.waitToContinue(LOOPS.deliveries);
     while (!isDone()) {
       if (deliveries.isEmpty) await scheduler.waitUntil(LOOPS.deliveries, () => !deliveries.isEmpty || isDone());
@@ -99,13 +99,18 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   }
 
   /** Updates the details in the Temporal UI: what has been saved, and what is in progress. */
-  function describeState(): void {
-    setCurrentDetails(orderDetails(order.loaded, deliveries.describe(), decisions.describe(), previous?.reason));
+  function publishDetails(): void {
+    const progress = {
+      delivery: deliveries.describe(),
+      decision: decisions.describe(),
+      replaced: previous?.reason,
+    };
+    setCurrentDetails(orderDetails(order.loaded, progress));
   }
 
   /** Also updates the search attributes by which operators find the order. */
   function publishState(): void {
-    describeState();
+    publishDetails();
     const { status } = order.loaded.order;
     const shown = workflowInfo().typedSearchAttributes;
     if (shown.get(orderStatusKey) !== status) upsertSearchAttributes([{ key: orderStatusKey, value: status }]);

@@ -3,7 +3,7 @@ import Koa, { type Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { type PublicApi, createOpenApiDocument } from '../contracts/openapi/document';
 import type { OrderDependencies } from '../orders/dependencies';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { createAuthentication, identifyCaller } from './authenticate';
 import { createBodyReaders } from './body';
 import type { RouteMiddleware, State } from './context';
@@ -93,7 +93,7 @@ export function createApp(options: AppOptions): Koa<State> {
 
 /**
  * Adds the router. An unsupported method on one of its paths gets a 405, and OPTIONS a 204, both with `Allow`.
- * @param limit limits these requests, which no route does
+ * @param limit rate-limits these requests, because no route counts them
  */
 function mount(app: Koa<State>, router: Router<State>, limit: Middleware<State> = (_, next) => next()): void {
   app.use(router.routes());

@@ -48,6 +48,7 @@ export function identifyCaller(db: Db, limits: RateLimits): RouteMiddleware {
   };
 }
 
+/** Requires a key of one kind. Also counts the request and refuses callers with too many unread responses. */
 export function createAuthentication(limits: RateLimits, unsent: UnsentLimit): Authenticate {
   return (kind, costOf = () => 1) =>
     async (ctx, next) => {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import Router from '@koa/router';
-import { PACKAGE_ROOT } from '../version';
+import { PACKAGE_ROOT } from '../package';
 import type { OpenApiDocument } from '../contracts/openapi/document';
 import type { Context, State } from './context';
 import { CONTENT_SECURITY_POLICY, PAGE, SCRIPT } from './docs-page';

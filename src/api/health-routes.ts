@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import Router from '@koa/router';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { DatabaseHealth } from '../db/write-probe';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { clientNetwork } from './client-network';
 import type { Context, Next, State } from './context';
 import { CLIENT_GONE } from './queue-fairly';

@@ -17,9 +17,10 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
 import { readByPayLink, readCurrent, readStored } from '../orders/read-order';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, validate, validateQuery } from './body';
+import type { BodyReaders } from './body';
 import type { Context, RouteMiddleware, State } from './context';
 import { sendListPage } from './send-list-page';
+import { validate, validateQuery } from './validate';
 
 export function orderRoutes(
   basePath: string,
@@ -47,10 +48,10 @@ export function orderRoutes(
   const sendCurrent = async (ctx: Context, stored: StoredOrder): Promise<void> => {
     ctx.state.orderId = stored.order.id;
     ctx.set('Order-Source', 'snapshot');
-    if (isKnown(ctx, stored.order)) return;
+    if (respondNotModified(ctx, stored.order)) return;
     const current = await readCurrent(deps, stored);
     ctx.set('Order-Source', current.readFrom);
-    if (!isKnown(ctx, current.order)) sendOrder(ctx, current);
+    if (!respondNotModified(ctx, current.order)) sendOrder(ctx, current);
   };
 
   const readOrder = async (ctx: Context, sellerId?: string): Promise<StoredOrder> => {
@@ -127,8 +128,11 @@ export function orderRoutes(
   return router;
 }
 
-/** Sets the `ETag`, and the status 304 if the caller has this version. All other parts of an order never change. */
-function isKnown(ctx: Context, { version }: Order): boolean {
+/**
+ * Sets the `ETag`, and the status 304 if the caller has this version. All other parts of an order never change.
+ * @returns true if the response is a 304
+ */
+function respondNotModified(ctx: Context, { version }: Order): boolean {
   const etag = `"${version}"`;
   ctx.set('ETag', etag);
   // Not `ctx.fresh`: fetch sends `Cache-Control: no-cache` with If-None-Match, which disables it.

@@ -6,7 +6,7 @@ import { trackFailures } from '../telemetry/metrics';
 /** The part of a limit that one process may let through before Postgres has counted it. */
 const UNCONFIRMED_PART = 1 / 50;
 
-export interface CounterOptions {
+interface CounterOptions {
   name: string;
   windowMs: number;
   /** Time limit for one update in Postgres. */

@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa';
 import type { Logger } from 'pino';
 import { traceIdOf } from '../domain/request-context';
-import { requestFields, withRequest } from '../telemetry/current-request';
+import { requestContextFields, withRequestContext } from '../telemetry/current-request-context';
 import type { State } from './context';
 import type { RejectedRequest } from './reject-request';
 import { requestIdOf } from './request-id';
@@ -53,10 +53,10 @@ export function requestLog(log: Logger): Middleware<State> {
     const traceparent = ctx.get('traceparent');
     const context = { requestId, ...(traceIdOf(traceparent) && { traceparent }) };
     ctx.state.requestId = requestId;
-    ctx.state.log = log.child(withRequest(context, () => requestFields()));
+    ctx.state.log = log.child(withRequestContext(context, () => requestContextFields()));
     ctx.set('X-Request-Id', requestId);
     try {
-      await withRequest(context, next);
+      await withRequestContext(context, next);
     } finally {
       const { orderId, caller } = ctx.state;
       // Load balancers send a health check every few seconds.

@@ -10,10 +10,11 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveTimeline, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, hasBody, validate, validateQuery } from './body';
+import { type BodyReaders, hasBody } from './body';
 import type { Context, RouteMiddleware, State } from './context';
 import { orderIdOf } from './order-routes';
 import { sendListPage } from './send-list-page';
+import { validate, validateQuery } from './validate';
 
 /** A test starts a workflow and can take as long as a delivery attempt. */
 const TEST_COST = 20;

@@ -1,4 +1,4 @@
-import { isInProgress } from '../domain/payment';
+import { isCurrent } from '../domain/payment';
 import type { OrderEvent } from '../domain/status';
 import { type Checkout, canAgree } from '../orders/hosted-checkout';
 
@@ -9,7 +9,7 @@ export type CheckoutState = FormState | WaitingState | 'paying' | 'agreement' | 
  * The customer fills in a form. `retry`: the lender could not process the application. `pay-now-offered`: the lender has
  * declined, and the customer can pay now.
  */
-export type FormState = 'choice' | 'details' | 'retry' | 'bank' | 'pay-now-offered';
+type FormState = 'choice' | 'details' | 'retry' | 'bank' | 'pay-now-offered';
 
 /** The customer waits: for the lender, for the lender's review, for the bank, or for the order to be completed. */
 export type WaitingState = 'waiting' | 'referred' | 'confirming' | 'completing';
@@ -72,7 +72,7 @@ export function checkoutState(checkout: StoredCheckout): CheckoutState {
 
 function stateOfPayment(payment: StoredCheckout['payment']): 'paying' | 'confirming' | undefined {
   if (payment?.status === 'pending') return 'paying';
-  return payment?.status === 'processing' || payment?.status === 'paid' ? 'confirming' : undefined;
+  return payment && isCurrent(payment.status) ? 'confirming' : undefined;
 }
 
 /** An order with one payment term skips the choice. */
@@ -94,7 +94,7 @@ function stateOfApplication({ order, application }: StoredCheckout): FormState |
   return 'waiting';
 }
 
-/** True if the order is closed and the bank has not returned its payment yet. */
+/** True if the order is closed and its payment is not reversed yet. */
 export function isReversing({ order, payment }: Pick<Checkout, 'order' | 'payment'>): boolean {
-  return order.status === 'UNSUCCESSFUL' && !!payment && (isInProgress(payment.status) || payment.status === 'paid');
+  return order.status === 'UNSUCCESSFUL' && !!payment && isCurrent(payment.status);
 }

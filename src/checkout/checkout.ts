@@ -22,7 +22,7 @@ import { sampleDocumentRoutes } from './sample-documents';
 import { sandboxBankRoutes } from './sandbox-bank-routes';
 import { sendPage, setSecurityHeaders } from './send-page';
 
-export interface CheckoutOptions {
+interface CheckoutOptions {
   deps: OrderDependencies;
   limits: PayLinkLimits & { countAddress: (ctx: Context) => Promise<void> };
   retentionMs: number;

@@ -13,7 +13,7 @@ import { createStylesheet } from './stylesheet';
 export const SANDBOX_NOTICE = 'Sandbox: no real lender, no real bank, and no money moves.';
 
 /** An error in a form's field, or in the whole form if no field is named. */
-export interface FormError {
+interface FormError {
   field?: string;
   message: string;
 }

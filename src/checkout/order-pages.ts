@@ -35,7 +35,7 @@ function whyNotUsed({ application }: Checkout): string | undefined {
     : undefined;
 }
 
-export interface OrderPagesOptions {
+interface OrderPagesOptions {
   csrf: Csrf;
   identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
@@ -90,7 +90,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
       values: values ?? valuesOf(isRetry ? application : undefined),
       errors: errors ?? {},
       ...(shown && { alert: shown }),
-      replaces: isRetry && application ? application.id : '',
+      replaces: isRetry ? application?.id : undefined,
       withdraw: isRetry ? withdrawForm(context, order.sellerName) : undefined,
       retentionDays: Math.ceil(retentionMs / DAY_MS),
       code: await codeOfSubmitted(checkout),

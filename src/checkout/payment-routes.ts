@@ -1,30 +1,17 @@
 import type Router from '@koa/router';
-import type { Context, State } from './context';
-import { cancelPayment, startAtBank, startPayment } from '../orders/customer-payments';
-import type { OrderDependencies } from '../orders/dependencies';
-import { type Checkout, ensurePaymentTerm, readCheckout } from '../orders/hosted-checkout';
-import type { ApplicantIdentity } from './applicant-identity';
+import type { State } from './context';
+import { cancelPayment, createPayment, startAtBank } from '../orders/customer-payments';
+import { ensurePaymentTerm, readCheckout } from '../orders/hosted-checkout';
 import { checkoutState } from './checkout-state';
-import type { createOrderPages } from './order-pages';
 import { BANK } from './pages/bank';
 import { bankRedirectPage } from './pages/paying';
-import { type ProviderDetailsOf, bankName } from './provider-details';
-import type { SubmittedForm } from './read-request';
+import { bankName } from './provider-details';
+import type { RouteTools } from './route-tools';
 import { sendPage } from './send-page';
 
-export interface PaymentRouteOptions {
-  deps: OrderDependencies;
-  identity: ApplicantIdentity;
-  providerDetailsOf: ProviderDetailsOf;
-  pages: ReturnType<typeof createOrderPages>;
-  readForm: (ctx: Context) => Promise<SubmittedForm>;
-  loadCheckout: (ctx: Context) => Promise<Checkout>;
-  redirect: (ctx: Context, checkout: Checkout, suffix?: string) => void;
-}
-
 /** The routes of a customer who pays now: choose a bank, go there, cancel. */
-export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOptions): void {
-  const { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect } = options;
+export function addPaymentRoutes(router: Router<State>, tools: RouteTools): void {
+  const { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect } = tools;
 
   router.post('/payment', async (ctx) => {
     const { checkout, fields, browserSecret } = await readForm(ctx);
@@ -37,7 +24,7 @@ export function addPaymentRoutes(router: Router<State>, options: PaymentRouteOpt
         return;
       }
       await ensurePaymentTerm(deps, checkout, 'PAY_NOW');
-      await startPayment(deps, checkout, bank.id, {
+      await createPayment(deps, checkout, bank.id, {
         browserDigest: identity.digestOf(browserSecret, checkout),
         ownDigests: identity.digestsOf(ctx, checkout),
       });

@@ -14,7 +14,7 @@ const NAMES = {
   PAY_NOW: ['Payment method', 'Your bank', 'Your payment'],
 } as const satisfies Record<PaymentTerm, readonly string[]>;
 
-export type StepName = (typeof NAMES)[PaymentTerm][number];
+type StepName = (typeof NAMES)[PaymentTerm][number];
 
 export const CHOICE_STEP: Step = { number: 1, name: 'Payment method' };
 

@@ -7,7 +7,7 @@ import { Html } from './html';
 const CSS = readFileSync(path.join(__dirname, 'checkout.css'), 'utf8');
 const CARD = { light: '#ffffff', dark: '#1c1f26' };
 
-export interface Stylesheet {
+interface Stylesheet {
   /** Inline, so that a page is one request. */
   element: Html;
   /** The source expression for `style-src` of the Content-Security-Policy. */

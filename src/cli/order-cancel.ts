@@ -3,7 +3,7 @@ import type { OrderFilter } from '../db/find-orders';
 import { penceToPounds } from '../domain/money';
 import type { OrderStatus } from '../domain/status';
 import { cancelForOperator } from '../orders/change-order';
-import { withRequest } from '../telemetry/current-request';
+import { withRequestContext } from '../telemetry/current-request-context';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import { printable, timeOption, uuid } from './arguments';
 import { type NotCancelled, OPEN_STATUSES, cancelSelection, selectOpenOrders } from './cancel-selection';
@@ -94,5 +94,5 @@ async function cancelAll(services: Services, filter: OrderFilter, reason: string
 async function asAction<T>(services: Services, run: (workflows: OrderWorkflows) => Promise<T>): Promise<T> {
   const workflows = await services.workflows();
   const { actionId } = services.audit;
-  return withRequest(actionId === undefined ? undefined : { requestId: actionId }, () => run(workflows));
+  return withRequestContext(actionId === undefined ? undefined : { requestId: actionId }, () => run(workflows));
 }

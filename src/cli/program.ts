@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { escapeControls } from '../domain/escape-controls';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { printable } from './arguments';
 import { addAuditCommand } from './audit-command';
 import { addEncryptionCommands } from './encryption-commands';

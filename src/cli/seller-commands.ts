@@ -48,7 +48,7 @@ function addCreate(seller: Command, services: Services): void {
     .command('create')
     .description('create a seller with an API key and a webhook secret, which are shown only once')
     .requiredOption('--name <name>', 'company name, shown to customers')
-    .option('--sandbox', 'a sandbox account: a test lender decides, no money moves; it can never become live');
+    .option('--sandbox', 'a sandbox account: the sandbox lender decides, no money moves; it can never become live');
   addAccountOptions(create, false).action(
     async (options: AccountOptions & { name: string; sandbox?: true }, command: Command): Promise<void> => {
       const settings = toAccountSettings(options, loadDatabaseConfig(services.env).production);

@@ -7,14 +7,14 @@ import { probeWrite } from '../db/write-probe';
 import { TASK_QUEUES, countPollers, describeServer } from '../temporal/health';
 import { countStuckRuns } from '../temporal/list-runs';
 import { missingSearchAttributes } from '../temporal/set-up';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { reasonOf } from './cli-error';
 import type { Services } from './services';
 
 /** `attention`: works, but a person should look. `unknown`: could not be checked. */
-export type State = 'ok' | 'attention' | 'failed' | 'unknown';
+type State = 'ok' | 'attention' | 'failed' | 'unknown';
 
-export interface Check {
+interface Check {
   part: string;
   state: State;
   detail: string;
@@ -27,8 +27,8 @@ const WAITING_TOO_LONG_SECONDS = 120;
 /** The sweep repairs a delivery that has stalled for ten minutes. */
 const OVERDUE_TOO_LONG_SECONDS = 30 * 60;
 
-/** A worker returns a payment within seconds if the bank is available. */
-const RETURN_TOO_LONG_SECONDS = 20 * 60;
+/** A worker reverses a payment within seconds if the bank is available. */
+const REVERSAL_TOO_LONG_SECONDS = 20 * 60;
 
 const ok = (part: string, detail: string): Check => ({ part, state: 'ok', detail });
 const attention = (part: string, detail: string): Check => ({ part, state: 'attention', detail });
@@ -140,11 +140,11 @@ export async function readWork(db: () => Db) {
 }
 
 function checkBacklog(backlog: Backlog & { oldestWebhookOverdueSeconds: number }): Check[] {
-  const { ordersWaiting, webhooksPending, webhooksExhausted, paymentsToReturn } = backlog;
+  const { ordersWaiting, webhooksPending, webhooksExhausted, paymentsToReverse } = backlog;
   const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
   const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);
   const overdue = Math.round(backlog.oldestWebhookOverdueSeconds);
-  const returnAge = Math.round(backlog.oldestPaymentToReturnSeconds);
+  const reversalAge = Math.round(backlog.oldestPaymentToReverseSeconds);
   const isOverdue = overdue > OVERDUE_TOO_LONG_SECONDS;
   return [
     (orderAge > WAITING_TOO_LONG_SECONDS ? failed : ok)(
@@ -161,9 +161,9 @@ function checkBacklog(backlog: Backlog & { oldestWebhookOverdueSeconds: number }
       'webhooks exhausted',
       webhooksExhausted === 0 ? 'none in 7 days' : `${webhooksExhausted} in 7 days: webhooks list --state exhausted`,
     ),
-    (returnAge > RETURN_TOO_LONG_SECONDS ? failed : ok)(
-      'payments to return',
-      paymentsToReturn === 0 ? 'none' : `${paymentsToReturn}, the oldest for ${returnAge} s`,
+    (reversalAge > REVERSAL_TOO_LONG_SECONDS ? failed : ok)(
+      'payments to reverse',
+      paymentsToReverse === 0 ? 'none' : `${paymentsToReverse}, the oldest for ${reversalAge} s`,
     ),
   ];
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { EXIT_FAILED } from './cli-error';
 import { print, wantsJson } from './output';
 import type { Services } from './services';

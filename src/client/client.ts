@@ -119,7 +119,10 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     listAll: (query: OrderListQuery = {}): AsyncGenerator<Order> =>
       everyItem((cursor) => bodyOf(get(call, `${seller}/order/`, { ...query, ...cursor }))),
 
-    /** Returns the changes and webhook attempts of an order, oldest first. */
+    /**
+     * Returns the order's timeline, oldest first: changes, refused signals, recoveries, waits for an endpoint, and webhook
+     * attempts.
+     */
     timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntry>> =>
       bodyOf(get(call, `${order(orderId)}/timeline/`, query)),
 

@@ -44,7 +44,7 @@ export const webhookSettings = {
     failures: setting(
       'WEBHOOK_BREAKER_FAILURES',
       integer(1, 1000).default(5),
-      'After this many attempts in a row without an answer, the webhooks to an endpoint wait, and single ones probe it.',
+      'After this many attempts in a row without an answer, the webhooks to an endpoint wait, and one at a time is sent as a probe.',
     ),
     minWaitMs: setting(
       'WEBHOOK_BREAKER_MIN_WAIT_MS',

@@ -1,7 +1,7 @@
 import {
   type Attachments,
   type Order,
-  type WorkflowHistory,
+  type WorkflowOrderHistory,
   isStatusChange,
   sequenceOf,
   stateAfter,
@@ -26,7 +26,7 @@ export interface StatusWebhook {
 /** The webhooks for all status changes of an order, oldest first. Each shows the order as that change left it. */
 export function toStatusWebhooks(
   { order, attachments }: { order: Order; attachments: Attachments },
-  history: WorkflowHistory,
+  history: WorkflowOrderHistory,
   checkoutBaseUrl: string,
 ): StatusWebhook[] {
   return history.changes.filter(isStatusChange).map((change) => {

@@ -96,7 +96,7 @@ export async function setDisabled(db: DbClient, sellerId: string, disabled: bool
   );
 }
 
-export interface AccountChange {
+interface AccountChange {
   at: Date;
   changes: Record<string, unknown>;
 }

@@ -7,7 +7,7 @@ const SHOWN_CHARACTERS = 5;
 /** Keys belong to a seller, or to the checkout flow, which serves the orders of all sellers. */
 export type KeyOwner = { kind: 'seller'; sellerId: string } | { kind: 'checkout' };
 
-export interface NewKey {
+interface NewKey {
   id: number;
   /** Cannot be read again: only its digest is stored. */
   key: string;

@@ -63,46 +63,39 @@ export async function upsertPaymentTerm(db: DbClient, orderId: string, paymentTe
   );
 }
 
+/** An application to pay later, as the customer submits it. */
+interface SubmittedApplication {
+  applicant: Applicant;
+  /** Of the browser that the application will belong to. */
+  browserDigest: Buffer;
+  /** The id of the application that the lender could not process; undefined for the first one. */
+  replaces?: string | undefined;
+  /** Time for the caller to notify the workflow, in ms. Afterwards, the sweep does. */
+  sweepAfterMs: number;
+}
+
 /**
- * Submits the application of a PENDING order, once, and again with a new id if the lender could not process it. If the
- * caller does not notify the workflow within `sweepAfterMs`, the sweep does.
- * @param paymentTerm what the customer applies for; refused if another term has been chosen in the meantime
- * @param replaces the id of the application that the lender could not process; '' for the first one
- * @param browserDigest of the browser that the application will belong to
- * @param sweepAfterMs time for the caller to notify the workflow
- * @returns false if there is no application that can be submitted
+ * Submits the application of a PENDING order, once, and again with a new id if the lender could not process it.
+ * @returns false if there is no application that can be submitted, or the customer has chosen another payment term since
  */
 export async function storeApplication(
   db: DbClient,
   orderId: string,
-  paymentTerm: PaymentTerm,
-  { businessName, companyNumber, email, monthlyTurnoverPence }: Applicant,
-  browserDigest: Buffer,
-  sweepAfterMs: number,
-  replaces = '',
+  { applicant, browserDigest, replaces, sweepAfterMs }: SubmittedApplication,
 ): Promise<boolean> {
+  const { businessName, companyNumber, email, monthlyTurnoverPence } = applicant;
   const { rowCount } = await db.query(
     `with submitted as (
        update application set business_name = $2, company_number = $3, email = $4, monthly_turnover_pence = $5,
-         submitted_at = now(), browser_digest = $8, decision = null, decided_at = null, referred_at = null,
+         submitted_at = now(), browser_digest = $7, decision = null, decided_at = null, referred_at = null,
          id = case when submitted_at is null then id else gen_random_uuid() end
-       where order_id = $1 and payment_term = $7 and not ${HAS_PAYMENT}
-         and case when submitted_at is null then $9 = '' else decision = 'failed' and id::text = $9 end
+       where order_id = $1 and payment_term = 'PAY_LATER' and not ${HAS_PAYMENT}
+         and case when submitted_at is null then $8::text is null else decision = 'failed' and id::text = $8 end
          and exists (select from orders where id = $1 and status = 'PENDING')
        returning order_id
      )
      ${addWorkflowRequest('submitted', '$6')}`,
-    [
-      orderId,
-      businessName,
-      companyNumber,
-      email,
-      monthlyTurnoverPence,
-      sweepAfterMs,
-      paymentTerm,
-      browserDigest,
-      replaces,
-    ],
+    [orderId, businessName, companyNumber, email, monthlyTurnoverPence, sweepAfterMs, browserDigest, replaces],
   );
   return rowCount === 1;
 }

@@ -16,9 +16,9 @@ export interface Backlog {
   /** Endpoints whose deliveries wait until they answer again. */
   silentEndpoints: number;
   /** Payments of closed orders of live accounts that are not cancelled or refunded yet. */
-  paymentsToReturn: number;
+  paymentsToReverse: number;
   /** Since the end of their order. */
-  oldestPaymentToReturnSeconds: number;
+  oldestPaymentToReverseSeconds: number;
 }
 
 /**
@@ -35,9 +35,9 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
        (select count(*)::integer from webhook_event
         where state = 'exhausted' and created_at > now() - interval '7 days'
        ) as "webhooksExhausted",
-       (select count(*)::integer from silent_endpoint where probe_at is not null) as "silentEndpoints",
-       (select count(*)::integer from ${PAYMENT_TO_RETURN}) as "paymentsToReturn",
-       ${ageOf(PAYMENT_TO_RETURN, 'order_closed_at', 'true')} as "oldestPaymentToReturnSeconds"`,
+       (select count(*)::integer from endpoint_breaker where probe_at is not null) as "silentEndpoints",
+       (select count(*)::integer from ${PAYMENT_TO_REVERSE}) as "paymentsToReverse",
+       ${ageOf(PAYMENT_TO_REVERSE, 'order_closed_at', 'true')} as "oldestPaymentToReverseSeconds"`,
   );
   const [backlog] = rows;
   if (!backlog) throw new Error('the query returned no row');
@@ -45,10 +45,10 @@ export async function readBacklog(db: DbClient): Promise<Backlog> {
 }
 
 /** SQL, a relation. No money moves in sandbox accounts. */
-const PAYMENT_TO_RETURN = `(
+const PAYMENT_TO_REVERSE = `(
   select (select min(t.at) from order_timeline t where t.order_id = o.id and t.to_status = o.status) as order_closed_at
   from payment p join orders o on o.id = p.order_id
-  where not o.sandbox and ${MUST_BE_REVERSED}) payment_to_return`;
+  where not o.sandbox and ${MUST_BE_REVERSED}) payment_to_reverse`;
 
 const ageOf = (table: string, column: string, condition: string): string =>
   `coalesce((select extract(epoch from now() - min(${column})) from ${table} where ${condition}), 0)::float8`;

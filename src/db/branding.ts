@@ -21,7 +21,7 @@ export async function findBranding(db: DbClient, sellerId: string): Promise<Bran
   return rows[0] ?? { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
 }
 
-export interface Logo {
+interface Logo {
   bytes: Buffer;
   /** `image/png`, `image/jpeg` or `image/webp`. */
   type: string;

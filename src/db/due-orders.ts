@@ -24,7 +24,7 @@ export interface DueOrder extends StoredOrder {
   webhookOverdue: boolean;
   /** True if its run was found stuck within the last hour. */
   stuckRecently: boolean;
-  /** The number of its last request: see `countRequests`. */
+  /** The number of its last request: see `order_work.requests`. */
   requests: number;
   /** True if Temporal's history may not have the last save yet. */
   savedRecently: boolean;

@@ -3,8 +3,8 @@ import type { DbClient } from './pool';
 
 /*
  * The circuit breaker of endpoints, which all workers share. An endpoint is a seller and the origin of its webhook URLs: shops
- * put order numbers into paths, and a host that does not answer one path rarely answers another. A row exists while an
- * endpoint is silent: from an attempt without an answer until the next answer.
+ * put order numbers into paths, and a host that does not answer one path rarely answers another. A row exists from an attempt
+ * without an answer until the next answer. After several such attempts the endpoint is silent: its breaker is open.
  */
 
 /** Times in ms. */
@@ -39,8 +39,8 @@ export interface Endpoint {
 /** @param url a webhook URL of an order, or of a test */
 export const originOf = (url: string): string => /^[^:]+:\/\/[^/?#]+/.exec(url)?.[0].toLowerCase() ?? '';
 
-/** An endpoint after an attempt without an answer. */
-export interface SilentEndpoint {
+/** The attempts at an endpoint since its last answer. */
+interface UnansweredAttempts {
   /** When the first of its attempts without an answer began. */
   since: Date;
   failures: number;
@@ -53,16 +53,16 @@ export interface SilentEndpoint {
  * @param at when it began, by the clock of Postgres
  * @param isProbe only a probe postpones the next probe: attempts that run when the breaker opens end during the first wait
  */
-export async function countSilence(
+export async function countUnanswered(
   db: DbClient,
   { sellerId, origin }: Endpoint,
   { failures, minWaitMs, maxWaitMs }: BreakerOptions,
   at: Date,
   isProbe: boolean,
-): Promise<SilentEndpoint> {
+): Promise<UnansweredAttempts> {
   const wait = `least(greatest((now() - least(s.since, $3)) / 4, $5 * interval '1 ms'), $6 * interval '1 ms')`;
-  const { rows } = await db.query<SilentEndpoint>(
-    `insert into silent_endpoint as s (seller_id, origin, since, failures, probe_at)
+  const { rows } = await db.query<UnansweredAttempts>(
+    `insert into endpoint_breaker as s (seller_id, origin, since, failures, probe_at)
      values ($1, $2, $3, 1, case when $4 <= 1 then ${inMs('$5')} end)
      on conflict (seller_id, origin) do update set
        since = least(s.since, $3), failures = s.failures + 1, resend_probe_at = ${inMs(String(RESEND_PROBE_MS))},
@@ -75,10 +75,13 @@ export async function countSilence(
   return rows[0];
 }
 
-/** Closes the breaker of an endpoint that has answered. Returns the endpoint if it was silent. */
-export async function endSilence(db: DbClient, { sellerId, origin }: Endpoint): Promise<SilentEndpoint | undefined> {
-  const { rows } = await db.query<SilentEndpoint>(
-    `delete from silent_endpoint where seller_id = $1 and origin = $2 returning since, failures, probe_at as "probeAt"`,
+/** Closes the breaker of an endpoint that has answered. Returns its unanswered attempts, if there were any. */
+export async function closeBreaker(
+  db: DbClient,
+  { sellerId, origin }: Endpoint,
+): Promise<UnansweredAttempts | undefined> {
+  const { rows } = await db.query<UnansweredAttempts>(
+    `delete from endpoint_breaker where seller_id = $1 and origin = $2 returning since, failures, probe_at as "probeAt"`,
     [sellerId, origin],
   );
   return rows[0];
@@ -90,7 +93,7 @@ const ABANDONED_AFTER = '7 days';
 /** Deletes the breakers of endpoints that nothing has been sent to, and nothing has waited for, for days. */
 export async function deleteAbandonedBreakers(db: DbClient): Promise<void> {
   await db.query(
-    `delete from silent_endpoint
+    `delete from endpoint_breaker
      where greatest(since, probe_at, resend_probe_at, last_turn_at) < now() - interval '${ABANDONED_AFTER}'`,
   );
 }
@@ -102,7 +105,7 @@ export const mayProbe = (isUrgent: string): string =>
 /** Leases the probe of an endpoint to one delivery. @returns false if another one probes it, or it is too early */
 export async function leaseProbe(db: DbClient, { sellerId, origin }: Endpoint, isUrgent: boolean): Promise<boolean> {
   const { rowCount } = await db.query(
-    `update silent_endpoint s set probe_at = ${inMs('$4')}, resend_probe_at = ${inMs('$4')}
+    `update endpoint_breaker s set probe_at = ${inMs('$4')}, resend_probe_at = ${inMs('$4')}
      where seller_id = $1 and origin = $2 and ${mayProbe('$3')}`,
     [sellerId, origin, isUrgent, PROBE_LEASE_MS],
   );
@@ -125,14 +128,14 @@ const postponeNext = (eventId: string, at: string): string =>
 /** Releases a leased probe for which nothing was sent. */
 export async function releaseProbe(db: DbClient, { sellerId, origin }: Endpoint): Promise<void> {
   await db.query(
-    `update silent_endpoint set probe_at = least(probe_at, now()), resend_probe_at = least(resend_probe_at, now())
+    `update endpoint_breaker set probe_at = least(probe_at, now()), resend_probe_at = least(resend_probe_at, now())
      where seller_id = $1 and origin = $2 and probe_at is not null`,
     [sellerId, origin],
   );
 }
 
 /** A delivery that waits for a silent endpoint. */
-export interface Turn {
+interface Turn {
   since: Date;
   waitMs: number;
   /** The id of the timeline entry about it; null if it is recorded already. */
@@ -153,7 +156,7 @@ export async function takeTurn(
 ): Promise<Turn | undefined> {
   const { rows } = await db.query<Turn>(
     `with turn as (
-       update silent_endpoint s set last_turn_at = case when $4 then last_turn_at
+       update endpoint_breaker s set last_turn_at = case when $4 then last_turn_at
          else greatest(last_turn_at + $5 * interval '1 ms', now(),
            -- Only the lease of a running probe sets both to the same time.
            case when probe_at = resend_probe_at then ${besideProbe('probe_at')} else probe_at end) end

@@ -3,7 +3,7 @@ import type { OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 
 /** An order without its timeline, as lists show it. */
-export interface ListedOrder {
+interface ListedOrder {
   order: Order;
   attachments: Attachments;
 }
@@ -32,7 +32,7 @@ export const CHANGES = `(
     'to', t.to_status, 'actor', t.actor, 'channel', t.channel, 'reason', t.reason, 'at', t.at) order by t.version), '[]')
   from order_timeline t where t.order_id = o.id and t.version is not null)`;
 
-/** SQL, of an order `o`. The workflow of a settled order, which has no row in `order_work`, has been started. */
+/** SQL, of an order `o`. One without a row in `order_work` is settled, so its workflow has been started. */
 export const STARTED = 'coalesce((select w.started from order_work w where w.order_id = o.id), true)';
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */

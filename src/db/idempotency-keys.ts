@@ -2,7 +2,7 @@ import type { CreatedOrderBody } from '../contracts/order-schemas';
 import type { DbClient } from './pool';
 
 /** The response to a request with an Idempotency-Key, and the digest of that request. */
-export interface StoredResponse {
+interface StoredResponse {
   requestDigest: Buffer;
   response: CreatedOrderBody;
 }

@@ -29,19 +29,24 @@ const REMOVE_TIMEOUTS = `select set_config(name, '0', false) from pg_settings wh
 const ignore = (): void => undefined;
 const SILENT = { info: ignore, warn: ignore, error: ignore };
 
+interface MigrateOptions {
+  /** Default: the migrations of this build. */
+  folder?: string;
+  /** Called each time a migration has to be tried again, because a long transaction holds a lock that it needs. */
+  onBusy?: (error: Error) => void;
+}
+
 /**
  * Applies the missing migrations in the order of their names, each in a transaction of its own. A file whose first line
  * is `-- no-transaction` runs outside of one and holds a single statement, such as `create index concurrently`. If such
  * a build fails, drop the invalid index that it leaves, then migrate again.
  *
- * @param onBusy called each time a migration has to be tried again, because a long transaction holds a lock that it needs
  * @returns the names of the migrations that this call applied
  * @throws SchemaError if the database has a contraction that this build lacks, or a migration with other content
  */
 export async function migrate(
   databaseUrl: string,
-  folder = MIGRATIONS_FOLDER,
-  onBusy: (error: Error) => void = ignore,
+  { folder = MIGRATIONS_FOLDER, onBusy = ignore }: MigrateOptions = {},
 ): Promise<string[]> {
   const client = new pg.Client({
     connectionString: databaseUrl,

@@ -1,7 +1,7 @@
 import type { DbClient } from './pool';
 
 /** A command of the CLI that changes something. */
-export interface OperatorAction {
+interface OperatorAction {
   /** Also the request id of what the command causes. */
   id: string;
   operator: string;
@@ -10,7 +10,7 @@ export interface OperatorAction {
   arguments: unknown;
 }
 
-export interface RecordedAction extends OperatorAction {
+interface RecordedAction extends OperatorAction {
   at: Date;
   outcome: 'started' | 'succeeded' | 'failed';
   error: string | null;

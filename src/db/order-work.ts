@@ -3,13 +3,14 @@ import { type Db, type DbClient, inTransaction } from './pool';
 
 /*
  * The rules about what is left to do for an order: when the sweep checks it, and when it is settled. A row of `order_work`
- * exists as long as the order is not settled. due-orders.ts has the sweep's lease, delivery-lease.ts that of an attempt.
+ * exists while the order is not settled, and then until the sweep has checked that its run has closed. due-orders.ts has the
+ * sweep's lease, delivery-lease.ts that of an attempt.
  */
 
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
 export const SETTLED = 'is_settled(o.id, o.status)';
 
-/** SQL, true for the `status` of a payment that is in progress or paid: an order has one of them at most. */
+/** SQL, `isCurrent` for the `status` of a payment: it is in progress or paid. An order has at most one of them. */
 export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
 /** SQL, true for an order `o` with an application that the lender has not decided on. */
@@ -139,14 +140,14 @@ export async function isDecisionPending(db: DbClient, orderId: string): Promise<
 export type RequestKind = 'resends' | 'decision';
 
 /**
- * Returns the number of an order's last request, which a caller records as passed on once it has passed on those of `kind`;
- * 0 if there is none. If another kind waits too, it returns the number that is recorded already: the sweep passes on all.
- * A caller reads this before it passes one on.
+ * Returns the request number that the caller may record as passed on once it has passed on `kind`. Read it before passing
+ * on. If a request of another kind waits, returns the number already recorded, so that the sweep passes on the rest; 0
+ * without work.
  */
-export async function countRequests(db: DbClient, orderId: string, kind: RequestKind): Promise<number> {
+export async function lastRequestToConfirm(db: DbClient, orderId: string, kind: RequestKind): Promise<number> {
   const other = kind === 'resends' ? DECISION_PENDING : RESEND_PENDING;
   const { rows } = await db.query<{ requests: number }>({
-    name: `count_requests_${kind}`,
+    name: `last_request_to_confirm_${kind}`,
     text: `select (case when ${AGREEMENT_PENDING} or ${other} then w.requests_passed_on else w.requests end)::float8 as requests
       from order_work w join orders o on o.id = w.order_id where w.order_id = $1`,
     values: [orderId],
@@ -155,7 +156,7 @@ export async function countRequests(db: DbClient, orderId: string, kind: Request
 }
 
 /** What a caller knows of an order whose workflow runs. */
-export interface KnownRun {
+interface KnownRun {
   /**
    * The version that the workflow has; null if the caller has only sent a signal, which proves nothing about the last
    * save.

@@ -155,11 +155,11 @@ export async function leasePaymentsToReverse(
     `with due as (
        select p.id from payment p join orders o on o.id = p.order_id
        where ${MUST_BE_REVERSED}
-         and (p.next_return_at is null or p.next_return_at <= now())
-       order by p.next_return_at nulls first limit $1 for update of p skip locked
+         and (p.next_reversal_at is null or p.next_reversal_at <= now())
+       order by p.next_reversal_at nulls first limit $1 for update of p skip locked
      )
-     update payment p set return_attempts = return_attempts + 1,
-       next_return_at = ${inMs('least($2 * 2 ^ least(return_attempts, 20), $3)')}
+     update payment p set reversal_attempts = reversal_attempts + 1,
+       next_reversal_at = ${inMs('least($2 * 2 ^ least(reversal_attempts, 20), $3)')}
      where p.id in (select id from due)
      returning ${COLUMNS}`,
     [limit, firstMs, maxMs],

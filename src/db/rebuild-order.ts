@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type WorkflowHistory, PAYMENT_TERMS } from '../domain/order';
+import { type WorkflowOrderHistory, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { isFinal } from '../domain/status';
 import { violatedConstraint } from './database-errors';
@@ -25,7 +25,11 @@ export async function findOrdersWithoutRow(db: DbClient, orderIds: readonly stri
  * URLs and pricing, and the pay link is a new one. The order gets no webhooks: their URL is lost.
  * @returns why the order cannot be rebuilt, if so
  */
-export async function rebuildOrder(db: Db, sellerId: string, { order, changes }: WorkflowHistory): Promise<Rebuilt> {
+export async function rebuildOrder(
+  db: Db,
+  sellerId: string,
+  { order, changes }: WorkflowOrderHistory,
+): Promise<Rebuilt> {
   try {
     const rebuilt = await inTransaction(db, async (client): Promise<Rebuilt> => {
       const { rows } = await client.query<{ url: string | null }>(

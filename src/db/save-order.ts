@@ -1,5 +1,5 @@
 import type { StatusWebhook } from '../contracts/status-webhooks';
-import { type OrderChange, type WorkflowHistory, firstDifference, stateAfter } from '../domain/order';
+import { type OrderChange, type WorkflowOrderHistory, firstDifference, stateAfter } from '../domain/order';
 import { type StoredOrderRow, CHANGES, lockOrder, toChanges } from './find-orders';
 import { isAgreed } from './applications';
 import { mayBePaid } from './payments';
@@ -16,14 +16,14 @@ export class CustomerAgreed extends Error {}
 export class PaymentProcessing extends Error {}
 
 /** Milliseconds until the sweep checks an order. */
-export interface CheckAfter {
+interface CheckAfter {
   /** While nothing shows that Temporal's history has the last save. */
   unprovenMs: number;
   /** Once something shows it. */
   checkAfterMs: number;
 }
 
-export interface SavedHistory {
+interface SavedHistory {
   /** As the row holds them. */
   changes: readonly OrderChange[];
   /** Webhooks that the order's workflow may not have queued yet. */
@@ -41,7 +41,7 @@ export interface SavedHistory {
  */
 export async function saveOrder(
   db: Db,
-  history: WorkflowHistory,
+  history: WorkflowOrderHistory,
   webhooks: readonly StatusWebhook[],
   checkAfter: CheckAfter,
 ): Promise<SavedHistory> {
@@ -79,7 +79,7 @@ async function assertMayExpire(client: DbClient, orderId: string): Promise<void>
 /** @returns `saved: false` if the row's last change is not the one that `change` builds on: nothing changed */
 async function saveChange(
   db: DbClient,
-  history: WorkflowHistory,
+  history: WorkflowOrderHistory,
   change: OrderChange,
   webhooks: readonly StatusWebhook[],
   { unprovenMs, checkAfterMs }: CheckAfter,

@@ -19,7 +19,7 @@ export interface Seller {
 /** The owner of the key that a request presents. */
 export type Caller = { kind: 'seller'; seller: Seller } | { kind: 'checkout' };
 
-export type NewSeller = Pick<Seller, 'id' | 'name' | 'defaultRedirectUrl'> & { pricing?: Pricing; sandbox?: boolean };
+type NewSeller = Pick<Seller, 'id' | 'name' | 'defaultRedirectUrl'> & { pricing?: Pricing; sandbox?: boolean };
 
 export async function insertSeller(
   db: DbClient,

@@ -8,10 +8,10 @@ import { type Db, inTransaction } from './pool';
  */
 
 /** The event of an entry about a replaced run. No request can have it. */
-export const RECOVERED = 'recovered';
+export const RECOVERY_EVENT = 'recovered';
 
 /** The event of an entry about deliveries that wait for a silent endpoint. No request can have it. */
-export const WAITS = 'webhook_waits';
+export const WEBHOOK_WAIT_EVENT = 'webhook_waits';
 
 /** A refused request that came by signal. A signal has no response, so the refusal is recorded in the timeline. */
 export interface Refusal extends Pick<OrderChange, 'from' | 'actor' | 'channel' | 'reason' | 'at'> {
@@ -36,12 +36,19 @@ export async function insertRecovery(
   db: Db,
   recovery: { id: string; orderId: string; channel: Channel; reason: string },
 ): Promise<boolean> {
-  return insertNote(db, { ...recovery, event: RECOVERED, actor: 'system' });
+  return insertNote(db, { ...recovery, event: RECOVERY_EVENT, actor: 'system' });
 }
 
 /** Records that the order's deliveries wait. */
 export async function insertWait(db: Db, orderId: string, noteId: string, reason: string): Promise<void> {
-  await insertNote(db, { id: noteId, orderId, event: WAITS, actor: 'system', channel: 'workflow', reason });
+  await insertNote(db, {
+    id: noteId,
+    orderId,
+    event: WEBHOOK_WAIT_EVENT,
+    actor: 'system',
+    channel: 'workflow',
+    reason,
+  });
 }
 
 interface Note extends Pick<OrderChange, 'actor' | 'channel' | 'reason'> {

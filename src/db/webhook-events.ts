@@ -56,7 +56,7 @@ export interface WebhookEvent extends EventState {
   resendRequested: boolean;
   resendUrgent: boolean;
   /** True if the endpoint has not answered the last attempt. */
-  isSilent: boolean;
+  hasUnansweredAttempts: boolean;
   /** True if deliveries wait until the endpoint answers. */
   isBreakerOpen: boolean;
   /** True if the next delivery may probe it. */
@@ -78,11 +78,11 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
        e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
        ${activeSecretsOf('e.seller_id')} as "encryptedSecrets",
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
-       s.seller_id is not null as "isSilent",
+       s.seller_id is not null as "hasUnansweredAttempts",
        s.probe_at is not null and e.created_at > now() - interval '${MAX_ENDPOINT_WAIT}' as "isBreakerOpen",
        coalesce(${mayProbe('false')}, false) as "probeDue", coalesce(${mayProbe('true')}, false) as "urgentProbeDue"
      from webhook_event e join orders o on o.id = e.order_id
-     left join silent_endpoint s on s.seller_id = e.seller_id and s.origin = ${ORIGIN} where e.id = $1`,
+     left join endpoint_breaker s on s.seller_id = e.seller_id and s.origin = ${ORIGIN} where e.id = $1`,
     values: [eventId],
   });
   return rows[0];
@@ -99,11 +99,11 @@ export async function lockOrders(client: DbClient, eventIds: readonly string[]):
   );
 }
 
-/** An event that is to be sent again. */
-export type Resend = Pick<PendingWebhook, 'id' | 'sequence'>;
+/** The parts of an event by which the delivery queue refers to it. */
+export type WebhookRef = Pick<PendingWebhook, 'id' | 'sequence'>;
 
 /** A resend that is requested in Postgres. */
-export interface RequestedResend extends Resend {
+export interface RequestedResend extends WebhookRef {
   /** True if it does not wait its turn: see `URGENT_RESENDS`. */
   isUrgent: boolean;
 }

@@ -19,7 +19,7 @@ export interface Promotion {
 }
 
 /** The part of an order that never changes. Postgres owns it. Times are ISO 8601 in UTC. */
-export interface OrderFacts {
+interface OrderFacts {
   id: string;
   sellerId: string;
   sellerName: string;
@@ -80,12 +80,13 @@ export interface OrderHistory<T extends OrderState = Order> {
   changes: readonly OrderChange[];
 }
 
-export type WorkflowHistory = OrderHistory<WorkflowOrder>;
+/** An order and its changes, as its workflow holds them. Not Temporal's event history. */
+export type WorkflowOrderHistory = OrderHistory<WorkflowOrder>;
 
 /** The run of an order's workflow that a new run follows. */
 export interface PreviousRun {
   /** The order as that run last saved it; null if it is unknown. */
-  saved: WorkflowHistory | null;
+  saved: WorkflowOrderHistory | null;
   /** Requests that Temporal had accepted for that run and that it had not processed. The new run processes them first. */
   unprocessed: readonly UncheckedRequest[];
   /**
@@ -127,7 +128,7 @@ export function createHistory(order: Order, by: Pick<OrderChange, 'actor' | 'cha
 }
 
 /** The part of a history that enters Temporal: no URL, no pay link. */
-export function toWorkflowHistory({ order, changes }: OrderHistory): WorkflowHistory {
+export function toWorkflowOrderHistory({ order, changes }: OrderHistory): WorkflowOrderHistory {
   const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = order;
   return { order: { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt }, changes };
 }

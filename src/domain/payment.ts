@@ -27,3 +27,8 @@ export interface Payment {
 export function isInProgress(status: PaymentStatus): boolean {
   return status === 'pending' || status === 'processing';
 }
+
+/** True if the payment is in progress or paid. An order has at most one such payment. */
+export function isCurrent(status: PaymentStatus): boolean {
+  return isInProgress(status) || status === 'paid';
+}

@@ -11,11 +11,11 @@ export const RECOVERY_REASONS = {
   terminated: 'it was terminated',
   timed_out: 'it timed out or was cancelled',
   failed: 'it failed',
-  // The row lacked what it had saved, or what it had saved cannot be applied.
+  // Part of every message about a restored row: the metric recognizes it.
   row_restored: 'the last run',
 } as const;
 
-export type RecoveryReason = keyof typeof RECOVERY_REASONS;
+type RecoveryReason = keyof typeof RECOVERY_REASONS;
 
 /** The first reason whose phrase the text contains: a run that was terminated because it was stuck counts as stuck. */
 export function recoveryReasonOf(text: string): RecoveryReason | 'other' {

@@ -12,7 +12,7 @@ export const ACTORS = ['seller', 'customer', 'checkout', 'operator', 'system'] a
 export type Actor = (typeof ACTORS)[number];
 
 /**
- * How a request came to an order. `workflow`: the order's workflow made it itself, for its expiry, or a decision of the
+ * How the request was made. `workflow`: the order's workflow made it itself, for its expiry, or a decision of the
  * lender or the bank. `temporal`: a person or a program sent it to the workflow through Temporal.
  */
 export const CHANNELS = ['api', 'hosted_checkout', 'cli', 'sweep', 'workflow', 'temporal'] as const;

@@ -12,7 +12,7 @@ export interface EncryptionKey {
   key: Buffer;
 }
 
-export interface Ciphertext {
+interface Ciphertext {
   keyId: string;
   /** Nonce, tag and encrypted bytes. */
   data: Buffer;

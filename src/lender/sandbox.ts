@@ -8,7 +8,7 @@ const MAX_INSTALMENTS = 3;
 const AFFORDABLE_TURNOVERS = 2;
 
 /**
- * A stateless test lender. The email, the turnover and the application's age decide, as listed in
+ * The sandbox lender, which is stateless. The email, the turnover and the application's age decide, as listed in
  * docs/hosted-checkout.md.
  * @param referralMs the duration of a referral and of an outage
  */

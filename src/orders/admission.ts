@@ -4,10 +4,10 @@ import type { Db } from '../db/pool';
 import { FairQueue } from '../concurrency/fair-queue';
 
 const READ_EVERY_MS = 2000;
-const RETRY_AFTER_S = 60;
+const RETRY_AFTER_BACKLOG_S = 60;
 /** An insert that has waited this long is refused: its caller may be gone, and further ones wait behind it. */
 const MAX_WAIT_MS = 10_000;
-const RETRY_AFTER_WAIT_S = 5;
+const RETRY_AFTER_QUEUE_S = 5;
 
 interface WaitingInsert {
   start: () => void;
@@ -43,7 +43,7 @@ export function createAdmission(
   // Without Postgres, no order is inserted anyway.
   setInterval(() => void readBacklog().catch(() => undefined), READ_EVERY_MS).unref();
 
-  async function waitForPlace(sellerId: string): Promise<void> {
+  async function acquireSlot(sellerId: string): Promise<void> {
     if (running < concurrency) {
       running += 1;
       return;
@@ -58,14 +58,14 @@ export function createAdmission(
       };
       const timer = setTimeout(() => {
         insert.hasTimedOut = true;
-        reject(overloaded(RETRY_AFTER_WAIT_S));
+        reject(overloaded(RETRY_AFTER_QUEUE_S));
       }, MAX_WAIT_MS);
       waiting.push(sellerId, insert);
     });
   }
 
-  /** The next insert takes the place of one that has ended. */
-  function releasePlace(): void {
+  /** The next insert takes the slot of one that has ended. */
+  function releaseSlot(): void {
     let next = waiting.shift();
     while (next?.hasTimedOut) next = waiting.shift();
     if (next) next.start();
@@ -74,12 +74,12 @@ export function createAdmission(
 
   return {
     async insert(sellerId, work) {
-      if (withBacklog.includes(sellerId)) throw overloaded(RETRY_AFTER_S);
-      await waitForPlace(sellerId);
+      if (withBacklog.includes(sellerId)) throw overloaded(RETRY_AFTER_BACKLOG_S);
+      await acquireSlot(sellerId);
       try {
         return await work();
       } finally {
-        releasePlace();
+        releaseSlot();
       }
     },
     hasQueue: () => waiting.size > 0,

@@ -19,7 +19,7 @@ import { toRequestDigest } from './request-digest';
 /** A conflict can disappear before its cause is read: a reference becomes free, or a key is pruned. */
 const MAX_TRIES = 3;
 
-export interface CreatedOrder {
+interface CreatedOrder {
   body: CreatedOrderBody;
   /** True if this is the response to an earlier request with the same Idempotency-Key. */
   replayed: boolean;

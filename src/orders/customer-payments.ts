@@ -10,11 +10,11 @@ import type { OrderDependencies } from './dependencies';
 import { type Checkout, reportCheckoutEvent } from './hosted-checkout';
 
 /**
- * Starts a payment at a bank, once: does nothing if a payment is in progress or paid. From then on the order's workflow
- * checks it until the bank has decided, whatever the customer's browser does.
+ * Records a payment, unless one is in progress or paid, and has the order's workflow check it until the bank has decided,
+ * whatever the customer's browser does. `startAtBank` then starts it at the bank.
  * @param browser its digest will own the payment; an application that was submitted must belong to one of `ownDigests`
  */
-export async function startPayment(
+export async function createPayment(
   deps: OrderDependencies,
   { order }: Checkout,
   bank: string,
@@ -49,8 +49,8 @@ export async function cancelPayment({ db, payments }: OrderDependencies, { payme
 }
 
 /**
- * Asks the payment provider about an order's payment, if its result is not known: completes a paid order, and returns the
- * money of a closed one. If the provider or the workflow is unavailable, the workflow and the worker do it later.
+ * Asks the payment provider about an order's payment, if its result is not known: completes a paid order, and reverses
+ * the payment of a closed one. If the provider or the workflow is unavailable, the workflow and the worker do it later.
  * @returns true if the checkout has to be read again
  */
 export async function checkPayment(deps: OrderDependencies, { order, payment }: Checkout): Promise<boolean> {

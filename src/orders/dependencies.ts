@@ -5,7 +5,7 @@ import type { KeyRing } from '../encryption/key-ring';
 import type { PaymentProviders } from '../payments/payment-provider';
 import type { OrderWorkflows } from '../temporal/order-workflows';
 import type { Admission } from './admission';
-import type { LiveOrderReader } from './background/live-order-reader';
+import type { LiveOrderReader } from './live-order-reader';
 import type { WorkflowDispatcher } from './background/workflow-dispatcher';
 
 /** The dependencies and settings of the use cases. Times in ms. */

@@ -69,25 +69,15 @@ export async function ensurePaymentTerm(
 /**
  * Saves the application to pay later and notifies the order's workflow, which asks the lender. Does nothing if an
  * application was submitted before, if the order is not PENDING, or if the customer has chosen another payment term since.
- * @param browserDigest of the browser that the application will belong to
- * @param replaces the id of the application that the lender could not process; '' for the first one
+ * @param application `browserDigest`: of the browser that it will belong to. `replaces`: the id of the application that the
+ *   lender could not process; undefined for the first one
  */
 export async function submitApplication(
   deps: OrderDependencies,
   { order }: Checkout,
-  applicant: Applicant,
-  browserDigest: Buffer,
-  replaces: string,
+  application: { applicant: Applicant; browserDigest: Buffer; replaces: string | undefined },
 ): Promise<void> {
-  const submitted = await storeApplication(
-    deps.db,
-    order.id,
-    'PAY_LATER',
-    applicant,
-    browserDigest,
-    SWEEP_AFTER_MS,
-    replaces,
-  );
+  const submitted = await storeApplication(deps.db, order.id, { ...application, sweepAfterMs: SWEEP_AFTER_MS });
   if (submitted) deps.dispatcher.requestDecision(order);
 }
 
@@ -138,7 +128,10 @@ export async function agreeToOffer(
   }
 }
 
-/** Ignores a refused event: the order has changed since, and the next page shows how. */
+/**
+ * Reports an event of the hosted checkout. Ignores a refusal: the order has changed since, and the next page shows how.
+ * @throws Problem `service_unavailable` if it could not be reported, `not_found`
+ */
 export async function reportCheckoutEvent(
   deps: OrderDependencies,
   orderId: string,

@@ -26,7 +26,7 @@ export async function readByPayLink(deps: OrderDependencies, payLinkId: string):
   return stored;
 }
 
-export type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { readFrom: 'workflow' | 'snapshot' };
+type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { readFrom: 'workflow' | 'snapshot' };
 
 /**
  * Reads an order as it is now: the facts from the row, the state from the workflow or the row, whichever has the higher

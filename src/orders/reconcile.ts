@@ -46,7 +46,7 @@ export interface ReconcileDependencies {
   listWorkflows: (selection: OrderSelection) => AsyncIterable<string>;
 }
 
-export interface ReconciledPage {
+interface ReconciledPage {
   compared: number;
   differences: Difference[];
 }

@@ -2,7 +2,7 @@ import { findOrder, findOrderByReference } from '../db/find-orders';
 import { makeDueForRepair } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { rebuildOrder } from '../db/rebuild-order';
-import type { WorkflowHistory } from '../domain/order';
+import type { WorkflowOrderHistory } from '../domain/order';
 import { type OrderWorkflows, toPrevious } from '../temporal/order-workflows';
 import type { Difference, ReconcileDependencies } from './reconcile';
 
@@ -53,7 +53,11 @@ export async function repairDifference(deps: RepairDependencies, difference: Dif
   return 'kept_row';
 }
 
-async function rebuild({ db, inspect }: RepairDependencies, sellerId: string, saved: WorkflowHistory): Promise<Repair> {
+async function rebuild(
+  { db, inspect }: RepairDependencies,
+  sellerId: string,
+  saved: WorkflowOrderHistory,
+): Promise<Repair> {
   const rebuilt = await rebuildOrder(db, sellerId, saved);
   if (rebuilt !== 'reference_taken') return rebuilt;
   const holder = await findOrderByReference(db, sellerId, saved.order.reference);

@@ -1,7 +1,7 @@
 import type { TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-response-schemas';
 import type { ListedWebhook } from '../db/find-webhooks';
 import type { TimelineEntry } from '../db/read-timeline';
-import { RECOVERED, WAITS } from '../db/timeline-notes';
+import { RECOVERY_EVENT, WEBHOOK_WAIT_EVENT } from '../db/timeline-notes';
 
 export function toWebhookEventBody(webhook: ListedWebhook): WebhookEventBody {
   return {
@@ -41,8 +41,8 @@ export function toTimelineEntryBody({ at: date, changeOrNote, webhook, attempt }
   }
   if (!changeOrNote) throw new Error('a timeline entry is no change, note or attempt');
   const { version, event, from, to, actor, channel, reason } = changeOrNote;
-  if (event === WAITS) return { type: 'webhook_wait', at, order_status: to, reason: reason ?? '' };
-  if (event === RECOVERED) return { type: 'recovery', at, order_status: to, channel, reason: reason ?? '' };
+  if (event === WEBHOOK_WAIT_EVENT) return { type: 'webhook_wait', at, order_status: to, reason: reason ?? '' };
+  if (event === RECOVERY_EVENT) return { type: 'recovery', at, order_status: to, channel, reason: reason ?? '' };
   if (version === null) return { type: 'refusal', at, event, order_status: to, actor, channel, reason };
   return {
     type: 'change',

@@ -8,7 +8,7 @@ export interface Bank {
 }
 
 /** A payment as it is sent to a payment provider. */
-export interface NewPayment {
+interface NewPayment {
   /** Stays the same when the payment is started again. */
   id: string;
   /** The id of one of the provider's banks. */

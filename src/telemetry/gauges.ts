@@ -3,7 +3,7 @@ import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } f
 import { oldestOverdueWebhookSeconds } from '../db/order-work';
 import type { Db } from '../db/pool';
 import type { WriteProbe } from '../db/write-probe';
-import { VERSION } from '../version';
+import { VERSION } from '../package';
 import { registry } from './metrics';
 
 /** All scrapes within this time share one set of queries. */
@@ -18,9 +18,9 @@ const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
   oldestWebhookPendingSeconds: ['oldest_webhook_pending_seconds', 'Age of the oldest of these webhooks.'],
   silentEndpoints: ['silent_endpoints', 'Webhook endpoints whose deliveries wait until they answer again.'],
   webhooksExhausted: ['webhooks_exhausted', 'Webhooks of the last 7 days that are exhausted.'],
-  paymentsToReturn: ['payments_to_return', 'Payments of closed live orders that are not cancelled or refunded yet.'],
-  oldestPaymentToReturnSeconds: [
-    'oldest_payment_to_return_seconds',
+  paymentsToReverse: ['payments_to_reverse', 'Payments of closed live orders that are not cancelled or refunded yet.'],
+  oldestPaymentToReverseSeconds: [
+    'oldest_payment_to_reverse_seconds',
     'Time since the first of the orders of these payments was closed.',
   ],
 };

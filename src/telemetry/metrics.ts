@@ -39,10 +39,10 @@ export const stuckRuns = new Gauge({
 });
 // Not 0 before it is counted, which only workers do.
 stuckRuns.remove();
-export const webhookAttempts = counter('webhook_attempts_total', 'Attempts at webhooks.', 'outcome', 'error');
+export const webhookAttempts = counter('webhook_attempts_total', 'Delivery attempts.', 'outcome', 'error');
 export const webhookDuration = histogram(
   'webhook_attempt_duration_seconds',
-  'Duration of an attempt at a webhook.',
+  'Duration of a delivery attempt.',
   REMOTE_BUCKETS,
 );
 export const webhooksEnded = counter('webhooks_ended_total', 'Webhooks whose delivery has ended.', 'state');

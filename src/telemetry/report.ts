@@ -3,7 +3,7 @@ import { type OrderChange, workflowId } from '../domain/order';
 import { recoveryReasonOf } from '../domain/recovery-reason';
 import type { WebhookState } from '../domain/webhook';
 import type { Attempt } from '../webhooks/attempt';
-import { requestFields } from './current-request';
+import { requestContextFields } from './current-request-context';
 import * as metrics from './metrics';
 
 // Each function counts one kind of event and writes its log line. Lines have ids only: no names but operators', no URLs,
@@ -16,7 +16,7 @@ export function reportChanges(log: Logger, orderId: string, changes: readonly Or
   for (const { event, from, to, actor, channel, version } of changes) {
     metrics.orderChanges.inc({ event, actor });
     const change = { event, from, to, actor, channel, version };
-    log.info({ ...orderFields(orderId), ...requestFields(), ...change }, 'order changed');
+    log.info({ ...orderFields(orderId), ...requestContextFields(), ...change }, 'order changed');
   }
 }
 
@@ -25,17 +25,20 @@ export function reportRefusedSignal(
   { orderId, from: status, actor, channel }: Pick<OrderChange, 'from' | 'actor' | 'channel'> & { orderId: string },
 ): void {
   metrics.refusedSignals.inc({ actor });
-  log.warn({ ...orderFields(orderId), ...requestFields(), status, actor, channel }, 'a signal was refused');
+  log.warn({ ...orderFields(orderId), ...requestContextFields(), status, actor, channel }, 'a signal was refused');
 }
 
 /** @param reason a sentence, as in the timeline */
 export function reportReplacedRun(log: Logger, orderId: string, runId: string, reason: string): void {
   metrics.replacedRuns.inc({ reason: recoveryReasonOf(reason) });
-  log.warn({ ...orderFields(orderId), ...requestFields(), run_id: runId, reason }, 'a run of an order was replaced');
+  log.warn(
+    { ...orderFields(orderId), ...requestContextFields(), run_id: runId, reason },
+    'a run of an order was replaced',
+  );
 }
 
 /** The parts of a webhook event that its log lines name. */
-export interface ReportedWebhook {
+interface ReportedWebhook {
   id: string;
   orderId: string;
   sellerId: string;
@@ -46,7 +49,7 @@ export interface ReportedWebhook {
 
 function webhookFields(webhook: ReportedWebhook) {
   const { id, orderId, sellerId, sequence } = webhook;
-  return { webhook_id: id, sequence, seller_id: sellerId, ...orderFields(orderId), ...requestFields(webhook) };
+  return { webhook_id: id, sequence, seller_id: sellerId, ...orderFields(orderId), ...requestContextFields(webhook) };
 }
 
 /**
@@ -74,7 +77,8 @@ export function reportAttempt(
 /** @param state in which its delivery has ended */
 export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclude<WebhookState, 'pending'>): void {
   metrics.webhooksEnded.inc({ state });
-  if (state === 'exhausted') log.warn(webhookFields(webhook), 'a webhook is exhausted: it is not sent again');
+  if (state === 'exhausted')
+    log.warn(webhookFields(webhook), 'a webhook is exhausted: it is not retried, but can be resent');
   if (state === 'disabled')
     log.warn(webhookFields(webhook), "the receiver answered 410: the order's webhooks are disabled");
 }

@@ -7,7 +7,12 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { BEHIND_ROW, REFUSED, cancelOrderUpdate, reportProgressUpdate } from '../../workflows/messages';
+import {
+  BEHIND_ROW_FAILURE,
+  CHANGE_REFUSED_FAILURE,
+  cancelOrderUpdate,
+  reportProgressUpdate,
+} from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
 import {
   type ChangeRequest,
@@ -97,7 +102,7 @@ async function update(
 function throwIfRefused(error: unknown): void {
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return;
   const { type, message, details } = error.cause;
-  if (type === REFUSED) throw new ChangeRefused(message, details?.[0] as OrderStatus);
+  if (type === CHANGE_REFUSED_FAILURE) throw new ChangeRefused(message, details?.[0] as OrderStatus);
 }
 
 /** True if the workflow's run has ended, so that another run has to make the change. */
@@ -106,6 +111,6 @@ function hasEnded(error: unknown): boolean {
   return (
     error instanceof WorkflowUpdateFailedError &&
     error.cause instanceof ApplicationFailure &&
-    (error.cause.type === RUN_ENDED || error.cause.type === BEHIND_ROW)
+    (error.cause.type === RUN_ENDED || error.cause.type === BEHIND_ROW_FAILURE)
   );
 }

@@ -1,6 +1,6 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { orderStatusKey, sellerIdKey } from '../../workflows/messages';
-import { type OrderHistory, type WorkflowHistory, workflowId } from '../domain/order';
+import { type OrderHistory, type WorkflowOrderHistory, workflowId } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import type { UncheckedRequest } from '../domain/unchecked-request';
 import { decodeAll } from './payload-codec';
@@ -26,7 +26,7 @@ export interface InspectedWorkflow {
    * The order as the run last saved it, or read it from the row; undefined until then. If it has closed before that, as the run
    * before it saved it.
    */
-  saved: WorkflowHistory | undefined;
+  saved: WorkflowOrderHistory | undefined;
   /** From the search attribute; undefined if it is missing. */
   sellerId: string | undefined;
   /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */

@@ -3,7 +3,7 @@ import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundErro
 import type { SignalDefinition } from '@temporalio/common';
 import {
   ORDER_TASK_QUEUE,
-  applicationSubmittedSignal,
+  requestDecisionSignal,
   getOrderQuery,
   resendWebhooksSignal,
   saveAgainSignal,
@@ -162,7 +162,7 @@ export function createOrderWorkflows(
 
     resendWebhooks: (order, channel) => signal(order, resendWebhooksSignal, channel),
 
-    requestDecision: (order, channel) => signal(order, applicationSubmittedSignal, channel),
+    requestDecision: (order, channel) => signal(order, requestDecisionSignal, channel),
 
     testWebhook(input) {
       return unlessDown(TEST_TIMEOUT_MS, () =>

@@ -9,7 +9,7 @@ const CONTEXT = 'temporal-payload';
 
 const { Payload: Proto } = temporal.api.common.v1;
 
-export interface PayloadEncryption {
+interface PayloadEncryption {
   encryptionKeys: readonly EncryptionKey[];
   encryptPayloads: boolean;
 }

@@ -1,7 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
-import { REFUSAL, cancelSignal, customerProgressSignal } from '../../workflows/messages';
-import type { PreviousRun, WorkflowHistory } from '../domain/order';
+import { REFUSAL_SUMMARY_PREFIX, cancelSignal, customerProgressSignal } from '../../workflows/messages';
+import type { PreviousRun, WorkflowOrderHistory } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import { type UncheckedRequest, fromCancellationRequest, toCancel, toProgress } from '../domain/unchecked-request';
 
@@ -19,10 +19,10 @@ function decode(payloads: Payloads): unknown {
  * The order as a run last saved it or read it from the row. The input of a first start is saved too. A save and a read are
  * local activities, which leave a marker with their result.
  */
-export function lastSaved(events: readonly Event[]): WorkflowHistory | undefined {
-  let saved: WorkflowHistory | undefined;
+export function lastSaved(events: readonly Event[]): WorkflowOrderHistory | undefined {
+  let saved: WorkflowOrderHistory | undefined;
   for (const { workflowExecutionStartedEventAttributes: started, markerRecordedEventAttributes: marker } of events) {
-    const { history } = (decode(started?.input ?? marker?.details?.result) ?? {}) as { history?: WorkflowHistory };
+    const { history } = (decode(started?.input ?? marker?.details?.result) ?? {}) as { history?: WorkflowOrderHistory };
     saved = history ?? saved;
   }
   return saved;
@@ -63,7 +63,7 @@ const MAX_UNPROCESSED = 100;
  */
 export function unprocessedRequests(
   events: readonly Event[],
-  saved: WorkflowHistory | undefined,
+  saved: WorkflowOrderHistory | undefined,
   previous: PreviousRun | undefined,
 ): UncheckedRequest[] {
   const carriedOut: readonly string[] = saved?.changes.map(({ event }) => event) ?? [];
@@ -84,7 +84,9 @@ function refusedEvent({ markerRecordedEventAttributes: marker, userMetadata }: E
   // A call that failed and is repeated leaves a marker with the failure.
   if (!marker || marker.failure || !userMetadata?.summary) return undefined;
   const summary = decode({ payloads: [userMetadata.summary] });
-  return typeof summary === 'string' && summary.startsWith(REFUSAL) ? summary.slice(REFUSAL.length) : undefined;
+  return typeof summary === 'string' && summary.startsWith(REFUSAL_SUMMARY_PREFIX)
+    ? summary.slice(REFUSAL_SUMMARY_PREFIX.length)
+    : undefined;
 }
 
 /**

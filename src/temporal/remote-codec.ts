@@ -6,7 +6,7 @@ const { Payloads } = temporal.api.common.v1;
 type Action = 'encode' | 'decode';
 
 /** Converts a body of Temporal's protocol for remote codecs. Rejects if the body or a payload is not valid. */
-export type RemoteCodec = Record<Action, (body: unknown) => Promise<object>>;
+type RemoteCodec = Record<Action, (body: unknown) => Promise<object>>;
 
 /** https://docs.temporal.io/production-deployment/data-encryption#codec-server-setup */
 export function createRemoteCodec(codec: PayloadCodec): RemoteCodec {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { bundleWorkflowCode } from '@temporalio/worker';
-import { PACKAGE_ROOT } from '../version';
+import { PACKAGE_ROOT } from '../package';
 
 const DIST = path.join(PACKAGE_ROOT, 'dist');
 
@@ -16,7 +16,7 @@ async function bundle(file: string, ...interceptors: string[]): Promise<void> {
   const { code } = await bundleWorkflowCode({
     payloadConverterPath: path.join(DIST, 'workflows/payload-converter.js'),
     workflowsPath: path.join(DIST, 'workflows/index.js'),
-    workflowInterceptorModules: [path.join(DIST, 'workflows/propagate-request.js'), ...interceptors],
+    workflowInterceptorModules: [path.join(DIST, 'workflows/propagate-request-context.js'), ...interceptors],
     logger: {
       log: () => undefined,
       trace: () => undefined,

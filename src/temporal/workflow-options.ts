@@ -14,8 +14,8 @@ import {
   type Order,
   type OrderHistory,
   type PreviousRun,
-  type WorkflowHistory,
-  toWorkflowHistory,
+  type WorkflowOrderHistory,
+  toWorkflowOrderHistory,
   workflowId,
 } from '../domain/order';
 
@@ -58,7 +58,7 @@ export function firstStartOptions(history: OrderHistory, delayMs: number, isEncr
     ...startOptions(history.order, isEncrypted),
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     ...(startDelay > 0 && { startDelay }),
-    args: [{ history: toWorkflowHistory(history) }] as [{ history: WorkflowHistory }],
+    args: [{ history: toWorkflowOrderHistory(history) }] as [{ history: WorkflowOrderHistory }],
   } as const;
 }
 

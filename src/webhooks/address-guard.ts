@@ -9,7 +9,7 @@ class AddressRefusedError extends Error {
   readonly code = 'ERR_ADDRESS_REFUSED';
 }
 
-export interface ConnectorOptions {
+interface ConnectorOptions {
   /** Resolves names. Default: `dns.lookup`. */
   lookup?: LookupFunction | undefined;
   /** Limit for name lookup, connection and TLS handshake together, in milliseconds. Default: undici's 10 s. */

@@ -2,7 +2,7 @@ import { isNativeError } from 'node:util/types';
 import type { AttemptError } from '../domain/webhook';
 
 /** Milliseconds from the start of the attempt; null if the attempt did not get that far. */
-export interface AttemptPhases {
+interface AttemptPhases {
   /** The name is resolved, the socket connected and the TLS handshake complete. */
   connectedMs: number | null;
   /** The status line and headers of the response have arrived. */

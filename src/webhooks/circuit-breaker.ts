@@ -3,8 +3,8 @@ import type { Db } from '../db/pool';
 import {
   type BreakerOptions,
   type Endpoint,
-  countSilence,
-  endSilence,
+  countUnanswered,
+  closeBreaker,
   leaseProbe,
   releaseProbe,
   takeTurn,
@@ -16,7 +16,7 @@ import type { Attempt } from './attempt';
 import { DeliveryWaits } from './delivery-delayed';
 
 /** Failures at which the endpoint has not answered. Any HTTP status is an answer. */
-const SILENT: readonly (AttemptError | null)[] = [
+const UNANSWERED: readonly (AttemptError | null)[] = [
   'timeout',
   'dns',
   'refused',
@@ -34,7 +34,7 @@ type Result = Pick<Attempt, 'status' | 'error'>;
  */
 export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logger) {
   async function recordAnswer(endpoint: Endpoint): Promise<void> {
-    const ended = await endSilence(db, endpoint);
+    const ended = await closeBreaker(db, endpoint);
     if (ended?.probeAt == null) return;
     log.info(
       { seller_id: endpoint.sellerId, endpoint: endpoint.origin, silent_since: ended.since, failures: ended.failures },
@@ -86,15 +86,15 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
     /** Counts an attempt. Logs one line when the breaker opens or closes. */
     async record(event: WebhookEvent, result: Result & { at: Date }, isProbe: boolean): Promise<void> {
       if (result.status !== null) {
-        if (event.isSilent) await recordAnswer(event);
+        if (event.hasUnansweredAttempts) await recordAnswer(event);
         return;
       }
-      if (!SILENT.includes(result.error)) {
+      if (!UNANSWERED.includes(result.error)) {
         // Nothing was sent, so another delivery may probe.
         if (isProbe) await releaseProbe(db, event);
         return;
       }
-      const { since, failures, probeAt } = await countSilence(db, event, options, result.at, isProbe);
+      const { since, failures, probeAt } = await countUnanswered(db, event, options, result.at, isProbe);
       // The count passes the limit once, in one worker.
       if (failures !== options.failures) return;
       log.warn(

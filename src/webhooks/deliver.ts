@@ -56,7 +56,7 @@ export interface ScheduledAttempt {
 export type DeliveryState = EventState & { lastError?: string };
 
 /** Each method makes at most one attempt. It is safe to call again if its result was lost. */
-export interface Delivery {
+interface Delivery {
   /**
    * Makes one attempt of the schedule. An attempt that is recorded already is not made again.
    * @returns the event's state afterwards; undefined if there is no such event
@@ -84,32 +84,32 @@ export function createDelivery({
   sender,
   schedule,
   attemptsPerSeller,
-  breaker,
+  breaker: breakerOptions,
   log,
 }: DeliveryOptions): Delivery {
-  const running = createKeyedSemaphore(attemptsPerSeller);
-  const endpoints = createCircuitBreaker(db, breaker, log);
+  const sellerSlots = createKeyedSemaphore(attemptsPerSeller);
+  const breaker = createCircuitBreaker(db, breakerOptions, log);
 
   async function withinLimit<T>(sellerId: string, isUrgent: boolean, work: () => Promise<T>): Promise<T> {
-    const waitMs = running.tryAcquire(sellerId, isUrgent);
+    const waitMs = sellerSlots.tryAcquire(sellerId, isUrgent);
     if (waitMs > 0) throw new DeliveryBusy('the seller has as many attempts running as it may have', waitMs);
     const startedAt = monotonicMs();
     try {
       return await work();
     } finally {
-      running.release(sellerId, monotonicMs() - startedAt);
+      sellerSlots.release(sellerId, monotonicMs() - startedAt);
     }
   }
 
-  /** @param step null for a resend */
-  async function deliver(event: WebhookEvent, step: ScheduledAttempt | null): Promise<DeliveryState> {
-    const isUrgent = step === null && event.resendUrgent;
-    await endpoints.assertMayDeliver(event, isUrgent);
+  /** @param scheduled null for a resend */
+  async function deliver(event: WebhookEvent, scheduled: ScheduledAttempt | null): Promise<DeliveryState> {
+    const isUrgent = scheduled === null && event.resendUrgent;
+    await breaker.assertMayDeliver(event, isUrgent);
     try {
       return await withinLimit(event.sellerId, isUrgent, async () => {
-        const isProbe = await endpoints.leaseProbeIfOpen(event, isUrgent);
-        if (!isProbe) return attempt(event, step, false);
-        return endpoints.probe(event, () => attempt(event, step, true));
+        const isProbe = await breaker.leaseProbeIfOpen(event, isUrgent);
+        if (!isProbe) return attempt(event, scheduled, false);
+        return breaker.probe(event, () => attempt(event, scheduled, true));
       });
     } catch (error) {
       if (!(error instanceof DeliveryBusy) || error.waitMs <= LONGEST_RETRY_MS) throw error;
@@ -118,21 +118,25 @@ export function createDelivery({
     }
   }
 
-  /** @param step null for a resend, which does not change the schedule */
-  async function attempt(event: WebhookEvent, step: ScheduledAttempt | null, isProbe: boolean): Promise<DeliveryState> {
+  /** @param scheduled null for a resend, which does not change the schedule */
+  async function attempt(
+    event: WebhookEvent,
+    scheduled: ScheduledAttempt | null,
+    isProbe: boolean,
+  ): Promise<DeliveryState> {
     // Before the lease is taken, so that the lease covers the attempt alone.
     const secrets = decryptSecrets(keys, event.sellerId, event.encryptedSecrets);
     const deadlineMs = monotonicMs() + LEASE_MS;
-    const lease = await takeLease(event.id, step);
+    const lease = await takeLease(event.id, scheduled);
     const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, lease.at, deadlineMs);
     const delayMs =
-      step && outcome === 'failed'
-        ? retryDelay(schedule, { ...step, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
+      scheduled && outcome === 'failed'
+        ? retryDelay(schedule, { ...scheduled, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
         : null;
-    const isPending = delayMs !== null || (step === null && outcome === 'failed');
+    const isPending = delayMs !== null || (scheduled === null && outcome === 'failed');
     const after = await recordAttempt(db, {
       eventId: event.id,
-      step: step && step.attempt,
+      step: scheduled && scheduled.attempt,
       lease,
       durationMs: result.durationMs,
       ...result.phases,
@@ -144,17 +148,17 @@ export function createDelivery({
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
-    reportAttempt(log, event, step && step.attempt, { outcome, ...result }, event.state, after);
+    reportAttempt(log, event, scheduled && scheduled.attempt, { outcome, ...result }, event.state, after);
     // If this fails, the call is repeated, and finds the attempt recorded.
-    await endpoints.record(event, { ...result, at: lease.at }, isProbe);
+    await breaker.record(event, { ...result, at: lease.at }, isProbe);
     const lastError = result.status === null ? result.error : `HTTP ${result.status}`;
     return outcome === 'delivered' || lastError === null ? after : { ...after, lastError };
   }
 
-  async function takeLease(eventId: string, step: ScheduledAttempt | null): Promise<DeliveryLease> {
+  async function takeLease(eventId: string, scheduled: ScheduledAttempt | null): Promise<DeliveryLease> {
     const startedAt = monotonicMs();
-    const lease = await leaseDelivery(db, eventId, step && step.attempt, LEASE_MS);
-    if (!lease) throw new DeliveryBusy('another attempt at a webhook of this order is running', retrySoonMs());
+    const lease = await leaseDelivery(db, eventId, scheduled && scheduled.attempt, LEASE_MS);
+    if (!lease) throw new DeliveryBusy('another delivery attempt for this order is running', retrySoonMs());
     if (monotonicMs() - startedAt > LEASE_MAX_DELAY_MS) {
       await endDeliveryLease(db, eventId, lease);
       throw new DeliveryBusy('the database was so slow that the lease may expire during the attempt', retrySoonMs());
@@ -202,10 +206,10 @@ export function createDelivery({
   }
 
   return {
-    async send(step) {
-      const event = await findWebhookEvent(db, step.eventId);
-      if (!event || event.state !== 'pending' || event.attempts >= step.attempt) return event;
-      return deliver(event, step);
+    async send(scheduled) {
+      const event = await findWebhookEvent(db, scheduled.eventId);
+      if (!event || event.state !== 'pending' || event.attempts >= scheduled.attempt) return event;
+      return deliver(event, scheduled);
     },
 
     async resend(eventId) {
@@ -222,7 +226,7 @@ export function createDelivery({
         const at = await readClock(db);
         const body = JSON.stringify(toWebhookTest(seller, at));
         const result = await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at);
-        await endpoints.recordTest({ sellerId, origin: originOf(url) }, result);
+        await breaker.recordTest({ sellerId, origin: originOf(url) }, result);
         return { ...result, body };
       });
     },

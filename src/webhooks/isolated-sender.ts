@@ -31,7 +31,7 @@ export interface IsolatedSenderOptions extends Omit<SenderOptions, 'lookup'> {
   onError: (error: unknown) => void;
   /** The thread's code. */
   filename?: string;
-  /** What an attempt may take longer than its timeout before the thread counts as stuck. */
+  /** Milliseconds after an attempt's timeout until the thread counts as stuck. Default: 5000. */
   stuckAfterMs?: number;
 }
 

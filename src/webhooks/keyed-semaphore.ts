@@ -15,7 +15,7 @@ const MAX_WAIT_MS = 3_600_000;
  * refused gets another turn, at the rate at which slots become free: however many wait, they ask no more often than slots are
  * released.
  */
-export interface KeyedSemaphore {
+interface KeyedSemaphore {
   /**
    * Acquires a slot, which the caller releases.
    * @returns 0, or if the key holds as many slots as it may have: milliseconds until the caller's turn to try again

@@ -1,14 +1,14 @@
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import type { Tally } from './attacker';
 import type { AttackInput } from './attackers';
 import { ATTACKS, makeBombs } from './attacks';
 import { runInChild } from './child';
-import type { Call } from './others';
+import type { Call } from './other-sellers';
 import { type Bounds, failuresOf, headerRows, type Period, rowOf } from './report';
 import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from './target';
 
@@ -44,7 +44,7 @@ const bounds = values.short ? SHORT_BOUNDS : FULL_BOUNDS;
 const bombs = makeBombs();
 
 const others = (target: Target, seconds: number): Promise<Call[]> =>
-  runInChild(path.join(__dirname, 'others.js'), { target, seconds });
+  runInChild(path.join(__dirname, 'other-sellers.js'), { target, seconds });
 const attackers = (input: AttackInput): Promise<Record<string, Tally>> =>
   runInChild(path.join(__dirname, 'attackers.js'), input, ATTACKERS_NICENESS);
 

@@ -6,7 +6,7 @@ import type { Caller, Target } from './target';
 
 const CALL_TIMEOUT_MS = 15_000;
 
-export interface Bounds {
+interface Bounds {
   /** The part of the full number of calls. */
   scale: number;
   /** When the attack ends, in ms of `performance.now()`. */
@@ -16,7 +16,7 @@ export interface Bounds {
 /** Counts by status, and by other results. */
 export type Tally = Record<string, number>;
 
-export interface CallOptions {
+interface CallOptions {
   method?: string;
   headers?: OutgoingHttpHeaders;
   body?: string | Buffer;

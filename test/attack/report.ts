@@ -1,5 +1,5 @@
 import type { Tally } from './attacker';
-import type { Call } from './others';
+import type { Call } from './other-sellers';
 import type { Rss } from './target';
 
 /** What one period did to other sellers and to the processes. */
@@ -28,7 +28,7 @@ export interface Bounds {
 const KINDS = ['create', 'cancel', 'read'] as const;
 const SHOWN = ['API', 'worker'];
 
-export function percentile(calls: readonly Call[], part: number): number {
+function percentile(calls: readonly Call[], part: number): number {
   const sorted = calls.map(({ ms }) => ms).sort((a, b) => a - b);
   return Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
 }

@@ -4,7 +4,7 @@ import { BASE } from '../support/api';
 import { httpClient } from './arms/http';
 import { closedLoop } from './load';
 
-export interface Burst {
+interface Burst {
   port: number;
   seller: { id: string; key: string };
   count: number;

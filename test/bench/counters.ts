@@ -5,7 +5,7 @@ import { temporal } from '@temporalio/proto';
 import pg from 'pg';
 import type { Servers } from './servers';
 
-export interface DatabaseCounts {
+interface DatabaseCounts {
   statements: number;
   commits: number;
   walBytes: number;

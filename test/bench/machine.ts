@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { cpus, totalmem, type as osType } from 'node:os';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import type { Servers } from './servers';
 import { createTemporalClient } from '../../src/temporal/connection';
 

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import type { Profiler } from 'node:inspector';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { CHANGES } from './arms/order-arm';
 import { startReceiver } from './arms/receiver';
 import { startService } from './arms/service';

@@ -10,7 +10,7 @@ export interface Bench {
 }
 
 /** The goal of a row: a bound of its ratio, or of this service's own value. */
-export interface Goal {
+interface Goal {
   of: 'ratio' | 'value';
   atMost?: number;
   atLeast?: number;
@@ -30,14 +30,14 @@ export interface Row {
 }
 
 /** A table of what has no comparison, such as counts. */
-export interface Table {
+interface Table {
   title: string;
   header: string[];
   rows: (string | number)[][];
 }
 
 /** Points over time, or values by arm, that a plot shows. */
-export interface Series {
+interface Series {
   name: string;
   points: [x: number, y: number][];
 }

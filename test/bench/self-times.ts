@@ -1,5 +1,5 @@
 import type { Profiler } from 'node:inspector';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 /** Adds up the time in which each function itself ran. */
 export function selfTimes({ nodes, samples = [], timeDeltas = [] }: Profiler.Profile) {

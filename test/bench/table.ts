@@ -1,27 +1,27 @@
 import { type Row, meetsGoal } from './section';
 
-export const number = (value: number): string =>
+const number = (value: number): string =>
   value >= 100 || Number.isInteger(value)
     ? Math.round(value).toLocaleString('en-GB')
     : String(Number(value.toPrecision(3)));
 
-export function valueCell(value: number | undefined, unit: Row['unit']): string {
+function valueCell(value: number | undefined, unit: Row['unit']): string {
   return value === undefined ? '' : `${number(value)}${unit === '/s' ? '/s' : unit && ` ${unit}`}`;
 }
 
-export function ratioCell({ ratio }: Row): string {
+function ratioCell({ ratio }: Row): string {
   if (!ratio) return '';
   const [median, low, high] = [ratio.median, ratio.low, ratio.high].map((value) => value.toPrecision(3));
   return `${median}x (${low} to ${high})`;
 }
 
-export function goalCell({ goal, unit }: Row): string {
+function goalCell({ goal, unit }: Row): string {
   if (!goal) return '';
   const bound = goal.atMost ?? goal.atLeast!;
   return `at ${goal.atMost === undefined ? 'least' : 'most'} ${goal.of === 'ratio' ? `${bound}x` : valueCell(bound, unit)}`;
 }
 
-export function metCell(row: Row): string {
+function metCell(row: Row): string {
   const met = meetsGoal(row);
   return met === undefined ? '' : met ? 'yes' : '**no**';
 }

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { migrate } from '../../src/db/migrate';
 import { MIGRATIONS_FOLDER, readMigrationFiles } from '../../src/db/migration-files';
 import { prepareTemporal } from '../../tools/local-stack/temporal-server';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { fillIn } from '../bench/fill-in';
 import { insertClosedOrders } from '../bench/insert-orders';
 import { percentile } from '../bench/statistics';
@@ -100,7 +100,7 @@ async function applyAll(scene: Scene, folder: string): Promise<Applied[]> {
     if (index === 0) await holdDump(url);
     let retries = 0;
     const startedAt = performance.now();
-    await migrate(url, folder, () => (retries += 1));
+    await migrate(url, { folder, onBusy: () => (retries += 1) });
     const ms = performance.now() - startedAt;
     // Calls that the migration has delayed end a moment later.
     await delay(1000);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { prepareTemporal } from '../../tools/local-stack/temporal-server';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { fillIn } from '../bench/fill-in';
 import { linePlot } from '../bench/svg';
 import { markdownTable } from '../bench/table';

@@ -8,7 +8,7 @@ import type { Stack } from '../support/stack';
 import { until } from '../support/until';
 
 /** A 32-bit float would change it to 200000.02. */
-export const AMOUNT = 200000.01;
+const AMOUNT = 200000.01;
 
 /** One line that a driver prints: the name of the call and what its client returned. */
 export type Call = Record<string, unknown> & { call: string; id?: string };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { cp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import type { Stack } from '../support/stack';
 import { type Call, type PreparedOrder, checkCalls } from './expected-calls';
 import { type Generator, HARMLESS } from './generators';
@@ -10,7 +10,7 @@ import { type ShellResult, shell } from './shell';
 
 export const FOLDER = path.join(PACKAGE_ROOT, 'test/clients');
 
-export interface Setting {
+interface Setting {
   stack: Stack;
   prepared: PreparedOrder;
   /** Gets a folder per generator. */

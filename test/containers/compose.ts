@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { freePort } from '../../tools/local-stack/ports';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { shell } from '../clients/shell';
 import { until } from '../support/until';
 
@@ -20,7 +20,7 @@ export interface Project {
   time: (command: string) => Promise<number>;
 }
 
-export interface Container {
+interface Container {
   id: string;
   service: string;
   isRunning: boolean;

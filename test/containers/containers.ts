@@ -2,7 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { shell } from '../clients/shell';
 import { codeBlocks } from '../integration/docs/markdown';
 import { type Api, type ApiResponse, apiOf } from '../support/api';

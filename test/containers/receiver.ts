@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { until } from '../support/until';
 import type { Project } from './compose';
 

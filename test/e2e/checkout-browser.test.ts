@@ -9,7 +9,7 @@ import { otherBrowserPage } from '../../src/checkout/pages/other-browser';
 import { bankRedirectPage } from '../../src/checkout/pages/paying';
 import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
-import { PAID_LATER, PROVIDER_DETAILS } from '../unit/checkout/provider-details';
+import { PAID_LATER, PROVIDER_DETAILS } from '../support/provider-details';
 import { apiOf } from '../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';

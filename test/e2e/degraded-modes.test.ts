@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import type { ApiResponse } from '../support/api';
 import { alterDatabase } from '../support/database';
 import { forgetCallers } from '../support/forget-callers';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Worker } from '@temporalio/worker';
 import { WORKFLOW_BUNDLE } from '../../src/temporal/workflow-bundle';
 import { freePort } from '../../tools/local-stack/ports';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { type Api, BASE, apiOf } from '../support/api';
 import { applied } from '../support/checkout';
 import { runCli } from '../support/cli';
@@ -214,7 +214,7 @@ describe('metrics', () => {
         }),
       ),
     );
-    expect(logged('a webhook is exhausted: it is not sent again').filter(ofOrder)).toMatchObject([
+    expect(logged('a webhook is exhausted: it is not retried, but can be resent').filter(ofOrder)).toMatchObject([
       { ...fields, ...request, level: 'warn' },
     ]);
   });

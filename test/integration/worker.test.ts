@@ -1,6 +1,6 @@
 import path from 'node:path';
 import type * as SetUp from '../../src/temporal/set-up';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { isRunning } from '../support/orders';
 import { killProcesses, startProcess } from '../support/processes';
 import { useStack } from '../support/stack';

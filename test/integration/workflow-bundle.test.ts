@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 test('the workflow bundle contains Temporal, the workflows and the domain, but neither zod nor modules of Node', () => {
   const bundle = readFileSync(path.join(PACKAGE_ROOT, 'dist/workflow-bundle.js'), 'utf8');

@@ -7,9 +7,9 @@ export const ROUNDING_MS = 20;
 /** Allowed delay on a loaded machine. */
 export const SLACK_MS = 5000;
 /** Allowed delay of an attempt's start: Temporal shares the machine with all receivers. */
-export const LATE_MS = 30_000;
+const LATE_MS = 30_000;
 
-export interface AttemptRow {
+interface AttemptRow {
   attempt: number;
   at: Date;
   duration_ms: number;
@@ -21,7 +21,7 @@ export interface AttemptRow {
   next_attempt_at: Date | null;
 }
 
-export interface EventRow {
+interface EventRow {
   id: string;
   sequence: number;
   state: string;

@@ -6,7 +6,7 @@ export type Whose = 'own' | "another's" | 'missing' | 'malformed';
 export const WHOSE: readonly Whose[] = ['own', "another's", 'missing', 'malformed'];
 
 /** The kind of key that a route needs, and its status for the caller's own objects. */
-export interface Row {
+interface Row {
   kind: 'seller' | 'checkout';
   ok: number;
   body?: () => unknown;

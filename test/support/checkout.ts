@@ -26,7 +26,7 @@ export function useCheckout(options?: StackOptions): Stack {
 }
 
 /** A response as the customer's browser shows it. */
-export interface CustomerPage {
+interface CustomerPage {
   status: number;
   headers: Headers;
   text: string;
@@ -139,7 +139,7 @@ export async function applied(
   const id = await openOrder(stack, data, ['signup_started']);
   await upsertPaymentTerm(stack.db, id, 'PAY_LATER');
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
-  if (!(await storeApplication(stack.db, id, 'PAY_LATER', applicant, Buffer.alloc(32), sweepAfterMs)))
+  if (!(await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32), sweepAfterMs })))
     throw new Error('the application was not submitted');
   if (notify) await stack.client.workflow.getHandle(`order-${id}`).signal('applicationSubmitted');
   return id;

@@ -1,7 +1,7 @@
 import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { type OpenApiDocument, createOpenApiDocument } from '../../src/contracts/openapi/document';
-import { VERSION } from '../../src/version';
+import { VERSION } from '../../src/package';
 import type { ApiResponse } from './api';
 import { HTTP } from './http-settings';
 
@@ -76,7 +76,7 @@ export function misfits(place: readonly string[], value: unknown): string[] {
 }
 
 /** Finds the operation of a call. Returns `no method` if the path exists with other methods only. */
-export function operationAt(method: string, path: string): DocumentedOperation | 'no method' | undefined {
+function operationAt(method: string, path: string): DocumentedOperation | 'no method' | undefined {
   const [pathname = ''] = path.split('?');
   const candidates = operations.filter((one) => pattern(one.path).test(pathname));
   if (candidates.length === 0) return undefined;

@@ -3,7 +3,7 @@ import { startTestServer } from './http-server';
 
 export type Fault = (incoming: IncomingMessage, response: ServerResponse) => void;
 
-export interface HttpProxy {
+interface HttpProxy {
   url: string;
   /** `METHOD path` of every request, including those that met a fault. */
   requests: string[];

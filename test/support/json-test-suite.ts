@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 /** A case of JSONTestSuite. Prefixes: `y_` valid JSON, `n_` invalid JSON, `i_` implementation-defined. */
 export interface JsonCase {

@@ -63,7 +63,7 @@ export async function resendFirst({ api, db }: Pick<Stack, 'api' | 'db'>, id: st
   await api.call('POST', `${BASE}/webhook_event/${rows[0]!.id}/resend/`);
 }
 
-export interface Line {
+interface Line {
   version: number | null;
   event: string;
   from_status: string | null;

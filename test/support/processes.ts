@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 export interface ServiceProcess {
   pid: number;
@@ -31,7 +31,7 @@ export async function killProcesses(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): 
   );
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   isUp?: RegExp;
   /** The folder whose `dist/` is run. */
   root?: string;

@@ -11,13 +11,13 @@ import { until } from './until';
 export const hasPrometheus =
   Boolean(process.env.CI) || installed(['prometheus'], () => ['prometheus', '--version']).length > 0;
 
-export interface Series {
+interface Series {
   labels: Record<string, string>;
   /** The values since the start, one for each second, without the undefined ones. */
   values: number[];
 }
 
-export interface AlertRule {
+interface AlertRule {
   name: string;
   /** `ok` if the expression can be evaluated. */
   health: string;

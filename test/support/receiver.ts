@@ -3,7 +3,7 @@ import { text as readText } from 'node:stream/consumers';
 import { startTestServer } from './http-server';
 import { type Scope, useResource } from './use-resource';
 
-export interface Delivery {
+interface Delivery {
   headers: IncomingHttpHeaders;
   /** The body, unparsed. */
   text: string;

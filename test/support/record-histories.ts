@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { temporal } from '@temporalio/proto';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import { findApplication } from '../../src/db/applications';
 import { applied, newCustomer, startCheckout } from './checkout';

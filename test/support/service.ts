@@ -2,7 +2,7 @@ import { type Api, apiOf } from './api';
 import { type ServiceProcess, startProcess } from './processes';
 import type { Stack } from './stack';
 
-export interface Service {
+interface Service {
   api: Api;
   /** Everything that both processes have logged so far. */
   lines(): string[];

@@ -1,7 +1,7 @@
 import type { Api } from './api';
 import { startTestServer } from './http-server';
 
-export interface Shop {
+interface Shop {
   /** The redirect URL. Like real shops, it redirects customers to another host name. */
   url: string;
   /** For each returning customer, the order and the status that the shop's own GET returned at that moment. */

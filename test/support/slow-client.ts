@@ -3,7 +3,7 @@ import { type Socket, connect } from 'node:net';
 import { BASE } from './api';
 import type { Stack } from './stack';
 
-export interface SlowClient {
+interface SlowClient {
   socket: Socket;
   /** The response, and the time until the server closed the connection. */
   end: Promise<{ text: string; afterMs: number }>;

@@ -7,7 +7,7 @@ import { type Scope, useResource } from './use-resource';
 const { opentelemetry } = require('@opentelemetry/otlp-transformer/build/src/generated/root');
 const { ExportTraceServiceRequest } = opentelemetry.proto.collector.trace.v1;
 
-export interface CollectedSpan {
+interface CollectedSpan {
   service: string;
   name: string;
   traceId: string;
@@ -16,7 +16,7 @@ export interface CollectedSpan {
   attributes: Record<string, unknown>;
 }
 
-export interface TraceCollector {
+interface TraceCollector {
   url: string;
   spans: CollectedSpan[];
   /** Everything that was received, as JSON. */
@@ -25,7 +25,7 @@ export interface TraceCollector {
 }
 
 /** An OpenTelemetry collector: it accepts OTLP over HTTP, in protobuf, and keeps all spans. */
-export async function startTraceCollector(): Promise<TraceCollector> {
+async function startTraceCollector(): Promise<TraceCollector> {
   const spans: CollectedSpan[] = [];
   const received: unknown[] = [];
   const server = await startTestServer((request, response) => {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { type Violation, cruise } from './architecture/cruise';
 
 jest.setTimeout(120_000);
@@ -57,11 +57,11 @@ describe('the import rules', () => {
     ['layer:api', 'src/api/a.ts', "import '../server'"],
     ['layer:checkout', 'src/checkout/a.ts', "import '../api/target'"],
     ['layer:cli', 'src/cli/a.ts', "import '../api/target'"],
-    ['layer:workflows', 'workflows/a.ts', "import type { T } from '../src/db/target'"],
+    ['layer:workflows', 'workflows/a.ts', "import type { T } from '../src/contracts/target'"],
     ['layer:entry', 'src/worker.ts', "import './../tools/local-stack/target'"],
     ['layer:entry', 'src/migrate.ts', "import '../test/support/target'"],
     ['layer:tools', 'tools/local-stack/a.ts', "import '../../src/api/target'"],
-    ['types-only:workflows', 'workflows/b.ts', "import { type T, x } from '../src/contracts/target'"],
+    ['types-only:workflows', 'workflows/b.ts', "import { type T, x } from '../activities'"],
     ['types-only:workflows', 'workflows/c.ts', "import { x } from '../activities'"],
     ['types-only:temporal', 'src/temporal/b.ts', "import { x } from '../../workflows/order-workflow'"],
     ['types-only:client', 'src/client/a.ts', "import { x } from '../contracts/target'"],
@@ -95,8 +95,8 @@ describe('the import rules', () => {
     ['src/temporal/ok.ts', "import { x } from '../../workflows/messages'"],
     ['src/temporal/ok-type.ts', "import type { T } from '../../workflows/order-workflow'"],
     ['workflows/ok-domain.ts', "import { x } from '../src/domain/target'"],
-    ['workflows/ok-type.ts', "import type { T } from '../src/contracts/target'"],
-    ['workflows/ok-inline.ts', "import { type T } from '../src/contracts/target'"],
+    ['workflows/ok-type.ts', "import type { T } from '../activities'"],
+    ['workflows/ok-inline.ts', "import { type T } from '../activities'"],
     ['workflows/ok-export.ts', "export type { T } from '../activities'"],
     ['workflows/ok-import.ts', "type T = import('../activities').T"],
     ['src/client/ok.ts', "import type { T } from '../domain/target'"],

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { loadConfig } from '../../src/config';
 import { listSettings, renderConfigurationPage } from '../../tools/docs/configuration-page';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 const settings = listSettings();
 

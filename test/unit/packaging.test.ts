@@ -6,7 +6,7 @@ import path from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config';
 import { listSettings } from '../../tools/docs/configuration-page';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
 const isFile = (file: string): boolean => existsSync(path.join(PACKAGE_ROOT, file));

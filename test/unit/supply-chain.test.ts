@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../tools/package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 const LOCK = path.join(PACKAGE_ROOT, 'package-lock.json');
 const lock = JSON.parse(readFileSync(LOCK, 'utf8')) as { packages: Record<string, object> };

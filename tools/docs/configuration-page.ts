@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { SETTING_GROUPS } from '../../src/config/schema';
-import { PACKAGE_ROOT } from '../package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 interface SettingSchema {
   env: string;

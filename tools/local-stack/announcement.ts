@@ -1,7 +1,7 @@
 import type { DemoAccess } from './demo';
 
 /** The variables that `npm start` writes to `.data/demo.env`. */
-export type Addresses = DemoAccess &
+type Addresses = DemoAccess &
   Record<'ORDERS_URL' | 'CHECKOUT_BASE_URL' | 'DATABASE_URL' | 'METRICS_URL', string> &
   Record<'TEMPORAL_ADDRESS' | 'TEMPORAL_NAMESPACE' | 'TEMPORAL_UI_URL', string>;
 

@@ -7,7 +7,7 @@ import { withLock } from './lock';
 import { identify } from './process-table';
 import type { Tool } from './temporal-tools';
 
-export type Log = (line: string) => void;
+type Log = (line: string) => void;
 
 /** Milliseconds between two progress lines. */
 const REPORT_INTERVAL = 10_000;

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { openLog, type LogFile } from './log-file';
 import { commandLine, identify, isAlive, waitUntilGone, type ProcessId } from './process-table';
 
-export interface ChildSpec {
+interface ChildSpec {
   /** Used in messages. */
   name: string;
   /** Absolute path. */

@@ -16,7 +16,7 @@ export interface Postgres {
   stop(): Promise<void>;
 }
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** The folder of the cluster. `<dataDir>.log` and `<dataDir>.pid` are beside it. */
   dataDir: string;
   /** The preferred port. If it is in use, Postgres gets another one; see `url`. */

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { StartError } from '../../src/entry-point';
-import { PACKAGE_ROOT } from '../package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import { type ProcessId, identify, isAlive } from './process-table';
 
 export const DEFAULT_DATA_DIR = path.join(PACKAGE_ROOT, '.data');

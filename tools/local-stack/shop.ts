@@ -4,7 +4,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { createClient } from '../../src/client';
 import type { ProcessPart } from '../../src/entry-point';
-import { PACKAGE_ROOT } from '../package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 import type { DemoAccess } from './demo';
 
 /** The preferred port. The examples in docs/ use 8080, so that both can run. */

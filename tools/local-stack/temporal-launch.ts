@@ -5,7 +5,7 @@ import type { TemporalPrograms } from './find-temporal';
 import { internalPorts } from './internal-ports';
 import { dynamicConfig, dynamicConfigFile, serverConfig, uiConfig } from './temporal-config';
 
-export interface Launch {
+interface Launch {
   dataDir: string;
   port: number;
   uiPort: number | undefined;

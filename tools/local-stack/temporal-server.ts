@@ -19,7 +19,7 @@ export interface TemporalServer {
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-export interface TemporalOptions {
+interface TemporalOptions {
   /** The folder of the workflow database and the logs. */
   dataDir: string;
   /** The preferred port. If it is in use, the server gets another one; see `address`. */

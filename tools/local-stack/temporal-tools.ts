@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { PACKAGE_ROOT } from '../package-root';
+import { PACKAGE_ROOT } from '../../src/package';
 
 /** A program that Go builds on machines without a `temporal` CLI. */
 export interface Tool {

@@ -18,7 +18,7 @@ export const AGREE = 'agree';
 /** The form field with the date that the shown due dates count from. */
 export const AGREED_ON = 'agreed_on';
 
-export interface AgreementOptions extends FormContext {
+interface AgreementOptions extends FormContext {
   order: Order;
   providerDetails: ProviderDetails;
   offer: Offer;

@@ -13,7 +13,7 @@ const QUESTION = 'How would you like to pay?';
 export const PAYMENT_TERM = 'payment_term';
 const MISSING = 'Select how you would like to pay';
 
-export interface ChoiceOptions extends FormContext {
+interface ChoiceOptions extends FormContext {
   order: Order;
   /** The repayments of Pay later. */
   quote: Offer;

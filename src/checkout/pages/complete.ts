@@ -11,7 +11,7 @@ import { repaymentSchedule } from './repayment-schedule';
 /** How long the page of a new order is visible before it continues to the shop. A repayment schedule takes longer to read. */
 const REDIRECT_SECONDS = { withoutSchedule: 4, withSchedule: 15 };
 
-export interface CompleteOptions {
+interface CompleteOptions {
   checkout: Checkout;
   providerDetails: ProviderDetails;
   /** How the customer reads the page in another browser. */

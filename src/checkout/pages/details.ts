@@ -57,8 +57,8 @@ export interface DetailsOptions extends FormContext {
   errors: FormErrors;
   /** Why the application could not be submitted or processed. */
   alert?: FormAlert;
-  /** The id of the application that the lender could not process; '' for the first one. */
-  replaces: string;
+  /** The id of the application that the lender could not process; undefined for the first one. */
+  replaces: string | undefined;
   /** How the customer ends the order; undefined if leaving the page is enough. */
   withdraw: Html | undefined;
   retentionDays: number;
@@ -72,7 +72,7 @@ export interface FormAlert {
   text: string;
 }
 
-/** The form field with the id of the application that the new one replaces. */
+/** The form field with the id of the application that the new one replaces; empty for the first one. */
 export const REPLACES = 'replaces';
 
 /** The business that applies to pay later. */

@@ -44,7 +44,7 @@ const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
   },
 };
 
-export interface OtherBrowserOptions extends FormContext {
+interface OtherBrowserOptions extends FormContext {
   state: ApplicantState;
   checkout: Checkout;
   error: string | undefined;

@@ -17,7 +17,7 @@ export function declineReason(code: DeclineCode, lenderName: string): string {
   }
 }
 
-export interface PayNowOfferedOptions extends BankOptions {
+interface PayNowOfferedOptions extends BankOptions {
   reason: DeclineCode;
 }
 

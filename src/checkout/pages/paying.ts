@@ -6,7 +6,7 @@ import { stepOf } from '../steps';
 import { type FormContext, form } from './form';
 import { type AutoUpdate, autoUpdate } from './waiting';
 
-export interface PayingOptions extends FormContext {
+interface PayingOptions extends FormContext {
   order: Order;
   bank: string;
   update: AutoUpdate;

@@ -13,7 +13,7 @@ export const DECISION = 'decision';
 const MISSING = 'Select a test customer';
 const NOTICE = 'Sandbox bank: no real bank, and no money moves.';
 
-export interface SandboxBankOptions extends FormContext {
+interface SandboxBankOptions extends FormContext {
   payment: SandboxPayment;
   status: PaymentStatus;
   bankName: string;

@@ -41,7 +41,7 @@ export function autoUpdate({ path, url, isRefreshing, waitedMs }: AutoUpdate): {
       };
 }
 
-export interface WaitingOptions {
+interface WaitingOptions {
   order: Order;
   providerDetails: ProviderDetails;
   path: string;

@@ -1,5 +1,5 @@
 -- Accounts with their changes, keys and secrets; orders with what is left to do, timelines, idempotency keys, webhooks and
--- attempts; silent endpoints; applications and payments of the hosted checkout; the operators' audit log and rate limits.
+-- attempts; breakers of webhook endpoints; applications and payments of the hosted checkout; the operators' audit log and rate limits.
 -- Amounts are in pence. Times are set by Postgres unless the comment says otherwise.
 
 create table seller (
@@ -14,7 +14,7 @@ create table seller (
   pricing jsonb not null default '{"representativeInterest": 0, "promotions": []}',
   -- Shown on the hosted checkout.
   brand_colour text check (brand_colour ~ '^#[0-9a-f]{6}$'),
-  logo bytea check (octet_length(logo) <= 102400),
+  logo bytea check (octet_length(logo) <= 32768),
   logo_type text check (logo_type in ('image/png', 'image/jpeg', 'image/webp')),
   contact_email text,
   help_url text,
@@ -103,9 +103,9 @@ create index orders_by_seller_reference on orders (seller_id, reference, created
 -- Numbers the requests of all orders: see `order_work.requests`.
 create sequence order_request;
 
--- What is left to do for an order. A row exists as long as the order is open or has a pending webhook or a requested resend.
--- It changes about nine times per order, and `orders` only three times: measured, 70 % fewer updates of `orders` and 9 %
--- less WAL.
+-- What is left to do for an order. A row exists while the order is open or has a pending webhook or a requested resend, and for
+-- a settled order until the sweep has checked that its run has closed. It changes about nine times per order, and `orders` only
+-- three times: measured, 70 % fewer updates of `orders` and 9 % less WAL.
 create table order_work (
   order_id uuid primary key references orders,
   -- True once the workflow has been started.
@@ -154,7 +154,7 @@ create table order_timeline (
   from_status text,
   to_status text not null,
   actor text not null,
-  -- How the request came: see `Channel` in src/domain/status.ts.
+  -- How the request was made: see `Channel` in src/domain/status.ts.
   channel text not null,
   reason text,
   -- Of a change or a refusal: by the clock of the process that made it (created: the API, otherwise the workflow). Of a
@@ -235,8 +235,8 @@ create table webhook_attempt (
 create index webhook_attempt_position on webhook_attempt (event_id, position);
 
 -- An endpoint (a seller and the origin of its webhook URLs) from an attempt without an answer until the next answer. After
--- some failures its deliveries wait, and single ones probe it: a circuit breaker that all workers share.
-create table silent_endpoint (
+-- some failures its deliveries wait, and one at a time is sent as a probe: a circuit breaker that all workers share.
+create table endpoint_breaker (
   seller_id uuid not null references seller,
   origin text not null,
   -- When the first of the attempts without an answer began.
@@ -425,8 +425,8 @@ create table payment (
   -- When nothing was left to do: the money belongs to a SUCCESSFUL order, or the customer has it.
   closed_at timestamptz,
   -- How often a worker has tried to cancel or refund it because its order is closed, and when one tries again.
-  return_attempts integer not null default 0,
-  next_return_at timestamptz,
+  reversal_attempts integer not null default 0,
+  next_reversal_at timestamptz,
   check (status not in ('refused', 'cancelled', 'refunded') or closed_at is not null)
 );
 create unique index payment_current on payment (order_id) where status in ('pending', 'processing', 'paid');

@@ -3,11 +3,11 @@ const SHORT_MS = 50;
 /** A call is slow if it takes this many times as long as calls do without a queue. */
 const SLOW_FACTOR = 3;
 const DECREASE = 0.9;
-/** The shortest duration is forgotten over some hundred calls. */
+/** Raises the minimum by 0.5 % per call, so that an outdated one fades. */
 const FORGET_FACTOR = 1.005;
 
 /** A limit of concurrent calls that follows their durations: it falls as soon as calls queue behind each other. */
-export interface AdaptiveLimit {
+interface AdaptiveLimit {
   readonly current: number;
   /** @param ms how long a call took, whether or not it failed */
   observe(ms: number): void;

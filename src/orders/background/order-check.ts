@@ -57,7 +57,10 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
     await workflows.resume(order, { ...previous, reason: settled ? null : reason });
   }
 
-  /** @returns false if the run may still lack the order's last change, or is open although the order is settled */
+  /**
+   * @returns true if nothing is left to prove: the newest run has the row's last change and, if the order is settled, has
+   * closed
+   */
   async function recover(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;
     // Most runs match their rows. Temporal's history is read for the others only.
@@ -83,14 +86,14 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
     const { order, settled, started, requests } = due;
     try {
       // The row of a restored backup may not know that its workflow was started, and ran on.
-      const isProven = (!started && (await starts.start(due))) || (await recover(due));
+      const isConfirmed = (!started && (await starts.start(due))) || (await recover(due));
       // Otherwise it is due again when its lease ends.
       if (settled) {
-        if (isProven) await finishSettled(db, order.id, order.version);
+        if (isConfirmed) await finishSettled(db, order.id, order.version);
         return;
       }
       await notify(due);
-      await markRunning(db, order.id, checkAfterMs, { version: isProven ? order.version : 0, passedOn: requests });
+      await markRunning(db, order.id, checkAfterMs, { version: isConfirmed ? order.version : 0, passedOn: requests });
     } catch (error) {
       logPostponed(order.id, error);
     }

@@ -9,7 +9,7 @@ import { reversePayment } from '../customer-payments';
 const BATCH = 50;
 const MAX_RETRY_MS = 5 * 60_000;
 
-export interface PaymentReversalOptions {
+interface PaymentReversalOptions {
   db: Db;
   payments: PaymentProviders;
   log: Logger;
@@ -31,7 +31,7 @@ export function startPaymentReversals({ db, payments, log, intervalMs }: Payment
       if (isInProgress(status)) return;
       log.info({ order_id: payment.orderId, payment_id: payment.id, status }, 'payment of a closed order ended');
     } catch (error) {
-      log.warn({ order_id: payment.orderId, err: error }, 'a payment could not be returned, retrying later');
+      log.warn({ order_id: payment.orderId, err: error }, 'a payment could not be reversed, retrying later');
     }
   }
 

@@ -14,7 +14,7 @@ const INTERVALS_PER_SCAN = 12;
 const LEASE_MS = 30_000;
 
 /** Times in ms. */
-export interface SweepOptions extends ScanOptions {
+interface SweepOptions extends ScanOptions {
   log: Logger;
   intervalMs: number;
   checkAfterMs: number;
@@ -58,7 +58,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     );
   const running = Promise.all([
     runLoop('requests', () => CONCURRENCY),
-    // The orders that are left to the sweep are those that the API had no time for: it does not start them immediately either.
+    // The API left these orders because it was overloaded, so the sweep limits its starts too.
     runLoop('starts', () => starts.limit),
     runLoop('checks', () => CONCURRENCY),
     scan(),

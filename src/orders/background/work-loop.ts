@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Free places are filled together: one at a time would cost a statement each. */
+/** Free slots are filled together: one at a time would cost a statement each. */
 const REFILL_MS = 50;
 
 /** One kind of due work. Its loop has orders of its own in progress, so that no kind holds up another. */
-export interface WorkLoopOptions<T> {
+interface WorkLoopOptions<T> {
   /** How many orders may be in progress. */
   capacity: () => number;
   /** Takes at most `limit` orders. */
@@ -16,7 +16,7 @@ export interface WorkLoopOptions<T> {
   intervalMs: number;
 }
 
-/** Works on due orders until `signal` aborts. A slow order occupies one place, and the others continue. */
+/** Works on due orders until `signal` aborts. A slow order occupies one slot, and the others continue. */
 export async function runWorkLoop<T>(options: WorkLoopOptions<T>, signal: AbortSignal): Promise<void> {
   const { capacity, lease, work, onError, intervalMs } = options;
   const running = new Set<Promise<void>>();

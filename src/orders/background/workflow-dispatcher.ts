@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Logger } from 'pino';
-import { type RequestKind, countRequests, makeDue, markRunning } from '../../db/order-work';
+import { type RequestKind, lastRequestToConfirm, makeDue, markRunning } from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import type { Order, OrderHistory } from '../../domain/order';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
@@ -112,7 +112,7 @@ export function createWorkflowDispatcher(
     const { id } = order;
     inBackground(order, async () => {
       // Those that come later are passed on by the sweep.
-      const passedOn = await countRequests(db, id, kind);
+      const passedOn = await lastRequestToConfirm(db, id, kind);
       await call();
       // A signal does not show that the workflow has the last save.
       await markRunning(db, id, checkAfterMs, { version: null, passedOn });

@@ -17,7 +17,7 @@ const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
 const TASK_QUEUE = 'bare';
 
 /** Bare Temporal: a worker with the settings of the service's worker, called by a Temporal client without an API. */
-export interface Bare {
+interface Bare {
   client: Client;
   startEmpty: () => Promise<WorkflowHandle>;
   /** Starts a workflow whose update `change` runs one activity, and inserts its order. */

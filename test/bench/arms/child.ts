@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 
-export interface Child {
+interface Child {
   pid: number;
   /** What it printed when it was ready. */
   ready: { port?: number };

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import type { Servers } from '../servers';
 
 export const PEERS = path.join(PACKAGE_ROOT, 'test/bench/peers');
 
-export interface ArmDatabase {
+interface ArmDatabase {
   name: string;
   url: string;
   db: pg.Pool;

@@ -6,7 +6,7 @@ export interface Answer {
   etag: string | undefined;
 }
 
-export interface HttpClient {
+interface HttpClient {
   call: (
     method: 'GET' | 'POST' | 'DELETE',
     path: string,

@@ -13,7 +13,7 @@ export interface OrderArm {
   stop: () => Promise<void>;
 }
 
-export interface Stored {
+interface Stored {
   orders: number;
   /** Undefined if the arm keeps no workflows that can be counted. */
   workflows?: number | undefined;

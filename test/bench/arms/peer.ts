@@ -8,13 +8,13 @@ import { type Answer, expectStatus, httpClient } from './http';
 import type { OrderArm } from './order-arm';
 
 /** A file of test/bench/peers: a program of its own that offers orders over HTTP. */
-export interface Peer extends OrderArm {
+interface Peer extends OrderArm {
   read: (orderId: string) => Promise<Answer>;
   /** An answer without Postgres. Only `koa-pg` has it. */
   bare: () => Promise<Answer>;
 }
 
-export type PeerName = 'koa-pg' | 'dbos' | 'restate' | 'pg-boss';
+type PeerName = 'koa-pg' | 'dbos' | 'restate' | 'pg-boss';
 
 export async function startPeer(servers: Servers, name: PeerName): Promise<Peer> {
   const database = await createArmDatabase(servers, name.replace('-', '_'));

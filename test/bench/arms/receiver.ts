@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { until } from '../../support/until';
 
 /** What a webhook endpoint does with a request. */
-export type Behaviour = 'accept' | 'hang' | 'refuse';
+type Behaviour = 'accept' | 'hang' | 'refuse';
 
 export interface Receiver {
   url: string;

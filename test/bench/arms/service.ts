@@ -36,7 +36,7 @@ export interface Service extends OrderArm {
   allStarted: (count: number, timeoutMs?: number) => Promise<void>;
 }
 
-export interface ServiceOptions {
+interface ServiceOptions {
   env?: Record<string, string>;
   nodeOptions?: { api: string[]; worker: string[] };
 }

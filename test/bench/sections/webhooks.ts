@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import type { TestSeller } from '../../support/stack';
 import { startPeer } from '../arms/peer';
 import { type Receiver, arrivalKey, startReceiver } from '../arms/receiver';

@@ -7,7 +7,7 @@ import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
 import { type ApiResponse, BASE, apiOf } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
-import { applyEvents, saveHistory } from '../db/new-orders';
+import { applyEvents, saveHistory } from '../../support/new-orders';
 import { alterDatabase, holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { forgetCallers } from '../../support/forget-callers';
 import { expectProblem } from '../../support/problems';

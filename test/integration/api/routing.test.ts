@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { VERSION } from '../../../src/version';
+import { VERSION } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
 import { useStack } from '../../support/stack';

@@ -1,4 +1,4 @@
-import { newOrder } from '../db/new-orders';
+import { newOrder } from '../../support/new-orders';
 import { insertOrder } from '../../../src/db/insert-order';
 import { BASE, apiOf } from '../../support/api';
 import { customerAt, useCheckout } from '../../support/checkout';

@@ -212,7 +212,7 @@ test.concurrent.each(['before', 'after'])(
     await postponeCheck(id);
     if (moment === 'after') await customer.leaveAtBank(bankPage, 'approved');
     expect((await stack.api.cancel(id)).status).toBe(200);
-    // The worker returns the money without the browser.
+    // The worker reverses the payment without the browser.
     const expected = moment === 'after' ? 'refunded' : 'cancelled';
     await until(async () => (await paymentsOf(id))[0] === expected, `the payment is ${expected}`);
     await customer.leaveAtBank(bankPage, 'approved');

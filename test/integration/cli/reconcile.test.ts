@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type CliRun, expectError, runCli } from '../../support/cli';
 import { findOrder } from '../../../src/db/find-orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
-import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 import { apiOf } from '../../support/api';
 import { isRunning, openOrder, queryOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';

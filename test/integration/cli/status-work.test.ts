@@ -1,6 +1,6 @@
 import { readWork } from '../../../src/cli/status-checks';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase();
 
@@ -20,7 +20,7 @@ test('an old webhook needs a person only if an attempt at it is overdue', async 
   });
 });
 
-test('a payment that is not returned 20 minutes after its order has closed needs a person', async () => {
+test('a payment that is not reversed 20 minutes after its order has closed needs a person', async () => {
   const history = await insertNewOrder(database.db);
   await saveHistory(database.db, applyEvents(history, 'cancel'));
   await database.db.query(`insert into payment (order_id, bank, status) values ($1, 'oak', 'paid')`, [
@@ -32,7 +32,7 @@ test('a payment that is not returned 20 minutes after its order has closed needs
       time,
     ]);
   await closedAgo('19 minutes');
-  expect(await find('payments to return')).toMatchObject({ state: 'ok', detail: '1, the oldest for 1140 s' });
+  expect(await find('payments to reverse')).toMatchObject({ state: 'ok', detail: '1, the oldest for 1140 s' });
   await closedAgo('21 minutes');
-  expect(await find('payments to return')).toMatchObject({ state: 'failed', detail: '1, the oldest for 1260 s' });
+  expect(await find('payments to reverse')).toMatchObject({ state: 'failed', detail: '1, the oldest for 1260 s' });
 });

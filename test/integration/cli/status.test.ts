@@ -4,7 +4,7 @@ import path from 'node:path';
 import { checkBreakers, checkTemporal } from '../../../src/cli/status-checks';
 import { inTransaction } from '../../../src/db/pool';
 import { createTemporalClient } from '../../../src/temporal/connection';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';
 import { closedPort, startTestServer } from '../../support/http-server';
@@ -36,7 +36,7 @@ test('status lists every part of a healthy service, and exits with 0', async () 
     'orders waiting': 'ok',
     'webhooks pending': 'ok',
     'webhooks exhausted': 'ok',
-    'payments to return': 'ok',
+    'payments to reverse': 'ok',
   });
   const migrations = readdirSync(path.join(PACKAGE_ROOT, 'src/db/migrations')).sort();
   expect(run.json()).toMatchObject({ status: 'ok', version: expect.any(String), backlog: { ordersWaiting: 0 } });

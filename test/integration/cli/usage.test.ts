@@ -6,7 +6,7 @@ import type { Command } from 'commander';
 import { createProgram } from '../../../src/cli/program';
 import { createServices } from '../../../src/cli/services';
 import { freePort } from '../../../tools/local-stack/ports';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { expectError, runCli } from '../../support/cli';
 import { useDatabase } from '../../support/database';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../../tools/local-stack/ports';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE, apiOf } from '../../support/api';
 import { startHttpProxy } from '../../support/http-proxy';
 import { openOrder } from '../../support/orders';

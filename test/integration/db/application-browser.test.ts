@@ -1,7 +1,7 @@
 import { countCodeAttempt, replaceBrowser } from '../../../src/db/application-browser';
 import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from '../../../src/db/applications';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',
@@ -22,7 +22,7 @@ async function pendingOrder() {
   return { id, pending };
 }
 const submit = (id: string, browser: Buffer) =>
-  storeApplication(database.db, id, 'PAY_LATER', APPLICANT, browser, 60_000);
+  storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: browser, sweepAfterMs: 60_000 });
 const browserOf = async (id: string) => (await findApplication(database.db, id))!.browserDigest;
 
 test('of two browsers that apply at the same time, the one whose application is stored owns it', async () => {

@@ -14,7 +14,7 @@ import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, isInSweep, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, isInSweep, saveHistory } from '../../support/new-orders';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',
@@ -50,7 +50,11 @@ test('the first application that is submitted is stored, and a second one is ref
   });
   const results = await Promise.all(
     ['One Ltd', 'Two Ltd'].map((businessName) =>
-      storeApplication(database.db, id, 'PAY_LATER', { ...APPLICANT, businessName }, BROWSER, 0),
+      storeApplication(database.db, id, {
+        applicant: { ...APPLICANT, businessName },
+        browserDigest: BROWSER,
+        sweepAfterMs: 0,
+      }),
     ),
   );
   expect(results.sort()).toEqual([false, true]);
@@ -67,7 +71,9 @@ test('an application is refused without a payment term, before the signup, after
     await orderAfter('signup_started', 'approved'),
   ];
   for (const id of ids) {
-    expect(await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0)).toBe(false);
+    expect(
+      await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 }),
+    ).toBe(false);
   }
   expect((await database.db.query('select from application where email is not null')).rowCount).toBe(0);
 });
@@ -76,9 +82,12 @@ test('the payment term can be changed until the application is submitted', async
   const id = await orderAfter('signup_started');
   await upsertPaymentTerm(database.db, id, 'PAY_NOW');
   expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_NOW');
-  await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, BROWSER, 0);
+  const application = { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 };
+  expect(await storeApplication(database.db, id, application)).toBe(false);
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_NOW');
+  expect(await storeApplication(database.db, id, application)).toBe(true);
+  await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+  expect((await findApplication(database.db, id))!.paymentTerm).toBe('PAY_LATER');
 });
 
 test("an application is pending for the sweep until the lender's decision is saved with the order", async () => {
@@ -88,7 +97,7 @@ test("an application is pending for the sweep until the lender's decision is sav
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
   expect(await isDecisionPending(database.db, id)).toBe(false);
-  await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, -1);
+  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: -1 });
   expect(await leaseDueOrders(database.db, 'requests', 10, 0)).toMatchObject([
     { order: { id }, decisionPending: true },
   ]);
@@ -105,7 +114,7 @@ test('an application of an APPROVED order is pending while its decision is missi
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-  await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
   await saveHistory(database.db, applyEvents(pending, 'approved'));
   expect(await isDecisionPending(database.db, id)).toBe(true);
   await database.db.query(
@@ -121,7 +130,7 @@ test.each<LenderDecision>([
   { kind: 'failed' },
 ])('the first decision is kept if another one follows: $kind', async (decision) => {
   const id = await orderAfter('signup_started');
-  await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
   const { id: applicationId } = (await findApplication(database.db, id))!;
   await recordReferral(database.db, applicationId);
   const referred = await findApplication(database.db, id);
@@ -161,7 +170,7 @@ test('a purge deletes the data of an applicant once and keeps the agreement', as
   await upsertPaymentTerm(database.db, id, 'PAY_LATER');
   const pending = applyEvents(history, 'signup_started');
   await saveHistory(database.db, pending);
-  await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
   const decision = { kind: 'approved', offer: { instalments: [{ dueInMonths: 1, amountPence: 7 }] } } as const;
   await recordDecision(database.db, (await findApplication(database.db, id))!.id, decision);
   const approved = applyEvents(pending, 'approved');
@@ -208,11 +217,14 @@ test('a purge deletes at most `limit` applications whose orders closed or were a
 });
 
 test.each<[string, (id: string) => Promise<unknown>]>([
-  ['while the lender decides', (id) => storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0)],
+  [
+    'while the lender decides',
+    (id) => storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 }),
+  ],
   [
     'after a recent decision',
     async (id) => {
-      await storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0);
+      await storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
       const { id: applicationId } = (await findApplication(database.db, id))!;
       await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
     },
@@ -232,7 +244,7 @@ test.each<[string, (id: string) => Promise<unknown>]>([
 
 test('a purge deletes the application of a customer who left after a decline, or after a payment that is over', async () => {
   const declined = await orderAfter('signup_started');
-  await storeApplication(database.db, declined, 'PAY_LATER', APPLICANT, BROWSER, 0);
+  await storeApplication(database.db, declined, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 });
   const { id: applicationId } = (await findApplication(database.db, declined))!;
   await recordDecision(database.db, applicationId, { kind: 'declined', code: 'other' });
   const unpaid = await orderAfter('signup_started');
@@ -257,7 +269,8 @@ test.each([
     'an application',
     ['signup_started'],
     'cancel',
-    (id: string) => storeApplication(database.db, id, 'PAY_LATER', APPLICANT, BROWSER, 0),
+    (id: string) =>
+      storeApplication(database.db, id, { applicant: APPLICANT, browserDigest: BROWSER, sweepAfterMs: 0 }),
   ],
 ] as const)('%s that is recorded while the order closes adds no work for the sweep', async (_, events, end, record) => {
   const history = await insertNewOrder(database.db);

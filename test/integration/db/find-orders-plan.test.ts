@@ -1,6 +1,6 @@
 import { findOrders } from '../../../src/db/find-orders';
 import { useDatabase } from '../../support/database';
-import { insertNewOrder } from './new-orders';
+import { insertNewOrder } from '../../support/new-orders';
 import { queryPlan } from './query-plan';
 
 const database = useDatabase();

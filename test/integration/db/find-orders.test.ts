@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { findOrder, findOrderByReference } from '../../../src/db/find-orders';
 import { insertOrder } from '../../../src/db/insert-order';
 import { useDatabase } from '../../support/database';
-import { newOrder, newSeller } from './new-orders';
+import { newOrder, newSeller } from '../../support/new-orders';
 
 const database = useDatabase();
 let sellerId: string;

@@ -1,7 +1,7 @@
 import { insertOrder } from '../../../src/db/insert-order';
 import { findIdempotencyKey, pruneIdempotencyKeys } from '../../../src/db/idempotency-keys';
 import { useDatabase } from '../../support/database';
-import { newOrder, newSeller } from './new-orders';
+import { newOrder, newSeller } from '../../support/new-orders';
 import { queryPlan } from './query-plan';
 
 const database = useDatabase('test');

@@ -4,7 +4,7 @@ import { findIdempotencyKey } from '../../../src/db/idempotency-keys';
 import { type NewIdempotencyKey, insertOrder } from '../../../src/db/insert-order';
 import { createPool } from '../../../src/db/pool';
 import { useDatabase } from '../../support/database';
-import { newOrder, newSeller } from './new-orders';
+import { newOrder, newSeller } from '../../support/new-orders';
 
 const database = useDatabase();
 let sellerId: string;

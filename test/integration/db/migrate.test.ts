@@ -32,12 +32,12 @@ test('migrate applies every migration of the product to an empty database, and n
 
 test('migrate applies only the migrations that were added since the last run', async () => {
   migrations.write({ '0001_first': 'create table first ();' });
-  expect(await migrate(database.url, migrations.folder)).toEqual(['0001_first']);
+  expect(await migrate(database.url, migrations)).toEqual(['0001_first']);
   migrations.write({
     '0002_second': 'create table second ();\n-- a comment at the end',
     '0003_third': 'create table third ()',
   });
-  expect(await migrate(database.url, migrations.folder)).toEqual(['0002_second', '0003_third']);
+  expect(await migrate(database.url, migrations)).toEqual(['0002_second', '0003_third']);
   expect(await exists('third')).toBe(true);
 });
 
@@ -47,13 +47,13 @@ test('migrate rolls back a failed migration, stops, and names its file and line'
     '0002_bad': 'create table bad ();\ninsert into good (nothing) values (1);',
     '0003_later': 'create table later ();',
   });
-  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(
+  await expect(migrate(database.url, migrations)).rejects.toThrow(
     /^0002_bad\.sql:2: column "nothing" of relation "good" does not exist$/,
   );
   expect(await applied()).toEqual(['0001_good']);
   expect([await exists('bad'), await exists('later')]).toEqual([false, false]);
   migrations.write({ '0002_bad': 'create table bad ();' });
-  expect(await migrate(database.url, migrations.folder)).toEqual(['0002_bad', '0003_later']);
+  expect(await migrate(database.url, migrations)).toEqual(['0002_bad', '0003_later']);
 });
 
 test('migrate applies each migration once if two processes run it concurrently', async () => {
@@ -61,7 +61,7 @@ test('migrate applies each migration once if two processes run it concurrently',
     '0001_slow': 'create table item (id integer); select pg_sleep(0.3);',
     '0002_next': 'insert into item values (1);',
   });
-  const runs = await Promise.all([migrate(database.url, migrations.folder), migrate(database.url, migrations.folder)]);
+  const runs = await Promise.all([migrate(database.url, migrations), migrate(database.url, migrations)]);
   expect(runs.flat().sort()).toEqual(['0001_slow', '0002_next']);
   expect((await database.db.query('select from item')).rowCount).toBe(1);
 });
@@ -72,7 +72,7 @@ test('migrate builds a concurrent index outside of a transaction, even while ano
     '0002_slow': 'select pg_sleep(0.5);',
     '0003_item_by_id': '-- no-transaction\ncreate index concurrently item_by_id on item (id);',
   });
-  const runs = await Promise.all([migrate(database.url, migrations.folder), migrate(database.url, migrations.folder)]);
+  const runs = await Promise.all([migrate(database.url, migrations), migrate(database.url, migrations)]);
   expect(runs.flat().sort()).toEqual(['0001_item', '0002_slow', '0003_item_by_id']);
   const { rows } = await database.db.query(`select indisvalid from pg_index where indexrelid = 'item_by_id'::regclass`);
   expect(rows).toEqual([{ indisvalid: true }]);
@@ -81,7 +81,7 @@ test('migrate builds a concurrent index outside of a transaction, even while ano
 test('migrate rejects a concurrent index if its file lacks the marker no-transaction', async () => {
   migrations.write({ '0001_item': 'create table item (id integer);' });
   migrations.write({ '0002_item_by_id': 'create index concurrently item_by_id on item (id);' });
-  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(/^0002_item_by_id\.sql: .*transaction block$/);
+  await expect(migrate(database.url, migrations)).rejects.toThrow(/^0002_item_by_id\.sql: .*transaction block$/);
 });
 
 test('migrate does not record a failed concurrent index, and runs its migration again', async () => {
@@ -89,17 +89,15 @@ test('migrate does not record a failed concurrent index, and runs its migration 
     '0001_item': 'create table item (id integer); insert into item values (1), (1);',
     '0002_item_id': '-- no-transaction\ncreate unique index concurrently item_id on item (id);',
   });
-  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(
-    /^0002_item_id\.sql: could not create unique index/,
-  );
+  await expect(migrate(database.url, migrations)).rejects.toThrow(/^0002_item_id\.sql: could not create unique index/);
   expect(await applied()).toEqual(['0001_item']);
   await database.db.query('drop index item_id; delete from item');
-  expect(await migrate(database.url, migrations.folder)).toEqual(['0002_item_id']);
+  expect(await migrate(database.url, migrations)).toEqual(['0002_item_id']);
 });
 
 test('migrate ignores the timeouts of the database', async () => {
   migrations.write({ '0001_item': 'create table item (id integer);' });
-  await migrate(database.url, migrations.folder);
+  await migrate(database.url, migrations);
   const name = new URL(database.url).pathname.slice(1);
   for (const timeout of ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout']) {
     await database.db.query(`alter database ${name} set ${timeout} = '100ms'`);
@@ -111,7 +109,7 @@ test('migrate ignores the timeouts of the database', async () => {
   await reader.connect();
   await reader.query('begin; select from item');
   migrations.write({ '0002_slow': 'select pg_sleep(0.4);', '0003_locked': 'alter table item add name text;' });
-  const migrating = migrate(database.url, migrations.folder);
+  const migrating = migrate(database.url, migrations);
   await until(async () => (await statementsWaiting(database.db, 'alter table item')) === 1, 'the migration waits');
   // Longer than the timeouts.
   await delay(200);
@@ -121,11 +119,11 @@ test('migrate ignores the timeouts of the database', async () => {
 
 test('a migration that waits for a lock lets others pass, and is applied when it gets the lock', async () => {
   migrations.write({ '0001_item': 'create table item (id integer);' });
-  await migrate(database.url, migrations.folder);
+  await migrate(database.url, migrations);
   const reader = await holdTransaction(database.db, 'select from item');
   migrations.write({ '0002_before': 'create table before ();', '0003_locked': 'alter table item add name text;' });
   const busy: Error[] = [];
-  const migrating = migrate(database.url, migrations.folder, (error) => busy.push(error));
+  const migrating = migrate(database.url, { folder: migrations.folder, onBusy: (error) => busy.push(error) });
   await until(async () => (await statementsWaiting(database.db, 'alter table item')) === 1, 'the migration waits');
   const startedAt = performance.now();
   await database.db.query('insert into item values (1)');
@@ -138,9 +136,9 @@ test('a migration that waits for a lock lets others pass, and is applied when it
 
 test('migrate rejects a changed file by name and changes nothing', async () => {
   migrations.write({ '0001_first': 'create table first ();', '0002_second': 'create table second ();' });
-  await migrate(database.url, migrations.folder);
+  await migrate(database.url, migrations);
   migrations.write({ '0001_first': 'create table first (id integer);', '0003_third': 'create table third ();' });
-  const rejected = migrate(database.url, migrations.folder);
+  const rejected = migrate(database.url, migrations);
   await expect(rejected).rejects.toThrow(SchemaError);
   await expect(rejected).rejects.toThrow(/0001_first\.sql has changed/);
   expect(await exists('third')).toBe(false);
@@ -148,17 +146,17 @@ test('migrate rejects a changed file by name and changes nothing', async () => {
 
 test('migrate rejects a file that sorts before an applied one', async () => {
   migrations.write({ '0002_second': 'create table second ();' });
-  await migrate(database.url, migrations.folder);
+  await migrate(database.url, migrations);
   migrations.write({ '0001_first': 'create table first ();' });
-  await expect(migrate(database.url, migrations.folder)).rejects.toThrow(/0001_first/);
+  await expect(migrate(database.url, migrations)).rejects.toThrow(/0001_first/);
   expect(await exists('first')).toBe(false);
 });
 
 test('migrate changes nothing on a schema to which a later release has added something', async () => {
   migrations.write({ '0001_first': 'create table first ();', '0002_second': 'create table second ();' });
-  await migrate(database.url, migrations.folder);
+  await migrate(database.url, migrations);
   rmSync(path.join(migrations.folder, '0002_second.sql'));
-  expect(await migrate(database.url, migrations.folder)).toEqual([]);
+  expect(await migrate(database.url, migrations)).toEqual([]);
 });
 
 test('the command migrate needs only DATABASE_URL and reports if it is missing', async () => {

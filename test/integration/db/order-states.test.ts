@@ -1,6 +1,6 @@
 import { type OrderSelection, findOrderStates, orderStatesByPage } from '../../../src/db/order-states';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase('test');
 

@@ -3,7 +3,7 @@ import { recordAgreement, storeApplication, upsertPaymentTerm } from '../../../s
 import { endDeliveryLease, leaseDelivery } from '../../../src/db/delivery-lease';
 import { type DueKind, leaseDueOrders, sellersWithBacklog } from '../../../src/db/due-orders';
 import {
-  countRequests,
+  lastRequestToConfirm,
   finishSettled,
   makeDueForRepair,
   makeDueIfSettled,
@@ -15,13 +15,13 @@ import {
 import { findOrder } from '../../../src/db/find-orders';
 import { insertOrder } from '../../../src/db/insert-order';
 import { saveOrder } from '../../../src/db/save-order';
-import { toWorkflowHistory } from '../../../src/domain/order';
+import { toWorkflowOrderHistory } from '../../../src/domain/order';
 import type { OrderEvent } from '../../../src/domain/status';
 import { requestResends } from '../../../src/db/webhook-events';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
-import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from './new-orders';
+import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from '../../support/new-attempts';
+import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from '../../support/new-orders';
 import { queryPlan } from './query-plan';
 
 const database = useDatabase('test');
@@ -225,7 +225,7 @@ describe('marking an order as running', () => {
     await database.db.query('update orders set created_at = $2 where id = $1', [order.id, createdAt]);
     await database.db.query(`update webhook_event set state = 'exhausted' where order_id = $1`, [order.id]);
     await requestResends(database.db, ids, 0);
-    const passedOn = await countRequests(database.db, order.id, 'resends');
+    const passedOn = await lastRequestToConfirm(database.db, order.id, 'resends');
     await markRunning(database.db, order.id, 600_000, { version: 2, passedOn });
     expect(Math.abs((await secondsUntilSweep(order.id)) - 3600)).toBeLessThan(5);
   });
@@ -254,7 +254,7 @@ describe('a save that only Postgres is known to have', () => {
     const { id } = history.order;
     const save = async (...events: OrderEvent[]) => {
       const stored = await findOrder(database.db, id);
-      const saved = toWorkflowHistory(applyEvents(history, ...events));
+      const saved = toWorkflowOrderHistory(applyEvents(history, ...events));
       const webhooks = toStatusWebhooks(stored!, saved, 'https://checkout.example');
       const times = { unprovenMs: 40_000, checkAfterMs: 600_000 };
       return (await saveOrder(database.db, saved, webhooks, times)).pending.at(-1)!.id;
@@ -290,7 +290,7 @@ describe('a save that only Postgres is known to have', () => {
     await saveHistory(database.db, first);
     const client = await database.db.connect();
     await client.query('begin');
-    const approved = toWorkflowHistory(applyEvents(first, 'approved'));
+    const approved = toWorkflowOrderHistory(applyEvents(first, 'approved'));
     const webhooks = toStatusWebhooks(
       (await findOrder(database.db, history.order.id))!,
       approved,
@@ -395,14 +395,18 @@ describe('a request that comes while an earlier one is passed on', () => {
   test.each(['a resend', 'an application'])('is not postponed: %s', async (what) => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
-    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(database.db, id, 'PAY_LATER');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     const kind = what === 'a resend' ? 'resends' : 'decision';
-    const passedOn = await countRequests(database.db, id, kind);
+    const passedOn = await lastRequestToConfirm(database.db, id, kind);
     if (what === 'a resend') {
       await requestResends(database.db, [await eventOf(id)], 5000);
     } else {
-      await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
+      await storeApplication(database.db, id, {
+        applicant: APPLICANT,
+        browserDigest: Buffer.alloc(32),
+        sweepAfterMs: 5000,
+      });
     }
     await markRunning(database.db, id, 600_000, { version: 2, passedOn });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
@@ -410,7 +414,7 @@ describe('a request that comes while an earlier one is passed on', () => {
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
     await markRunning(database.db, id, 600_000, {
       version: 3,
-      passedOn: await countRequests(database.db, id, kind),
+      passedOn: await lastRequestToConfirm(database.db, id, kind),
     });
     expect(await secondsUntilSweep(id)).toBeGreaterThan(500);
   });
@@ -420,7 +424,7 @@ describe('passing on one kind of request does not stand for another', () => {
   test('a resend for an agreement', async () => {
     const id = await insertAgreedOrder(5000, { webhookUrl: 'https://shop.example/hook' });
     await requestResends(database.db, [await eventOf(id)], 5000);
-    const passedOn = await countRequests(database.db, id, 'resends');
+    const passedOn = await lastRequestToConfirm(database.db, id, 'resends');
     await markRunning(database.db, id, 600_000, { version: 3, passedOn });
     expect(await secondsUntilSweep(id)).toBeLessThan(6);
   });
@@ -428,12 +432,16 @@ describe('passing on one kind of request does not stand for another', () => {
   test('an application for a resend, and a resend for an application', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
-    await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+    await upsertPaymentTerm(database.db, id, 'PAY_LATER');
     await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
     await requestResends(database.db, [await eventOf(id)], 5000);
-    await storeApplication(database.db, id, 'PAY_NOW', APPLICANT, Buffer.alloc(32), 5000);
+    await storeApplication(database.db, id, {
+      applicant: APPLICANT,
+      browserDigest: Buffer.alloc(32),
+      sweepAfterMs: 5000,
+    });
     for (const kind of ['decision', 'resends'] as const) {
-      const passedOn = await countRequests(database.db, id, kind);
+      const passedOn = await lastRequestToConfirm(database.db, id, kind);
       await markRunning(database.db, id, 600_000, { version: 2, passedOn });
       expect(await secondsUntilSweep(id)).toBeLessThan(6);
     }
@@ -444,7 +452,7 @@ test('the late acknowledgement of a request of a settled order does not stand fo
   const { order, ids } = await orderWithWebhooks(database.db, 'failed');
   await makeAttempt(database.db, ids[0]!, DELIVERED);
   await requestResends(database.db, ids, 60_000);
-  const passedOn = await countRequests(database.db, order.id, 'resends');
+  const passedOn = await lastRequestToConfirm(database.db, order.id, 'resends');
   await makeAttempt(database.db, ids[0]!, { ...DELIVERED, step: null });
   expect(await msUntilSweep(database.db, order.id)).toBeNull();
   await requestResends(database.db, ids, -1000);

@@ -2,7 +2,7 @@ import { upsertPaymentTerm } from '../../../src/db/applications';
 import { findLastPayment, leasePaymentsToReverse, recordPaymentStatus, insertPayment } from '../../../src/db/payments';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from './new-orders';
+import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase('test');
 
@@ -11,29 +11,29 @@ const RETRY = { firstMs: MINUTE, maxMs: 15 * MINUTE };
 
 const idsOf = (payments: readonly { id: string }[]) => payments.map(({ id }) => id);
 
-test('a payment to return is leased to one worker, and one that fails does not hold up a new one', async () => {
+test('a payment to reverse is leased to one worker, and one that fails does not hold up a new one', async () => {
   const { db } = database;
   const failing = await insertPaymentToReverse(db);
   const leases = await Promise.all([1, 2].map(() => leasePaymentsToReverse(db, 1, RETRY)));
   expect(leases.flatMap(idsOf)).toEqual([failing]);
-  await db.query('update payment set next_return_at = now()');
+  await db.query('update payment set next_reversal_at = now()');
   const fresh = await insertPaymentToReverse(db);
   expect(idsOf(await leasePaymentsToReverse(db, 1, RETRY))).toEqual([fresh]);
   expect(idsOf(await leasePaymentsToReverse(db, 1, RETRY))).toEqual([failing]);
   expect(await leasePaymentsToReverse(db, 1, RETRY)).toEqual([]);
 });
 
-test('the time until a payment is returned again doubles, up to the maximum', async () => {
+test('the time until a payment is reversed again doubles, up to the maximum', async () => {
   const { db } = database;
   await insertPaymentToReverse(db);
   const minutes: number[] = [];
   for (let attempt = 0; attempt < 6; attempt += 1) {
     await leasePaymentsToReverse(db, 1, RETRY);
     const { rows } = await db.query<{ minutes: number }>(
-      'select round(extract(epoch from next_return_at - now()) / 60)::integer as minutes from payment',
+      'select round(extract(epoch from next_reversal_at - now()) / 60)::integer as minutes from payment',
     );
     minutes.push(rows[0]!.minutes);
-    await db.query('update payment set next_return_at = now()');
+    await db.query('update payment set next_reversal_at = now()');
   }
   expect(minutes).toEqual([1, 2, 4, 8, 15, 15]);
 });
@@ -88,7 +88,7 @@ test('no payment is started once the expiry of its order is due', async () => {
   expect(await insertPayment(db, id, 'oak', browser, 1000)).toBe(true);
 });
 
-test('a payment that becomes paid after its order was completed in another way is still to be returned', async () => {
+test('a payment that becomes paid after its order was completed in another way is still to be reversed', async () => {
   const { db } = database;
   const history = await insertNewOrder(db);
   const { id } = history.order;

@@ -5,11 +5,11 @@ import { finishSettled } from '../../../src/db/order-work';
 import { recordPaymentStatus } from '../../../src/db/payments';
 import { CustomerAgreed, PaymentProcessing, RowConflict, saveOrder } from '../../../src/db/save-order';
 import { type Refusal, insertRefusal } from '../../../src/db/timeline-notes';
-import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowHistory } from '../../../src/domain/order';
-import { atMinute, request } from '../../unit/domain/histories';
+import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowOrderHistory } from '../../../src/domain/order';
+import { atMinute, request } from '../../support/order-histories';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, msUntilSweep } from './new-orders';
+import { applyEvents, insertNewOrder, msUntilSweep } from '../../support/new-orders';
 
 const database = useDatabase();
 
@@ -21,7 +21,8 @@ async function save(history: OrderHistory, webhookUrl = history.order.webhookUrl
     return { version: change.version, sequence, body: `${sequence} ${change.to}` };
   });
   const times = { unprovenMs: 60_000, checkAfterMs: 60_000 };
-  return (await saveOrder(database.db, toWorkflowHistory(history), webhookUrl === null ? [] : webhooks, times)).pending;
+  return (await saveOrder(database.db, toWorkflowOrderHistory(history), webhookUrl === null ? [] : webhooks, times))
+    .pending;
 }
 
 async function eventsOf({ order }: OrderHistory) {
@@ -104,7 +105,7 @@ test('a save of a change that an earlier save has committed adopts the copy of t
   const again = { ...cancelled!, at: atMinute(30), reason: 'second' };
   const repeated = { order: { ...committed.order, cancelledAt: again.at }, changes: [created!, again] };
   const times = { unprovenMs: 1, checkAfterMs: 1 };
-  expect(await saveOrder(database.db, toWorkflowHistory(repeated), [], times)).toEqual({
+  expect(await saveOrder(database.db, toWorkflowOrderHistory(repeated), [], times)).toEqual({
     changes: committed.changes,
     pending,
   });

@@ -27,12 +27,12 @@ test('the schema check rejects an empty database and names the command to run', 
 
 test('the schema check rejects an older schema and a changed file, and accepts what a later release has added', async () => {
   migrations.write({ '0001_first': 'create table first ();' });
-  await migrate(database.url, migrations.folder);
+  await migrate(database.url, migrations);
   migrations.write({ '0002_second': 'create table second ();' });
   await expect(assertSchemaIsCurrent(database.db, migrations.folder)).rejects.toThrow(
     /older than this build.*0002_second$/,
   );
-  await migrate(database.url, migrations.folder);
+  await migrate(database.url, migrations);
   await expect(assertSchemaIsCurrent(database.db, migrations.folder)).resolves.toBeUndefined();
   rmSync(path.join(migrations.folder, '0002_second.sql'));
   await expect(assertSchemaIsCurrent(database.db, migrations.folder)).resolves.toBeUndefined();
@@ -42,7 +42,7 @@ test('the schema check rejects an older schema and a changed file, and accepts w
 
 test('the schema check rejects a schema from which a later release has removed something', async () => {
   migrations.write({ '0001_first': 'create table first ();', '0002_contract_first': 'drop table first;' });
-  await migrate(database.url, migrations.folder);
+  await migrate(database.url, migrations);
   rmSync(path.join(migrations.folder, '0002_contract_first.sql'));
   await expect(assertSchemaIsCurrent(database.db, migrations.folder)).rejects.toThrow(
     'This build is older than the database schema: deploy the build that has 0002_contract_first',

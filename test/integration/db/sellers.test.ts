@@ -9,7 +9,7 @@ import { insertOrder } from '../../../src/db/insert-order';
 import { createCheckoutKey, createSellerKey, findCaller, insertSeller } from '../../../src/db/sellers';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { holdTransaction, useDatabase } from '../../support/database';
-import { newOrder, newSeller } from './new-orders';
+import { newOrder, newSeller } from '../../support/new-orders';
 
 const database = useDatabase();
 

@@ -2,8 +2,8 @@ import { leaseDelivery } from '../../../src/db/delivery-lease';
 import { markExhausted } from '../../../src/db/webhook-attempts';
 import { findPendingWebhooks, findWebhookEvent, requestResends } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
-import { DELIVERED, GONE, lease, makeAttempt, orderWithWebhooks, record } from './new-attempts';
-import { applyEvents, isInSweep, saveHistory } from './new-orders';
+import { DELIVERED, GONE, lease, makeAttempt, orderWithWebhooks, record } from '../../support/new-attempts';
+import { applyEvents, isInSweep, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase();
 

@@ -5,7 +5,7 @@ import {
   requestResends,
 } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
-import { makeAttempt, orderWithWebhooks } from './new-attempts';
+import { makeAttempt, orderWithWebhooks } from '../../support/new-attempts';
 
 const database = useDatabase();
 
@@ -27,7 +27,7 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     waitedMs: 0,
     encryptedSecrets: [],
     ...{ resendRequested: false, resendUrgent: false },
-    ...{ isSilent: false, isBreakerOpen: false, probeDue: false, urgentProbeDue: false },
+    ...{ hasUnansweredAttempts: false, isBreakerOpen: false, probeDue: false, urgentProbeDue: false },
   });
   expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();
 });

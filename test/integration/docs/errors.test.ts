@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { FIELD_ERROR_CODES, PROBLEMS, type ProblemCode } from '../../../src/contracts/problem-schema';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { expectProblem } from '../../support/problems';
 import { useStack } from '../../support/stack';
 import { codeBlocks } from './markdown';

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { signWebhook } from '../../../src/webhooks/sign';
 import { freePort } from '../../../tools/local-stack/ports';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { startTestServer } from '../../support/http-server';
 import { installed } from '../../support/installed';

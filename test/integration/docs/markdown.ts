@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 
 export interface CodeBlock {
   language: string;

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import ts from 'typescript';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';

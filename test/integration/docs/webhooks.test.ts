@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { RETRY_JITTER, STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { installed } from '../../support/installed';
 import { openOrder } from '../../support/orders';

@@ -7,8 +7,8 @@ import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/p
 import { createSandboxBank } from '../../../src/payments/sandbox-bank';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { atMinute, request } from '../../unit/domain/histories';
-import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from '../db/new-orders';
+import { atMinute, request } from '../../support/order-histories';
+import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase('test');
 
@@ -150,7 +150,7 @@ test('a payment that the provider has reported as paid, and now as cancelled, st
   await until(() => lines.length > 0, 'a line is logged');
   await stop();
   expect(JSON.parse(lines[0]!)).toMatchObject({
-    msg: 'a payment could not be returned, retrying later',
+    msg: 'a payment could not be reversed, retrying later',
     err: { message: 'the payment provider has reported the payment as paid, and now as cancelled' },
   });
   expect([await rowOf(id), refund.mock.calls]).toEqual([{ status: 'paid', isClosed: false }, []]);

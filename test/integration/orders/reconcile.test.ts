@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Difference, reconcile } from '../../../src/orders/reconcile';
 import { repairDifference } from '../../../src/orders/repair-difference';
 import { useDatabase } from '../../support/database';
-import { insertNewOrder, newOrder, newSeller } from '../db/new-orders';
+import { insertNewOrder, newOrder, newSeller } from '../../support/new-orders';
 import { insertOrder } from '../../../src/db/insert-order';
 
 const database = useDatabase('test');

@@ -6,7 +6,7 @@ import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 import { registry } from '../../../src/telemetry/metrics';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase('test');
 

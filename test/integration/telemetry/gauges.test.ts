@@ -5,13 +5,13 @@ import { createPool } from '../../../src/db/pool';
 import { type WriteProbe, createWriteProbe } from '../../../src/db/write-probe';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { apiRoutes } from '../../support/routes';
 import { createSeller } from '../../support/stack';
-import { applyEvents, insertNewOrder, saveHistory } from '../db/new-orders';
+import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;
@@ -62,11 +62,11 @@ test('a silent webhook endpoint is counted until it answers again', async () => 
   const { id } = await createSeller(database.db);
   expect(await read('order_service_silent_endpoints')).toBe(0);
   await database.db.query(
-    `insert into silent_endpoint (seller_id, origin, since, failures, probe_at) values ($1, 'https://shop.example', now(), 5, now())`,
+    `insert into endpoint_breaker (seller_id, origin, since, failures, probe_at) values ($1, 'https://shop.example', now(), 5, now())`,
     [id],
   );
   expect(await read('order_service_silent_endpoints')).toBe(1);
-  await database.db.query('delete from silent_endpoint');
+  await database.db.query('delete from endpoint_breaker');
   expect(await read('order_service_silent_endpoints')).toBe(0);
 });
 
@@ -88,10 +88,10 @@ test('a webhook is shown as overdue if its attempt is due, and not while it wait
   expect(await read('order_service_oldest_webhook_overdue_seconds')).toBe(0);
 });
 
-test('a payment of a closed live order is shown until it is returned', async () => {
+test('a payment of a closed live order is shown until it is reversed', async () => {
   const { order, changes } = await insertNewOrder(database.db);
   await database.db.query(`insert into payment (order_id, bank, status) values ($1, 'oak', 'paid')`, [order.id]);
-  expect(await read('order_service_payments_to_return')).toBe(0);
+  expect(await read('order_service_payments_to_reverse')).toBe(0);
   await saveHistory(database.db, applyEvents({ order, changes }, 'failed'));
   // A later cancellation does not make the order close later.
   await saveHistory(database.db, applyEvents({ order, changes }, 'failed', 'cancel'));
@@ -99,11 +99,11 @@ test('a payment of a closed live order is shown until it is returned', async () 
     `update order_timeline set at = now() - (4 - version) * interval '10 minutes' where order_id = $1`,
     [order.id],
   );
-  expect(await read('order_service_payments_to_return')).toBe(1);
-  expect(Math.round(await read('order_service_oldest_payment_to_return_seconds'))).toBe(1200);
+  expect(await read('order_service_payments_to_reverse')).toBe(1);
+  expect(Math.round(await read('order_service_oldest_payment_to_reverse_seconds'))).toBe(1200);
   await database.db.query(`update payment set status = 'refunded', closed_at = now()`);
-  expect(await read('order_service_payments_to_return')).toBe(0);
-  expect(await read('order_service_oldest_payment_to_return_seconds')).toBe(0);
+  expect(await read('order_service_payments_to_reverse')).toBe(0);
+  expect(await read('order_service_oldest_payment_to_reverse_seconds')).toBe(0);
 });
 
 test('if the orders cannot be read, only what the process knows itself is shown', async () => {

@@ -11,7 +11,7 @@ import { DeliveryBusy, DeliveryWaits } from '../../../src/webhooks/delivery-dela
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { lease, orderWithWebhooks } from '../db/new-attempts';
+import { lease, orderWithWebhooks } from '../../support/new-attempts';
 
 const database = useDatabase('test');
 
@@ -92,7 +92,7 @@ async function open(workers: Worker[], count: number) {
   return webhooks.slice(3);
 }
 
-const makeProbeDue = () => database.db.query('update silent_endpoint set probe_at = now()');
+const makeProbeDue = () => database.db.query('update endpoint_breaker set probe_at = now()');
 
 test('after three attempts without an answer, in two workers, the deliveries of both wait and use up no attempt', async () => {
   const workers = [createWorker(), createWorker()];
@@ -156,7 +156,7 @@ test('the first answer closes the breaker, even an error', async () => {
     'webhook endpoint does not answer: its deliveries wait',
     'webhook endpoint answers again',
   ]);
-  expect((await database.db.query('select from silent_endpoint')).rowCount).toBe(0);
+  expect((await database.db.query('select from endpoint_breaker')).rowCount).toBe(0);
 });
 
 test('an answer between the failures starts the count again', async () => {
@@ -214,7 +214,9 @@ test('a requested resend probes the endpoint within seconds, before the deliveri
   // Only a moment ago an attempt failed.
   const error: unknown = await worker.resend(id).catch((thrown: unknown) => thrown);
   expect((error as DeliveryWaits).waitMs).toBeLessThanOrEqual(5000);
-  await database.db.query(`update silent_endpoint set resend_probe_at = now(), probe_at = now() + interval '1 minute'`);
+  await database.db.query(
+    `update endpoint_breaker set resend_probe_at = now(), probe_at = now() + interval '1 minute'`,
+  );
   answer = OK;
   expect(await worker.resend(id)).toMatchObject({ state: 'delivered' });
   expect(sent.at(-1)).toBe(id);
@@ -228,7 +230,9 @@ test('a bulk resend waits like any other delivery', async () => {
     waiting.map(({ id }) => id),
     60_000,
   );
-  await database.db.query(`update silent_endpoint set resend_probe_at = now(), probe_at = now() + interval '1 minute'`);
+  await database.db.query(
+    `update endpoint_breaker set resend_probe_at = now(), probe_at = now() + interval '1 minute'`,
+  );
   const error: unknown = await worker.resend(waiting[0]!.id).catch((thrown: unknown) => thrown);
   expect((error as DeliveryWaits).waitMs).toBeGreaterThan(50_000);
   expect(sent).toHaveLength(3);
@@ -258,10 +262,10 @@ test('the breaker of an endpoint that nothing was sent to for days is deleted', 
   const worker = createWorker();
   await open([worker], 0);
   await deleteAbandonedBreakers(database.db);
-  const count = async () => (await database.db.query('select from silent_endpoint')).rowCount;
+  const count = async () => (await database.db.query('select from endpoint_breaker')).rowCount;
   expect(await count()).toBe(1);
   await database.db.query(
-    `update silent_endpoint set since = since - interval '8 days', probe_at = probe_at - interval '8 days',
+    `update endpoint_breaker set since = since - interval '8 days', probe_at = probe_at - interval '8 days',
        resend_probe_at = resend_probe_at - interval '8 days'`,
   );
   await deleteAbandonedBreakers(database.db);
@@ -323,7 +327,7 @@ test('if a worker dies during its probe, another delivery probes the endpoint la
   await until(() => sent.length === 4, 'the probe is sent');
   answer = OK;
   await expect(send(workers[1]!, waiting[1]!)).rejects.toThrow(DeliveryWaits);
-  await database.db.query(`update silent_endpoint set probe_at = probe_at - interval '31 s'`);
+  await database.db.query(`update endpoint_breaker set probe_at = probe_at - interval '31 s'`);
   expect(await send(workers[1]!, waiting[1]!)).toMatchObject({ state: 'delivered' });
 });
 

@@ -13,7 +13,7 @@ import type { WebhookRequest } from '../../../src/webhooks/send';
 import { generateWebhookSecret } from '../../../src/webhooks/sign';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { orderWithWebhooks } from '../db/new-attempts';
+import { orderWithWebhooks } from '../../support/new-attempts';
 
 const database = useDatabase('test');
 

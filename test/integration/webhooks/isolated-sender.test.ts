@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import path from 'node:path';
 import { type IsolatedSenderOptions, createIsolatedSender } from '../../../src/webhooks/isolated-sender';
 import { type WebhookSender, createWebhookSender } from '../../../src/webhooks/send';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';

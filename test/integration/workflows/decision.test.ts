@@ -59,7 +59,7 @@ test('the workflow retries during an outage of the lender and shows the outage w
   expect(await details(id)).toMatch(/^- Decision: waiting for the lender or the bank since 2\S+Z$/m);
   await until(async () => (await details(id)).includes('unavailable'), 'two attempts have failed');
   expect(await details(id)).toMatch(
-    /^- Decision: the lender is unavailable since 2\S+Z, error `the sandbox simulates an outage`; asked again/m,
+    /^- Decision: the lender has been unavailable since 2\S+Z, error `the sandbox simulates an outage`; it is asked again/m,
   );
   await untilStatus(id, 'APPROVED');
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved']);
@@ -207,7 +207,12 @@ test('an answer about an application that the customer has replaced is ignored',
   const first = (await findApplication(stack.db, id))!;
   const late = answering(async () => {
     await recordDecision(stack.db, first.id, { kind: 'failed' });
-    await storeApplication(stack.db, id, 'PAY_LATER', first.submitted!.applicant, Buffer.alloc(32), 60_000, first.id);
+    await storeApplication(stack.db, id, {
+      applicant: first.submitted!.applicant,
+      browserDigest: Buffer.alloc(32),
+      replaces: first.id,
+      sweepAfterMs: 60_000,
+    });
     return { kind: 'approved', offer: NO_OFFER };
   });
   expect(await askLender(id, { sandbox: unreachable, live: late })).toEqual({ kind: 'nothing' });

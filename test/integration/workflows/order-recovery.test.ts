@@ -34,7 +34,7 @@ import { parseMetrics } from '../../support/prometheus';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
-import { applyEvents, msUntilSweep, saveHistory } from '../db/new-orders';
+import { applyEvents, msUntilSweep, saveHistory } from '../../support/new-orders';
 
 const stack = useStack();
 const receiver = useReceiver('test');

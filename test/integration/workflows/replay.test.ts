@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from '../../../src/temporal/workflow-bundle';
 import { installTemporalRuntime } from '../../../src/temporal/runtime';
 import { SCENARIOS } from '../../support/record-histories';

@@ -6,7 +6,7 @@ import { openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
-import { applyEvents, newOrder, saveHistory } from '../db/new-orders';
+import { applyEvents, newOrder, saveHistory } from '../../support/new-orders';
 
 /** Seconds before each of three attempts. No test waits for the second one. */
 const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,30,0.1' } });

@@ -82,22 +82,22 @@ test('a wait for a silent endpoint is visible to seller and operator, uses up no
 
 test('a new order of the seller waits without an attempt, until a requested resend probes the endpoint', async () => {
   await waitingOrder();
-  await stack.db.query(`update silent_endpoint set probe_at = now() + interval '1 hour', resend_probe_at = now()`);
+  await stack.db.query(`update endpoint_breaker set probe_at = now() + interval '1 hour', resend_probe_at = now()`);
   const id = await openOrder(stack, { webhook_url: url() }, ['failed']);
   await until(() => waitOf(id), 'the new order waits');
   expect((await timeline(id)).filter(({ type }) => type === 'webhook_attempt')).toEqual([]);
   isSilent = false;
   await resendFirst(stack, id);
   await until(() => noWebhookPending(stack, [id]), 'the webhook is delivered');
-  expect((await stack.db.query('select from silent_endpoint')).rowCount).toBe(0);
+  expect((await stack.db.query('select from endpoint_breaker')).rowCount).toBe(0);
 });
 
 test('a terminated run is replaced by one that waits too', async () => {
   const id = await waitingOrder();
-  await stack.db.query(`update silent_endpoint set probe_at = now() + interval '1 hour'`);
+  await stack.db.query(`update endpoint_breaker set probe_at = now() + interval '1 hour'`);
   await handle(id).terminate();
   await until(async () => /waits/.test(await details(id).catch(() => '')), 'the new run waits');
-  await stack.db.query(`update silent_endpoint set probe_at = now(), resend_probe_at = now()`);
+  await stack.db.query(`update endpoint_breaker set probe_at = now(), resend_probe_at = now()`);
   isSilent = false;
   await stack.db.query(
     `update webhook_event set resend_requested_at = now(), resend_urgent = true where order_id = $1`,

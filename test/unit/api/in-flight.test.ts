@@ -51,7 +51,7 @@ test('requests beyond the limit of a seller fail with 429 if they may not wait',
   await next;
 });
 
-test('a request that fails frees its place', async () => {
+test('a request that fails frees its slot', async () => {
   const limit = limitInFlight(1, 'fail');
   const failing = limit(contextOf('a'), () => Promise.reject(new Error('no')));
   await expect(failing).rejects.toThrow('no');

@@ -1,4 +1,4 @@
-import type { Call } from '../../attack/others';
+import type { Call } from '../../attack/other-sellers';
 import { type Bounds, failuresOf, type Period } from '../../attack/report';
 
 const BOUNDS: Bounds = { peakMb: 768, ratio: 3, alwaysAllowedMs: 100, busyShare: 0.01 };

@@ -1,6 +1,6 @@
 import { closedPage } from '../../../src/checkout/pages/closed';
-import { atMinute, historyAfter } from '../domain/histories';
-import { PROVIDER_DETAILS } from './provider-details';
+import { atMinute, historyAfter } from '../../support/order-histories';
+import { PROVIDER_DETAILS } from '../../support/provider-details';
 
 test('the page of an expired order states its deadline, however late the expiry was recorded', () => {
   const { order, changes } = historyAfter('expired');

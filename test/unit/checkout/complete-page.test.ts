@@ -1,6 +1,6 @@
 import { redirectPage } from '../../../src/checkout/pages/complete';
-import { historyAfter } from '../domain/histories';
-import { PAID_LATER, PROVIDER_DETAILS } from './provider-details';
+import { historyAfter } from '../../support/order-histories';
+import { PAID_LATER, PROVIDER_DETAILS } from '../../support/provider-details';
 
 const BRANDING = { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };
 const { order, changes } = historyAfter('signup_started', 'approved', 'completed');

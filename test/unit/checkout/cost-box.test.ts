@@ -1,5 +1,5 @@
 import { costBox } from '../../../src/checkout/pages/cost-box';
-import { ORDER } from '../domain/histories';
+import { ORDER } from '../../support/order-histories';
 
 test.each([
   [undefined, '<dt>Interest</dt>'],

@@ -1,8 +1,8 @@
 import type { WaitingState } from '../../../src/checkout/checkout-state';
 import { renderPage } from '../../../src/checkout/layout';
 import { waitingPage } from '../../../src/checkout/pages/waiting';
-import { ORDER } from '../domain/histories';
-import { PROVIDER_DETAILS } from './provider-details';
+import { ORDER } from '../../support/order-histories';
+import { PROVIDER_DETAILS } from '../../support/provider-details';
 
 test('the waiting page changes its text after 30 seconds and refreshes less often after 90 seconds', () => {
   const after = (seconds: number, state: WaitingState = 'waiting') => {

@@ -1,5 +1,12 @@
 import { createOrderRequestSchema } from '../../../src/contracts/request-schemas';
-import { PRODUCTION, accept, errorsOf, errorsOfData, parseJson, productionSchema } from './create-order-body';
+import {
+  PRODUCTION,
+  accept,
+  errorsOf,
+  errorsOfData,
+  parseJson,
+  productionSchema,
+} from '../../support/create-order-body';
 
 describe('the amount', () => {
   test.each([

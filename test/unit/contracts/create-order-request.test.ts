@@ -1,4 +1,4 @@
-import { VALID, accept, errorsOf, errorsOfData, parseJson, productionSchema } from './create-order-body';
+import { VALID, accept, errorsOf, errorsOfData, parseJson, productionSchema } from '../../support/create-order-body';
 
 describe('a create request', () => {
   test('needs only an amount, which is converted to pence, and a reference', () => {

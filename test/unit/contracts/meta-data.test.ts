@@ -1,5 +1,5 @@
 import { recordSource } from '../../../src/contracts/verbatim-json';
-import { accept, errorsOfData, parseJson } from './create-order-body';
+import { accept, errorsOfData, parseJson } from '../../support/create-order-body';
 
 describe('meta_data', () => {
   /** An object whose JSON, `{"a":"…"}`, has this many bytes. */

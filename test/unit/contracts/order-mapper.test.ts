@@ -2,7 +2,7 @@ import { toCreatedOrderBody, toOrderBody } from '../../../src/contracts/order-ma
 import { createdOrderSchema, orderSchema } from '../../../src/contracts/order-schemas';
 import { stringify } from '../../../src/contracts/verbatim-json';
 import type { Order } from '../../../src/domain/order';
-import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute } from '../domain/histories';
+import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute } from '../../support/order-histories';
 
 const CHECKOUT = 'https://checkout.example';
 const NOTHING = { source: null, metaData: null };

@@ -1,5 +1,5 @@
 import { orderListQuerySchema } from '../../../src/contracts/request-schemas';
-import { accept, errorsOfData } from './create-order-body';
+import { accept, errorsOfData } from '../../support/create-order-body';
 
 describe('the reference', () => {
   test.each([

@@ -1,5 +1,5 @@
 import { createOrderRequestSchema } from '../../../src/contracts/request-schemas';
-import { PRODUCTION, accept, errorsOfData, productionSchema } from './create-order-body';
+import { PRODUCTION, accept, errorsOfData, productionSchema } from '../../support/create-order-body';
 
 const httpToo = createOrderRequestSchema({ ...PRODUCTION, httpsOnly: false });
 

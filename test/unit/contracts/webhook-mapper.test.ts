@@ -7,9 +7,9 @@ import { orderStatusChangedSchema } from '../../../src/contracts/webhook-schemas
 import { toOrderStatusChanged } from '../../../src/contracts/webhook-mapper';
 import { type Order, stateAfter, withState } from '../../../src/domain/order';
 import { withOrderId } from '../../../src/domain/redirect-url';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
-import { accept } from './create-order-body';
-import { IN_STATUS, historyAfter, atMinute } from '../domain/histories';
+import { PACKAGE_ROOT } from '../../../src/package';
+import { accept } from '../../support/create-order-body';
+import { IN_STATUS, historyAfter, atMinute } from '../../support/order-histories';
 
 const bodyOf = (history: ReturnType<typeof historyAfter>, index: number, sequence: number) => {
   const change = history.changes[index]!;

@@ -1,5 +1,5 @@
 import { type MigrationFile, readMigrationFiles } from '../../../src/db/migration-files';
-import { VERSION } from '../../../src/version';
+import { VERSION } from '../../../src/package';
 import { migrationFaults } from '../../support/migration-faults';
 
 const file = (sql: string, name = '0002_change'): MigrationFile => ({

@@ -11,7 +11,7 @@ import {
 } from '../../../src/domain/order';
 import { ACTORS, type OrderEvent } from '../../../src/domain/status';
 import { OrderModel, eventSequences } from '../../support/order-model';
-import { ORDER, atMinute } from './histories';
+import { ORDER, atMinute } from '../../support/order-histories';
 
 const SEQUENCES = 10_000;
 const EVENTS: OrderEvent[] = ['signup_started', 'approved', 'declined', 'completed', 'failed', 'expired', 'cancel'];

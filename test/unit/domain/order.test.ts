@@ -7,11 +7,11 @@ import {
   classifyEvent,
   stateAfter,
   sequenceOf,
-  toWorkflowHistory,
+  toWorkflowOrderHistory,
   withState,
 } from '../../../src/domain/order';
 import { ORDER_STATUSES } from '../../../src/domain/status';
-import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute, request } from './histories';
+import { CREATED_AT, IN_STATUS, ORDER, historyAfter, atMinute, request } from '../../support/order-histories';
 
 /** Applies a request that must change the order. */
 function change(history: OrderHistory, changeRequest: ChangeRequest, now: string): OrderHistory {
@@ -176,7 +176,7 @@ describe('the history in Temporal', () => {
   test('has the state, the changes and the facts for operators, but no pay link, URL, pricing or seller id', () => {
     const history = historyAfter('signup_started');
     const { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt } = history.order;
-    expect(toWorkflowHistory(history)).toEqual({
+    expect(toWorkflowOrderHistory(history)).toEqual({
       order: { id, sellerName, amountPence, reference, version, status, cancelledAt, expiresAt },
       changes: history.changes,
     });

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { downloadCli } from '../../../tools/local-stack/download-cli';
 import { findTemporal, type FindOptions } from '../../../tools/local-stack/find-temporal';
 import { cachePath, temporalTools } from '../../../tools/local-stack/temporal-tools';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 
 let home: string;
 let env: NodeJS.ProcessEnv;

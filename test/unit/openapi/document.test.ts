@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import { FIELD_ERROR_CODES, PROBLEMS } from '../../../src/contracts/problem-schema';
 import { ACTORS, CHANNELS } from '../../../src/domain/status';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { PACKAGE_ROOT } from '../../../src/package';
 import type { ApiResponse } from '../../support/api';
 import { document, expectDocumented, misfits, operations, resolve } from '../../support/contract';
 

@@ -91,7 +91,7 @@ describe('inserts of new orders', () => {
     }
   });
 
-  test('free their place when they fail', async () => {
+  test('free their slot when they fail', async () => {
     const { admission } = createInserts();
     const fail = () => admission.insert('a', () => Promise.reject(new Error('no')));
     await Promise.all([1, 2, 3].map(() => expect(fail()).rejects.toThrow('no')));

@@ -6,7 +6,7 @@ const HOUR = 3_600_000;
 
 /** The webhooks whose attempts were made, and the waits in ms, in their order. */
 let log: (string | number)[];
-/** What an attempt at a webhook does before the endpoint's breaker makes it wait. */
+/** What a delivery attempt does before the endpoint's breaker makes it wait. */
 let onAttempt: Record<string, () => void>;
 
 function mockAttempt(id: string): Promise<WebhookResult> {

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { MAX_ENDPOINT_WAIT } from '../../../src/db/webhook-events';
-import { STANDARD_SCHEDULE, retryDelay } from '../../../src/domain/retry-schedule';
-import { MAX_RETRY_AFTER_MS } from '../../../src/webhooks/retry-after';
-import { PACKAGE_ROOT } from '../../../tools/package-root';
+import { MAX_ENDPOINT_WAIT } from '../../src/db/webhook-events';
+import { STANDARD_SCHEDULE, retryDelay } from '../../src/domain/retry-schedule';
+import { MAX_RETRY_AFTER_MS } from '../../src/webhooks/retry-after';
+import { PACKAGE_ROOT } from '../../src/package';
 
 const DAY = 24 * 3_600_000;
 

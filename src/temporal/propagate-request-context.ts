@@ -1,10 +1,10 @@
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import { type Headers, defaultPayloadConverter } from '@temporalio/common';
 import { REQUEST_CONTEXT_HEADER } from '../domain/request-context';
-import { currentRequest } from '../telemetry/current-request';
+import { currentRequestContext } from '../telemetry/current-request-context';
 
 /** Passes the current request to workflows with each update and signal. */
-export const propagateRequest: WorkflowClientInterceptor = {
+export const propagateRequestContext: WorkflowClientInterceptor = {
   startUpdate: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
   startUpdateWithStart: (input, next) => next({ ...input, updateHeaders: withRequestHeader(input.updateHeaders) }),
   signal: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
@@ -12,6 +12,6 @@ export const propagateRequest: WorkflowClientInterceptor = {
 };
 
 function withRequestHeader(headers: Headers): Headers {
-  const request = currentRequest();
+  const request = currentRequestContext();
   return request ? { ...headers, [REQUEST_CONTEXT_HEADER]: defaultPayloadConverter.toPayload(request) } : headers;
 }

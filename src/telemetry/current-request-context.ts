@@ -5,21 +5,22 @@ import { tracing } from './tracing';
 const storage = new AsyncLocalStorage<RequestContext>();
 
 /** Runs `work`, and everything that it starts, for a request. */
-export function withRequest<T>(context: RequestContext | undefined, work: () => T): T {
+export function withRequestContext<T>(context: RequestContext | undefined, work: () => T): T {
   return context ? storage.run(context, work) : work();
 }
 
 /** What the running code works for. With tracing on, its `traceparent` is that of the active span. */
-export function currentRequest(): RequestContext | undefined {
+export function currentRequestContext(): RequestContext | undefined {
   const context = storage.getStore();
   const traceparent = tracing()?.activeTraceparent() ?? context?.traceparent;
   return traceparent === undefined ? context : { ...context, traceparent };
 }
 
 /** The fields of a log line that connect it to a request. */
-export function requestFields(
+export function requestContextFields(
   context:
-    { requestId?: string | null | undefined; traceparent?: string | null | undefined } | undefined = currentRequest(),
+    | { requestId?: string | null | undefined; traceparent?: string | null | undefined }
+    | undefined = currentRequestContext(),
 ): { request_id?: string; trace_id?: string } {
   const traceId = traceIdOf(context?.traceparent);
   return {

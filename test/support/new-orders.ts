@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { type NewOrder, insertOrder } from '../../../src/db/insert-order';
-import type { Db } from '../../../src/db/pool';
-import { findOrder } from '../../../src/db/find-orders';
-import { saveOrder } from '../../../src/db/save-order';
-import { insertSeller } from '../../../src/db/sellers';
-import type { PendingWebhook } from '../../../src/db/webhook-events';
-import { toStatusWebhooks } from '../../../src/contracts/status-webhooks';
+import { type NewOrder, insertOrder } from '../../src/db/insert-order';
+import type { Db } from '../../src/db/pool';
+import { findOrder } from '../../src/db/find-orders';
+import { saveOrder } from '../../src/db/save-order';
+import { insertSeller } from '../../src/db/sellers';
+import type { PendingWebhook } from '../../src/db/webhook-events';
+import { toStatusWebhooks } from '../../src/contracts/status-webhooks';
 import {
   type ChangeRequest,
   type Order,
   type OrderHistory,
   createHistory,
   decide,
-  toWorkflowHistory,
-} from '../../../src/domain/order';
-import type { OrderEvent } from '../../../src/domain/status';
-import { ORDER, atMinute, request } from '../../unit/domain/histories';
+  toWorkflowOrderHistory,
+} from '../../src/domain/order';
+import type { OrderEvent } from '../../src/domain/status';
+import { ORDER, atMinute, request } from './order-histories';
 
 export async function newSeller(db: Db): Promise<string> {
   const id = randomUUID();
@@ -62,7 +62,10 @@ export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 
   const stored = await findOrder(db, history.order.id);
   const webhooks =
     stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, 'https://checkout.example');
-  const saved = await saveOrder(db, toWorkflowHistory(history), webhooks, { unprovenMs: checkAfterMs, checkAfterMs });
+  const saved = await saveOrder(db, toWorkflowOrderHistory(history), webhooks, {
+    unprovenMs: checkAfterMs,
+    checkAfterMs,
+  });
   return saved.pending;
 }
 

@@ -1,8 +1,8 @@
-import type { Db } from '../../../src/db/pool';
-import { type DeliveryLease, leaseDelivery } from '../../../src/db/delivery-lease';
-import { type AttemptRecord, recordAttempt } from '../../../src/db/webhook-attempts';
-import type { EventState } from '../../../src/db/webhook-events';
-import type { OrderEvent } from '../../../src/domain/status';
+import type { Db } from '../../src/db/pool';
+import { type DeliveryLease, leaseDelivery } from '../../src/db/delivery-lease';
+import { type AttemptRecord, recordAttempt } from '../../src/db/webhook-attempts';
+import type { EventState } from '../../src/db/webhook-events';
+import type { OrderEvent } from '../../src/domain/status';
 import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
 
 /** Inserts an order, applies events, and returns it with the ids of its webhook events. */

@@ -1,5 +1,5 @@
-import { type ChangeRequest, type Order, type OrderHistory, createHistory, decide } from '../../../src/domain/order';
-import type { OrderEvent, OrderStatus } from '../../../src/domain/status';
+import { type ChangeRequest, type Order, type OrderHistory, createHistory, decide } from '../../src/domain/order';
+import type { OrderEvent, OrderStatus } from '../../src/domain/status';
 
 export const CREATED_AT = '2026-03-01T10:00:00.000Z';
 

@@ -1,8 +1,8 @@
 import { QueryRejectedError, WorkflowNotFoundError } from '@temporalio/client';
 import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel';
-import type { Order, OrderState } from '../../domain/order';
-import { trackFailures } from '../../telemetry/metrics';
-import type { OrderWorkflows } from '../../temporal/order-workflows';
+import type { Order, OrderState } from '../domain/order';
+import { trackFailures } from '../telemetry/metrics';
+import type { OrderWorkflows } from '../temporal/order-workflows';
 
 const FAILURES_BEFORE_BREAK = 5;
 const BREAK_MS = 2000;

@@ -1,0 +1,163 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type Router from '@koa/router';
+import type { Context, State } from './context';
+import { isProblem } from '../contracts/problem';
+import { isDatabaseUnavailable } from '../db/database-errors';
+import { londonDate } from '../lender/london-date';
+import type { OrderDependencies } from '../orders/dependencies';
+import {
+  type Checkout,
+  agreeToOffer,
+  choosePaymentTerm,
+  ensurePaymentTerm,
+  readCheckout,
+  submitApplication,
+  withdrawApplication,
+} from '../orders/hosted-checkout';
+import type { ApplicantIdentity } from './applicant-identity';
+import { toFormValues, validateForm } from './application-form';
+import { type CheckoutState, checkoutState } from './checkout-state';
+import { enterCode } from './enter-code';
+import { NOT_USED } from './order-pages';
+import { AGREE, AGREED_ON, DATES_CHANGED, NOT_AGREED } from './pages/agreement';
+import { PAYMENT_TERM } from './pages/choice';
+import { REPLACES } from './pages/details';
+import { SERVICE_UNAVAILABLE } from './pages/error-page';
+import { CODE } from './pages/other-browser';
+import type { RouteTools } from './route-tools';
+import { sendPage } from './send-page';
+
+/** Most decisions arrive within this time, so most customers never see the waiting page. */
+const DECISION_WAIT_MS = 3000;
+const DECISION_POLL_MS = 200;
+/** The customer can choose the payment method. */
+const CHOICE_STATES: readonly CheckoutState[] = ['choice', 'details', 'retry', 'bank'];
+
+/** The forms of a customer who chooses how to pay, and of one who pays later. */
+export function addApplicationRoutes(router: Router<State>, tools: RouteTools): void {
+  router.post('/choice', (ctx) => submitChoice(tools, ctx));
+  router.post('/application', (ctx) => submitApplicationForm(tools, ctx));
+  router.post('/give-up', (ctx) => giveUp(tools, ctx));
+  router.post('/confirmation', (ctx) => agree(tools, ctx));
+  router.post('/continue', (ctx) => continueHere(tools, ctx));
+}
+
+/** The customer chooses how to pay. */
+async function submitChoice({ deps, identity, pages, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+  const { checkout, fields } = await readForm(ctx);
+  const term = checkout.order.allowedPaymentTerms.find((allowed) => allowed === fields[PAYMENT_TERM]);
+  const state = checkoutState(checkout);
+  const isHidden = identity.hiddenState(ctx, checkout) !== undefined;
+  if (!CHOICE_STATES.includes(state) || isHidden) {
+    const isUsed = !isHidden && term === checkout.application?.paymentTerm;
+    redirect(ctx, checkout, isUsed ? '' : NOT_USED);
+    return;
+  }
+  if (term === undefined) {
+    sendPage(ctx, await pages.choice(ctx, checkout, true));
+    return;
+  }
+  await choosePaymentTerm(deps, checkout, term);
+  redirect(ctx, checkout);
+}
+
+/** The customer applies to pay later. */
+async function submitApplicationForm(
+  { deps, identity, pages, readForm, redirect }: RouteTools,
+  ctx: Context,
+): Promise<void> {
+  const { checkout, fields, browserSecret } = await readForm(ctx);
+  const values = toFormValues(fields);
+  const result = validateForm(values);
+  if (canApply(identity, ctx, checkout)) {
+    if ('errors' in result) {
+      sendPage(ctx, await pages.details(ctx, checkout, { values, errors: result.errors }));
+      return;
+    }
+    try {
+      await ensurePaymentTerm(deps, checkout, 'PAY_LATER');
+      await submitApplication(deps, checkout, {
+        applicant: result.applicant,
+        browserDigest: identity.digestOf(browserSecret, checkout),
+        replaces: fields[REPLACES] || undefined,
+      });
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+      // Keeps the customer's answers, which a general error page would lose.
+      const alert = { status: 503, text: SERVICE_UNAVAILABLE.text };
+      sendPage(ctx, await pages.details(ctx, checkout, { values, errors: {}, alert }));
+      return;
+    }
+    await waitForDecision(deps, checkout.order.payLinkId);
+  }
+  const latest = await readCheckout(deps, checkout.order.payLinkId);
+  // The answers of another browser's application are compared only for its applicant: others could guess them.
+  const isUsed =
+    identity.isApplicant(ctx, latest) &&
+    'applicant' in result &&
+    isDeepStrictEqual(result.applicant, latest.application?.submitted?.applicant);
+  redirect(ctx, checkout, isUsed ? '' : NOT_USED);
+}
+
+/** The customer ends the order after a decline or a failure. */
+async function giveUp({ deps, identity, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+  const { checkout } = await readForm(ctx);
+  const state = checkoutState(checkout);
+  const isOpen = state === 'retry' || state === 'pay-now-offered' || state === 'bank';
+  if (isOpen && identity.isApplicant(ctx, checkout)) await withdrawApplication(deps, checkout);
+  redirect(ctx, checkout);
+}
+
+/** The customer agrees to the lender's offer. */
+async function agree({ deps, identity, pages, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+  const { checkout, fields } = await readForm(ctx);
+  if (!identity.isApplicant(ctx, checkout)) {
+    redirect(ctx, checkout);
+    return;
+  }
+  const now = new Date();
+  const error = checkoutState(checkout) === 'agreement' ? agreementError(fields, now) : undefined;
+  if (error !== undefined) {
+    sendPage(ctx, await pages.agreement(ctx, checkout, error));
+    return;
+  }
+  await agreeToOffer(deps, checkout, identity.digestsOf(ctx, checkout), now);
+  const { order } = await readCheckout(deps, checkout.order.payLinkId);
+  redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
+}
+
+/** The customer enters the code that moves the application to this browser. */
+async function continueHere({ deps, identity, pages, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+  const { checkout, fields, browserSecret } = await readForm(ctx);
+  const isOther = !identity.isApplicant(ctx, checkout);
+  const error = isOther ? await enterCode(deps, identity, checkout, fields[CODE] ?? '', browserSecret) : undefined;
+  // Read again, because a double click enters the code twice.
+  const latest = await readCheckout(deps, checkout.order.payLinkId);
+  const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);
+  if (page) sendPage(ctx, page);
+  else redirect(ctx, checkout);
+}
+
+/** True if the form of the requesting browser may submit an application. */
+function canApply(identity: ApplicantIdentity, ctx: Context, checkout: Checkout): boolean {
+  const state = checkoutState(checkout);
+  return state === 'details' || (state === 'retry' && identity.isApplicant(ctx, checkout));
+}
+
+function isUnavailable(error: unknown): boolean {
+  return isDatabaseUnavailable(error) || isProblem(error, 'service_unavailable');
+}
+
+async function waitForDecision(deps: OrderDependencies, payLinkId: string): Promise<void> {
+  const deadline = Date.now() + DECISION_WAIT_MS;
+  while (checkoutState(await readCheckout(deps, payLinkId)) === 'waiting' && Date.now() < deadline) {
+    await delay(DECISION_POLL_MS);
+  }
+}
+
+/** The customer can agree only to the due dates that the page showed. */
+function agreementError(fields: Record<string, string>, now: Date): string | undefined {
+  if (fields[AGREE] !== 'yes') return NOT_AGREED;
+  return fields[AGREED_ON] === londonDate(now) ? undefined : DATES_CHANGED;
+}

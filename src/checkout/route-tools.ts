@@ -1,0 +1,19 @@
+import type { Context } from './context';
+import type { OrderDependencies } from '../orders/dependencies';
+import type { Checkout } from '../orders/hosted-checkout';
+import type { ApplicantIdentity } from './applicant-identity';
+import type { createOrderPages } from './order-pages';
+import type { ProviderDetailsOf } from './provider-details';
+import type { SubmittedForm } from './read-request';
+
+/** What the routes under `/pay/:payLinkId` share. */
+export interface RouteTools {
+  deps: OrderDependencies;
+  identity: ApplicantIdentity;
+  providerDetailsOf: ProviderDetailsOf;
+  pages: ReturnType<typeof createOrderPages>;
+  readForm: (ctx: Context) => Promise<SubmittedForm>;
+  loadCheckout: (ctx: Context) => Promise<Checkout>;
+  /** @param suffix is added to the path of the order's page */
+  redirect: (ctx: Context, checkout: Checkout, suffix?: string) => void;
+}

@@ -1,1 +1,0 @@
-export { PACKAGE_ROOT } from '../src/version';
