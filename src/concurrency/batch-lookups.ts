@@ -24,7 +24,7 @@ export function batchLookups<T>(
       waiting = [];
       try {
         const found = await query(batch.map(({ key }) => key));
-        batch.forEach(({ resolve }, index) => resolve(found[index]!));
+        batch.forEach(({ resolve }, index) => resolve(found[index] as T));
       } catch (error) {
         for (const { reject } of batch) reject(error);
       }

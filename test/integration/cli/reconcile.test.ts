@@ -216,7 +216,9 @@ test('reconcile --repair ends the run of a settled order, and resumes an order f
   };
   const [running, unsent] = [await failed(), await failed()];
   // A run that has read changes of some minutes ago: those of the last half minute may not be in its history yet.
-  await stack.db.query(`update order_work set saved_at = saved_at - interval '5 minutes' where order_id = $1`, [running]);
+  await stack.db.query(`update order_work set saved_at = saved_at - interval '5 minutes' where order_id = $1`, [
+    running,
+  ]);
   await stack.client.workflow.getHandle(`order-${running}`).terminate('a test');
   await stack.db.query('update order_work set sweep_at = now() where order_id = $1', [running]);
   await until(() => queryOrder(stack.client, running).catch(() => null), 'a new run has read the row');

@@ -3,9 +3,9 @@ import { WAITED_TOO_LONG, limitPerKey } from '../../../src/concurrency/limit-per
 
 /** Work that runs until it is finished. */
 function createWork(maxWaitMs?: number) {
-  const { run } = limitPerKey(2, maxWaitMs);
+  const limit = limitPerKey(2, maxWaitMs);
   const running = new Map<string, () => void>();
-  const start = (name: string) => run(name.charAt(0), () => new Promise<void>((end) => running.set(name, end)));
+  const start = (name: string) => limit.run(name.charAt(0), () => new Promise<void>((end) => running.set(name, end)));
   const finish = async (name: string): Promise<void> => {
     running.get(name)!();
     running.delete(name);
