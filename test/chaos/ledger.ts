@@ -9,8 +9,8 @@ export interface Answer {
   status: number;
   startedAt: number;
   endedAt: number;
-  /** The order's status and `cancelled_at` in the answer, if it has them. */
-  order?: { status: string; cancelled_at?: string | null };
+  /** The order in the answer, if it has one. A page shows only the status. */
+  order?: { status: string; id?: string; reference?: string; amount?: number };
   /** The version, if the answer has an ETag. */
   version?: number;
 }
@@ -40,9 +40,18 @@ export interface OrderRecord {
   resends: Resend[];
 }
 
+/** An order in a list of a seller's orders. */
+export interface Listed {
+  sellerId: string;
+  id: string;
+  reference: string;
+  amount: number;
+}
+
 /** What callers were told during a run. The invariants compare it with what the stores and the receiver hold. */
 export interface Ledger {
   orders: OrderRecord[];
+  listed: Listed[];
   /** Answers that the contract does not allow, and calls that never succeeded. */
   complaints: string[];
   /** When calls succeeded, in ms of `performance.now()`: not those about abandoned orders, and not pages, which reload. */
@@ -51,7 +60,7 @@ export interface Ledger {
   repeats: string[];
 }
 
-export const createLedger = (): Ledger => ({ orders: [], complaints: [], successes: [], repeats: [] });
+export const createLedger = (): Ledger => ({ orders: [], listed: [], complaints: [], successes: [], repeats: [] });
 
 /** The orders that were acknowledged: their callers know an id. */
 export function acknowledged({ orders }: Ledger): { id: string; record: OrderRecord }[] {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ProgressEvent } from '../../src/domain/status';
 import type { TestSeller } from '../support/stack';
 import type { Caller, Reply } from './caller';
-import type { CallKind, Ledger, OrderRecord } from './ledger';
+import type { CallKind, Ledger, Listed, OrderRecord } from './ledger';
 
 /** A seller with its webhook endpoint. */
 export interface Shop extends TestSeller {
@@ -74,7 +74,11 @@ export class Shopper {
   async list(shop: Shop): Promise<void> {
     const path = `/seller/${shop.id}/order/?limit=20`;
     const reply = await this.caller.call({ method: 'GET', path, key: shop.key }, [200]);
-    const ids: string[] = (reply?.body.data ?? []).map(({ id }: { id: string }) => id);
+    const orders: Listed[] = reply?.body.data ?? [];
+    this.ledger.listed.push(
+      ...orders.map(({ id, reference, amount }) => ({ sellerId: shop.id, id, reference, amount })),
+    );
+    const ids = orders.map(({ id }) => id);
     if (new Set(ids).size < ids.length) this.ledger.complaints.push(`a list of seller ${shop.id} has an order twice`);
   }
 

@@ -4,6 +4,7 @@ import { type Allowances, brokenInvariants } from '../../chaos/invariants';
 import { type Answer, createLedger, type OrderRecord } from '../../chaos/ledger';
 
 const ID = 'order-1';
+const SHOWN = { id: ID, reference: 'ref', amount: 1 };
 const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
 
 /** An order that three calls have completed, one second each, with all of its webhooks delivered and the last one resent. */
@@ -12,7 +13,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
   const answers = ['create', 'signup_started', 'approved', 'completed', 'read', 'resend'].map((kind, index) => ({
     ...{ kind: kind as Answer['kind'], status: { create: 201, resend: 202 }[kind] ?? 200 },
     ...{ startedAt: index * 1000, endedAt: index * 1000 + 500 },
-    ...(kind !== 'resend' && { order: { status: ['CREATED', ...STATUSES][index] ?? 'SUCCESSFUL' } }),
+    ...(kind !== 'resend' && { order: { ...SHOWN, status: ['CREATED', ...STATUSES][index] ?? 'SUCCESSFUL' } }),
     ...(kind === 'read' && { version: 4 }),
   }));
   const changes = ['created', 'signup_started', 'approved', 'completed'].map((event, index) => ({
@@ -74,11 +75,27 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
     'cancel was refused without a reason',
     ({ record }) => record.answers.push({ kind: 'cancel', status: 409, startedAt: 2600, endedAt: 2900 }),
   ],
-  ['read answered version 3 after version 4', (scene) => scene.record.answers.push(readOf(3))],
   [
-    'answers had two final statuses: SUCCESSFUL, UNSUCCESSFUL',
-    (scene) => (answerOf(scene, 'read').order = { status: 'UNSUCCESSFUL' }),
+    'read answered APPROVED too late; read answered version 3 after version 4',
+    (scene) => scene.record.answers.push(readOf(3)),
   ],
+  [
+    'read answered UNSUCCESSFUL, which was not saved as version 4',
+    (scene) => (answerOf(scene, 'read').order!.status = 'UNSUCCESSFUL'),
+  ],
+  [
+    'page answered UNSUCCESSFUL, which was not saved',
+    ({ record }) =>
+      record.answers.push({
+        kind: 'page',
+        status: 200,
+        startedAt: 6000,
+        endedAt: 6100,
+        order: { status: 'UNSUCCESSFUL' },
+      }),
+  ],
+  ['read answered another order: order-2, ref, 1', (scene) => (answerOf(scene, 'read').order!.id = 'order-2')],
+  ['approved answered another order: order-1, ref, 2', (scene) => (answerOf(scene, 'approved').order!.amount = 2)],
   [
     'run earlier is FAILED: TypeError',
     ({ order }) => order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'TypeError' }),
@@ -86,12 +103,6 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
   ['webhook 2 came with another body than the stored one', ({ order }) => (order.received[1]!.digest = 'another')],
   ['an acknowledged resend of webhook 3 was not made', ({ order }) => order.events[2]!.attempts.pop()],
   ['a resend of webhook 3 is still requested', ({ order }) => (order.events[2]!.isResendRequested = true)],
-  [
-    'answers had the final status UNSUCCESSFUL, and the row has SUCCESSFUL',
-    ({ record }) => {
-      for (const { order } of record.answers) if (order?.status === 'SUCCESSFUL') order.status = 'UNSUCCESSFUL';
-    },
-  ],
   ['the customer has paid 2 times', ({ order }) => order.payments.push(payment('paid'), payment('paid'))],
   [
     'a payment is cancelled, and the bank keeps the money',
@@ -105,7 +116,19 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
 ])('the harness finds: %s', (fault, breakIt) => {
   const scene = completedOrder();
   breakIt(scene);
-  expect(faultsOf(scene)).toEqual([fault]);
+  expect(faultsOf(scene)).toEqual(fault.split('; '));
+});
+
+test.each([
+  ['another seller', { sellerId: 'another' }],
+  ['another reference', { reference: 'another' }],
+  ['an unknown order', { id: 'order-2' }],
+])('the harness finds a list with %s', (_what, change) => {
+  const { record, order } = completedOrder();
+  const ledger = { ...createLedger(), orders: [record], listed: [{ sellerId: 'seller', ...SHOWN, ...change }] };
+  expect(brokenInvariants(ledger, new Map([[ID, order]]))).toEqual([
+    { orderId: ledger.listed[0]!.id, fault: expect.stringMatching(/^a list of seller/) },
+  ]);
 });
 
 test('a run may fail if it has lost the result of a save', () => {
@@ -124,7 +147,7 @@ test('a restoration excuses only the orders that were used between the backup an
   const scene = completedOrder();
   scene.record.answers.push(readOf(3));
   const [from, to] = [performance.timeOrigin + 3600, performance.timeOrigin + 3900];
-  expect(faultsOf(scene, { restored: { from, to } })).toEqual(['read answered version 3 after version 4']);
+  expect(faultsOf(scene, { restored: { from, to } })).toHaveLength(2);
   expect(faultsOf(scene, { restored: { from, to: to + 500 } })).toEqual([]);
 });
 
@@ -144,5 +167,12 @@ test('the harness finds a customer who has paid for an order that was cancelled,
 });
 
 function readOf(version: number): Answer {
-  return { kind: 'read', status: 200, startedAt: 6000, endedAt: 6500, order: { status: 'SUCCESSFUL' }, version };
+  return {
+    kind: 'read',
+    status: 200,
+    startedAt: 6000,
+    endedAt: 6500,
+    order: { ...SHOWN, status: STATUSES[version - 2]! },
+    version,
+  };
 }
