@@ -56,11 +56,16 @@ export interface Ledger {
   complaints: string[];
   /** When calls succeeded, in ms of `performance.now()`: not those about abandoned orders, and not pages, which reload. */
   successes: number[];
+  /** The first tries of creates and GETs. When they began is in ms of `performance.now()`. */
+  firstTries: { at: number; isSuccess: boolean }[];
   /** Answers that made callers repeat a call: its status and path. */
   repeats: string[];
 }
 
-export const createLedger = (): Ledger => ({ orders: [], listed: [], complaints: [], successes: [], repeats: [] });
+export const createLedger = (): Ledger => ({
+  ...{ orders: [], listed: [], complaints: [] },
+  ...{ successes: [], firstTries: [], repeats: [] },
+});
 
 /** The orders that were acknowledged: their callers know an id. */
 export function acknowledged({ orders }: Ledger): { id: string; record: OrderRecord }[] {

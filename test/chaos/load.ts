@@ -1,13 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Browser, createBrowserAgent } from './browser';
-import { createCaller } from './caller';
+import { createCaller, STUCK_AFTER_MS } from './caller';
 import { type Intent, checkOut, drawIntent } from './customer';
 import type { Ledger, OrderRecord } from './ledger';
 import { type Seeded, seeded } from './seeded';
 import { type Shop, Shopper } from './shopper';
 
-/** An answer arrives within this time after the load has ended, or the call counts as stuck. */
-const STUCK_AFTER_MS = 60_000;
 /** What the last call about an open order may take on average: a long run leaves thousands. */
 const CALL_MS = 50;
 /** The customers who are in a shop at the same time, at most: a slow machine gets a smaller load, not a backlog. */

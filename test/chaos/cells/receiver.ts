@@ -18,6 +18,7 @@ const NAMES: Record<(typeof RECEIVER_FAULTS)[number], string> = {
 const passing = RECEIVER_FAULTS.map((mode): Cell => ({
   name: `the receiver ${NAMES[mode]}`,
   group: 'receiver',
+  spares: 'service',
   async strike({ stack, random }) {
     stack.receiver.setMode(mode);
     try {
@@ -38,6 +39,7 @@ function lasting(name: string, urlOf: (stack: ChaosStack) => string, quietWithin
   return {
     name,
     group: 'receiver',
+    spares: 'service',
     prepare: ({ stack }: Scene) =>
       relaunch(stack.workers, {
         WEBHOOK_RETRY_DELAYS: '0,0.5',
