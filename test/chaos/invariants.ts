@@ -69,7 +69,7 @@ export function brokenInvariants(
           ...historyFaults(order),
           ...answerFaults(record, order, allowed),
           ...workflowFaults(record, order, allowed),
-          ...(mayBeUndone(record, order, allowed) ? [] : moneyFaults(order)),
+          ...(mayBeUndone(record, order, allowed) ? [] : moneyFaults(record, order, allowed)),
           ...webhookFaults(record, order, allowed),
         ]
       : allowed.reportedLost?.has(id) || lostPaths.includes(id)
@@ -208,11 +208,16 @@ function statusesDuring(
 
 /**
  * The bank keeps the money of one payment at most, and only if the order is SUCCESSFUL. A customer who agreed to an offer
- * has a SUCCESSFUL order, unless the seller cancelled it.
+ * has a SUCCESSFUL order, unless the seller or an operator cancelled it.
  */
-function moneyFaults({ status, changes, payments, hasAgreed }: OrderFacts): string[] {
+function moneyFaults(
+  { isCleanedUp }: OrderRecord,
+  { status, changes, payments, hasAgreed }: OrderFacts,
+  { operators = false }: Allowances,
+): string[] {
   const paid = payments.filter((payment) => payment.status === 'paid').length;
   const isComplete = status === 'SUCCESSFUL';
+  const isCancelled = changes.some(({ event }) => event === 'cancel') && (!isCleanedUp || operators);
   return [
     ...payments.flatMap((payment) =>
       payment.isKept === (payment.status === 'paid')
@@ -223,7 +228,7 @@ function moneyFaults({ status, changes, payments, hasAgreed }: OrderFacts): stri
     ...(paid > 1 ? [`the customer has paid ${paid} times`] : []),
     ...(paid > 0 && !isComplete ? [`the customer has paid for an order that is ${status}`] : []),
     ...(payments.length > 0 && isComplete && paid === 0 && !hasAgreed ? ['nobody has paid for a complete order'] : []),
-    ...(hasAgreed && !isComplete && !changes.some(({ event }) => event === 'cancel')
+    ...(hasAgreed && !isComplete && !isCancelled
       ? [`the customer has agreed to an offer, and the order is ${status}`]
       : []),
   ];

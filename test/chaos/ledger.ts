@@ -35,6 +35,8 @@ export interface OrderRecord {
   payPath?: string;
   /** True if its customer never comes: it stays open. */
   isAbandoned: boolean;
+  /** True if the harness cancels it at the end of the load. */
+  isCleanedUp: boolean;
   /** True if a webhook was resent, also by an operator. */
   resent: boolean;
   resends: Resend[];

@@ -6,6 +6,8 @@ import type { Ledger, OrderRecord } from './ledger';
 import { type Seeded, seeded } from './seeded';
 import { type Shop, Shopper } from './shopper';
 
+/** Customers leave this long after the load has ended: longer than a page may be stuck. */
+const LEAVE_AFTER_MS = 120_000;
 /** What the last call about an open order may take on average: a long run leaves thousands. */
 const CALL_MS = 50;
 /** The customers who are in a shop at the same time, at most: a slow machine gets a smaller load, not a backlog. */
@@ -81,14 +83,14 @@ export function startLoad(options: LoadOptions): Load {
     ),
   ];
   const giveUpAfter = (ms: number): void => {
-    leaveAt = performance.now() + ms;
-    for (const one of [caller, uncounted]) one.giveUpAt(leaveAt);
+    for (const one of [caller, uncounted]) one.giveUpAt(performance.now() + ms);
   };
   return {
     async finish() {
       isOpen = false;
       await Promise.all(beginning);
       giveUpAfter(STUCK_AFTER_MS);
+      leaveAt = performance.now() + LEAVE_AFTER_MS;
       await Promise.all(running);
     },
     async endOpen() {
@@ -100,6 +102,7 @@ export function startLoad(options: LoadOptions): Load {
       const work = async (): Promise<void> => {
         for (let record = queue.pop(); record; record = queue.pop()) {
           const shop = shops.find(({ id }) => id === record.sellerId)!;
+          record.isCleanedUp = !record.isAbandoned;
           // A payment at the bank can complete the order in the meantime.
           await (record.isAbandoned ? visitor.read(shop, record) : shopper.cancel(shop, record, shop.isHosted));
         }

@@ -30,7 +30,7 @@ export class Shopper {
     const reference = `ref-${randomUUID()}`;
     const record: OrderRecord = {
       ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
-      ...{ ids: new Set(), answers: [], isAbandoned, resent: false, resends: [] },
+      ...{ ids: new Set(), answers: [], isAbandoned, isCleanedUp: false, resent: false, resends: [] },
     };
     this.ledger.orders.push(record);
     const data = { amount, reference, ...(shop.webhookUrl !== null && { webhook_url: shop.webhookUrl }) };

@@ -35,7 +35,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
   return {
     record: {
       ...{ sellerId: 'seller', reference: 'ref', amount: 1, webhookUrl: 'http://127.0.0.1/steady' },
-      ...{ ids: new Set([ID]), answers, isAbandoned: false, resent: true },
+      ...{ ids: new Set([ID]), answers, isAbandoned: false, isCleanedUp: false, resent: true },
       resends: [{ eventId: 'event-3', requestedAt: now + 5000 }],
     },
     order: {
@@ -164,6 +164,19 @@ test('the harness finds a customer who has paid for an order that was cancelled,
     'the customer has paid for an order that is UNSUCCESSFUL',
     'the customer has agreed to an offer, and the order is UNSUCCESSFUL',
   ]);
+});
+
+test.each([
+  [false, []],
+  [true, ['the customer has agreed to an offer, and the order is UNSUCCESSFUL']],
+])('for an agreed order that was cancelled, by the clean-up: %j, the harness finds %j', (isCleanedUp, faults) => {
+  const { record, order } = completedOrder();
+  Object.assign(record, { answers: record.answers.slice(0, 1), resends: [], webhookUrl: null, isCleanedUp });
+  const cancelledAt = '2026-11-23T10:00:00.000Z';
+  Object.assign(order, { version: 2, status: 'UNSUCCESSFUL', cancelledAt, events: [], received: [], hasAgreed: true });
+  order.changes = [order.changes[0]!, { version: 2, event: 'cancel', from: 'CREATED', to: 'UNSUCCESSFUL' }];
+  order.runs[0]!.result = { version: 2, status: 'UNSUCCESSFUL', cancelledAt };
+  expect(faultsOf({ record, order })).toEqual(faults);
 });
 
 function readOf(version: number): Answer {
