@@ -28,6 +28,7 @@ export interface OrderRecord {
   reference: string;
   amount: number;
   webhookUrl: string | null;
+  webhookSecret: string;
   /** All ids that a 201 or a 409 for its reference named. More than one means that the order was doubled. */
   ids: Set<string>;
   answers: Answer[];

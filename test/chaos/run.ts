@@ -140,7 +140,7 @@ async function openShops(stack: ChaosStack, cell: Cell): Promise<Shop[]> {
     const seller = await createSeller(stack.db, undefined, { sandbox: isHosted });
     return { ...seller, webhookUrl, isHosted };
   };
-  return Promise.all([...urls.map((url) => open(url, false)), open(healthy[0]!, true)]);
+  return Promise.all([...urls.map((url) => open(url, false)), open(`${healthy[0]}/hosted`, true)]);
 }
 
 async function untilRecovered(successes: readonly number[], baseline: number, healedAt: number) {

@@ -30,6 +30,7 @@ export class Shopper {
     const reference = `ref-${randomUUID()}`;
     const record: OrderRecord = {
       ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
+      webhookSecret: shop.webhookSecret,
       ...{ ids: new Set(), answers: [], isAbandoned, isCleanedUp: false, resent: false, resends: [] },
     };
     this.ledger.orders.push(record);

@@ -27,11 +27,7 @@ const passing = RECEIVER_FAULTS.map((mode): Cell => ({
       stack.receiver.setMode('healthy');
     }
   },
-  allowed: () => ({
-    overlaps: mode === 'late' || mode === 'drip',
-    // A 410 disables the order's endpoint.
-    ...(mode === '410' && { undelivered: () => ['disabled'] }),
-  }),
+  allowed: () => ({ overlaps: mode === 'late' || mode === 'drip' }),
 }));
 
 /** Some shops' URLs never work, with a short schedule: their webhooks end exhausted one after the other, and all others arrive. */

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
 import type { EventFacts, OrderFacts, PaymentFacts } from '../../chaos/facts';
 import { type Allowances, brokenInvariants } from '../../chaos/invariants';
 import { type Answer, createLedger, type OrderRecord } from '../../chaos/ledger';
+import type { Received } from '../../chaos/receiver';
 
 const ID = 'order-1';
 const SHOWN = { id: ID, reference: 'ref', amount: 1 };
+const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'secret').toString('base64')}`;
 const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
 
 /** An order that three calls have completed, one second each, with all of its webhooks delivered and the last one resent. */
@@ -29,12 +32,15 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
   const received = events.flatMap(({ id, sequence, body, attempts }) =>
     attempts.map(({ at }) => ({
       ...{ order: ID, sequence, id, path: '/steady', at, status: 200, closedAt: at + 1 },
+      timestamp: String(Math.floor(at / 1000)),
+      signature: new Webhook(WEBHOOK_SECRET).sign(id, new Date(at), body),
       digest: createHash('sha256').update(body).digest('base64url'),
     })),
   );
   return {
     record: {
       ...{ sellerId: 'seller', reference: 'ref', amount: 1, webhookUrl: 'http://127.0.0.1/steady' },
+      webhookSecret: WEBHOOK_SECRET,
       ...{ ids: new Set([ID]), answers, isAbandoned: false, isCleanedUp: false, resent: true },
       resends: [{ eventId: 'event-3', requestedAt: now + 5000 }],
     },
@@ -101,6 +107,16 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
     ({ order }) => order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'TypeError' }),
   ],
   ['webhook 2 came with another body than the stored one', ({ order }) => (order.received[1]!.digest = 'another')],
+  ['webhook 2 was sent to /slow', ({ order }) => (order.received[1]!.path = '/slow')],
+  [
+    'webhook 2 is not stored, or has no valid signature',
+    ({ order }) => (order.received[1]!.signature = order.received[0]!.signature),
+  ],
+  [
+    'webhook 4 is not stored, or has no valid signature',
+    ({ order }) => order.received.push({ ...order.received[3]!, id: 'event-4', sequence: 4 }),
+  ],
+  ['webhook 1 is disabled', ({ order }) => (order.events[0]!.state = 'disabled')],
   ['an acknowledged resend of webhook 3 was not made', ({ order }) => order.events[2]!.attempts.pop()],
   ['a resend of webhook 3 is still requested', ({ order }) => (order.events[2]!.isResendRequested = true)],
   ['the customer has paid 2 times', ({ order }) => order.payments.push(payment('paid'), payment('paid'))],
@@ -129,6 +145,39 @@ test.each([
   expect(brokenInvariants(ledger, new Map([[ID, order]]))).toEqual([
     { orderId: ledger.listed[0]!.id, fault: expect.stringMatching(/^a list of seller/) },
   ]);
+});
+
+/** An order whose first webhook is sent twice: the receiver answers the first call with this status. */
+function repeated(status: number, afterMs: number): ReturnType<typeof completedOrder> {
+  const scene = completedOrder();
+  const { record, order } = scene;
+  Object.assign(record, { resent: false, resends: [] });
+  order.events[2]!.attempts.pop();
+  order.received.pop();
+  const [first] = order.received as [Received];
+  order.received.unshift({ ...first, at: first.at - afterMs, closedAt: first.at - afterMs, status, retryAfterS: 1 });
+  const [attempt] = order.events[0]!.attempts as [EventFacts['attempts'][0]];
+  order.events[0]!.attempts = [
+    { ...attempt, status },
+    { ...attempt, attempt: 2, step: 2 },
+  ];
+  return scene;
+}
+
+test.each([
+  [429, 1000, []],
+  [429, 900, ['webhook 1 was sent again after 900 ms instead of 1000 ms']],
+  [410, 1000, [1, 2, 3].map((sequence) => `webhook ${sequence} was sent after a 410`)],
+])('for a webhook that is answered %d and sent again after %d ms, the harness finds %j', (status, afterMs, faults) => {
+  expect(faultsOf(repeated(status, afterMs))).toEqual(faults);
+});
+
+test('a 410 disables the webhooks of its order', () => {
+  const scene = completedOrder();
+  scene.order.received[2]!.status = 410;
+  scene.order.received.pop();
+  scene.order.events[2]!.state = 'disabled';
+  expect(faultsOf({ ...scene, record: { ...scene.record, resends: [] } })).toEqual([]);
 });
 
 test('a run may fail if it has lost the result of a save', () => {
