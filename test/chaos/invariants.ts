@@ -1,5 +1,5 @@
 import { type Answer, acknowledged, type Ledger, type OrderRecord } from './ledger';
-import type { Change, OrderFacts } from './facts';
+import type { Change, Facts, OrderFacts, RunFacts } from './facts';
 import { webhookFaults } from './webhook-invariants';
 
 /** An invariant of docs/architecture.md that does not hold. */
@@ -15,8 +15,10 @@ export interface Allowances {
   undelivered?: (webhookUrl: string) => readonly string[];
   /** True if the receiver or its network is slow: the calls of an order overlap as it sees them. */
   overlaps?: boolean;
-  /** True if operators change orders too. */
+  /** True if operators change orders too, and terminate runs. */
   operators?: boolean;
+  /** True if the fault touches only receivers: runs are replaced only if the machine stalls for seconds, so only a few. */
+  sparesRuns?: boolean;
   /** Ids of orders whose loss was reported: they were created after a backup that was restored. */
   reportedLost?: ReadonlySet<string>;
   /** Ids of orders that nothing is left of: their workflows had not started when their Postgres was replaced by a copy. */
@@ -28,6 +30,10 @@ export interface Allowances {
   /** True if Temporal may have forgotten the workflows of orders that were settled. */
   forgottenRuns?: boolean;
 }
+
+/** How many runs of an order can be replaced, and of how many orders if the fault spares runs. */
+const REPLACED_RUNS = { usually: 3, spared: 1 };
+const REPLACED_SHARE_SPARED = 0.05;
 
 /** The transition table of docs/architecture.md, written again: the harness does not trust the service's own. */
 const LEGAL: Record<string, Record<string, string>> = {
@@ -47,7 +53,7 @@ const RANK: Record<string, number> = { CREATED: 0, PENDING: 1, APPROVED: 2, SUCC
 /** Compares what callers were told with what the stores and the receiver hold. Every order is checked. */
 export function brokenInvariants(
   ledger: Ledger,
-  facts: ReadonlyMap<string, OrderFacts>,
+  { orders: facts, withoutRow }: Facts,
   allowed: Allowances = {},
 ): Broken[] {
   const known = acknowledged(ledger);
@@ -60,12 +66,23 @@ export function brokenInvariants(
     .filter((fault) => !lostPaths.some((path) => fault.includes(path)))
     .map((fault) => ({ orderId: '', fault }));
   for (const id of facts.keys()) if (!ids.has(id)) broken.push({ orderId: id, fault: 'an order that nobody created' });
+  const replaced = [...facts.values()].filter(({ runs }) => replacedRuns(runs) > 0).length;
+  if (allowed.sparesRuns && replaced > facts.size * REPLACED_SHARE_SPARED) {
+    broken.push({ orderId: '', fault: `runs of ${replaced} of ${facts.size} orders were replaced` });
+  }
+  for (const id of withoutRow) {
+    if (!allowed.reportedLost?.has(id)) broken.push({ orderId: id, fault: 'a workflow without a row' });
+  }
   broken.push(...listFaults(ledger, allowed));
   for (const { id, record } of known) {
     const order = facts.get(id);
+    const isLost = (other: string): boolean =>
+      !facts.has(other) &&
+      isCreatedMeanwhile(record, allowed) &&
+      (allowed.untraceable?.has(other) || allowed.reportedLost?.has(other) || false);
     const faults = order
       ? [
-          ...identityFaults(record, order),
+          ...identityFaults(record, order, isLost),
           ...historyFaults(order),
           ...answerFaults(record, order, allowed),
           ...workflowFaults(record, order, allowed),
@@ -95,11 +112,18 @@ function listFaults({ orders, listed }: Ledger, { restored }: Allowances): Broke
   });
 }
 
-function identityFaults(record: OrderRecord, { reference, amountPence, sellerId }: OrderFacts): string[] {
+/** @param isLost true for the id of an order that was created before a restoration, which has lost it */
+function identityFaults(
+  record: OrderRecord,
+  { id, reference, amountPence, sellerId }: OrderFacts,
+  isLost: (id: string) => boolean,
+): string[] {
   const isSame =
     reference === record.reference && amountPence === Math.round(record.amount * 100) && sellerId === record.sellerId;
   return [
-    ...(record.ids.size > 1 ? [`an acknowledged order is doubled: ${[...record.ids].join(', ')}`] : []),
+    ...([...record.ids].some((other) => other !== id && !isLost(other))
+      ? [`an acknowledged order is doubled: ${[...record.ids].join(', ')}`]
+      : []),
     ...(isSame ? [] : ['the order has another reference, amount or seller than its create']),
   ];
 }
@@ -234,18 +258,25 @@ function moneyFaults(
   ];
 }
 
+const replacedRuns = (runs: readonly RunFacts[]): number =>
+  runs.filter((run) => run.status === 'TERMINATED' || run.failure === 'RowConflict').length;
+
 /** One workflow: closed, with the state of the row, or open if the order is abandoned. */
 function workflowFaults(
   { isAbandoned }: OrderRecord,
   { id, runs, version, status, cancelledAt }: OrderFacts,
-  { reportedLost, failedRuns = false, forgottenRuns = false }: Allowances,
+  { reportedLost, operators, sparesRuns, failedRuns = false, forgottenRuns = false }: Allowances,
 ): string[] {
   const last = runs.at(-1);
   const isFinal = RANK[status] === 3;
   if (!last) return forgottenRuns && isFinal ? [] : ['the order has no workflow'];
   const open = runs.filter((run) => run.status === 'RUNNING').length;
+  const replaced = replacedRuns(runs);
+  const most = sparesRuns ? REPLACED_RUNS.spared : REPLACED_RUNS.usually;
+  const excess = operators || replaced <= most ? [] : [`${replaced} of its runs were replaced`];
   if (isAbandoned && !isFinal) {
-    return last.status === 'RUNNING' && open === 1 ? [] : [`the order is open, and its workflow is ${last.status}`];
+    const isOpen = last.status === 'RUNNING' && open === 1;
+    return [...excess, ...(isOpen ? [] : [`the order is open, and its workflow is ${last.status}`])];
   }
   const { result } = last;
   // A run that found no row has failed. Its history gave the row that was rebuilt.
@@ -257,6 +288,7 @@ function workflowFaults(
     (run) => run.status === 'TIMED_OUT' || (run.status === 'FAILED' && run.failure !== 'RowConflict'),
   );
   return [
+    ...excess,
     ...(failedRuns ? [] : failures.map((run) => `run ${run.runId} is ${run.status}: ${run.failure ?? ''}`)),
     ...(open > 0 ? [`stuck: ${open} of its runs are open`] : []),
     ...(open > 0 || agrees

@@ -29,7 +29,7 @@ export interface OrderRecord {
   amount: number;
   webhookUrl: string | null;
   webhookSecret: string;
-  /** All ids that a 201 or a 409 for its reference named. More than one means that the order was doubled. */
+  /** All ids that a 201 or a 409 for its reference named, the latest last. Only a restoration can explain more than one. */
   ids: Set<string>;
   answers: Answer[];
   /** Of the customer's page. Undefined until an answer has it. */
@@ -72,5 +72,5 @@ export const createLedger = (): Ledger => ({
 
 /** The orders that were acknowledged: their callers know an id. */
 export function acknowledged({ orders }: Ledger): { id: string; record: OrderRecord }[] {
-  return orders.flatMap((record) => [...record.ids].slice(0, 1).map((id) => ({ id, record })));
+  return orders.flatMap((record) => [...record.ids].slice(-1).map((id) => ({ id, record })));
 }

@@ -43,16 +43,17 @@ export interface LoadOptions {
 export function startLoad(options: LoadOptions): Load {
   const { apiUrls, checkoutKey, shops, ledger, seed, rate, abandonedRate, repeatable, canBeRefused } = options;
   const caller = createCaller(apiUrls, ledger, repeatable);
-  const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused);
+  const canVanish = repeatable.includes(404);
+  const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused, canVanish);
   const uncounted = createCaller(apiUrls, { ...ledger, successes: [] }, repeatable);
-  const visitor = new Shopper(uncounted, ledger, checkoutKey, canBeRefused);
+  const visitor = new Shopper(uncounted, ledger, checkoutKey, canBeRefused, canVanish);
   const browserAgent = createBrowserAgent();
   let leaveAt = Infinity;
   const visitPages = (record: OrderRecord, intent: Intent): Promise<void> =>
     checkOut(new Browser(apiUrls, browserAgent), record, intent, {
       ledger,
       deadline: () => leaveAt,
-      canVanish: repeatable.includes(404),
+      canVanish,
     });
   const running = new Set<Promise<unknown>>();
   const [random, abandoned] = [seeded(seed, 'load'), seeded(seed, 'abandoned')];

@@ -4,7 +4,7 @@ import type { Cell, Scene } from './cell';
 import type { DeliveryCell } from './cells';
 import { killDuringDelivery } from './deliveries/deliver';
 import { planOf } from './deliveries/plan';
-import { type Broken, brokenInvariants } from './invariants';
+import { type Allowances, type Broken, brokenInvariants } from './invariants';
 import { type OrderFacts, readFacts, withoutWorkflow } from './facts';
 import { acknowledged, createLedger, type Ledger } from './ledger';
 import { startLoad } from './load';
@@ -91,15 +91,10 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
 
   const ended = partsOf(stack).filter((part) => part.isFaulty());
   const facts = await readFacts(stack, sellerIds, logStart);
-  const allowed = cell.allowed?.(scene);
-  if (allowed?.restored) {
-    const lost = acknowledged(ledger).filter(({ id }) => !facts.has(id));
-    allowed.untraceable = new Set(
-      await withoutWorkflow(
-        stack,
-        lost.map(({ id }) => id),
-      ),
-    );
+  const allowed: Allowances = { ...(cell.spares === 'service' && { sparesRuns: true }), ...cell.allowed?.(scene) };
+  if (allowed.restored) {
+    const lost = ledger.orders.flatMap(({ ids }) => [...ids]).filter((id) => !facts.orders.has(id));
+    allowed.untraceable = new Set(await withoutWorkflow(stack, lost));
   }
   const broken = brokenInvariants(ledger, facts, allowed);
   broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
@@ -111,7 +106,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   }
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {
-    ...{ seed, baseline, quietMs, sellerIds, facts, broken },
+    ...{ seed, baseline, quietMs, sellerIds, facts: facts.orders, broken },
     orders: acknowledged(ledger).length,
     calls: ledger.successes.length,
     recoveryMs: back ?? null,

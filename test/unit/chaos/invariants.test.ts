@@ -53,9 +53,14 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
   };
 }
 
+const factsOf = (order: OrderFacts, ...withoutRow: string[]) => ({
+  orders: new Map([[ID, order]]),
+  withoutRow: new Set(withoutRow),
+});
+
 function faultsOf({ record, order }: ReturnType<typeof completedOrder>, allowed?: Allowances): string[] {
   const ledger = { ...createLedger(), orders: [record] };
-  return brokenInvariants(ledger, new Map([[ID, order]]), allowed).map(({ fault }) => fault);
+  return brokenInvariants(ledger, factsOf(order), allowed).map(({ fault }) => fault);
 }
 
 const answerOf = ({ record }: ReturnType<typeof completedOrder>, kind: Answer['kind']): Answer =>
@@ -142,7 +147,7 @@ test.each([
 ])('the harness finds a list with %s', (_what, change) => {
   const { record, order } = completedOrder();
   const ledger = { ...createLedger(), orders: [record], listed: [{ sellerId: 'seller', ...SHOWN, ...change }] };
-  expect(brokenInvariants(ledger, new Map([[ID, order]]))).toEqual([
+  expect(brokenInvariants(ledger, factsOf(order))).toEqual([
     { orderId: ledger.listed[0]!.id, fault: expect.stringMatching(/^a list of seller/) },
   ]);
 });
@@ -184,6 +189,40 @@ test('a run may fail if it has lost the result of a save', () => {
   const scene = completedOrder();
   scene.order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'RowConflict' });
   expect(faultsOf(scene)).toEqual([]);
+});
+
+test.each([
+  ['RowConflict', 3, {}, []],
+  ['RowConflict', 4, {}, ['4 of its runs were replaced']],
+  ['TERMINATED', 1, { sparesRuns: true }, ['runs of 1 of 1 orders were replaced']],
+  ['TERMINATED', 2, { sparesRuns: true }, ['runs of 1 of 1 orders were replaced', '2 of its runs were replaced']],
+  ['TERMINATED', 4, { operators: true }, []],
+])('for %s, %d times, with the allowances %j, the harness finds %j', (end, times, allowed, faults) => {
+  const scene = completedOrder();
+  const run = end === 'TERMINATED' ? { status: end } : { status: 'FAILED', failure: end };
+  scene.order.runs.unshift(...Array.from({ length: times }, (_, index) => ({ runId: `run-${index}`, ...run })));
+  expect(faultsOf(scene, allowed)).toEqual(faults);
+});
+
+test('the harness finds a workflow without a row, unless its order was reported lost', () => {
+  const { record, order } = completedOrder();
+  const ledger = { ...createLedger(), orders: [record] };
+  const found = (reportedLost: Set<string>) => brokenInvariants(ledger, factsOf(order, 'stray'), { reportedLost });
+  expect(found(new Set())).toEqual([{ orderId: 'stray', fault: 'a workflow without a row' }]);
+  expect(found(new Set(['stray']))).toEqual([]);
+});
+
+test('only the loss of the first one in a restoration excuses a second order of the same create', () => {
+  const scene = completedOrder();
+  scene.record.ids = new Set(['first', ID]);
+  const doubled = [`an acknowledged order is doubled: first, ${ID}`];
+  const at = (ms: number): number => performance.timeOrigin + ms;
+  const during = { restored: { from: at(100), to: at(400) } };
+  expect(faultsOf(scene)).toEqual(doubled);
+  expect(faultsOf(scene, during)).toEqual(doubled);
+  expect(faultsOf(scene, { ...during, untraceable: new Set(['first']) })).toEqual([]);
+  const later = { restored: { from: at(600), to: at(900) }, untraceable: new Set(['first']) };
+  expect(faultsOf(scene, later)).toEqual(doubled);
 });
 
 test('a refused cancel has a reason if the order was completed at the same time', () => {
