@@ -6,7 +6,9 @@ import type { Ledger } from './ledger';
 const TIMEOUT_MS = 7000;
 const RETRY_MS = 250;
 /** The caller repeats a call with one of these: 0 is a broken or refused connection, or a timeout. */
-const REPEATABLE = [0, 408, 502, 503, 504];
+const REPEATABLE = [0, 408, 503];
+/** A call without an answer for this long counts as stuck. */
+export const STUCK_AFTER_MS = 60_000;
 
 export interface Reply {
   status: number;
@@ -30,7 +32,7 @@ export interface Caller {
    * statuses. Any other answer is a complaint. Undefined after a complaint.
    */
   call: (request: Request, expected: readonly number[]) => Promise<Reply | undefined>;
-  /** Ends the repeats at this moment, in ms of `performance.now()`. */
+  /** Ends the repeats of calls that are stuck at this moment, in ms of `performance.now()`. */
   giveUpAt: (deadline: number) => void;
   close: () => Promise<void>;
 }
@@ -75,9 +77,12 @@ export function createCaller(apiUrls: readonly string[], ledger: Ledger, repeata
   return {
     async call(wanted, expected) {
       const startedAt = performance.now();
-      for (;;) {
+      const isMeasured = wanted.method === 'GET' || wanted.path.endsWith('/order/');
+      for (let isFirst = true; ; isFirst = false) {
         const reply = await once(wanted);
-        if (expected.includes(reply.status)) {
+        const isSuccess = expected.includes(reply.status);
+        if (isFirst && isMeasured) ledger.firstTries.push({ at: startedAt, isSuccess });
+        if (isSuccess) {
           ledger.successes.push(reply.endedAt);
           // An earlier try may have done it: what it changed may show from then on.
           return { ...reply, startedAt };
@@ -87,7 +92,7 @@ export function createCaller(apiUrls: readonly string[], ledger: Ledger, repeata
           ledger.complaints.push(`${name} was answered ${reply.status} ${JSON.stringify(reply.body)}`);
           return undefined;
         }
-        if (performance.now() > deadline) {
+        if (performance.now() > Math.max(deadline, startedAt + STUCK_AFTER_MS)) {
           ledger.complaints.push(`${name} never succeeded; the last answer was ${reply.status}`);
           return undefined;
         }

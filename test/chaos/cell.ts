@@ -37,6 +37,8 @@ export interface Cell {
   skip?: (here: Pick<ChaosStack, 'disk'> & Pick<Scene, 'oldRoot'>) => string | undefined;
   /** True if orders can be missing for a while: callers repeat calls that get a 404. */
   restores?: boolean;
+  /** What the fault does not touch. `API`: creates and GETs still succeed. `service`: it touches only receivers, so hardly any run is replaced. */
+  spares?: 'API' | 'service';
   /** Before the load. */
   prepare?: (scene: Scene) => Promise<void>;
   /** Breaks something under load, and heals it. */

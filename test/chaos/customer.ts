@@ -13,10 +13,12 @@ import type { Seeded } from './seeded';
 const RETRY_MS = 250;
 /** Between two looks at a page that waits for the lender or the bank. */
 const WAIT_MS = 500;
+/** A page that asks for the same for this long is stuck: the lender is asked again at least once a minute. */
+const STUCK_AFTER_MS = 90_000;
 /** A customer who is sent back as often gives up. */
 const MOST_TRIES = 3;
 /** The customer tries again later: 0 is a broken connection. */
-const REPEATABLE = [0, 408, 429, 502, 503, 504];
+const REPEATABLE = [0, 408, 429, 503];
 
 /** What a customer wants, and what happens to them at the lender and at the bank. Later attempts succeed. */
 export interface Intent {
@@ -58,15 +60,19 @@ export async function checkOut(
   const path = record.payPath!;
   const { ledger, deadline } = options;
   let tries = 0;
+  let last: { step?: string; since: number } = { since: 0 };
   for (;;) {
     const page = await browser.open(path);
     if (!isAccepted(page, path, options)) return;
     if (page.status === 200) note(record, page);
-    if (performance.now() > deadline()) {
+    const step = stepOf(page);
+    const now = performance.now();
+    if (step !== last.step) last = { step, since: now };
+    if (now > deadline()) {
       if (page.status !== 200) ledger.complaints.push(`${path} never came; the last answer was ${page.status}`);
+      else if (now - last.since > STUCK_AFTER_MS) ledger.complaints.push(`${path} is stuck: ${step}`);
       return;
     }
-    const step = stepOf(page);
     if (step === 'end' || step === intent.leavesAt) return;
     if (step === 'wait') {
       await delay(page.status === 200 ? WAIT_MS : RETRY_MS);

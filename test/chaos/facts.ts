@@ -56,12 +56,18 @@ export interface OrderFacts {
   received: Received[];
 }
 
+export interface Facts {
+  orders: Map<string, OrderFacts>;
+  /** Ids of orders that have a workflow and no row. */
+  withoutRow: Set<string>;
+}
+
 /** Reads all orders of these sellers. Each is in Postgres, in Temporal, or in both. */
 export async function readFacts(
   { db, client, receiver }: ChaosStack,
   sellerIds: readonly string[],
   logStart: number,
-): Promise<Map<string, OrderFacts>> {
+): Promise<Facts> {
   const { rows } = await db.query<Omit<OrderFacts, 'runs' | 'received'>>({
     text: `select o.id, seller_id as "sellerId", reference, amount_pence::float as "amountPence", version, status,
        to_char(cancelled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "cancelledAt",
@@ -82,15 +88,19 @@ export async function readFacts(
      from orders o where seller_id = any($1)`,
     values: [sellerIds],
   });
-  const facts = new Map<string, OrderFacts>(rows.map((row) => [row.id, { ...row, runs: [], received: [] }]));
-  for (const received of receiver.read(logStart)) facts.get(received.order)?.received.push(received);
+  const orders = new Map<string, OrderFacts>(rows.map((row) => [row.id, { ...row, runs: [], received: [] }]));
+  for (const received of receiver.read(logStart)) orders.get(received.order)?.received.push(received);
+  const withoutRow = new Set<string>();
   for (const sellerId of sellerIds) {
     for await (const { workflowId, runId, status } of client.workflow.list({ query: `SellerId = '${sellerId}'` })) {
-      facts.get(workflowId.slice('order-'.length))?.runs.unshift({ runId, status: status.name });
+      const id = workflowId.slice('order-'.length);
+      const order = orders.get(id);
+      if (order) order.runs.unshift({ runId, status: status.name });
+      else withoutRow.add(id);
     }
   }
-  await readResults(client, [...facts.values()]);
-  return facts;
+  await readResults(client, [...orders.values()]);
+  return { orders, withoutRow };
 }
 
 /** The type of the first cause, or its message. */

@@ -9,8 +9,8 @@ export interface Answer {
   status: number;
   startedAt: number;
   endedAt: number;
-  /** The order's status and `cancelled_at` in the answer, if it has them. */
-  order?: { status: string; cancelled_at?: string | null };
+  /** The order in the answer, if it has one. A page shows only the status. */
+  order?: { status: string; id?: string; reference?: string; amount?: number };
   /** The version, if the answer has an ETag. */
   version?: number;
 }
@@ -28,32 +28,49 @@ export interface OrderRecord {
   reference: string;
   amount: number;
   webhookUrl: string | null;
-  /** All ids that a 201 or a 409 for its reference named. More than one means that the order was doubled. */
+  webhookSecret: string;
+  /** All ids that a 201 or a 409 for its reference named, the latest last. Only a restoration can explain more than one. */
   ids: Set<string>;
   answers: Answer[];
   /** Of the customer's page. Undefined until an answer has it. */
   payPath?: string;
   /** True if its customer never comes: it stays open. */
   isAbandoned: boolean;
+  /** True if the harness cancels it at the end of the load. */
+  isCleanedUp: boolean;
   /** True if a webhook was resent, also by an operator. */
   resent: boolean;
   resends: Resend[];
 }
 
+/** An order in a list of a seller's orders. */
+export interface Listed {
+  sellerId: string;
+  id: string;
+  reference: string;
+  amount: number;
+}
+
 /** What callers were told during a run. The invariants compare it with what the stores and the receiver hold. */
 export interface Ledger {
   orders: OrderRecord[];
+  listed: Listed[];
   /** Answers that the contract does not allow, and calls that never succeeded. */
   complaints: string[];
   /** When calls succeeded, in ms of `performance.now()`: not those about abandoned orders, and not pages, which reload. */
   successes: number[];
+  /** The first tries of creates and GETs. When they began is in ms of `performance.now()`. */
+  firstTries: { at: number; isSuccess: boolean }[];
   /** Answers that made callers repeat a call: its status and path. */
   repeats: string[];
 }
 
-export const createLedger = (): Ledger => ({ orders: [], complaints: [], successes: [], repeats: [] });
+export const createLedger = (): Ledger => ({
+  ...{ orders: [], listed: [], complaints: [] },
+  ...{ successes: [], firstTries: [], repeats: [] },
+});
 
 /** The orders that were acknowledged: their callers know an id. */
 export function acknowledged({ orders }: Ledger): { id: string; record: OrderRecord }[] {
-  return orders.flatMap((record) => [...record.ids].slice(0, 1).map((id) => ({ id, record })));
+  return orders.flatMap((record) => [...record.ids].slice(-1).map((id) => ({ id, record })));
 }

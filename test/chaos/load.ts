@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Browser, createBrowserAgent } from './browser';
-import { createCaller } from './caller';
+import { createCaller, STUCK_AFTER_MS } from './caller';
 import { type Intent, checkOut, drawIntent } from './customer';
 import type { Ledger, OrderRecord } from './ledger';
 import { type Seeded, seeded } from './seeded';
 import { type Shop, Shopper } from './shopper';
 
-/** An answer arrives within this time after the load has ended, or the call counts as stuck. */
-const STUCK_AFTER_MS = 60_000;
+/** Customers leave this long after the load has ended: longer than a page may be stuck. */
+const LEAVE_AFTER_MS = 120_000;
 /** What the last call about an open order may take on average: a long run leaves thousands. */
 const CALL_MS = 50;
 /** The customers who are in a shop at the same time, at most: a slow machine gets a smaller load, not a backlog. */
@@ -43,16 +43,17 @@ export interface LoadOptions {
 export function startLoad(options: LoadOptions): Load {
   const { apiUrls, checkoutKey, shops, ledger, seed, rate, abandonedRate, repeatable, canBeRefused } = options;
   const caller = createCaller(apiUrls, ledger, repeatable);
-  const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused);
+  const canVanish = repeatable.includes(404);
+  const shopper = new Shopper(caller, ledger, checkoutKey, canBeRefused, canVanish);
   const uncounted = createCaller(apiUrls, { ...ledger, successes: [] }, repeatable);
-  const visitor = new Shopper(uncounted, ledger, checkoutKey, canBeRefused);
+  const visitor = new Shopper(uncounted, ledger, checkoutKey, canBeRefused, canVanish);
   const browserAgent = createBrowserAgent();
   let leaveAt = Infinity;
   const visitPages = (record: OrderRecord, intent: Intent): Promise<void> =>
     checkOut(new Browser(apiUrls, browserAgent), record, intent, {
       ledger,
       deadline: () => leaveAt,
-      canVanish: repeatable.includes(404),
+      canVanish,
     });
   const running = new Set<Promise<unknown>>();
   const [random, abandoned] = [seeded(seed, 'load'), seeded(seed, 'abandoned')];
@@ -83,14 +84,14 @@ export function startLoad(options: LoadOptions): Load {
     ),
   ];
   const giveUpAfter = (ms: number): void => {
-    leaveAt = performance.now() + ms;
-    for (const one of [caller, uncounted]) one.giveUpAt(leaveAt);
+    for (const one of [caller, uncounted]) one.giveUpAt(performance.now() + ms);
   };
   return {
     async finish() {
       isOpen = false;
       await Promise.all(beginning);
       giveUpAfter(STUCK_AFTER_MS);
+      leaveAt = performance.now() + LEAVE_AFTER_MS;
       await Promise.all(running);
     },
     async endOpen() {
@@ -102,6 +103,7 @@ export function startLoad(options: LoadOptions): Load {
       const work = async (): Promise<void> => {
         for (let record = queue.pop(); record; record = queue.pop()) {
           const shop = shops.find(({ id }) => id === record.sellerId)!;
+          record.isCleanedUp = !record.isAbandoned;
           // A payment at the bank can complete the order in the meantime.
           await (record.isAbandoned ? visitor.read(shop, record) : shopper.cancel(shop, record, shop.isHosted));
         }

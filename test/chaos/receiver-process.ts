@@ -27,7 +27,7 @@ const log = (line: Logged): void => appendFileSync(logFile, `${JSON.stringify(li
  */
 function respond(request: IncomingMessage, response: ServerResponse, call: string): void {
   const answer = (status: number, headers: Record<string, string> = {}): void => {
-    log({ call, status, at: Date.now() });
+    log({ call, status, retryAfterS: Number(headers['retry-after'] ?? 0), at: Date.now() });
     response.writeHead(status, headers).end('thanks');
   };
   const fails: Record<Exclude<Mode, 'healthy'>, () => void> = {
@@ -56,9 +56,14 @@ function handle(request: IncomingMessage, response: ServerResponse): void {
   void readText(request).then(
     (text) => {
       const { order, sequence } = JSON.parse(text).data as { order: { id: string }; sequence: number };
-      const id = String(request.headers['webhook-id']);
+      const [id, timestamp, signature] = ['id', 'timestamp', 'signature'].map((name) =>
+        String(request.headers[`webhook-${name}`]),
+      ) as [string, string, string];
       const digest = createHash('sha256').update(text).digest('base64url');
-      log({ call, order: order.id, sequence, id, digest, path: request.url ?? '', at: Date.now() });
+      log({
+        ...{ call, order: order.id, sequence, id, timestamp, signature, digest },
+        ...{ path: request.url ?? '', at: Date.now() },
+      });
       response.on('close', () => log({ call, closedAt: Date.now() }));
       respond(request, response, call);
     },

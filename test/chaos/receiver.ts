@@ -10,8 +10,8 @@ export type Mode = 'healthy' | (typeof RECEIVER_FAULTS)[number];
 
 /** A line of the receiver's log: a request, its response, and the end of its connection. Times are unix ms. */
 export type Logged =
-  | { call: string; order: string; sequence: number; id: string; digest: string; path: string; at: number }
-  | { call: string; status: number; at: number }
+  | ({ call: string } & Omit<Received, 'status' | 'retryAfterS' | 'closedAt'>)
+  | { call: string; status: number; retryAfterS: number; at: number }
   | { call: string; closedAt: number };
 
 /** One request as the receiver logged it. */
@@ -20,11 +20,17 @@ export interface Received {
   sequence: number;
   /** The header `webhook-id`. */
   id: string;
+  /** The header `webhook-timestamp`. */
+  timestamp: string;
+  /** The header `webhook-signature`. */
+  signature: string;
   digest: string;
   path: string;
   at: number;
   /** Undefined if the receiver did not respond. */
   status?: number;
+  /** Of its response; 0 without `Retry-After`. */
+  retryAfterS?: number;
   /** Undefined if the receiver was killed first. */
   closedAt?: number;
 }
@@ -88,7 +94,8 @@ function parseLog(text: string): Received[] {
     const logged = JSON.parse(line) as Logged;
     const { call, ...fields } = logged;
     if ('order' in logged) calls.set(call, fields as Received);
-    else if ('status' in logged) Object.assign(calls.get(call) ?? {}, { status: logged.status });
+    else if ('status' in logged)
+      Object.assign(calls.get(call) ?? {}, { status: logged.status, retryAfterS: logged.retryAfterS });
     else Object.assign(calls.get(call) ?? {}, { closedAt: logged.closedAt });
   }
   return [...calls.values()];

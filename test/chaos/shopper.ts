@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ProgressEvent } from '../../src/domain/status';
 import type { TestSeller } from '../support/stack';
 import type { Caller, Reply } from './caller';
-import type { CallKind, Ledger, OrderRecord } from './ledger';
+import type { CallKind, Ledger, Listed, OrderRecord } from './ledger';
 
 /** A seller with its webhook endpoint. */
 export interface Shop extends TestSeller {
@@ -19,6 +19,8 @@ export class Shopper {
     private readonly checkoutKey: string,
     /** True if something else than the customer's journey changes orders too: any change can be refused. */
     private readonly canBeRefused: boolean,
+    /** True if a restoration can undo what was acknowledged. */
+    private readonly canVanish: boolean,
   ) {}
 
   /** @param copies identical creates at the same time, with the same Idempotency-Key */
@@ -30,7 +32,8 @@ export class Shopper {
     const reference = `ref-${randomUUID()}`;
     const record: OrderRecord = {
       ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
-      ...{ ids: new Set(), answers: [], isAbandoned, resent: false, resends: [] },
+      webhookSecret: shop.webhookSecret,
+      ...{ ids: new Set(), answers: [], isAbandoned, isCleanedUp: false, resent: false, resends: [] },
     };
     this.ledger.orders.push(record);
     const data = { amount, reference, ...(shop.webhookUrl !== null && { webhook_url: shop.webhookUrl }) };
@@ -41,11 +44,11 @@ export class Shopper {
       body: { data },
       headers: withKey ? { 'idempotency-key': reference } : {},
     };
-    // Without a key, the repeat of a lost call gets a 409 that names the order.
-    const expected = withKey ? [201] : [201, 409];
+    // Without a key, or if a restoration has lost the key, the repeat of a lost call gets a 409 that names the order.
+    const expected = withKey && !this.canVanish ? [201] : [201, 409];
     const replies = await Promise.all(Array.from({ length: copies }, () => this.caller.call(request, expected)));
-    for (const reply of replies) {
-      if (!reply) continue;
+    const answered = replies.filter((reply) => reply !== undefined).sort((a, b) => a.endedAt - b.endedAt);
+    for (const reply of answered) {
       const id = reply.status === 201 ? reply.body.data.id : existingId(reply);
       record.ids.add(id);
       this.note(record, 'create', reply);
@@ -74,7 +77,11 @@ export class Shopper {
   async list(shop: Shop): Promise<void> {
     const path = `/seller/${shop.id}/order/?limit=20`;
     const reply = await this.caller.call({ method: 'GET', path, key: shop.key }, [200]);
-    const ids: string[] = (reply?.body.data ?? []).map(({ id }: { id: string }) => id);
+    const orders: Listed[] = reply?.body.data ?? [];
+    this.ledger.listed.push(
+      ...orders.map(({ id, reference, amount }) => ({ sellerId: shop.id, id, reference, amount })),
+    );
+    const ids = orders.map(({ id }) => id);
     if (new Set(ids).size < ids.length) this.ledger.complaints.push(`a list of seller ${shop.id} has an order twice`);
   }
 
@@ -86,9 +93,9 @@ export class Shopper {
     if (!event) return;
     const request = { method: 'POST' as const, path: `/webhook_event/${event.id}/resend/`, key: shop.key };
     const requestedAt = Date.now();
-    const reply = await this.caller.call(request, [202]);
+    const reply = await this.caller.call(request, this.canVanish ? [202, 404] : [202]);
     const record = this.ledger.orders.find(({ ids }) => ids.has(event.order_id));
-    if (!record || !reply) return;
+    if (!record || reply?.status !== 202) return;
     record.resent = true;
     record.resends.push({ eventId: event.id, requestedAt });
     this.note(record, 'resend', reply);
@@ -112,7 +119,7 @@ export class Shopper {
   }
 }
 
-const idOf = ({ ids }: OrderRecord): string => [...ids][0]!;
+const idOf = ({ ids }: OrderRecord): string => [...ids].at(-1)!;
 
 /** The order that a 409 for a duplicate reference names. */
 function existingId({ body }: Reply): string {

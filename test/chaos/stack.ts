@@ -16,6 +16,7 @@ import { type Link, openLink } from './link';
 import { type Part, watch, type WatchedPart } from './part';
 import { type ReceiverPart, createReceiver } from './receiver';
 import { type ServicePart, createServicePart } from './service-part';
+import { RETRY_DELAYS_S } from './webhook-invariants';
 import { type PostgresPart, type TemporalPart, createPostgresPart, createTemporalPart } from './store-parts';
 
 const NAMESPACE = 'chaos';
@@ -31,7 +32,7 @@ export const SETTINGS = {
   WORKFLOW_START_DELAY_MS: '3000',
   SWEEP_CHECK_AFTER_MS: '5000',
   UPDATE_TIMEOUT_MS: '5000',
-  WEBHOOK_RETRY_DELAYS: ['0', '0.5', ...Array<string>(120).fill('1')].join(','),
+  WEBHOOK_RETRY_DELAYS: RETRY_DELAYS_S.join(','),
   WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '100',
   WEBHOOK_TIMEOUT_MS: '3000',
   WEBHOOK_CONCURRENCY_PER_SELLER: '25',

@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
 import type { EventFacts, OrderFacts } from './facts';
 import { type Allowances, mayBeUndone } from './invariants';
 import type { OrderRecord } from './ledger';
 import type { Received } from './receiver';
+
+/** The schedule of the runs. It lasts two minutes, so that no fault exhausts a webhook. */
+export const RETRY_DELAYS_S = [0, 0.5, ...Array<number>(120).fill(1)];
+/** A delay varies by 10 %; the rest is the resolution of the clocks. */
+const LEAST_DELAY_SHARE = 0.85;
+/** As docs/webhooks.md recommends to receivers. */
+const TIMESTAMP_TOLERANCE_S = 300;
 
 const isDelivered = ({ status }: Received): boolean => status !== undefined && status >= 200 && status < 300;
 
@@ -19,11 +27,14 @@ export function webhookFaults(record: OrderRecord, order: OrderFacts, allowed: A
       ? []
       : [`the webhooks' sequences have a gap or a repeat: ${events.map(({ sequence }) => sequence).join(', ')}`]),
     ...events.flatMap((event, index) => contentFaults(event, steps[index]?.to, received)),
-    ...events.flatMap((event) => stateFaults(event, record, allowed)),
+    ...events.flatMap((event) => stateFaults(event, record, received, allowed)),
+    ...targetFaults(record, events, received, isUndone),
     ...(isUndone ? [] : events.flatMap((event) => deliveryFaults(event, record, received))),
     ...contradictions(received),
     ...(record.resent || isUndone ? [] : orderFaults(received)),
     ...(record.resent || allowed.overlaps ? [] : overlaps(received)),
+    ...(record.resent ? [] : callsAfterGone(events, received)),
+    ...(record.resent || isUndone || allowed.overlaps ? [] : events.flatMap((event) => hastyCalls(event, received))),
   ];
 }
 
@@ -66,9 +77,11 @@ function deliveryFaults(
 function stateFaults(
   { sequence, state, attempts }: EventFacts,
   { webhookUrl }: OrderRecord,
+  received: Received[],
   { undelivered }: Allowances,
 ): string[] {
-  const others = undelivered?.(webhookUrl!) ?? [];
+  const isGone = received.some(({ status }) => status === 410);
+  const others = [...(undelivered?.(webhookUrl!) ?? []), ...(isGone ? ['disabled'] : [])];
   const numbers = attempts.map(({ attempt }) => attempt);
   const steps = attempts.flatMap(({ step }) => step ?? []);
   return [
@@ -102,5 +115,45 @@ function overlaps(received: Received[]): string[] {
   return received.slice(1).flatMap((call, index) => {
     const { sequence, closedAt = 0 } = received[index]!;
     return call.at < closedAt - 1 ? [`the calls of webhooks ${sequence} and ${call.sequence} overlap`] : [];
+  });
+}
+
+/** Each call has a stored webhook, went to the order's own endpoint, and has a valid signature of its seller. */
+function targetFaults(
+  { webhookUrl, webhookSecret }: OrderRecord,
+  events: EventFacts[],
+  received: Received[],
+  isUndone: boolean,
+): string[] {
+  const { pathname } = new URL(webhookUrl!);
+  const webhook = new Webhook(webhookSecret);
+  const isSigned = ({ id, timestamp, signature, at }: Received): boolean => {
+    const body = events.find((event) => event.id === id)?.body;
+    if (body === undefined) return isUndone;
+    const expected = webhook.sign(id, new Date(Number(timestamp) * 1000), body);
+    return signature.split(' ').includes(expected) && Math.abs(at / 1000 - Number(timestamp)) <= TIMESTAMP_TOLERANCE_S;
+  };
+  return received.flatMap((call) => [
+    ...(call.path === pathname ? [] : [`webhook ${call.sequence} was sent to ${call.path}`]),
+    ...(isSigned(call) ? [] : [`webhook ${call.sequence} is not stored, or has no valid signature`]),
+  ]);
+}
+
+/** A recorded 410 ends the webhooks of the order. */
+function callsAfterGone(events: EventFacts[], received: Received[]): string[] {
+  if (!events.some(({ attempts }) => attempts.some(({ status }) => status === 410))) return [];
+  const gone = received.findIndex(({ status }) => status === 410);
+  return received.slice(gone + 1).map(({ sequence }) => `webhook ${sequence} was sent after a 410`);
+}
+
+/** The receiver sees the delays of the schedule, and its own `Retry-After`, if it has received and answered every attempt. */
+function hastyCalls({ id, sequence, attempts }: EventFacts, received: Received[]): string[] {
+  const calls = received.filter((call) => call.id === id);
+  if (calls.length !== attempts.length || attempts.some(({ step }) => step === null)) return [];
+  return calls.slice(1).flatMap((call, index) => {
+    const { at, status, retryAfterS = 0 } = calls[index]!;
+    const leastMs = 1000 * Math.max(RETRY_DELAYS_S[index + 1]! * LEAST_DELAY_SHARE, retryAfterS);
+    const isHasty = status !== undefined && call.at - at < leastMs;
+    return isHasty ? [`webhook ${sequence} was sent again after ${call.at - at} ms instead of ${leastMs} ms`] : [];
   });
 }

@@ -10,6 +10,7 @@ function wrongClocks(name: string, shifts: (scene: Scene) => [ServicePart, numbe
   return {
     name,
     group: 'restores, clocks and operators',
+    spares: 'API',
     async prepare(scene) {
       await Promise.all(
         shifts(scene).map(([part, hours]) => {

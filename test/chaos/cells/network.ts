@@ -16,6 +16,7 @@ export const NETWORK_CELLS: Cell[] = [...LINKS, 'worker to receiver' as const].f
       }
       expectHits(stack.links[link].hits(), 'connection');
     },
+    ...(link !== 'API to Postgres' && { spares: link === 'worker to receiver' ? 'service' : 'API' }),
     ...(link === 'worker to receiver' && { allowed: () => ({ overlaps: true }) }),
   })),
 );

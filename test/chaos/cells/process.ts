@@ -27,21 +27,30 @@ const stateless = ({ stack }: Scene): Part[] => [...stack.apis, ...stack.workers
 const allowed = (name: string): Pick<Cell, 'allowed'> =>
   name === 'the receiver' ? { allowed: () => ({ overlaps: true }) } : {};
 
+const SPARES: Record<string, Pick<Cell, 'spares'>> = {
+  'a worker': { spares: 'API' },
+  Temporal: { spares: 'API' },
+  'the receiver': { spares: 'service' },
+};
+
 const each = Object.entries(PARTS).flatMap(([name, choose]): Cell[] => [
   {
     name: `SIGKILL ${name}`,
     group: 'process',
+    ...SPARES[name],
     strike: (scene) => restart(choose(scene), 'SIGKILL', scene.random.between(0, RESTART_MS)),
   },
   {
     name: `SIGSTOP ${name} for 5 s`,
     group: 'process',
+    ...SPARES[name],
     strike: (scene) => freeze(choose(scene), () => delay(SHORT_FREEZE_MS)),
     ...allowed(name),
   },
   {
     name: `SIGSTOP ${name} for 90 s`,
     group: 'process',
+    ...SPARES[name],
     slow: true,
     strike: (scene) => freeze(choose(scene), () => delay(LONG_FREEZE_MS)),
     ...allowed(name),
@@ -49,6 +58,7 @@ const each = Object.entries(PARTS).flatMap(([name, choose]): Cell[] => [
   {
     name: `SIGTERM ${name}`,
     group: 'process',
+    ...SPARES[name],
     strike: (scene) => restart(choose(scene), 'SIGTERM', scene.random.between(0, RESTART_MS)),
   },
 ]);

@@ -18,6 +18,7 @@ const NAMES: Record<(typeof RECEIVER_FAULTS)[number], string> = {
 const passing = RECEIVER_FAULTS.map((mode): Cell => ({
   name: `the receiver ${NAMES[mode]}`,
   group: 'receiver',
+  spares: 'service',
   async strike({ stack, random }) {
     stack.receiver.setMode(mode);
     try {
@@ -26,11 +27,7 @@ const passing = RECEIVER_FAULTS.map((mode): Cell => ({
       stack.receiver.setMode('healthy');
     }
   },
-  allowed: () => ({
-    overlaps: mode === 'late' || mode === 'drip',
-    // A 410 disables the order's endpoint.
-    ...(mode === '410' && { undelivered: () => ['disabled'] }),
-  }),
+  allowed: () => ({ overlaps: mode === 'late' || mode === 'drip' }),
 }));
 
 /** Some shops' URLs never work, with a short schedule: their webhooks end exhausted one after the other, and all others arrive. */
@@ -38,6 +35,7 @@ function lasting(name: string, urlOf: (stack: ChaosStack) => string, quietWithin
   return {
     name,
     group: 'receiver',
+    spares: 'service',
     prepare: ({ stack }: Scene) =>
       relaunch(stack.workers, {
         WEBHOOK_RETRY_DELAYS: '0,0.5',

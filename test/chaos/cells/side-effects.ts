@@ -60,6 +60,7 @@ export const SIDE_EFFECT_CELLS: Cell[] = SIDE_EFFECTS.flatMap(({ of, effect, mat
     return {
       name: `SIGKILL ${preposition} ${when} ${name}`,
       group: 'side effects',
+      ...(of === 'worker' && { spares: 'API' as const }),
       async prepare(scene) {
         const armedBy = path.join(tmpdir(), `chaos-armed-${randomUUID()}`);
         scene.memory.set('armedBy', armedBy);

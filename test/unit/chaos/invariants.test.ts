@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
 import type { EventFacts, OrderFacts, PaymentFacts } from '../../chaos/facts';
 import { type Allowances, brokenInvariants } from '../../chaos/invariants';
 import { type Answer, createLedger, type OrderRecord } from '../../chaos/ledger';
+import type { Received } from '../../chaos/receiver';
 
 const ID = 'order-1';
+const SHOWN = { id: ID, reference: 'ref', amount: 1 };
+const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'secret').toString('base64')}`;
 const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
 
 /** An order that three calls have completed, one second each, with all of its webhooks delivered and the last one resent. */
@@ -12,7 +16,7 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
   const answers = ['create', 'signup_started', 'approved', 'completed', 'read', 'resend'].map((kind, index) => ({
     ...{ kind: kind as Answer['kind'], status: { create: 201, resend: 202 }[kind] ?? 200 },
     ...{ startedAt: index * 1000, endedAt: index * 1000 + 500 },
-    ...(kind !== 'resend' && { order: { status: ['CREATED', ...STATUSES][index] ?? 'SUCCESSFUL' } }),
+    ...(kind !== 'resend' && { order: { ...SHOWN, status: ['CREATED', ...STATUSES][index] ?? 'SUCCESSFUL' } }),
     ...(kind === 'read' && { version: 4 }),
   }));
   const changes = ['created', 'signup_started', 'approved', 'completed'].map((event, index) => ({
@@ -28,13 +32,16 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
   const received = events.flatMap(({ id, sequence, body, attempts }) =>
     attempts.map(({ at }) => ({
       ...{ order: ID, sequence, id, path: '/steady', at, status: 200, closedAt: at + 1 },
+      timestamp: String(Math.floor(at / 1000)),
+      signature: new Webhook(WEBHOOK_SECRET).sign(id, new Date(at), body),
       digest: createHash('sha256').update(body).digest('base64url'),
     })),
   );
   return {
     record: {
       ...{ sellerId: 'seller', reference: 'ref', amount: 1, webhookUrl: 'http://127.0.0.1/steady' },
-      ...{ ids: new Set([ID]), answers, isAbandoned: false, resent: true },
+      webhookSecret: WEBHOOK_SECRET,
+      ...{ ids: new Set([ID]), answers, isAbandoned: false, isCleanedUp: false, resent: true },
       resends: [{ eventId: 'event-3', requestedAt: now + 5000 }],
     },
     order: {
@@ -46,9 +53,14 @@ function completedOrder(): { record: OrderRecord; order: OrderFacts } {
   };
 }
 
+const factsOf = (order: OrderFacts, ...withoutRow: string[]) => ({
+  orders: new Map([[ID, order]]),
+  withoutRow: new Set(withoutRow),
+});
+
 function faultsOf({ record, order }: ReturnType<typeof completedOrder>, allowed?: Allowances): string[] {
   const ledger = { ...createLedger(), orders: [record] };
-  return brokenInvariants(ledger, new Map([[ID, order]]), allowed).map(({ fault }) => fault);
+  return brokenInvariants(ledger, factsOf(order), allowed).map(({ fault }) => fault);
 }
 
 const answerOf = ({ record }: ReturnType<typeof completedOrder>, kind: Answer['kind']): Answer =>
@@ -74,24 +86,44 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
     'cancel was refused without a reason',
     ({ record }) => record.answers.push({ kind: 'cancel', status: 409, startedAt: 2600, endedAt: 2900 }),
   ],
-  ['read answered version 3 after version 4', (scene) => scene.record.answers.push(readOf(3))],
   [
-    'answers had two final statuses: SUCCESSFUL, UNSUCCESSFUL',
-    (scene) => (answerOf(scene, 'read').order = { status: 'UNSUCCESSFUL' }),
+    'read answered APPROVED too late; read answered version 3 after version 4',
+    (scene) => scene.record.answers.push(readOf(3)),
   ],
+  [
+    'read answered UNSUCCESSFUL, which was not saved as version 4',
+    (scene) => (answerOf(scene, 'read').order!.status = 'UNSUCCESSFUL'),
+  ],
+  [
+    'page answered UNSUCCESSFUL, which was not saved',
+    ({ record }) =>
+      record.answers.push({
+        kind: 'page',
+        status: 200,
+        startedAt: 6000,
+        endedAt: 6100,
+        order: { status: 'UNSUCCESSFUL' },
+      }),
+  ],
+  ['read answered another order: order-2, ref, 1', (scene) => (answerOf(scene, 'read').order!.id = 'order-2')],
+  ['approved answered another order: order-1, ref, 2', (scene) => (answerOf(scene, 'approved').order!.amount = 2)],
   [
     'run earlier is FAILED: TypeError',
     ({ order }) => order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'TypeError' }),
   ],
   ['webhook 2 came with another body than the stored one', ({ order }) => (order.received[1]!.digest = 'another')],
+  ['webhook 2 was sent to /slow', ({ order }) => (order.received[1]!.path = '/slow')],
+  [
+    'webhook 2 is not stored, or has no valid signature',
+    ({ order }) => (order.received[1]!.signature = order.received[0]!.signature),
+  ],
+  [
+    'webhook 4 is not stored, or has no valid signature',
+    ({ order }) => order.received.push({ ...order.received[3]!, id: 'event-4', sequence: 4 }),
+  ],
+  ['webhook 1 is disabled', ({ order }) => (order.events[0]!.state = 'disabled')],
   ['an acknowledged resend of webhook 3 was not made', ({ order }) => order.events[2]!.attempts.pop()],
   ['a resend of webhook 3 is still requested', ({ order }) => (order.events[2]!.isResendRequested = true)],
-  [
-    'answers had the final status UNSUCCESSFUL, and the row has SUCCESSFUL',
-    ({ record }) => {
-      for (const { order } of record.answers) if (order?.status === 'SUCCESSFUL') order.status = 'UNSUCCESSFUL';
-    },
-  ],
   ['the customer has paid 2 times', ({ order }) => order.payments.push(payment('paid'), payment('paid'))],
   [
     'a payment is cancelled, and the bank keeps the money',
@@ -105,13 +137,92 @@ test.each<[string, (scene: ReturnType<typeof completedOrder>) => void]>([
 ])('the harness finds: %s', (fault, breakIt) => {
   const scene = completedOrder();
   breakIt(scene);
-  expect(faultsOf(scene)).toEqual([fault]);
+  expect(faultsOf(scene)).toEqual(fault.split('; '));
+});
+
+test.each([
+  ['another seller', { sellerId: 'another' }],
+  ['another reference', { reference: 'another' }],
+  ['an unknown order', { id: 'order-2' }],
+])('the harness finds a list with %s', (_what, change) => {
+  const { record, order } = completedOrder();
+  const ledger = { ...createLedger(), orders: [record], listed: [{ sellerId: 'seller', ...SHOWN, ...change }] };
+  expect(brokenInvariants(ledger, factsOf(order))).toEqual([
+    { orderId: ledger.listed[0]!.id, fault: expect.stringMatching(/^a list of seller/) },
+  ]);
+});
+
+/** An order whose first webhook is sent twice: the receiver answers the first call with this status. */
+function repeated(status: number, afterMs: number): ReturnType<typeof completedOrder> {
+  const scene = completedOrder();
+  const { record, order } = scene;
+  Object.assign(record, { resent: false, resends: [] });
+  order.events[2]!.attempts.pop();
+  order.received.pop();
+  const [first] = order.received as [Received];
+  order.received.unshift({ ...first, at: first.at - afterMs, closedAt: first.at - afterMs, status, retryAfterS: 1 });
+  const [attempt] = order.events[0]!.attempts as [EventFacts['attempts'][0]];
+  order.events[0]!.attempts = [
+    { ...attempt, status },
+    { ...attempt, attempt: 2, step: 2 },
+  ];
+  return scene;
+}
+
+test.each([
+  [429, 1000, []],
+  [429, 900, ['webhook 1 was sent again after 900 ms instead of 1000 ms']],
+  [410, 1000, [1, 2, 3].map((sequence) => `webhook ${sequence} was sent after a 410`)],
+])('for a webhook that is answered %d and sent again after %d ms, the harness finds %j', (status, afterMs, faults) => {
+  expect(faultsOf(repeated(status, afterMs))).toEqual(faults);
+});
+
+test('a 410 disables the webhooks of its order', () => {
+  const scene = completedOrder();
+  scene.order.received[2]!.status = 410;
+  scene.order.received.pop();
+  scene.order.events[2]!.state = 'disabled';
+  expect(faultsOf({ ...scene, record: { ...scene.record, resends: [] } })).toEqual([]);
 });
 
 test('a run may fail if it has lost the result of a save', () => {
   const scene = completedOrder();
   scene.order.runs.unshift({ runId: 'earlier', status: 'FAILED', failure: 'RowConflict' });
   expect(faultsOf(scene)).toEqual([]);
+});
+
+test.each([
+  ['RowConflict', 3, {}, []],
+  ['RowConflict', 4, {}, ['4 of its runs were replaced']],
+  ['TERMINATED', 1, { sparesRuns: true }, ['runs of 1 of 1 orders were replaced']],
+  ['TERMINATED', 2, { sparesRuns: true }, ['runs of 1 of 1 orders were replaced', '2 of its runs were replaced']],
+  ['TERMINATED', 4, { operators: true }, []],
+])('for %s, %d times, with the allowances %j, the harness finds %j', (end, times, allowed, faults) => {
+  const scene = completedOrder();
+  const run = end === 'TERMINATED' ? { status: end } : { status: 'FAILED', failure: end };
+  scene.order.runs.unshift(...Array.from({ length: times }, (_, index) => ({ runId: `run-${index}`, ...run })));
+  expect(faultsOf(scene, allowed)).toEqual(faults);
+});
+
+test('the harness finds a workflow without a row, unless its order was reported lost', () => {
+  const { record, order } = completedOrder();
+  const ledger = { ...createLedger(), orders: [record] };
+  const found = (reportedLost: Set<string>) => brokenInvariants(ledger, factsOf(order, 'stray'), { reportedLost });
+  expect(found(new Set())).toEqual([{ orderId: 'stray', fault: 'a workflow without a row' }]);
+  expect(found(new Set(['stray']))).toEqual([]);
+});
+
+test('only the loss of the first one in a restoration excuses a second order of the same create', () => {
+  const scene = completedOrder();
+  scene.record.ids = new Set(['first', ID]);
+  const doubled = [`an acknowledged order is doubled: first, ${ID}`];
+  const at = (ms: number): number => performance.timeOrigin + ms;
+  const during = { restored: { from: at(100), to: at(400) } };
+  expect(faultsOf(scene)).toEqual(doubled);
+  expect(faultsOf(scene, during)).toEqual(doubled);
+  expect(faultsOf(scene, { ...during, untraceable: new Set(['first']) })).toEqual([]);
+  const later = { restored: { from: at(600), to: at(900) }, untraceable: new Set(['first']) };
+  expect(faultsOf(scene, later)).toEqual(doubled);
 });
 
 test('a refused cancel has a reason if the order was completed at the same time', () => {
@@ -124,7 +235,7 @@ test('a restoration excuses only the orders that were used between the backup an
   const scene = completedOrder();
   scene.record.answers.push(readOf(3));
   const [from, to] = [performance.timeOrigin + 3600, performance.timeOrigin + 3900];
-  expect(faultsOf(scene, { restored: { from, to } })).toEqual(['read answered version 3 after version 4']);
+  expect(faultsOf(scene, { restored: { from, to } })).toHaveLength(2);
   expect(faultsOf(scene, { restored: { from, to: to + 500 } })).toEqual([]);
 });
 
@@ -143,6 +254,26 @@ test('the harness finds a customer who has paid for an order that was cancelled,
   ]);
 });
 
+test.each([
+  [false, []],
+  [true, ['the customer has agreed to an offer, and the order is UNSUCCESSFUL']],
+])('for an agreed order that was cancelled, by the clean-up: %j, the harness finds %j', (isCleanedUp, faults) => {
+  const { record, order } = completedOrder();
+  Object.assign(record, { answers: record.answers.slice(0, 1), resends: [], webhookUrl: null, isCleanedUp });
+  const cancelledAt = '2026-11-23T10:00:00.000Z';
+  Object.assign(order, { version: 2, status: 'UNSUCCESSFUL', cancelledAt, events: [], received: [], hasAgreed: true });
+  order.changes = [order.changes[0]!, { version: 2, event: 'cancel', from: 'CREATED', to: 'UNSUCCESSFUL' }];
+  order.runs[0]!.result = { version: 2, status: 'UNSUCCESSFUL', cancelledAt };
+  expect(faultsOf({ record, order })).toEqual(faults);
+});
+
 function readOf(version: number): Answer {
-  return { kind: 'read', status: 200, startedAt: 6000, endedAt: 6500, order: { status: 'SUCCESSFUL' }, version };
+  return {
+    kind: 'read',
+    status: 200,
+    startedAt: 6000,
+    endedAt: 6500,
+    order: { ...SHOWN, status: STATUSES[version - 2]! },
+    version,
+  };
 }
