@@ -236,7 +236,8 @@ describe('without Temporal', () => {
       const patient = await startApi(database.url, 2000);
       const its = apiOf(patient.url, seller, '');
       const started = performance.now();
-      const responses = await Promise.all(Array.from({ length: 20 }, () => its.cancel(id)));
+      // As many as run at the same time for one seller.
+      const responses = await Promise.all(Array.from({ length: 10 }, () => its.cancel(id)));
       const durationMs = performance.now() - started;
       await patient.stop();
       return durationMs < 3500 && responses.every(({ text }) => UNKNOWN.test(text));
