@@ -79,8 +79,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const healedAt = performance.now();
   const back = await untilRecovered(ledger.successes, baseline, healedAt);
   await load.finish();
-  await load.endOpen();
-  await load.close();
+  await load.cancelOpen();
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
   const quietFrom = performance.now();
   const sellerIds = shops.map(({ id }) => id);
@@ -94,6 +93,9 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
     const lost = acknowledged(ledger).filter(({ id }) => !facts.has(id));
     allowed.untraceable = new Set(
       await withoutWorkflow(
+  // Only now: a read resumes an order whose workflow is closed.
+  await load.readAbandoned();
+  await load.close();
         stack,
         lost.map(({ id }) => id),
       ),
