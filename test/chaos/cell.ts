@@ -1,4 +1,4 @@
-import type { Allowances } from './invariants';
+import type { Allowances, Broken } from './invariants';
 import type { Ledger } from './ledger';
 import type { Seeded } from './seeded';
 import type { Shop } from './shopper';
@@ -21,7 +21,9 @@ export interface Scene {
   random: Seeded;
   ledger: Ledger;
   shops: readonly Shop[];
-  /** An earlier version's folder, for cells that run two versions. */
+  /** Of the cell's `variants`: the one that the seed selects. */
+  variant: string | undefined;
+  /** Another version's folder, for cells that run two versions. */
   oldRoot: string | undefined;
   /** A value that a later step of the same run needs. */
   memory: Map<string, unknown>;
@@ -31,6 +33,8 @@ export interface Scene {
 export interface Cell {
   name: string;
   group: (typeof GROUPS)[number];
+  /** Forms of the same fault. The seed selects one, in turn: ten seeds cover up to ten. */
+  variants?: readonly string[];
   /** True if a run takes more than a minute. */
   slow?: boolean;
   /** Why the cell cannot run here. */
@@ -48,8 +52,14 @@ export interface Cell {
   /** The webhook URLs of some of the shops, instead of the healthy receiver. */
   webhookUrls?: (stack: ChaosStack) => readonly string[];
   allowed?: (scene: Scene) => Allowances;
+  /** Invariants of this cell alone, checked once everything is quiet. Returns the faults. */
+  verify?: (scene: Scene) => Promise<Broken[]>;
   /** How long it may take until nothing is left to do, if that takes long. */
   quietWithinMs?: number;
+}
+
+export function variantOf({ variants = [] }: Pick<Cell, 'variants'>, seed: number): string | undefined {
+  return variants[(seed - 1) % variants.length];
 }
 
 /** Throws if a fault hit nothing: a run without a fault proves nothing. */

@@ -6,16 +6,16 @@ import { prepareTemporal } from '../../tools/local-stack/temporal-server';
 import { type AnyCell, CELLS } from './cells';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
-import { readResults, recordRun, writePage } from './results';
-import { checkSweep, type RunResult, runCell, runDelivery } from './run';
+import { currentVersion, passedRuns, productDigest, readResults, recordRun, writePage } from './results';
+import { checkSweep, type RunOptions, type RunResult, runCell, runDelivery } from './run';
 import { SHORT } from './short';
 import { type ChaosStack, startChaosStack } from './stack';
 
 /**
  * `npm run chaos -- --seeds N`: breaks the service under load, a cell with a seed at a time, and checks every invariant
- * for every order. Skips what test/chaos/results.jsonl holds already, and writes the table of docs/reliability.md.
- * `--cell NAME` (a part of a name is enough) and `--seed S` select what runs and repeat it. `--minutes M` ends after a
- * run that ends later. `--abandoned A` adds A orders per second that stay open. `--short` runs the worst cells once, and
+ * for every order. Skips what this version has passed according to test/chaos/results.jsonl, and writes the table of
+ * docs/reliability.md. `--cell NAME` (or a part of names) and `--seed S` select what runs and repeat it. `--minutes M` ends
+ * after a run that ends later. `--abandoned A` adds A orders per second that stay open. `--short` runs the worst cells once, and
  * records them only with `--record`.
  */
 const { values } = parseArgs({
@@ -38,6 +38,9 @@ const { values } = parseArgs({
 const RUNS_PER_STACK = 20;
 
 const oldRoot = values['old-root'] === undefined ? undefined : path.resolve(values['old-root']);
+const optionsOf = (seed: number): RunOptions => ({
+  ...{ seed, rate: Number(values.rate), abandonedRate: Number(values.abandoned), oldRoot },
+});
 const isRecorded = values.record || !values.short;
 const deadline = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
 
@@ -55,27 +58,22 @@ interface Run {
   result: RunResult;
 }
 
-const isSelected = (name: string): boolean => values.cell?.some((one) => name.includes(one)) ?? true;
-
-function cellOf(name: string): AnyCell {
-  const cell = CELLS.find((one) => one.name === name);
-  if (!cell) throw new Error(`no cell is named ${name}: see --list`);
-  return cell;
+/** The cells of this name; if there is none, those whose names contain it. */
+function named(name: string): AnyCell[] {
+  const exact = CELLS.filter((cell) => cell.name === name);
+  const found = exact.length > 0 ? exact : CELLS.filter((cell) => cell.name.includes(name));
+  if (found.length === 0) throw new Error(`no cell is named ${name}: see --list`);
+  return found;
 }
 
 function plan(): Planned[] {
-  const named = values.short ? SHORT.map(cellOf) : CELLS.filter(({ name }) => isSelected(name));
-  if (named.length === 0) throw new Error(`no cell is named ${String(values.cell)}: see --list`);
-  const cells = named.filter((cell) => !(values.fast && 'strike' in cell && cell.slow));
+  const selected = new Set((values.short ? SHORT : values.cell)?.flatMap(named) ?? CELLS);
+  const cells = [...selected].filter((cell) => !(values.fast && 'strike' in cell && cell.slow));
   const seeds =
     values.seed === undefined
       ? Array.from({ length: Number(values.seeds) }, (_, index) => index + 1)
       : [Number(values.seed)];
-  const done = new Set(
-    readResults()
-      .filter(({ broken }) => broken === 0)
-      .map(({ cell, seed }) => `${cell} ${seed}`),
-  );
+  const done = new Set(passedRuns(readResults(), currentVersion()).map(({ cell, seed }) => `${cell} ${seed}`));
   const isDone = (cell: AnyCell, seed: number): boolean =>
     !values.short && values.seed === undefined && done.has(`${cell.name} ${seed}`);
   return seeds.flatMap((seed) => cells.filter((cell) => !isDone(cell, seed)).map((cell) => ({ cell, seed })));
@@ -84,16 +82,18 @@ function plan(): Planned[] {
 function report(
   stack: ChaosStack,
   cell: AnyCell,
-  { seed, orders, calls, baseline = 0, recoveryMs, durationMs, quietMs, broken, facts }: RunResult,
+  { seed, variant, orders, calls, baseline = 0, recoveryMs, durationMs, quietMs, broken, facts }: RunResult,
 ): void {
   const seconds = (ms: number | null | undefined): string => (ms == null ? '–' : (ms / 1000).toFixed(1));
   console.log(
-    `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${cell.name}, seed ${seed}: ${orders} orders, ${calls} calls, ` +
+    `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${cell.name}${variant === undefined ? '' : ` (${variant})`}, seed ${seed}: ${orders} orders, ${calls} calls, ` +
       `${baseline.toFixed(0)} calls/s before, throughput back after ${seconds(recoveryMs)} s, quiet after ${seconds(quietMs)} s, ${seconds(durationMs)} s in all`,
   );
   if (broken.length === 0) return;
   console.log(explain(broken, facts, stack));
-  console.log(`  again: npm run chaos -- --cell '${cell.name}' --seed ${seed}`);
+  const load = `--rate ${values.rate} --abandoned ${values.abandoned}`;
+  const old = oldRoot === undefined ? '' : ` --old-root '${oldRoot}'`;
+  console.log(`  again: npm run chaos -- --cell '${cell.name}' --seed ${seed} ${load}${old}`);
 }
 
 async function run(): Promise<number> {
@@ -101,6 +101,9 @@ async function run(): Promise<number> {
   if (values.list) {
     for (const { name, group } of CELLS) console.log(`${group}: ${name}`);
     return 0;
+  }
+  if (oldRoot !== undefined && productDigest(oldRoot) === productDigest()) {
+    throw new Error(`--old-root ${oldRoot} is the same version of the product`);
   }
   await prepareTemporal(console.log, false);
   let stack: ChaosStack | undefined;
@@ -122,10 +125,9 @@ async function run(): Promise<number> {
         skipped += 1;
         continue;
       }
-      const options = { seed, rate: Number(values.rate), abandonedRate: Number(values.abandoned), oldRoot };
-      const result = await ('strike' in cell ? runCell(stack, cell, options) : runDelivery(cell, seed));
+      const result = await ('strike' in cell ? runCell(stack, cell, optionsOf(seed)) : runDelivery(cell, seed));
       report(stack, cell, result);
-      if (isRecorded) recordRun(cell, result);
+      if (isRecorded) recordRun(cell, result, optionsOf(seed));
       runs.push({ cell, result });
       await stack.restore();
       // What a failed run has left behind would disturb the next one.
@@ -161,7 +163,7 @@ async function endStack(stack: ChaosStack, runs: readonly Run[]): Promise<number
   for (const run of runs) {
     if (run.result.broken.length === 0 || reported.has(run)) continue;
     report(stack, run.cell, run.result);
-    if (isRecorded) recordRun(run.cell, run.result);
+    if (isRecorded) recordRun(run.cell, run.result, optionsOf(run.result.seed));
   }
   await cleanup.run();
   cleanup = createCleanup();

@@ -18,8 +18,10 @@ const MAX_CREATING = 30;
 export interface Load {
   /** Starts no further journeys, and waits for the end of those that run. */
   finish: () => Promise<void>;
-  /** Cancels every open order but the abandoned ones, and reads those. */
-  endOpen: () => Promise<void>;
+  /** Cancels every open order but the abandoned ones. */
+  cancelOpen: () => Promise<void>;
+  /** Reads the abandoned orders that may be open. */
+  readAbandoned: () => Promise<void>;
   close: () => Promise<void>;
 }
 
@@ -86,6 +88,25 @@ export function startLoad(options: LoadOptions): Load {
   const giveUpAfter = (ms: number): void => {
     for (const one of [caller, uncounted]) one.giveUpAt(performance.now() + ms);
   };
+  const visitOpen = async (
+    isAbandoned: boolean,
+    visit: (shop: Shop, record: OrderRecord) => Promise<void>,
+  ): Promise<void> => {
+    const queue = ledger.orders.filter(
+      (one) =>
+        one.isAbandoned === isAbandoned &&
+        one.ids.size > 0 &&
+        !one.answers.some(({ order }) => order && isFinal(order.status)),
+    );
+    giveUpAfter(STUCK_AFTER_MS + queue.length * CALL_MS);
+    const work = async (): Promise<void> => {
+      for (let record = queue.pop(); record; record = queue.pop()) {
+        const shop = shops.find(({ id }) => id === record.sellerId)!;
+        await visit(shop, record);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, work));
+  };
   return {
     async finish() {
       isOpen = false;
@@ -94,22 +115,13 @@ export function startLoad(options: LoadOptions): Load {
       leaveAt = performance.now() + LEAVE_AFTER_MS;
       await Promise.all(running);
     },
-    async endOpen() {
-      const open = ledger.orders.filter(
-        ({ ids, answers }) => ids.size > 0 && !answers.some(({ order }) => order && isFinal(order.status)),
-      );
-      giveUpAfter(STUCK_AFTER_MS + open.length * CALL_MS);
-      const queue = [...open];
-      const work = async (): Promise<void> => {
-        for (let record = queue.pop(); record; record = queue.pop()) {
-          const shop = shops.find(({ id }) => id === record.sellerId)!;
-          record.isCleanedUp = !record.isAbandoned;
-          // A payment at the bank can complete the order in the meantime.
-          await (record.isAbandoned ? visitor.read(shop, record) : shopper.cancel(shop, record, shop.isHosted));
-        }
-      };
-      await Promise.all(Array.from({ length: 16 }, work));
-    },
+    // A payment at the bank can complete the order in the meantime.
+    cancelOpen: () =>
+      visitOpen(false, (shop, record) => {
+        record.isCleanedUp = true;
+        return shopper.cancel(shop, record, shop.isHosted);
+      }),
+    readAbandoned: () => visitOpen(true, (shop, record) => visitor.read(shop, record)),
     async close() {
       await Promise.all([caller.close(), uncounted.close(), browserAgent.destroy()]);
     },

@@ -1,21 +1,35 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
-import type { RunResult } from './run';
+import type { RunOptions, RunResult } from './run';
+
+/** Increase it when a cell or a check becomes stricter: from then on, earlier runs do not count as made. */
+const HARNESS = 2;
 
 const FILE = path.join(PACKAGE_ROOT, 'test/chaos/results.jsonl');
 const PAGE = path.join(PACKAGE_ROOT, 'docs/reliability.md');
 const TABLE = /(<!-- table -->\n)[\s\S]*?(<!-- end of the table -->)/;
+const MOST_FAULTS = 3;
 
-/** A line of the results: the newest run of a cell with a seed. */
+/** A line of the results: a run. One that broke an invariant stays, also after a later run that did not. */
 export interface RecordedRun {
   cell: string;
   group: string;
   seed: number;
+  variant?: string;
   /** UTC, to the minute. */
   at: string;
   commit: string;
+  /** See `productDigest`. */
+  product: string;
+  harness: number;
+  /** The product of `--old-root`. */
+  oldProduct?: string;
+  /** Customers and abandoned orders per second. */
+  rate: number;
+  abandoned: number;
   orders: number;
   /** Successful calls per second before the fault. */
   callsPerS?: number;
@@ -23,7 +37,27 @@ export interface RecordedRun {
   recoveryMs?: number | null;
   durationMs: number;
   broken: number;
+  /** The first broken invariants. */
+  faults?: string[];
+  /** Why they were broken, once known. Written by hand. */
+  cause?: string;
 }
+
+type Version = Pick<RecordedRun, 'product' | 'harness'>;
+
+/** Names the product of a folder: the source files of service, workflows and activities as they are. */
+export function productDigest(root = PACKAGE_ROOT): string {
+  const hash = createHash('sha256');
+  for (const folder of ['src', 'workflows', 'activities']) {
+    for (const name of readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
+      const file = path.join(root, folder, name);
+      if (statSync(file).isFile()) hash.update(`${folder}/${name}\0`).update(readFileSync(file));
+    }
+  }
+  return hash.digest('hex').slice(0, 12);
+}
+
+export const currentVersion = (): Version => ({ product: productDigest(), harness: HARNESS });
 
 export function readResults(): RecordedRun[] {
   if (!existsSync(FILE)) return [];
@@ -31,54 +65,91 @@ export function readResults(): RecordedRun[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as RecordedRun);
 }
 
-/** Adds a run to the results. It replaces an earlier run of the same cell and seed. */
-export function recordRun({ name, group }: { name: string; group: string }, result: RunResult): void {
-  const { seed, orders, baseline, recoveryMs, durationMs, broken } = result;
+const isOf = (run: Version, { product, harness }: Version): boolean =>
+  run.product === product && run.harness === harness;
+
+/** The runs that this version of product and harness has passed. */
+export function passedRuns(runs: readonly RecordedRun[], version: Version): RecordedRun[] {
+  return runs.filter((run) => run.broken === 0 && isOf(run, version));
+}
+
+/** Adds a run. It replaces one of the same cell, seed and version that broke nothing. */
+export function addRun(runs: readonly RecordedRun[], run: RecordedRun): RecordedRun[] {
+  const isReplaced = (one: RecordedRun): boolean =>
+    one.cell === run.cell && one.seed === run.seed && one.broken === 0 && isOf(one, run);
+  return [...runs.filter((one) => !isReplaced(one)), run];
+}
+
+export function recordRun(
+  { name, group }: { name: string; group: string },
+  result: RunResult,
+  { rate, abandonedRate = 0, oldRoot }: RunOptions,
+): void {
+  const { seed, variant, orders, baseline, recoveryMs, durationMs, broken } = result;
   const run: RecordedRun = {
     ...{ cell: name, group, seed },
+    ...(variant !== undefined && { variant }),
     at: new Date().toISOString().slice(0, 16) + 'Z',
     commit: commit(),
-    orders,
+    ...currentVersion(),
+    ...(oldRoot !== undefined && group === 'deployment' && { oldProduct: productDigest(oldRoot) }),
+    ...{ rate, abandoned: abandonedRate, orders },
     ...(baseline !== undefined && { callsPerS: Math.round(baseline) }),
     ...(recoveryMs !== undefined && { recoveryMs: recoveryMs && Math.round(recoveryMs) }),
     durationMs: Math.round(durationMs),
     broken: broken.length,
+    ...(broken.length > 0 && { faults: broken.slice(0, MOST_FAULTS).map(({ fault }) => fault) }),
   };
-  const others = readResults().filter((other) => other.cell !== name || other.seed !== seed);
-  writeFileSync(FILE, [...others, run].map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const lines = addRun(readResults(), run).map((line) => `${JSON.stringify(line)}\n`);
+  writeFileSync(FILE, lines.join(''));
 }
 
+/** The commit; with a "+" if files were changed, except those that a run writes. */
 function commit(): string {
-  return execFileSync('git', ['describe', '--always', '--dirty=+'], { cwd: PACKAGE_ROOT, encoding: 'utf8' }).trim();
+  const git = (...args: string[]): string => execFileSync('git', args, { cwd: PACKAGE_ROOT, encoding: 'utf8' }).trim();
+  const written = [FILE, PAGE].map((file) => `:!${path.relative(PACKAGE_ROOT, file)}`);
+  const changed = git('status', '--porcelain', '--', '.', ...written);
+  return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`;
 }
 
 /** Writes the table of docs/reliability.md from the results. */
 export function writePage(): void {
   const page = readFileSync(PAGE, 'utf8');
+  const text = tablesOf(readResults(), currentVersion());
   writeFileSync(
     PAGE,
-    page.replace(TABLE, (_all, start: string, end: string) => `${start}\n${table()}\n${end}`),
+    page.replace(TABLE, (_all, start: string, end: string) => `${start}\n${text}\n\n${end}`),
   );
 }
 
-function table(): string {
-  const runs = readResults();
+/** The runs of each cell, and those that broke an invariant. */
+export function tablesOf(runs: readonly RecordedRun[], version: Version): string {
+  if (runs.length === 0) return 'No run is recorded yet.';
   const cells = [...new Set(runs.map(({ cell }) => cell))];
-  const sum = (of: RecordedRun[], value: (run: RecordedRun) => number): number =>
+  const sum = (of: readonly RecordedRun[], value: (run: RecordedRun) => number): number =>
     of.reduce((total, run) => total + value(run), 0);
-  const row = (name: string, of: RecordedRun[]): string => {
+  const row = (name: string, of: readonly RecordedRun[]): string => {
     const times = of.flatMap(({ recoveryMs }) => recoveryMs ?? []).sort((a, b) => a - b);
     const late = of.filter(({ recoveryMs }) => recoveryMs === null).length;
     const seconds = (ms: number | undefined): string => (ms === undefined ? '–' : (ms / 1000).toFixed(1));
-    const dates = of.map(({ at }) => at.slice(0, 10)).sort();
-    const days = [...new Set([dates[0], dates.at(-1)])].join(' to ');
     const recovered = `${seconds(times[Math.floor(times.length / 2)])} / ${seconds(times.at(-1))}${late ? `, ${late} later` : ''}`;
-    const cellsOf = [name, of.length, sum(of, (run) => run.orders), recovered, sum(of, (run) => run.broken), days];
-    return `| ${cellsOf.join(' | ')} |`;
+    const failed = of.filter(({ broken }) => broken > 0).length;
+    const values = [
+      name,
+      seedsOf(passedRuns(of, version)),
+      seedsOf(of),
+      sum(of, ({ orders }) => orders),
+      recovered,
+      failed,
+    ];
+    return `| ${[...values, range(of, ({ at }) => at.slice(0, 10)), range(of, ({ commit: id }) => id)].join(' | ')} |`;
   };
+  const failures = runs.filter(({ broken }) => broken > 0);
   return [
-    '| cell | seeds | orders | throughput back, s: median / longest | broken invariants | ran |',
-    '|---|--:|--:|--:|--:|---|',
+    `Product ${version.product}, harness ${version.harness}:`,
+    '',
+    '| cell | seeds passed, this version | seeds, all versions | orders | throughput back, s: median / longest | failed runs | ran | commits |',
+    '|---|--:|--:|--:|--:|--:|---|---|',
     ...cells.map((cell) =>
       row(
         cell,
@@ -86,6 +157,25 @@ function table(): string {
       ),
     ),
     row(`**all ${cells.length} cells**`, runs),
-    '',
+    ...(failures.length > 0
+      ? [
+          '',
+          '| failed run | ran | commit | broken invariants | cause |',
+          '|---|---|---|---|---|',
+          ...failures.map(
+            ({ cell, seed, at, commit: id, broken, faults = [], cause = '**not known yet**' }) =>
+              `| ${cell}, seed ${seed} | ${at} | ${id} | ${broken}: ${faults.join('; ').replaceAll('|', '\\|')} | ${cause} |`,
+          ),
+        ]
+      : []),
   ].join('\n');
+}
+
+/** How many different seeds of cells ran. */
+const seedsOf = (runs: readonly RecordedRun[]): number => new Set(runs.map(({ cell, seed }) => `${cell} ${seed}`)).size;
+
+/** From the first run to the last one. */
+function range(runs: readonly RecordedRun[], value: (run: RecordedRun) => string): string {
+  const inOrder = runs.toSorted((a, b) => a.at.localeCompare(b.at)).map(value);
+  return [...new Set([inOrder[0], inOrder.at(-1)])].join(' to ');
 }

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSeller } from '../support/stack';
-import type { Cell, Scene } from './cell';
+import { type Cell, type Scene, variantOf } from './cell';
 import type { DeliveryCell } from './cells';
 import { killDuringDelivery } from './deliveries/deliver';
+import { MOMENTS } from './deliveries/moments';
 import { planOf } from './deliveries/plan';
 import { type Allowances, type Broken, brokenInvariants } from './invariants';
 import { type OrderFacts, readFacts, withoutWorkflow } from './facts';
@@ -29,6 +30,8 @@ const IS_OPEN = `o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')`;
 
 export interface RunResult {
   seed: number;
+  /** Of the cell's `variants`: the one that ran. */
+  variant: string | undefined;
   /** Acknowledged orders. */
   orders: number;
   calls: number;
@@ -62,7 +65,8 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const ledger = createLedger();
   const shops = await openShops(stack, cell);
   const memory = new Map<string, unknown>([['startedAt', Date.now()]]);
-  const scene: Scene = { stack, random, ledger, shops, oldRoot, memory };
+  const variant = variantOf(cell, seed);
+  const scene: Scene = { stack, random, ledger, shops, variant, oldRoot, memory };
   const logStart = stack.receiver.logSize();
   await cell.prepare?.(scene);
 
@@ -81,16 +85,19 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const healedAt = performance.now();
   const back = await untilRecovered(ledger.successes, baseline, healedAt);
   await load.finish();
-  await load.endOpen();
-  await load.close();
+  await load.cancelOpen();
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
   const quietFrom = performance.now();
   const sellerIds = shops.map(({ id }) => id);
   await untilQuiet(stack, ledger, sellerIds, cell.quietWithinMs);
   const quietMs = performance.now() - quietFrom;
+  const own = await cell.verify?.(scene).catch((error: unknown) => [{ orderId: '', fault: String(error) }]);
 
   const ended = partsOf(stack).filter((part) => part.isFaulty());
   const facts = await readFacts(stack, sellerIds, logStart);
+  // Only now: a read resumes an order whose workflow is closed.
+  await load.readAbandoned();
+  await load.close();
   const allowed: Allowances = { ...(cell.spares === 'service' && { sparesRuns: true }), ...cell.allowed?.(scene) };
   if (allowed.restored) {
     const lost = ledger.orders.flatMap(({ ids }) => [...ids]).filter((id) => !facts.orders.has(id));
@@ -98,7 +105,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   }
   const broken = brokenInvariants(ledger, facts, allowed);
   broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
-  broken.push(...(await replayFaults(stack, sellerIds)));
+  broken.push(...(await replayFaults(stack, sellerIds)), ...(own ?? []));
   const share = firstTryShare(ledger.firstTries, struckAt, healedAt);
   if (cell.spares && share < FIRST_TRY_SHARE) {
     const fault = `only ${Math.round(100 * share)} % of the creates and GETs during the fault succeeded at the first try`;
@@ -106,7 +113,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   }
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {
-    ...{ seed, baseline, quietMs, sellerIds, facts: facts.orders, broken },
+    ...{ seed, variant, baseline, quietMs, sellerIds, facts: facts.orders, broken },
     orders: acknowledged(ledger).length,
     calls: ledger.successes.length,
     recoveryMs: back ?? null,
@@ -115,8 +122,10 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
 }
 
 /** Runs a cell with a service of its own: the moments of a delivery. */
-export async function runDelivery({ moment }: DeliveryCell, seed: number): Promise<RunResult> {
+export async function runDelivery(cell: DeliveryCell, seed: number): Promise<RunResult> {
   const startedAt = performance.now();
+  const variant = variantOf(cell, seed);
+  const moment = MOMENTS.find(({ name }) => name === variant)!;
   const broken: Broken[] = [];
   const done = await killDuringDelivery(planOf(moment, seed)).catch((error: unknown) => {
     broken.push({ orderId: '', fault: error instanceof Error ? (error.stack ?? error.message) : String(error) });
@@ -124,12 +133,13 @@ export async function runDelivery({ moment }: DeliveryCell, seed: number): Promi
   });
   const { orders, recoveredMs: quietMs } = done;
   const durationMs = performance.now() - startedAt;
-  return { seed, orders, calls: 0, quietMs, sellerIds: [], durationMs, broken, facts: new Map() };
+  return { seed, variant, orders, calls: 0, quietMs, sellerIds: [], durationMs, broken, facts: new Map() };
 }
 
 /** A seller for each character of receiver, one without webhooks, one with hosted checkout, and one for each URL of the cell. */
 async function openShops(stack: ChaosStack, cell: Cell): Promise<Shop[]> {
-  const healthy = CHARACTERS.map((character) => `http://${stack.links['worker to receiver'].address}/${character}`);
+  const [toReceiver] = stack.links['worker to receiver'];
+  const healthy = CHARACTERS.map((character) => `http://${toReceiver!.address}/${character}`);
   const urls = [...healthy, ...(cell.webhookUrls?.(stack) ?? []), null];
   const open = async (webhookUrl: string | null, isHosted: boolean): Promise<Shop> => {
     const seller = await createSeller(stack.db, undefined, { sandbox: isHosted });

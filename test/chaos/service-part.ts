@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { type ServiceProcess, startProcess } from '../support/processes';
-import type { Part } from './part';
+import { type Part, restart } from './part';
 
 /** How one process of the service is started. */
 export interface Launch {
@@ -17,6 +17,12 @@ export interface ServicePart extends Part {
   isRelaunched: () => boolean;
   /** The end of its log. */
   log: () => string[];
+}
+
+/** Restarts processes with further settings. `restore` of the stack takes them back. */
+export async function relaunch(parts: readonly ServicePart[], env: Record<string, string>): Promise<void> {
+  for (const part of parts) part.relaunchWith({ env });
+  await Promise.all(parts.map((part) => restart(part, 'SIGTERM')));
 }
 
 const LOG_LINES = 2000;

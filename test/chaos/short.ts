@@ -1,15 +1,15 @@
-/** The 12 cells that hit most of the design: each breaks another mechanism of recovery. */
+/** The 12 cells that hit most of the design: each breaks another mechanism of recovery. Seed 1 kills after a side effect. */
 export const SHORT = [
-  'SIGKILL an API before it starts a workflow',
-  'SIGKILL an API after it sends a change to a workflow',
-  'SIGKILL a worker after it saves a change',
-  'SIGKILL a worker after it sends a webhook',
-  'SIGKILL Temporal',
+  'SIGKILL an API when it starts a workflow',
+  'SIGKILL an API when it sends a change to a workflow',
+  'SIGKILL a worker when it saves a change',
+  'SIGKILL a worker when it sends a webhook',
+  'SIGKILL a worker when it has the bank return a payment',
   'SIGKILL everything at once',
-  'an immediate stop of Postgres',
+  'all connections taken',
   'a third of the commits fail with 40001 (serialization failure)',
-  'black hole, worker to Temporal',
-  'reset, API to Postgres',
+  'worker 1 alone loses Temporal for 45 s',
   'one worker is 1 h fast, the other 1 h slow',
+  'orders expire while the workers are killed',
   'Postgres is restored from a copy',
 ];

@@ -23,14 +23,20 @@ const NAMESPACE = 'chaos';
 /** Of the file system that a cell fills. */
 const DISK_MB = 3000;
 
+/**
+ * The regular check of each order stays the product's own, after 10 minutes: a check within seconds would heal what is
+ * forgotten until then. A cell that cannot heal without it sets `REGULAR_CHECKS`.
+ */
+const { SWEEP_CHECK_AFTER_MS, ...QUICK_OTHERS } = QUICK;
+export const REGULAR_CHECKS = { SWEEP_CHECK_AFTER_MS };
+
 /** Retries every second for two minutes, so that no fault exhausts a webhook. */
 export const SETTINGS = {
-  ...QUICK,
+  ...QUICK_OTHERS,
   CHECKOUT_LENDER: 'sandbox',
   SANDBOX_REFERRAL_MS: '2000',
   // As in production, workflows wait for a first call.
   WORKFLOW_START_DELAY_MS: '3000',
-  SWEEP_CHECK_AFTER_MS: '5000',
   UPDATE_TIMEOUT_MS: '5000',
   WEBHOOK_RETRY_DELAYS: RETRY_DELAYS_S.join(','),
   WEBHOOK_ATTEMPTS_WITH_SUCCESSOR: '100',
@@ -40,8 +46,14 @@ export const SETTINGS = {
   WEBHOOK_BREAKER_MAX_WAIT_MS: '2000',
 };
 
-export const LINKS = ['API to Temporal', 'worker to Temporal', 'API to Postgres', 'worker to Postgres'] as const;
-export type LinkName = (typeof LINKS)[number] | 'worker to receiver';
+export const LINKS = [
+  'API to Postgres',
+  'worker to Temporal',
+  'worker to Postgres',
+  'API to Temporal',
+  'worker to receiver',
+] as const;
+export type LinkName = (typeof LINKS)[number];
 
 export interface ChaosStack {
   apis: [ServicePart & WatchedPart, ServicePart & WatchedPart];
@@ -49,7 +61,8 @@ export interface ChaosStack {
   postgres: PostgresPart & WatchedPart;
   temporal: TemporalPart & WatchedPart;
   receiver: ReceiverPart & WatchedPart;
-  links: Record<LinkName, Link>;
+  /** Of each process in its order, except that both workers share the one to the receiver. */
+  links: Record<LinkName, Link[]>;
   /** The base URL of each API process. */
   apiUrls: string[];
   checkoutKey: string;
@@ -92,22 +105,28 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
   });
   cleanup.add(() => client.connection.close());
   await ensureNamespace(client);
-  const links = {
-    'API to Temporal': await openLink(temporal.address),
-    'worker to Temporal': await openLink(temporal.address),
-    'API to Postgres': await openLink(() => new URL(postgres.url()).host),
-    'worker to Postgres': await openLink(() => new URL(postgres.url()).host),
-    'worker to receiver': await openLink(() => `127.0.0.1:${receiver.port}`),
+  const toTemporal = (): Promise<Link> => openLink(temporal.address);
+  const toPostgres = (): Promise<Link> => openLink(() => new URL(postgres.url()).host);
+  const links: ChaosStack['links'] = {
+    'API to Temporal': [await toTemporal(), await toTemporal()],
+    'worker to Temporal': [await toTemporal(), await toTemporal()],
+    'API to Postgres': [await toPostgres(), await toPostgres()],
+    'worker to Postgres': [await toPostgres(), await toPostgres()],
+    'worker to receiver': [await openLink(() => `127.0.0.1:${receiver.port}`)],
   };
-  cleanup.add(() => Object.values(links).forEach((link) => link.close()));
-  const envOf = (from: 'API' | 'worker'): Record<string, string> => ({
-    ...SETTINGS,
-    DATABASE_URL: through(links[`${from} to Postgres`], postgres.url()),
-    TEMPORAL_ADDRESS: links[`${from} to Temporal`].address,
-    TEMPORAL_NAMESPACE: NAMESPACE,
-  });
+  cleanup.add(() =>
+    Object.values(links)
+      .flat()
+      .forEach((link) => link.close()),
+  );
   const service = (from: 'API' | 'worker', number: number, port: number): ServicePart & WatchedPart => {
-    const env = { ...envOf(from), [from === 'API' ? 'PORT' : 'WORKER_HEALTH_PORT']: String(port) };
+    const env = {
+      ...SETTINGS,
+      DATABASE_URL: through(links[`${from} to Postgres`][number - 1]!, postgres.url()),
+      TEMPORAL_ADDRESS: links[`${from} to Temporal`][number - 1]!.address,
+      TEMPORAL_NAMESPACE: NAMESPACE,
+      [from === 'API' ? 'PORT' : 'WORKER_HEALTH_PORT']: String(port),
+    };
     return endWith(cleanup, watch(createServicePart(`${from} ${number}`, from === 'API' ? 'server' : 'worker', env)));
   };
   const apis: ChaosStack['apis'] = [service('API', 1, ports[4]!), service('API', 2, ports[5]!)];
@@ -133,7 +152,7 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
     }),
     disk,
     async restore() {
-      for (const link of Object.values(links)) link.heal();
+      for (const link of Object.values(links).flat()) link.heal();
       receiver.setMode('healthy');
       await startAll([postgres, temporal, receiver]);
       const changed = services.filter((part) => part.isRelaunched());

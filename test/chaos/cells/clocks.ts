@@ -33,6 +33,8 @@ export const CLOCK_CELLS: Cell[] = [
     [workers[0], 1],
     [workers[1], -1],
   ]),
-  wrongClocks('one API is 1 h fast', ({ stack: { apis } }) => [[apis[0], 1]]),
-  wrongClocks('one API is 1 h slow', ({ stack: { apis } }) => [[apis[0], -1]]),
+  wrongClocks('one API is 1 h fast, the other 1 h slow', ({ stack: { apis } }) => [
+    [apis[0], 1],
+    [apis[1], -1],
+  ]),
 ];

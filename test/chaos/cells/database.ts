@@ -17,6 +17,13 @@ async function connect({ stack }: Scene): Promise<pg.Client> {
   return client;
 }
 
+/** @returns how many connections of the service it ended */
+async function terminateBackends(client: pg.Client): Promise<number> {
+  const { rowCount } = await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
+    where application_name = 'order-service' and backend_type = 'client backend'`);
+  return rowCount ?? 0;
+}
+
 /** Makes a third of the transactions that write to these tables fail at their commit, in Postgres itself. */
 function failingCommits(sqlState: string, name: string): Cell {
   const tables = ['orders', 'order_timeline', 'webhook_event', 'webhook_attempt'];
@@ -63,9 +70,7 @@ export const DATABASE_CELLS: Cell[] = [
       const until = performance.now() + faultMs(scene.random);
       let hits = 0;
       while (performance.now() < until) {
-        const { rowCount } = await client.query(`select pg_terminate_backend(pid) from pg_stat_activity
-          where application_name = 'order-service' and backend_type = 'client backend'`);
-        hits += rowCount ?? 0;
+        hits += await terminateBackends(client);
         await delay(200);
       }
       await client.end();
@@ -76,23 +81,26 @@ export const DATABASE_CELLS: Cell[] = [
     name: 'all connections taken',
     group: 'database',
     async strike(scene) {
-      const taken: pg.Client[] = [];
-      let refusals = 0;
-      const until = performance.now() + faultMs(scene.random);
-      const { stack } = scene;
-      // Frees the service's own connections first, so that it has to ask for new ones.
-      await stack.db.query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where application_name = 'order-service'`);
-      while (performance.now() < until) {
-        const more = await connect(scene).catch(() => undefined);
-        if (more) taken.push(more);
-        else {
-          refusals += 1;
-          await delay(100);
+      const first = await connect(scene);
+      const taken = [first];
+      let hits = 0;
+      // The service gets some of the connections that it loses, and loses them again.
+      const takeAll = async (): Promise<void> => {
+        hits += await terminateBackends(first);
+        for (;;) {
+          const client = await connect(scene).catch(() => undefined);
+          if (!client) return;
+          taken.push(client);
         }
+      };
+      await takeAll();
+      const until = performance.now() + faultMs(scene.random);
+      while (performance.now() < until) {
+        await delay(200);
+        await takeAll();
       }
       await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
-      expectHits(refusals, 'refused connection');
+      expectHits(hits, 'backend');
     },
   },
   {

@@ -1,8 +1,9 @@
 import type { Cell } from '../cell';
-import { type Moment, MOMENTS } from '../deliveries/moments';
+import { MOMENTS } from '../deliveries/moments';
 import { CLOCK_CELLS } from './clocks';
 import { DATABASE_CELLS } from './database';
 import { DEPLOYMENT_CELLS } from './deployment';
+import { EXPIRY_CELLS } from './expiry';
 import { NETWORK_CELLS } from './network';
 import { OPERATOR_CELLS } from './operators';
 import { PROCESS_CELLS } from './process';
@@ -10,18 +11,16 @@ import { RECEIVER_CELLS } from './receiver';
 import { RESTORE_CELLS } from './restores';
 import { SIDE_EFFECT_CELLS } from './side-effects';
 
-/** A run of such a cell has a service of its own, one victim, and a receiver that holds responses back. */
-export interface DeliveryCell {
-  name: string;
+/** Its runs have a service of their own, one victim, and a receiver that holds responses back. */
+export interface DeliveryCell extends Pick<Cell, 'name' | 'group' | 'variants'> {
   group: 'webhook delivery';
-  moment: Moment;
 }
 
-export const DELIVERY_CELLS: DeliveryCell[] = MOMENTS.map((moment) => ({
-  name: `SIGKILL the worker when ${moment.name}`,
+const DELIVERY_CELL: DeliveryCell = {
+  name: 'SIGKILL the only worker at one moment of a delivery',
   group: 'webhook delivery',
-  moment,
-}));
+  variants: MOMENTS.map(({ name }) => name),
+};
 
 export type AnyCell = Cell | DeliveryCell;
 
@@ -34,6 +33,7 @@ export const CELLS: AnyCell[] = [
   ...SIDE_EFFECT_CELLS,
   ...RESTORE_CELLS,
   ...CLOCK_CELLS,
+  ...EXPIRY_CELLS,
   ...OPERATOR_CELLS,
-  ...DELIVERY_CELLS,
+  DELIVERY_CELL,
 ];

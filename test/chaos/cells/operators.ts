@@ -1,17 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { runCli } from '../../support/cli';
-import type { Cell, Scene } from '../cell';
+import { type Cell, type Scene, expectHits } from '../cell';
+import type { Broken } from '../invariants';
 import { acknowledged } from '../ledger';
-import { repairAll, repairOnce } from '../reconcile';
 import type { ChaosStack } from '../stack';
 
 const ACTIONS_MS = 8000;
+/** Some actions are only possible on an order that is open. */
+const ACTIONS_MOST_MS = 40_000;
 const PAUSE_MS = 150;
 
+/** Throws, or returns false, if it was refused or did nothing. */
 type Action = (stack: ChaosStack, orderId: string) => Promise<unknown>;
 
 const handle = ({ client }: ChaosStack, orderId: string) => client.workflow.getHandle(`order-${orderId}`);
+const cli = async ({ env }: ChaosStack, ...args: string[]): Promise<boolean> => (await runCli(args, env())).code === 0;
 
 /** What people do in the Temporal UI and on the command line. */
 const ACTIONS: Record<string, Action> = {
@@ -21,19 +25,20 @@ const ACTIONS: Record<string, Action> = {
   'signal progress': (stack, id) => handle(stack, id).signal('customerProgress', { event: 'signup_started' }),
   'signal nonsense': (stack, id) => handle(stack, id).signal('customerProgress', { event: 'nonsense' }),
   reset,
-  'cancel by CLI': (stack, id) => runCli(['order', 'cancel', id, '--reason', 'chaos'], stack.env()),
+  'cancel by CLI': (stack, id) => cli(stack, 'order', 'cancel', id, '--reason', 'chaos'),
   'resend by CLI': async (stack, id) => {
     const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
-    if (rows[0]) await runCli(['webhooks', 'resend', rows[0].id], stack.env());
+    return rows[0] !== undefined && cli(stack, 'webhooks', 'resend', rows[0].id);
   },
 };
+const CANCELS = ['request cancellation', 'signal a cancel', 'cancel by CLI'];
 
 /** Resets the newest run to its first workflow task. */
-async function reset({ client }: ChaosStack, orderId: string): Promise<void> {
+async function reset({ client }: ChaosStack, orderId: string): Promise<boolean> {
   const workflowId = `order-${orderId}`;
   const { events } = await client.workflow.getHandle(workflowId).fetchHistory();
   const task = events?.find(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes);
-  if (!task?.eventId) return;
+  if (!task?.eventId) return false;
   await client.workflowService.resetWorkflowExecution({
     namespace: client.options.namespace,
     workflowExecution: { workflowId },
@@ -41,32 +46,54 @@ async function reset({ client }: ChaosStack, orderId: string): Promise<void> {
     reason: 'chaos',
     requestId: randomUUID(),
   });
+  return true;
 }
 
-async function act(scene: Scene): Promise<void> {
-  const { stack, random, ledger } = scene;
-  const until = performance.now() + ACTIONS_MS;
-  while (performance.now() < until) {
-    const known = acknowledged(ledger);
-    const { id, record } = random.pick(known);
-    const name = random.pick(Object.keys(ACTIONS));
-    if (name.startsWith('resend')) record.resent = true;
+/** @returns the orders of the cancels that were accepted, and when */
+async function act({ stack, random, ledger }: Scene): Promise<Map<string, Date>> {
+  const accepted = Object.keys(ACTIONS).map((name) => ({ name, count: 0 }));
+  const cancelled = new Map<string, Date>();
+  const startedAt = performance.now();
+  const elapsedMs = (): number => performance.now() - startedAt;
+  const missing = () => accepted.filter(({ count }) => count === 0);
+  while (elapsedMs() < ACTIONS_MS || (missing().length > 0 && elapsedMs() < ACTIONS_MOST_MS)) {
+    const { id, record } = random.pick(acknowledged(ledger));
+    const action = random.pick(elapsedMs() < ACTIONS_MS ? accepted : missing());
+    if (action.name.startsWith('resend')) record.resent = true;
     // A run that has closed refuses most actions.
-    await ACTIONS[name]!(stack, id).catch(() => undefined);
+    const isAccepted = await ACTIONS[action.name]!(stack, id).then(
+      (result) => result !== false,
+      () => false,
+    );
+    if (isAccepted) action.count += 1;
+    if (isAccepted && CANCELS.includes(action.name)) cancelled.set(id, new Date());
     await delay(PAUSE_MS);
   }
+  for (const { name, count } of accepted) expectHits(count, `accepted "${name}"`);
+  return cancelled;
+}
+
+/** Each accepted cancel is a change or a recorded refusal, unless the seller had cancelled before. */
+async function verifyCancels({ stack: { db }, memory }: Scene): Promise<Broken[]> {
+  const cancelled = memory.get('cancelled') as Map<string, Date>;
+  const { rows } = await db.query<{ orderId: string }>(
+    `select id as "orderId" from unnest($1::uuid[], $2::timestamptz[]) accepted (id, accepted_at)
+     where not exists (select from order_timeline where order_id = id and event = 'cancel'
+       and (actor = 'operator' or at <= accepted_at))`,
+    [[...cancelled.keys()], [...cancelled.values()]],
+  );
+  return rows.map(({ orderId }) => ({ orderId, fault: "an operator's accepted cancel is not in the timeline" }));
 }
 
 export const OPERATOR_CELLS: Cell[] = [
   {
-    name: 'operator actions at random: terminate, reset, cancel, signal, resend, reconcile',
+    name: 'operator actions at random: terminate, reset, cancel, signal, resend',
     group: 'restores, clocks and operators',
     slow: true,
     async strike(scene) {
-      await act(scene);
-      await repairOnce(scene);
+      scene.memory.set('cancelled', await act(scene));
     },
-    repair: repairAll,
     allowed: () => ({ operators: true, failedRuns: true }),
+    verify: verifyCancels,
   },
 ];

@@ -4,9 +4,12 @@ import { type Part, freeze, restart } from '../part';
 import { startAll } from '../stack';
 
 const LONG_FREEZE_MS = 90_000;
+const MIDDLE_FREEZE_MS = 45_000;
 const SHORT_FREEZE_MS = 5000;
 /** How long the supervisor of a process, such as Kubernetes, takes to start it again, at most. */
 const RESTART_MS = 1500;
+const KILLS = 8;
+const MOST_STARTS = 20;
 
 /** The parts of the stack, and which of two equal ones is hit. */
 const PARTS: Record<string, (scene: Scene) => Part> = {
@@ -17,11 +20,9 @@ const PARTS: Record<string, (scene: Scene) => Part> = {
   'the receiver': ({ stack }) => stack.receiver,
 };
 
-const all = ({ stack }: Scene): Part[] => [
-  ...[...stack.apis, ...stack.workers],
-  ...[stack.temporal, stack.postgres, stack.receiver],
-];
-const stateless = ({ stack }: Scene): Part[] => [...stack.apis, ...stack.workers];
+const services = ({ stack }: Scene): Part[] => [...stack.apis, ...stack.workers];
+const stores = ({ stack }: Scene): Part[] => [stack.temporal, stack.postgres, stack.receiver];
+const all = (scene: Scene): Part[] => [...services(scene), ...stores(scene)];
 
 /** A thawed receiver reads the requests of several attempts at the same time. */
 const allowed = (name: string): Pick<Cell, 'allowed'> =>
@@ -63,30 +64,56 @@ const each = Object.entries(PARTS).flatMap(([name, choose]): Cell[] => [
   },
 ]);
 
+/** As a supervisor does, starts the part again until it runs: a store that it needs may be down. */
+async function killAndSupervise(part: Part): Promise<void> {
+  await part.end('SIGKILL');
+  for (let starts = 0; starts < MOST_STARTS && !part.isRunning(); starts++) {
+    await delay(RESTART_MS / 3);
+    await part.start().catch(() => undefined);
+  }
+}
+
+const endAll = (how: 'SIGKILL' | 'SIGTERM'): Cell => ({
+  name: `${how} everything at once`,
+  group: 'process',
+  async strike(scene) {
+    await Promise.all(all(scene).map((part) => part.end(how)));
+    await delay(faultMs(scene.random));
+    await startAll(stores(scene));
+    await startAll(services(scene));
+  },
+});
+
 export const PROCESS_CELLS: Cell[] = [
   ...each,
+  endAll('SIGKILL'),
+  endAll('SIGTERM'),
   {
-    name: 'SIGKILL everything at once',
+    name: 'SIGSTOP everything at once for 45 s',
     group: 'process',
-    async strike(scene) {
-      await Promise.all(all(scene).map((part) => part.end('SIGKILL')));
-      await delay(faultMs(scene.random));
-      await startAll([scene.stack.postgres, scene.stack.temporal, scene.stack.receiver]);
-      await startAll(stateless(scene));
-    },
+    slow: true,
+    // Longer than a delivery lease (25 s) and the activity of an attempt (40 s).
+    strike: (scene) =>
+      all(scene).reduce(
+        (inner, part) => () => freeze(part, inner),
+        (): Promise<void> => delay(MIDDLE_FREEZE_MS),
+      )(),
+    ...allowed('the receiver'),
   },
   {
     name: 'SIGKILL a process every 2 s',
     group: 'process',
     async strike(scene) {
-      const restarts: Promise<void>[] = [];
-      for (let kills = 0; kills < 5; kills++) {
-        const running = stateless(scene).filter((part) => part.isRunning());
-        if (running.length > 0) restarts.push(restart(scene.random.pick(running), 'SIGKILL', 500));
+      const restarts = new Map<Part, Promise<void>>();
+      for (let kills = 0; kills < KILLS; kills++) {
+        const part = scene.random.pick(all(scene).filter((one) => !restarts.has(one)));
+        restarts.set(
+          part,
+          killAndSupervise(part).finally(() => restarts.delete(part)),
+        );
         await delay(2000);
       }
-      await Promise.all(restarts);
-      await startAll(stateless(scene));
+      await Promise.all(restarts.values());
     },
   },
 ];

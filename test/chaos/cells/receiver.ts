@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Cell, type Scene, faultMs } from '../cell';
 import { RECEIVER_FAULTS } from '../receiver';
-import type { ServicePart } from '../service-part';
+import { relaunch } from '../service-part';
 import type { ChaosStack } from '../stack';
 
 const NAMES: Record<(typeof RECEIVER_FAULTS)[number], string> = {
@@ -48,17 +48,6 @@ function lasting(name: string, urlOf: (stack: ChaosStack) => string, quietWithin
     allowed: ({ stack }) => ({ undelivered: (url) => (url === urlOf(stack) ? ['exhausted'] : []) }),
     ...(quietWithinMs !== undefined && { quietWithinMs }),
   };
-}
-
-/** Restarts processes with further settings. `restore` of the stack takes them back. */
-export async function relaunch(parts: readonly ServicePart[], env: Record<string, string>): Promise<void> {
-  for (const part of parts) part.relaunchWith({ env });
-  await Promise.all(
-    parts.map(async (part) => {
-      await part.end('SIGTERM');
-      await part.start();
-    }),
-  );
 }
 
 export const RECEIVER_CELLS: Cell[] = [

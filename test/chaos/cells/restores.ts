@@ -4,6 +4,8 @@ import { promisify } from 'node:util';
 import { type Cell, faultMs } from '../cell';
 import { freeze, restart } from '../part';
 import { lostOf, rebuildRows, repairAll, repairOnce } from '../reconcile';
+import { relaunch } from '../service-part';
+import { REGULAR_CHECKS } from '../stack';
 import type { PostgresPart, TemporalPart } from '../store-parts';
 
 type Store = PostgresPart | TemporalPart;
@@ -64,6 +66,19 @@ export const RESTORE_CELLS: Cell[] = [
       await repairOnce(scene);
     },
     repair: repairAll,
+    allowed: () => ({ failedRuns: true, forgottenRuns: true }),
+  },
+  {
+    name: 'Temporal is restored from a copy, and nobody does anything',
+    group: 'restores, clocks and operators',
+    slow: true,
+    // An order that nobody calls is repaired by its regular check.
+    prepare: ({ stack }) => relaunch([...stack.apis, ...stack.workers], REGULAR_CHECKS),
+    async strike({ stack, random }) {
+      await backUp(stack.temporal);
+      await delay(faultMs(random));
+      await putBack(stack.temporal);
+    },
     allowed: () => ({ failedRuns: true, forgottenRuns: true }),
   },
 ];

@@ -10,32 +10,25 @@ import { Client as HttpClient } from 'undici';
 export interface KillPoint {
   /** A committed write to Postgres, a call to Temporal, or a webhook. */
   effect: 'write' | 'call' | 'send';
-  /** A regular expression: for the SQL of the write's transaction, or the call's method. */
+  /** A regular expression: for the SQL of the write's transaction, or the call's method and the bytes of its request. */
   match: string;
   when: 'before' | 'after';
-  /** Which one, from 1, counted from the moment at which `armedBy` exists. */
+  /** Which one, from 1, counted from the moment at which `armedBy` exists. After a write, those that changed no row do not count. */
   nth: number;
   /** A file. */
   armedBy: string;
 }
 
 const point = JSON.parse(process.env.CHAOS_KILL_AT ?? 'null') as KillPoint;
-const pattern = new RegExp(point.match);
+const pattern = new RegExp(point.match, 's');
 let count = 0;
 
-/** True for the side effect that the process is killed at. */
-function isHit(effect: KillPoint['effect'], text: string): boolean {
-  if (effect !== point.effect || !pattern.test(text) || !existsSync(point.armedBy)) return false;
+/** Counts a side effect, and ends the process at the nth. Nothing of it runs after the kill, which takes effect a moment later. */
+function strike(): void {
+  if (!existsSync(point.armedBy)) return;
   count += 1;
-  return count === point.nth;
-}
-
-const kill = (): void => void process.kill(process.pid, 'SIGKILL');
-
-/** Waits forever: nothing of the process runs after the kill, which takes effect a moment later. */
-function dieIf(hit: boolean, when: KillPoint['when']): void {
-  if (!hit || point.when !== when) return;
-  kill();
+  if (count !== point.nth) return;
+  process.kill(process.pid, 'SIGKILL');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10_000);
 }
 
@@ -51,19 +44,25 @@ function wrap(
   const original = prototype[name] as AnyFunction;
   prototype[name] = function (this: any, ...args: any[]): any {
     const text = textOf(this, args);
-    const hit = text !== undefined && isHit(effect, text);
-    dieIf(hit, 'before');
+    if (effect !== point.effect || text === undefined || !pattern.test(text)) return original.apply(this, args);
+    if (point.when === 'before') {
+      strike();
+      return original.apply(this, args);
+    }
+    const done = (result: any): void => {
+      if (result?.rowCount !== 0) strike();
+    };
     const last = args.at(-1);
-    if (hit && typeof last === 'function') {
+    if (typeof last === 'function') {
       args[args.length - 1] = (...results: any[]) => {
-        dieIf(true, 'after');
+        done(results[1]);
         last(...results);
       };
     }
     const result = original.apply(this, args);
-    if (!hit || typeof result?.then !== 'function') return result;
+    if (typeof result?.then !== 'function') return result;
     return result.then((value: unknown) => {
-      dieIf(true, 'after');
+      done(value);
       return value;
     });
   };
@@ -82,5 +81,10 @@ wrap(pg.Client.prototype, 'query', 'write', (client, [config]) => {
   else client[TRANSACTION] = `${client[TRANSACTION]}${sql}`;
   return undefined;
 });
-wrap(GrpcClient.prototype, 'makeUnaryRequest', 'call', (_client, [method]) => String(method));
+wrap(
+  GrpcClient.prototype,
+  'makeUnaryRequest',
+  'call',
+  (_client, [method, , , request]) => `${method} ${Buffer.from(request).toString('latin1')}`,
+);
 wrap(HttpClient.prototype, 'request', 'send', () => 'webhook');

@@ -1,0 +1,29 @@
+import { type RecordedRun, addRun, passedRuns, tablesOf } from '../../chaos/results';
+
+const VERSION = { product: 'new', harness: 2 };
+
+const run = (changes: Partial<RecordedRun> = {}): RecordedRun => ({
+  ...{ cell: 'SIGKILL a worker', group: 'process', seed: 1, at: '2026-11-23T10:00Z', commit: 'c1', ...VERSION },
+  ...{ rate: 12, abandoned: 0, orders: 100, recoveryMs: 0, durationMs: 1, broken: 0 },
+  ...changes,
+});
+
+test('only a run of the same product and harness that broke nothing counts as passed', () => {
+  const runs = [run(), run({ product: 'old' }), run({ harness: 1 }), run({ broken: 1 })];
+  expect(passedRuns(runs, VERSION)).toEqual([runs[0]]);
+});
+
+test('a repeated run replaces one that broke nothing, and keeps those that failed and those of other versions', () => {
+  const kept = [run({ broken: 1 }), run({ product: 'old' }), run({ seed: 2 })];
+  expect(addRun([...kept, run()], run({ orders: 200 }))).toEqual([...kept, run({ orders: 200 })]);
+  expect(addRun([run()], run({ broken: 1 }))).toEqual([run({ broken: 1 })]);
+});
+
+test('the tables have the seeds of this version and of all, the range of commits, and each failed run with its cause', () => {
+  const failed = run({ broken: 1, faults: ['lost | doubled'], cause: 'a bug' });
+  const later = run({ seed: 2, at: '2026-11-24T10:00Z', commit: 'c2', broken: 2, faults: ['late', 'stuck'] });
+  const text = tablesOf([run({ product: 'old' }), failed, run(), later], VERSION);
+  expect(text).toContain('| SIGKILL a worker | 1 | 2 | 400 | 0.0 / 0.0 | 2 | 2026-11-23 to 2026-11-24 | c1 to c2 |\n');
+  expect(text).toContain('| SIGKILL a worker, seed 1 | 2026-11-23T10:00Z | c1 | 1: lost \\| doubled | a bug |');
+  expect(text).toContain('| SIGKILL a worker, seed 2 | 2026-11-24T10:00Z | c2 | 2: late; stuck | **not known yet** |');
+});
