@@ -17,6 +17,8 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
   const template = isEmpty ? 'template0' : migrated.pathname.slice(1);
   await administer(`create database ${url.pathname.slice(1)} template ${template}`);
   const db = createPool(url.href, 10, () => undefined);
+  // On a loaded machine, a connection may take longer than callers of the service would wait.
+  db.options.connectionTimeoutMillis = 30_000;
   return {
     url: url.href,
     db,
