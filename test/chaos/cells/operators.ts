@@ -78,7 +78,7 @@ async function verifyCancels({ stack: { db }, memory }: Scene): Promise<Broken[]
   const cancelled = memory.get('cancelled') as Map<string, Date>;
   const { rows } = await db.query<{ orderId: string }>(
     `select id as "orderId" from unnest($1::uuid[], $2::timestamptz[]) accepted (id, accepted_at)
-     where not exists (select from order_timeline where order_id = id and event = 'cancel'
+     where not exists (select from order_timeline where order_id = accepted.id and event = 'cancel'
        and (actor = 'operator' or at <= accepted_at))`,
     [[...cancelled.keys()], [...cancelled.values()]],
   );

@@ -103,7 +103,13 @@ const SIDE_EFFECTS: SideEffect[] = [
     most: 3,
     isOnlyAfter: true,
   },
-  { of: 'worker', effect: 'call', match: '/DescribeWorkflowExecution ', name: 'its sweep inspects a workflow' },
+  {
+    of: 'worker',
+    effect: 'call',
+    match: '/DescribeWorkflowExecution ',
+    name: 'its sweep inspects a workflow',
+    most: 3,
+  },
 ];
 
 /** A browser sends its requests to the APIs in turns: its pages come from the first one, and most of its forms reach the second. */
