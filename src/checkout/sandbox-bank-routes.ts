@@ -17,7 +17,7 @@ export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: str
   async function findPayment(ctx: Context): Promise<SandboxPayment> {
     const { paymentId = '' } = ctx.params as { paymentId?: string };
     const payment = isUuid(paymentId) ? await bank.find(paymentId.toLowerCase()) : undefined;
-    // A payment that was cancelled before it was started has no page.
+    // A payment that was cancelled and never started has no page.
     if (!payment?.returnUrl) throw notFound();
     return payment;
   }

@@ -21,11 +21,14 @@ export interface SandboxPayment {
 /** Stores the payments of the sandbox bank in Postgres, which all processes share. */
 export function createSandboxPaymentStore(db: DbClient) {
   return {
-    /** Does nothing if the payment is known. */
+    /** Does nothing if the payment was started. One that was cancelled before its start stays cancelled. */
     async insert(payment: Pick<SandboxPayment, 'id' | 'bank' | 'amountPence' | 'payee' | 'reference' | 'returnUrl'>) {
       await db.query(
-        `insert into sandbox_payment (id, bank, amount_pence, payee, reference, return_url)
-         values ($1, $2, $3, $4, $5, $6) on conflict (id) do nothing`,
+        `insert into sandbox_payment as p (id, bank, amount_pence, payee, reference, return_url)
+         values ($1, $2, $3, $4, $5, $6)
+         on conflict (id) do update set bank = excluded.bank, amount_pence = excluded.amount_pence,
+           payee = excluded.payee, reference = excluded.reference, return_url = excluded.return_url
+         where p.return_url is null`,
         [payment.id, payment.bank, payment.amountPence, payment.payee, payment.reference, payment.returnUrl],
       );
     },
