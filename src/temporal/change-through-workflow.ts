@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { status } from '@grpc/grpc-js';
 import {
   type Client,
   WithStartWorkflowOperation,
@@ -23,6 +24,7 @@ import {
   workflowId,
 } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
+import { grpcErrorOf } from './grpc-errors';
 import type { firstStartOptions, resumeOptions } from './workflow-options';
 
 /** Failure type of an update whose run ended before it completed the update. */
@@ -71,10 +73,12 @@ export async function changeThroughWorkflow(
       return await update(client, order, request, updateId, start);
     } catch (error) {
       throwIfRefused(error);
-      if (!hasEnded(error) || tries === MAX_TRIES) throw error;
+      const ended = hasEnded(error);
+      if ((!ended && !wasDropped(error)) || tries === MAX_TRIES) throw error;
+      await delay(RETRY_DELAY_MS);
+      if (!ended) continue;
       // The server returns the outcome of an update even after its run has ended: the next run needs another id.
       updateId = `${request.event}:${order.version}:${tries}`;
-      await delay(RETRY_DELAY_MS);
       start = await options.next();
     }
   }
@@ -103,6 +107,14 @@ function throwIfRefused(error: unknown): void {
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return;
   const { type, message, details } = error.cause;
   if (type === CHANGE_REFUSED_FAILURE) throw new ChangeRefused(message, details?.[0] as OrderStatus);
+}
+
+/**
+ * True if the server dropped the update: the task that handled it was to close the run, and a signal came meanwhile. The
+ * server repeats such a task without its updates. The change may be saved already: a repeated update adopts it.
+ */
+function wasDropped(error: unknown): boolean {
+  return grpcErrorOf(error)?.code === status.FAILED_PRECONDITION;
 }
 
 /** True if the workflow's run has ended, so that another run has to make the change. */

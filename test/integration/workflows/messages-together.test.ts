@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { requestResends } from '../../../src/db/webhook-events';
 import { cancelSignal, customerProgressSignal, resendWebhooksSignal } from '../../../workflows/messages';
-import { holdTransaction } from '../../support/database';
+import { holdTransaction, statementsWaiting } from '../../support/database';
 import { openOrder, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { replay } from '../../support/replay';
@@ -55,6 +55,24 @@ test('messages that come before a run has begun are handled in their order, sign
     ['failed', null],
   ]);
   await replay(await handle.fetchHistory());
+});
+
+test('a cancel succeeds although a signal comes while the task that carries it out closes the run', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const handle = stack.client.workflow.getHandle(`order-${id}`);
+  const held = await holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
+  const cancelled = stack.api.cancel(id);
+  await until(async () => (await statementsWaiting(stack.db)) === 1, 'the cancel is being saved');
+  await handle.signal(resendWebhooksSignal);
+  await held.rollback();
+  expect((await cancelled).status).toBe(200);
+  await handle.result();
+  const history = await handle.fetchHistory();
+  expect(history.events?.map((event) => event.workflowTaskFailedEventAttributes?.failure?.message)).toContain(
+    'UnhandledCommand',
+  );
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
+  await replay(history);
 });
 
 /** The SDK ends a task after 4 s of a local activity, and continues the activity in the next one. */
