@@ -86,6 +86,9 @@ export function failure(error: AttemptError, detail: string): Classification {
   return { outcome: 'failed', error, errorDetail: errorDetail.replace(/\p{Cs}$/u, '') };
 }
 
+/** An attempt that this service ended, or did not begin. It shows nothing about the receiver. */
+export const INTERRUPTED = failure('interrupted', 'the service was interrupted during the attempt');
+
 const BY_CODE: [RegExp, AttemptError][] = [
   [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, 'timeout'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*|ERR_ADDRESS_REFUSED)$/, 'dns'],

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { type Attempt, emptyAttempt, failure } from './attempt';
+import { type Attempt, INTERRUPTED, emptyAttempt } from './attempt';
 import { closableSender } from './closable-sender';
 import type { SenderOptions, WebhookRequest, WebhookSender } from './send';
 
@@ -63,8 +63,7 @@ export function createIsolatedSender({
     });
     worker.on('exit', () => {
       replace(started);
-      const interrupted = failure('interrupted', 'the service was interrupted during the attempt');
-      for (const finish of started.running.values()) finish({ ...emptyAttempt(), ...interrupted });
+      for (const finish of started.running.values()) finish({ ...emptyAttempt(), ...INTERRUPTED });
     });
     return started;
   }

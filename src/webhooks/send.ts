@@ -2,7 +2,15 @@ import type { LookupFunction, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './address-guard';
-import { failure, classifyError, classifyStatus, emptyAttempt, type Attempt, type Classification } from './attempt';
+import {
+  INTERRUPTED,
+  failure,
+  classifyError,
+  classifyStatus,
+  emptyAttempt,
+  type Attempt,
+  type Classification,
+} from './attempt';
 import { closableSender } from './closable-sender';
 import { monotonicMs } from './monotonic';
 import { readResponse } from './read-response';
@@ -64,7 +72,7 @@ export function createWebhookSender({ policy, timeoutMs, lookup, ca }: SenderOpt
     const url = new URL(request.url);
     const limitMs = Math.max(Math.min(timeoutMs, (request.deadlineMs ?? Infinity) - monotonicMs()), 0);
     // Another attempt may be running: this one's lease has ended.
-    if (limitMs === 0) return { ...result, ...classifyError(timeoutError(0)) };
+    if (limitMs === 0) return { ...result, ...INTERRUPTED };
     const client = new Client(url.origin, {
       pipelining: 0,
       headersTimeout: timeoutMs,

@@ -112,7 +112,7 @@ describe('a sender', () => {
     const receiver = await startRecordingServer((_request, response) => response.end());
     const request = webhook(`http://127.0.0.1:${receiver.port}/hook`);
     const attempt = await sender().send({ ...request, deadlineMs: monotonicMs() - 1 });
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout' });
+    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'interrupted' });
     await sender().send(request);
     expect(receiver.received).toHaveLength(1);
   });
