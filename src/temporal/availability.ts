@@ -8,23 +8,26 @@ const SUSPICIOUS_MS = 1000;
 /** An overloaded server is slow, and not unavailable. */
 const PROBE_TIMEOUT_MS = 3000;
 const PROBE_EVERY_MS = 500;
-/** The server may recover in a moment. Otherwise the call fails within a second. */
+/** The server may recover in a moment. */
 const WAIT_MS = 500;
 
 /** The call was not made: the Temporal server is known to be unavailable, or too many calls wait. Repeating it is safe. */
 export class CallNotMade extends Error {}
 
 /** Tracks whether the Temporal server can be reached. */
-export interface Availability {
+interface Availability {
   /** True from a failed probe until a successful one. */
   readonly isKnownDown: boolean;
   /**
+   * Waits half a second while the server is known to be unavailable.
+   * @throws CallNotMade if it still is
+   */
+  waitUntilUp(): Promise<void>;
+  /**
    * Makes a call. If it takes long, the server is probed.
-   * @throws CallNotMade within a second while the server is known to be unavailable
+   * @throws CallNotMade immediately while the server is known to be unavailable
    */
   call<T>(work: () => Promise<T>): Promise<T>;
-  /** @throws CallNotMade immediately while the server is known to be unavailable */
-  assertNotDown(): void;
   /** Ends the probes. */
   end(): Promise<void>;
 }
@@ -71,14 +74,16 @@ export function createAvailability(client: Client): Availability {
   }
 
   return {
-    assertNotDown,
-
     get isKnownDown() {
       return outage !== undefined;
     },
 
-    async call(work) {
+    async waitUntilUp() {
       if (outage) await pause(WAIT_MS, outage.signal);
+      assertNotDown();
+    },
+
+    async call(work) {
       assertNotDown();
       const timer = setTimeout(suspect, SUSPICIOUS_MS);
       try {

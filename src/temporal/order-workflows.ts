@@ -94,15 +94,34 @@ export function createOrderWorkflows(
   const availability = createAvailability(client);
   const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
   trackBreaker('temporal', () => Number(availability.isKnownDown));
-  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> => {
-    const calling = client.withDeadline(Date.now() + timeoutMs, call).finally(() => inFlight.delete(calling));
-    inFlight.add(calling);
-    return calling;
+  const track = <T>(call: Promise<T>): Promise<T> => {
+    const tracked = call.finally(() => inFlight.delete(tracked));
+    inFlight.add(tracked);
+    return tracked;
   };
+  const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+    track(client.withDeadline(Date.now() + timeoutMs, call));
 
-  /** For calls that a caller waits for. Refused within half a second while Temporal is known to be unavailable. */
-  const unlessDown = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
+  /** Makes a call for which a caller waits. It is refused if Temporal is known to be unavailable, or goes down meanwhile. */
+  const callWithin = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     availability.call(() => within(timeoutMs, call));
+
+  /** Changes an order in its seller's turn. */
+  async function change(row: StartableOrder, request: ChangeRequest): Promise<OrderState> {
+    await availability.waitUntilUp();
+    try {
+      return await changes.run(row.order.sellerId, () =>
+        callWithin(updateTimeoutMs, () =>
+          changeThroughWorkflow(client, row, request, {
+            first: () => firstStartOptions(row, 0, encryptPayloads),
+            next: () => resuming(row.order, request.channel),
+          }),
+        ),
+      );
+    } catch (error) {
+      throw error === WAITED_TOO_LONG ? new CallNotMade("too many changes of the seller's orders wait") : error;
+    }
+  }
 
   const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
 
@@ -164,8 +183,9 @@ export function createOrderWorkflows(
 
     requestDecision: (order, channel) => signal(order, requestDecisionSignal, channel),
 
-    testWebhook(input) {
-      return unlessDown(TEST_TIMEOUT_MS, () =>
+    async testWebhook(input) {
+      await availability.waitUntilUp();
+      return callWithin(TEST_TIMEOUT_MS, () =>
         client.workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
           taskQueue: ORDER_TASK_QUEUE,
           workflowId: `webhook-test-${input.webhookId}`,
@@ -192,22 +212,7 @@ export function createOrderWorkflows(
       }
     },
 
-    change: (row, request) =>
-      availability.call(async () => {
-        try {
-          return await changes.run(row.order.sellerId, () => {
-            availability.assertNotDown();
-            return within(updateTimeoutMs, () =>
-              changeThroughWorkflow(client, row, request, {
-                first: () => firstStartOptions(row, 0, encryptPayloads),
-                next: () => resuming(row.order, request.channel),
-              }),
-            );
-          });
-        } catch (error) {
-          throw error === WAITED_TOO_LONG ? new CallNotMade("too many changes of the seller's orders wait") : error;
-        }
-      }),
+    change: (row, request) => track(change(row, request)),
   };
 }
 

@@ -1,10 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { findOrder } from '../../../src/db/find-orders';
+import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
 import { apiOf } from '../../support/api';
 import { holdTransaction } from '../../support/database';
 import { openOrder } from '../../support/orders';
-import { createSeller, useStack } from '../../support/stack';
+import { type Stack, createSeller, useStack } from '../../support/stack';
 
 const stack = useStack({ env: { DATABASE_POOL_SIZE: '30' } });
+
+/** Makes the saves of these orders wait. */
+const holdSaves = ({ db }: Stack, ids: readonly string[]) =>
+  holdTransaction(db, 'select from orders where id = any($1) for update', [ids]);
 
 test("ten changes of a seller's orders run at once: further ones wait, and another seller's do not", async () => {
   const other = apiOf(stack.api.url, await createSeller(stack.db), stack.api.checkoutKey);
@@ -12,7 +18,7 @@ test("ten changes of a seller's orders run at once: further ones wait, and anoth
   const last = ids.at(-1)!;
   const others = (await other.create()).body.data.id;
   // Each of the ten waits for its row.
-  const held = await holdTransaction(stack.db, 'select from orders where id = any($1) for update', [ids.slice(0, 10)]);
+  const held = await holdSaves(stack, ids.slice(0, 10));
   const slow = ids.slice(0, 10).map((id) => stack.api.cancel(id));
   await delay(300);
   let isDone = false;
@@ -22,4 +28,22 @@ test("ten changes of a seller's orders run at once: further ones wait, and anoth
   expect(isDone).toBe(false);
   await held.rollback();
   expect((await Promise.all([...slow, waiting])).map(({ status }) => status)).toEqual(Array(11).fill(200));
+});
+
+test('a process that shuts down waits for changes that wait for their turn', async () => {
+  const timeouts = { startTimeoutMs: 5000, updateTimeoutMs: 10_000 };
+  const workflows = createOrderWorkflows(stack.client, { ...timeouts, encryptPayloads: false });
+  const ids = await Promise.all(Array.from({ length: 11 }, () => openOrder(stack)));
+  const rows = await Promise.all(ids.map((id) => findOrder(stack.db, id)));
+  const held = await holdSaves(stack, ids.slice(0, 10));
+  const saved: string[] = [];
+  const changes = rows.map(async (row) => {
+    await workflows.change(row!, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
+    saved.push(row!.order.id);
+  });
+  const drained = workflows.drain();
+  await held.rollback();
+  await drained;
+  expect(saved.length).toBe(11);
+  await Promise.all(changes);
 });
