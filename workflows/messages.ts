@@ -36,7 +36,8 @@ export const saveAgainSignal = defineSignal('saveAgain');
 export const resendWebhooksSignal = defineSignal('resendWebhooks');
 
 /**
- * An application was submitted or a payment was started: the lender or the bank has to be asked. Histories have this name.
+ * An application was submitted or a payment was started: the lender or the bank has to be asked. The name
+ * `applicationSubmitted` stays, because recorded histories contain it.
  */
 export const requestDecisionSignal = defineSignal('applicationSubmitted');
 

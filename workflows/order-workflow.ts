@@ -43,16 +43,18 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
   for (const request of previous?.unprocessed ?? []) order.signal(request).catch(order.fail);
   // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
   setHandler(getOrderQuery, () => order.saved?.order ?? null);
-  const signals = {
-    [cancelSignal.name]: (payload?: unknown) => order.signal(toCancel(payload, 'temporal')),
-    [customerProgressSignal.name]: (payload?: unknown) => order.signal(toProgress(payload, 'temporal')),
-    [resendWebhooksSignal.name]: () => CancellationScope.nonCancellable(() => order.addResends()),
-    [saveAgainSignal.name]: () => CancellationScope.nonCancellable(() => order.bringRowForward()),
-    [requestDecisionSignal.name]: () => decisions.request(),
-  };
-  // Handles the signals that have arrived, in their order. A replay may have the updates of the same task only later.
-  setDefaultSignalHandler((name, payload) => signals[name]?.(payload));
-  for (const [name, handle] of Object.entries(signals)) setHandler(defineSignal<[unknown?]>(name), handle);
+  const signals = new Map<string, (payload?: unknown) => Promise<void> | void>([
+    [cancelSignal.name, (payload) => order.signal(toCancel(payload, 'temporal'))],
+    [customerProgressSignal.name, (payload) => order.signal(toProgress(payload, 'temporal'))],
+    [resendWebhooksSignal.name, () => CancellationScope.nonCancellable(() => order.addResends())],
+    [saveAgainSignal.name, () => CancellationScope.nonCancellable(() => order.bringRowForward())],
+    [requestDecisionSignal.name, () => decisions.request()],
+  ]);
+  // Handles the signals that have arrived now, in their order, before any update: a replay may get this task's updates later.
+  setDefaultSignalHandler((name, payload) => signals.get(name)?.(payload));
+  for (const [name, handle] of signals) setHandler(defineSignal<[unknown?]>(name), handle);
+  // With a default handler, the SDK fails the task of a signal with a reserved name.
+  setDefaultSignalHandler(undefined);
   setHandler(cancelOrderUpdate, (payload: unknown) => order.update(toCancel(payload, statedChannel(payload))), {
     validator: (payload: unknown) => order.validate(toCancel(payload, statedChannel(payload))),
   });

@@ -5,8 +5,8 @@ import { REQUEST_CONTEXT_HEADER } from '../src/domain/request-context';
 const storage = new AsyncLocalStorage<Payload>();
 
 /**
- * Passes the request that sent an update or a signal on to the activities that its handler calls. No step is asynchronous,
- * so the order of the workflow's commands stays the same.
+ * Passes the request context of an update or a signal on to the activities that its handler calls. No step is
+ * asynchronous, so the order of the workflow's commands stays the same.
  */
 export const interceptors = (): WorkflowInterceptors => ({
   inbound: [

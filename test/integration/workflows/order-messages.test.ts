@@ -111,6 +111,12 @@ test('a signal with NUL or lone surrogates does not block the workflow', async (
   expect([versions.length, ...versions.filter((version) => version !== null)]).toEqual([3, 1, 2]);
 });
 
+test('a signal with a name that Temporal reserves does not block the workflow', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await workflow(id).signal('__temporal_unknown');
+  expect((await stack.api.progress(id, 'approved')).status).toBe(200);
+});
+
 test('a signal in an unknown encoding is refused and does not block the workflow', async () => {
   const id = await openOrder(stack);
   await stack.client.workflowService.signalWorkflowExecution({

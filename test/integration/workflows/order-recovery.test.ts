@@ -34,7 +34,8 @@ import { parseMetrics } from '../../support/prometheus';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
-import { applyEvents, msUntilSweep, saveHistory } from '../../support/new-orders';
+import { msUntilSweep, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const stack = useStack();
 const receiver = useReceiver('test');

@@ -6,7 +6,8 @@ import { openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
-import { applyEvents, newOrder, saveHistory } from '../../support/new-orders';
+import { newOrder, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 /** Seconds before each of three attempts. No test waits for the second one. */
 const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,30,0.1' } });
