@@ -9,9 +9,15 @@ import { FairQueue } from '../../concurrency/fair-queue';
 import { createNewOrderStarts } from './new-order-starts';
 import { createPostponedLog } from './postponed-log';
 
-/** The maximum number of calls that wait for a free slot: people wait for their effect. The sweep makes all further calls. */
+/**
+ * The maximum number of waiting calls whose effect people wait for. If more arrive, the sweep makes all waiting calls of the
+ * seller with the most.
+ */
 const MAX_WAITING_CALLS = 500;
-/** The same for starts of new orders, of which each needs about 2 KB: a burst that is started before the sweep looks at it. */
+/**
+ * The maximum number of new orders whose start waits, about 2 KB each: a burst that is started before the sweep checks it.
+ * The sweep starts all further ones.
+ */
 const MAX_WAITING_STARTS = 5000;
 
 /** The time that the dispatcher has to notify a workflow before the sweep does. */
@@ -32,7 +38,7 @@ export interface WorkflowDispatcher {
 }
 
 /** Times in ms. */
-export interface DispatcherOptions {
+interface DispatcherOptions {
   /** The maximum number of concurrent calls that people wait for, and of concurrent starts of new orders. */
   inFlight: number;
   /** Until the sweep checks whether a started workflow still runs. */
@@ -41,12 +47,6 @@ export interface DispatcherOptions {
   sweepStartAfterMs: number;
   /** How long a new order's workflow waits for a first message. */
   startDelayMs: number;
-}
-
-interface WaitingStart {
-  history: OrderHistory;
-  since: number;
-  inRequest: InRequest;
 }
 
 interface WaitingCall {
@@ -66,20 +66,19 @@ interface DispatcherDependencies {
 }
 
 /**
- * Calls that people wait for, and starts of new orders, wait in a queue each, in which sellers take turns. While inserts queue, only one start runs at a time, so that the machine serves the callers that wait.
+ * Calls that people wait for, and starts of new orders, wait in a queue each, in which sellers take turns. While inserts
+ * queue, only one start runs at a time, so that the machine serves the callers that wait.
  */
 export function createWorkflowDispatcher(
   { db, workflows, admission, log }: DispatcherDependencies,
   { inFlight, checkAfterMs, sweepStartAfterMs, startDelayMs }: DispatcherOptions,
 ): WorkflowDispatcher {
   const starts = createNewOrderStarts(workflows, inFlight, startDelayMs);
-  const waiting = new FairQueue<WaitingStart>();
-  const waitingCalls = new FairQueue<WaitingCall>();
   const logPostponed = createPostponedLog(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
-  let starting = 0;
-  let calling = 0;
   let draining = false;
+  const calls = createLane(() => inFlight);
+  const newOrders = createLane(() => (admission.hasQueue() ? 1 : starts.limit));
 
   function track(orderId: string, call: Promise<void>): Promise<void> {
     const done = call.catch((error: unknown) => logPostponed(orderId, error)).finally(() => running.delete(done));
@@ -87,25 +86,38 @@ export function createWorkflowDispatcher(
     return done;
   }
 
-  function inBackground({ id, sellerId }: Order, call: () => Promise<void>): void {
-    if (draining) return;
-    if (waitingCalls.size >= MAX_WAITING_CALLS) {
-      for (const { orderId } of waitingCalls.shiftLargest()) logPostponed(orderId, 'too many calls are waiting');
+  /** A queue in which sellers take turns, of which `limit` calls run at the same time. */
+  function createLane(limit: () => number) {
+    const waiting = new FairQueue<WaitingCall>();
+    let calling = 0;
+
+    function callNext(): void {
+      while (!draining && calling < limit()) {
+        const next = waiting.shift();
+        if (!next) return;
+        calling += 1;
+        void track(next.orderId, next.inRequest(next.call)).finally(() => {
+          calling -= 1;
+          callNext();
+        });
+      }
     }
-    waitingCalls.push(sellerId, { orderId: id, call, inRequest: AsyncLocalStorage.snapshot() });
-    callNext();
+
+    return {
+      waiting,
+      add({ id, sellerId }: Order, call: () => Promise<void>): void {
+        waiting.push(sellerId, { orderId: id, call, inRequest: AsyncLocalStorage.snapshot() });
+        callNext();
+      },
+    };
   }
 
-  function callNext(): void {
-    while (!draining && calling < inFlight) {
-      const next = waitingCalls.shift();
-      if (!next) return;
-      calling += 1;
-      void track(next.orderId, next.inRequest(next.call)).finally(() => {
-        calling -= 1;
-        callNext();
-      });
+  function inBackground(order: Order, call: () => Promise<void>): void {
+    if (draining) return;
+    if (calls.waiting.size >= MAX_WAITING_CALLS) {
+      for (const { orderId } of calls.waiting.shiftLargest()) logPostponed(orderId, 'too many calls are waiting');
     }
+    calls.add(order, call);
   }
 
   function notify(order: Order, kind: RequestKind, call: () => Promise<void>): void {
@@ -119,43 +131,27 @@ export function createWorkflowDispatcher(
     });
   }
 
-  async function start(history: OrderHistory): Promise<void> {
-    await starts.start(history);
+  async function start(history: OrderHistory, since: number): Promise<void> {
     const { id, version } = history.order;
-    await markRunning(db, id, checkAfterMs, { version, passedOn: 0 });
-  }
-
-  function startNext(): void {
-    while (!draining && starting < (admission.hasQueue() ? 1 : starts.limit)) {
-      const next = waiting.shift();
-      if (!next) return;
-      const { id } = next.history.order;
+    if (performance.now() - since > sweepStartAfterMs / 2) {
       // The sweep is about to start it. A start that both make costs twice.
-      if (performance.now() - next.since > sweepStartAfterMs / 2) {
-        logPostponed(id, 'it waited too long');
-        continue;
-      }
-      starting += 1;
-      void track(
-        id,
-        next.inRequest(() => start(next.history)),
-      ).finally(() => {
-        starting -= 1;
-        startNext();
-      });
+      logPostponed(id, 'it waited too long');
+      return;
     }
+    await starts.start(history);
+    await markRunning(db, id, checkAfterMs, { version, passedOn: 0 });
   }
 
   return {
     start(history) {
-      const { id, sellerId } = history.order;
+      const { order } = history;
       if (draining) return;
-      if (waiting.size >= MAX_WAITING_STARTS) {
-        logPostponed(id, 'too many starts are waiting');
+      if (newOrders.waiting.size >= MAX_WAITING_STARTS) {
+        logPostponed(order.id, 'too many starts are waiting');
         return;
       }
-      waiting.push(sellerId, { history, since: performance.now(), inRequest: AsyncLocalStorage.snapshot() });
-      startNext();
+      const since = performance.now();
+      newOrders.add(order, () => start(history, since));
     },
     resendWebhooks: (order) => notify(order, 'resends', () => workflows.resendWebhooks(order, 'api')),
     requestDecision: (order) => notify(order, 'decision', () => workflows.requestDecision(order, 'hosted_checkout')),
