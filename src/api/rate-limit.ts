@@ -21,7 +21,7 @@ const SYNC_TIMEOUT_MS = 500;
 const REFUSAL_DELAY_MS = 1000;
 
 /** Maximum numbers of requests per window. */
-export interface RateLimitSettings {
+interface RateLimitSettings {
   windowMs: number;
   /** Without a valid key, from one address. */
   address: number;

@@ -17,7 +17,7 @@ export interface PayLinkLimits {
   countPayLink: (ctx: Context, payLinkId: string) => Promise<boolean>;
 }
 
-export interface RequestReaderOptions {
+interface RequestReaderOptions {
   deps: OrderDependencies;
   csrf: Csrf;
   providerDetailsOf: ProviderDetailsOf;

@@ -71,12 +71,12 @@ export async function leaseDueOrders(db: DbClient, kind: DueKind, limit: number,
        ${DUE[kind]}
      ), leased as (
        update order_work w set sweep_at = ${inMs('$2')} where order_id in (select order_id from due)
-       returning order_id, ${STUCK_RECENTLY} as stuck_recently, ${SAVED_RECENTLY} as saved_recently
+       returning order_id
      )
      select ${STORED_ORDER_COLUMNS}, ${SETTLED} as settled, ${RESEND_PENDING} as "resendPending",
        ${DECISION_PENDING} as "decisionPending", ${AGREEMENT_PENDING} as "agreementPending",
-       ${WEBHOOK_OVERDUE} as "webhookOverdue", leased.stuck_recently as "stuckRecently",
-       leased.saved_recently as "savedRecently", w.requests::float8 as requests
+       ${WEBHOOK_OVERDUE} as "webhookOverdue", ${STUCK_RECENTLY} as "stuckRecently",
+       ${SAVED_RECENTLY} as "savedRecently", w.requests::float8 as requests
      from orders o join leased on leased.order_id = o.id join order_work w on w.order_id = o.id`,
     values: [limit, leaseMs],
   });

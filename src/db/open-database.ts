@@ -3,7 +3,7 @@ import { type Db, createPool } from './pool';
 import { type WriteProbe, createWriteProbe } from './write-probe';
 
 /** The connections of a process to Postgres. */
-export interface Database {
+interface Database {
   db: Db;
   checkDatabase: WriteProbe['check'];
   end: () => Promise<void>;

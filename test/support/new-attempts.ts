@@ -3,7 +3,8 @@ import { type DeliveryLease, leaseDelivery } from '../../src/db/delivery-lease';
 import { type AttemptRecord, recordAttempt } from '../../src/db/webhook-attempts';
 import type { EventState } from '../../src/db/webhook-events';
 import type { OrderEvent } from '../../src/domain/status';
-import { applyEvents, insertNewOrder, saveHistory } from './new-orders';
+import { insertNewOrder, saveHistory } from './new-orders';
+import { applyEvents } from './order-histories';
 
 /** Inserts an order, applies events, and returns it with the ids of its webhook events. */
 export async function orderWithWebhooks(db: Db, ...events: OrderEvent[]) {

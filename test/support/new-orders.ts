@@ -6,16 +6,8 @@ import { saveOrder } from '../../src/db/save-order';
 import { insertSeller } from '../../src/db/sellers';
 import type { PendingWebhook } from '../../src/db/webhook-events';
 import { toStatusWebhooks } from '../../src/contracts/status-webhooks';
-import {
-  type ChangeRequest,
-  type Order,
-  type OrderHistory,
-  createHistory,
-  decide,
-  toWorkflowOrderHistory,
-} from '../../src/domain/order';
-import type { OrderEvent } from '../../src/domain/status';
-import { ORDER, atMinute, request } from './order-histories';
+import { type Order, type OrderHistory, createHistory, toWorkflowOrderHistory } from '../../src/domain/order';
+import { ORDER, applyEvents } from './order-histories';
 
 export async function newSeller(db: Db): Promise<string> {
   const id = randomUUID();
@@ -44,17 +36,6 @@ export async function insertNewOrder(
   const fresh = newOrder(await newSeller(db), order, rest);
   await insertOrder(db, fresh);
   return { order: fresh.order, changes: fresh.changes };
-}
-
-/** Returns the history of an order after further events, one minute apart. */
-export function applyEvents(history: OrderHistory, ...events: (OrderEvent | ChangeRequest)[]): OrderHistory {
-  return events.reduce((before, event) => {
-    const change = typeof event === 'string' ? request(event) : event;
-    const decision = decide(before, change, atMinute(before.changes.length));
-    if (decision.kind !== 'change')
-      throw new Error(`${change.event} is classified as ${decision.kind}, not as a change`);
-    return decision.next;
-  }, history);
 }
 
 /** Saves a history as the order's workflow does. */

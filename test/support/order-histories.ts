@@ -34,14 +34,18 @@ export function request(event: OrderEvent, rest: Partial<ChangeRequest> = {}): C
 
 /** Returns the history of an order after these events, one minute apart. */
 export function historyAfter(...events: OrderEvent[]): OrderHistory {
-  return events.reduce(
-    (history, event, index) => {
-      const decision = decide(history, request(event), atMinute(index + 1));
-      if (decision.kind !== 'change') throw new Error(`${event} is classified as ${decision.kind}, not as a change`);
-      return decision.next;
-    },
-    createHistory(ORDER, { actor: 'seller', channel: 'api' }),
-  );
+  return applyEvents(createHistory(ORDER, { actor: 'seller', channel: 'api' }), ...events);
+}
+
+/** Returns the history of an order after further events, one minute apart. */
+export function applyEvents(history: OrderHistory, ...events: (OrderEvent | ChangeRequest)[]): OrderHistory {
+  return events.reduce((before, event) => {
+    const change = typeof event === 'string' ? request(event) : event;
+    const decision = decide(before, change, atMinute(before.changes.length));
+    if (decision.kind !== 'change')
+      throw new Error(`${change.event} is classified as ${decision.kind}, not as a change`);
+    return decision.next;
+  }, history);
 }
 
 /** The shortest history that leads to each status. */

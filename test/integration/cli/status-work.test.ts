@@ -1,12 +1,13 @@
 import { readWork } from '../../../src/cli/status-checks';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase();
 
 const find = async (part: string) => (await readWork(() => database.db)).checks.find((check) => check.part === part);
 
-test('an old webhook needs a person only if an attempt at it is overdue', async () => {
+test('an old webhook needs a person only if a delivery attempt of it is overdue', async () => {
   const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
   await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
   await database.db.query(

@@ -1,7 +1,8 @@
 import { countCodeAttempt, replaceBrowser } from '../../../src/db/application-browser';
 import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from '../../../src/db/applications';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',

@@ -14,7 +14,8 @@ import type { LenderDecision } from '../../../src/domain/application';
 import type { OrderEvent } from '../../../src/domain/status';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, isInSweep, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, isInSweep, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const APPLICANT = {
   businessName: 'Bloggs Ltd',

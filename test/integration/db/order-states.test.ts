@@ -1,6 +1,7 @@
 import { type OrderSelection, findOrderStates, orderStatesByPage } from '../../../src/db/order-states';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase('test');
 

@@ -21,7 +21,8 @@ import { requestResends } from '../../../src/db/webhook-events';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
 import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from '../../support/new-attempts';
-import { applyEvents, insertNewOrder, msUntilSweep, newOrder, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, msUntilSweep, newOrder, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 import { queryPlan } from './query-plan';
 
 const database = useDatabase('test');
@@ -249,7 +250,7 @@ describe('a save that only Postgres is known to have', () => {
   const workOf = async (id: string) =>
     (await database.db.query('select proven_sweep_at from order_work where order_id = $1', [id])).rows;
 
-  test('is checked within a minute, unless an attempt at its webhook shows that the workflow has it', async () => {
+  test('is checked within a minute, unless a delivery attempt of its webhook shows that the workflow has it', async () => {
     const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
     const { id } = history.order;
     const save = async (...events: OrderEvent[]) => {
@@ -276,7 +277,7 @@ describe('a save that only Postgres is known to have', () => {
       (id: string) => markRunning(database.db, id, 600_000, { version: 1, passedOn: 0 }),
     ],
     [
-      'gets an attempt at an earlier webhook',
+      'gets a delivery attempt of an earlier webhook',
       async (id: string) => {
         const { rows } = await database.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [
           id,
@@ -478,7 +479,7 @@ describe('overdue webhooks', () => {
     expect(await leaseIds(10, 60_000, 'checks')).toEqual([]);
   });
 
-  test('are looked for without a closer look at webhooks that wait for their next attempt', async () => {
+  test('are found without a closer look at webhooks that wait for their next attempt', async () => {
     await orderWithWebhooks(database.db, 'signup_started');
     await database.db.query(
       `update webhook_event set created_at = now() - interval '1 day', next_attempt_at = now() + interval '1 hour'`,

@@ -2,7 +2,8 @@ import { upsertPaymentTerm } from '../../../src/db/applications';
 import { findLastPayment, leasePaymentsToReverse, recordPaymentStatus, insertPayment } from '../../../src/db/payments';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, insertPaymentToReverse, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase('test');
 

@@ -6,10 +6,10 @@ import { recordPaymentStatus } from '../../../src/db/payments';
 import { CustomerAgreed, PaymentProcessing, RowConflict, saveOrder } from '../../../src/db/save-order';
 import { type Refusal, insertRefusal } from '../../../src/db/timeline-notes';
 import { type OrderHistory, isStatusChange, sequenceOf, toWorkflowOrderHistory } from '../../../src/domain/order';
-import { atMinute, request } from '../../support/order-histories';
+import { atMinute, request, applyEvents } from '../../support/order-histories';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, msUntilSweep } from '../../support/new-orders';
+import { insertNewOrder, msUntilSweep } from '../../support/new-orders';
 
 const database = useDatabase();
 

@@ -3,7 +3,8 @@ import { markExhausted } from '../../../src/db/webhook-attempts';
 import { findPendingWebhooks, findWebhookEvent, requestResends } from '../../../src/db/webhook-events';
 import { useDatabase } from '../../support/database';
 import { DELIVERED, GONE, lease, makeAttempt, orderWithWebhooks, record } from '../../support/new-attempts';
-import { applyEvents, isInSweep, saveHistory } from '../../support/new-orders';
+import { isInSweep, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase();
 

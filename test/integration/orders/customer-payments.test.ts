@@ -8,7 +8,8 @@ import type { OrderDependencies } from '../../../src/orders/dependencies';
 import type { Checkout } from '../../../src/orders/hosted-checkout';
 import type { PaymentProvider } from '../../../src/payments/payment-provider';
 import { useDatabase } from '../../support/database';
-import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase();
 

@@ -7,8 +7,8 @@ import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/p
 import { createSandboxBank } from '../../../src/payments/sandbox-bank';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { atMinute, request } from '../../support/order-histories';
-import { applyEvents, insertNewOrder, insertPaymentToReverse, saveHistory } from '../../support/new-orders';
+import { atMinute, request, applyEvents } from '../../support/order-histories';
+import { insertNewOrder, insertPaymentToReverse, saveHistory } from '../../support/new-orders';
 
 const database = useDatabase('test');
 

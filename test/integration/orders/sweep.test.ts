@@ -6,7 +6,8 @@ import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 import { registry } from '../../../src/telemetry/metrics';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase('test');
 

@@ -11,7 +11,8 @@ import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { apiRoutes } from '../../support/routes';
 import { createSeller } from '../../support/stack';
-import { applyEvents, insertNewOrder, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, saveHistory } from '../../support/new-orders';
+import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase();
 let pool: ReturnType<typeof createPool>;
