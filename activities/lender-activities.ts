@@ -56,8 +56,8 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
 
   return {
     /**
-     * Asks the lender once for the decision on an order's application, or the bank for the result of its payment: histories
-     * have this name. A decision that is recorded already is returned.
+     * Asks the lender once for the decision on an order's application, or the bank for the result of its payment. A decision
+     * that is recorded already is returned. The name `askLender` stays, because recorded histories contain it.
      * @throws a retryable failure if the lender or the payment provider is unavailable
      */
     async askLender(orderId: string): Promise<LenderResponse> {

@@ -3,7 +3,7 @@ import type { ActivityInterceptorsFactory } from '@temporalio/worker';
 import { REQUEST_CONTEXT_HEADER, type RequestContext } from '../src/domain/request-context';
 import { requestContextFields, withRequestContext } from '../src/telemetry/current-request-context';
 
-/** Runs an activity for the request that the workflow has passed on, and adds it to the activity's log lines. */
+/** Runs an activity in the request context that the workflow has passed on, and adds it to the activity's log lines. */
 export const receiveRequestContext: ActivityInterceptorsFactory = () => ({
   inbound: {
     execute(input, next) {

@@ -6,7 +6,7 @@ import type { Context, Next } from './context';
 
 /** The maximum number of requests that wait in a process. Each takes a few KB. */
 const MAX_WAITING = 5000;
-/** The status of a request whose caller closed the connection before it began, for log and metrics. */
+/** The status, for log and metrics, of a request without a response: the caller or the service has closed its connection. */
 export const CLIENT_GONE = 499;
 const HEALTH_CHECK = /^\/health\/(live|ready|serving)\/?$/;
 

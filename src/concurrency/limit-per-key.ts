@@ -1,11 +1,11 @@
 import { E_TIMEOUT, Semaphore, withTimeout } from 'async-mutex';
 
-/** Thrown by `run` if work has waited too long. It has not run. */
+/** Thrown by `run` if the work has waited for longer than `maxWaitMs`. The work has not started. */
 export const WAITED_TOO_LONG = E_TIMEOUT;
 
 /**
  * Runs at most `limit` pieces of work of each key at the same time. Further ones wait in order.
- * @param maxWaitMs how long they wait, if not without limit
+ * @param maxWaitMs the longest wait; without limit if it is missing
  */
 export function limitPerKey(limit: number, maxWaitMs?: number) {
   const create = () => (maxWaitMs === undefined ? new Semaphore(limit) : withTimeout(new Semaphore(limit), maxWaitMs));

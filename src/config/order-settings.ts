@@ -119,8 +119,8 @@ export const sweepSettings = {
     intervalMs: setting(
       'SWEEP_INTERVAL_MS',
       milliseconds(50, 10 * MINUTE).default(5 * SECOND),
-      'Pause between two looks for due orders, and for payments to reverse. Closed and stuck runs, overdue webhooks and old ' +
-        'data are looked for at twelve times this interval. A longer interval delays recovery as much.',
+      'Pause between two searches for due orders, and for payments to reverse. Closed and stuck runs, overdue webhooks and ' +
+        'old data are searched for twelve times less often. A longer interval delays recovery as much.',
     ),
     startAfterMs: setting(
       'SWEEP_START_AFTER_MS',

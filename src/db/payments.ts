@@ -20,7 +20,10 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
   return rows[0];
 }
 
-/** A payment that is pending for longer, because the bank does not answer, no longer stops the expiry. If paid, it is returned. */
+/**
+ * A payment that is pending for longer than this, because the bank does not answer, no longer stops the expiry. If it turns
+ * out to be paid, it is reversed.
+ */
 const MAX_PENDING = '1 day';
 
 /**

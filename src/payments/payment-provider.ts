@@ -46,7 +46,7 @@ export interface PaymentProvider {
    */
   cancel(id: string): Promise<PaymentStatus>;
   /**
-   * Returns the money of a paid payment, once.
+   * Refunds a paid payment, once.
    * @throws PaymentProviderUnavailable
    */
   refund(id: string): Promise<void>;

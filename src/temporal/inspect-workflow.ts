@@ -32,8 +32,8 @@ export interface InspectedWorkflow {
   /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */
   failureReason: string | null;
   /**
-   * True while an activity, such as a webhook attempt, runs or is retried, a worker has yet to act on an event, or Postgres has
-   * failed. A call to the lender or the bank does not count.
+   * True while an activity, such as a webhook attempt, runs or is retried, a worker has yet to act on an event, or the run
+   * waits to repeat a failed call to Postgres. A call to the lender or the bank does not count.
    */
   isBusy: boolean;
   /** @see unprocessedRequests */

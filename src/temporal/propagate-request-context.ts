@@ -3,7 +3,7 @@ import { type Headers, defaultPayloadConverter } from '@temporalio/common';
 import { REQUEST_CONTEXT_HEADER } from '../domain/request-context';
 import { currentRequestContext } from '../telemetry/current-request-context';
 
-/** Passes the current request to workflows with each update and signal. */
+/** Passes the current request context to workflows with each update and signal. */
 export const propagateRequestContext: WorkflowClientInterceptor = {
   startUpdate: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
   startUpdateWithStart: (input, next) => next({ ...input, updateHeaders: withRequestHeader(input.updateHeaders) }),

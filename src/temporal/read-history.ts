@@ -56,8 +56,9 @@ export function taskFailure(events: readonly Event[]): string {
 const MAX_UNPROCESSED = 100;
 
 /**
- * The requests for a change that Temporal has accepted and the run has neither carried out nor refused. Each refusal leaves a
- * marker. Of equal requests in a row it has the first.
+ * The requests for a change that Temporal has accepted and the run has neither carried out nor refused: each refusal leaves a
+ * marker. Of successive requests for the same event, only the first is returned. At most `MAX_UNPROCESSED`, plus the first
+ * cancel if it comes later.
  * @param saved see `lastSaved`
  * @param previous see `previousRun`
  */

@@ -13,9 +13,9 @@ import { type ChaosStack, startChaosStack } from './stack';
 
 /**
  * `npm run chaos -- --seeds N`: breaks the service under load, a cell with a seed at a time, and checks every invariant
- * for every order. Skips what this version has passed according to test/chaos/results.jsonl, and writes the table of
- * docs/reliability.md. `--cell NAME` (or a part of names) and `--seed S` select what runs and repeat it. `--minutes M` ends
- * after a run that ends later. `--abandoned A` adds A orders per second that stay open. `--short` runs the worst cells once, and
+ * for every order. Skips what this version has passed according to test/chaos/results.jsonl, and writes the tables of
+ * docs/reliability.md. `--cell NAME` (or a part of names) and `--seed S` select what runs and repeat it. `--minutes M` starts no
+ * run after M minutes. `--abandoned A` adds A orders per second that stay open. `--short` runs the worst cells once, and
  * records them only with `--record`.
  */
 const { values } = parseArgs({

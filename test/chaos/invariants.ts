@@ -15,7 +15,7 @@ export interface Allowances {
   undelivered?: (webhookUrl: string) => readonly string[];
   /** True if the receiver or its network is slow: the calls of an order overlap as it sees them. */
   overlaps?: boolean;
-  /** True if operators change orders too, and terminate runs. */
+  /** True if operators or expiries change orders too: further refusals are allowed, and replaced runs are not counted. */
   operators?: boolean;
   /** True if the fault touches only receivers: runs are replaced only if the machine stalls for seconds, so only a few. */
   sparesRuns?: boolean;

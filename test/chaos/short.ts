@@ -4,7 +4,7 @@ export const SHORT = [
   'SIGKILL an API when it sends a change to a workflow',
   'SIGKILL a worker when it saves a change',
   'SIGKILL a worker when it sends a webhook',
-  'SIGKILL a worker when it has the bank return a payment',
+  'SIGKILL a worker when it has the bank reverse a payment',
   'SIGKILL everything at once',
   'all connections taken',
   'a third of the commits fail with 40001 (serialization failure)',

@@ -19,7 +19,7 @@ interface SideEffect extends Pick<KillPoint, 'effect' | 'match'> {
   name: string;
   /** The largest number of the side effect that is hit; default 20. */
   most?: number;
-  /** Only after it: before it, nothing tells that it would have an effect. */
+  /** The process is killed only after the side effect: before it, nothing shows whether it will change anything. */
   isOnlyAfter?: true;
   /** Makes it happen, if the load does so rarely. It acts as an operator, again and again. */
   provoke?: (scene: Scene) => Promise<unknown>;
@@ -81,7 +81,7 @@ const SIDE_EFFECTS: SideEffect[] = [
     of: 'worker',
     effect: 'write',
     match: 'sandbox_payment (as p|set refunded_at)',
-    name: 'it has the bank return a payment',
+    name: 'it has the bank reverse a payment',
     most: 2,
     provoke: async ({ stack }) => {
       const { rows } = await stack.db.query<{ id: string }>(
