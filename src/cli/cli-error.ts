@@ -1,4 +1,5 @@
 import { isNativeError } from 'node:util/types';
+import { ServiceError } from '@temporalio/client';
 import { ConfigError } from '../config';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
@@ -33,6 +34,8 @@ export function reasonOf(error: unknown): string {
   // Node throws this, with an empty message, if it tried several addresses.
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   if (error instanceof ConfigError) return error.message.replace(/:\n\s*/, ': ').replace(/\n\s*/g, '; ');
-  if (error instanceof Problem) return error.cause ? `${error.message} (${reasonOf(error.cause)})` : error.message;
+  // Temporal's client only says which call failed.
+  if (error instanceof Problem || error instanceof ServiceError)
+    return error.cause ? `${error.message} (${reasonOf(error.cause)})` : error.message;
   return (isNativeError(error) ? error.message : String(error)).replace(/\s+/g, ' ');
 }

@@ -4,6 +4,8 @@ import { isUuid } from '../domain/uuid';
 
 /** For a page of a list. */
 const LIST_TIMEOUT_MS = 10_000;
+/** For a page of a list for which an operator waits: a store that has just been restored can be slow. */
+const FULL_LIST_TIMEOUT_MS = 60_000;
 /** Selects the order workflows in a list of Temporal. */
 const ORDERS = "WorkflowType = 'orderWorkflow'";
 /** Selects those whose workflow tasks keep failing. */
@@ -40,10 +42,10 @@ export function createRunLists(
   client: Client,
   within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
 ): RunLists {
-  async function* listRuns(query: string): AsyncGenerator<OpenRun, undefined> {
+  async function* listRuns(query: string, timeoutMs = LIST_TIMEOUT_MS): AsyncGenerator<OpenRun, undefined> {
     const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
     for (;;) {
-      const run = await within(LIST_TIMEOUT_MS, () => runs.next());
+      const run = await within(timeoutMs, () => runs.next());
       if (run.done === true) return undefined;
       const { workflowId, startTime } = run.value;
       const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
@@ -51,8 +53,8 @@ export function createRunLists(
     }
   }
 
-  async function* listOrderIds(query: string): AsyncGenerator<string> {
-    for await (const { orderId } of listRuns(query)) yield orderId;
+  async function* listOrderIds(query: string, timeoutMs?: number): AsyncGenerator<string> {
+    for await (const { orderId } of listRuns(query, timeoutMs)) yield orderId;
   }
 
   return {
@@ -61,6 +63,7 @@ export function createRunLists(
         ORDERS +
           (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`) +
           (since === undefined ? '' : ` and StartTime >= '${since.toISOString()}'`),
+        FULL_LIST_TIMEOUT_MS,
       ),
 
     listOpen: (startedBy) =>
