@@ -27,6 +27,8 @@ export interface Allowances {
   restored?: { from: number; to: number };
   /** True if runs can fail in other ways too: operators or a restoration change the history that they build on. */
   failedRuns?: boolean;
+  /** When a Temporal was restored that workers then continued from their caches, in unix ms. */
+  cachedUntil?: number | undefined;
   /** True if Temporal may have forgotten the workflows of orders that were settled. */
   forgottenRuns?: boolean;
 }

@@ -11,13 +11,22 @@ import type { ChaosStack } from './stack';
 
 let isInstalled = false;
 
-/** The runs of these sellers' orders that cannot be replayed: a worker that drops one from its cache cannot continue it. */
-export async function replayFaults({ client }: ChaosStack, sellerIds: readonly string[]): Promise<Broken[]> {
+/**
+ * The runs of these sellers' orders that cannot be replayed: a worker that drops one from its cache cannot continue it.
+ * @param cachedUntil runs that started before this time (unix ms) are left out
+ */
+export async function replayFaults(
+  { client }: ChaosStack,
+  sellerIds: readonly string[],
+  cachedUntil = 0,
+): Promise<Broken[]> {
   if (!isInstalled) installTemporalRuntime(pino({ level: 'silent' }), undefined);
   isInstalled = true;
   async function* histories() {
     for (const sellerId of sellerIds) {
-      for await (const { workflowId, runId } of client.workflow.list({ query: `SellerId = '${sellerId}'` })) {
+      const query = `SellerId = '${sellerId}'`;
+      for await (const { workflowId, runId, startTime } of client.workflow.list({ query })) {
+        if (startTime.getTime() < cachedUntil) continue;
         const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
         // The replay of a run that has not begun never ends.
         if (!history.events?.some(({ workflowTaskCompletedEventAttributes: completed }) => completed)) continue;

@@ -105,7 +105,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   }
   const broken = brokenInvariants(ledger, facts, allowed);
   broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
-  broken.push(...(await replayFaults(stack, sellerIds)), ...(own ?? []));
+  broken.push(...(await replayFaults(stack, sellerIds, allowed.cachedUntil)), ...(own ?? []));
   const share = firstTryShare(ledger.firstTries, struckAt, healedAt);
   if (cell.spares && share < FIRST_TRY_SHARE) {
     const fault = `only ${Math.round(100 * share)} % of the creates and GETs during the fault succeeded at the first try`;

@@ -74,11 +74,16 @@ export const RESTORE_CELLS: Cell[] = [
     slow: true,
     // An order that nobody calls is repaired by its regular check.
     prepare: ({ stack }) => relaunch([...stack.apis, ...stack.workers], REGULAR_CHECKS),
-    async strike({ stack, random }) {
+    async strike({ stack, random, memory }) {
       await backUp(stack.temporal);
       await delay(faultMs(random));
       await putBack(stack.temporal);
+      memory.set('restoredAt', Date.now());
     },
-    allowed: () => ({ failedRuns: true, forgottenRuns: true }),
+    allowed: ({ memory }) => ({
+      ...{ failedRuns: true, forgottenRuns: true },
+      // Workers that are not restarted continue these runs from a state that the restored history does not have.
+      cachedUntil: memory.get('restoredAt') as number | undefined,
+    }),
   },
 ];
