@@ -1,8 +1,8 @@
 import { isNativeError } from 'node:util/types';
-import { ServiceError } from '@temporalio/client';
 import { ConfigError } from '../config';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
+import { grpcErrorOf } from '../temporal/grpc-errors';
 
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;
@@ -35,7 +35,7 @@ export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   if (error instanceof ConfigError) return error.message.replace(/:\n\s*/, ': ').replace(/\n\s*/g, '; ');
   // Temporal's client only says which call failed.
-  if (error instanceof Problem || error instanceof ServiceError)
-    return error.cause ? `${error.message} (${reasonOf(error.cause)})` : error.message;
+  if (isNativeError(error) && error.cause && (error instanceof Problem || grpcErrorOf(error)))
+    return `${error.message} (${reasonOf(error.cause)})`;
   return (isNativeError(error) ? error.message : String(error)).replace(/\s+/g, ' ');
 }
