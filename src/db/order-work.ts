@@ -207,6 +207,38 @@ export async function makeDue(db: DbClient, orderIds: readonly string[]): Promis
 }
 
 /**
+ * Makes the sweep check those of these orders now whose row has another status than their open run. One that has just been
+ * saved is left out: Temporal may list the status before.
+ * @param statuses of the runs
+ */
+export async function makeDueIfStatusDiffers(
+  db: Db,
+  orderIds: readonly string[],
+  statuses: readonly (string | undefined)[],
+): Promise<void> {
+  await db.query(
+    `update order_work w set sweep_at = now()
+     from orders o join unnest($1::uuid[], $2::text[]) as run (order_id, status) on run.order_id = o.id
+     where w.order_id = o.id and o.status <> run.status and w.sweep_at > ${SOON} and not ${SAVED_RECENTLY}`,
+    [orderIds, statuses],
+  );
+}
+
+/**
+ * Makes the sweep check those of these orders now that are open.
+ * @returns how many
+ */
+export async function makeDueIfOpen(db: Db, orderIds: readonly string[]): Promise<number> {
+  const { rowCount } = await db.query(
+    `update order_work w set sweep_at = now() from orders o
+     where w.order_id = any($1) and o.id = w.order_id
+       and o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL') and w.sweep_at > ${SOON}`,
+    [orderIds],
+  );
+  return rowCount ?? 0;
+}
+
+/**
  * Makes the sweep check the settled ones of these orders, whose runs should have ended. Leaves out orders that are being
  * changed: to wait for their rows after the insert could be a deadlock.
  */

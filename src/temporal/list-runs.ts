@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import { orderStatusKey } from '../../workflows/messages';
 import { WORKFLOW_ID_PREFIX } from '../domain/order';
 import { isUuid } from '../domain/uuid';
 
@@ -13,9 +14,12 @@ const STUCK =
   `${ORDERS} and ExecutionStatus = 'Running' and ` +
   "TemporalReportedProblems in ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')";
 
-interface OpenRun {
+/** As Temporal lists it, which is some time after it has changed. */
+export interface ListedRun {
   orderId: string;
   startedAt: Date;
+  /** The order's status that the run has published last. */
+  status: string | undefined;
 }
 
 /** Lists of the runs of order workflows. Runs that a person has started with other workflow ids are left out. */
@@ -28,7 +32,9 @@ export interface RunLists {
    * The orders with an open run, the newest run first.
    * @param startedBy only runs that started then or before; undefined: all
    */
-  listOpen(startedBy: Date | undefined): AsyncIterator<OpenRun, undefined>;
+  listOpen(startedBy: Date | undefined): AsyncIterator<ListedRun, undefined>;
+  /** The ids of the orders whose runs have completed, the last one first. */
+  listCompleted(): AsyncIterable<string>;
   /** The ids of all orders that have a run, once per run. */
   list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
 }
@@ -42,14 +48,15 @@ export function createRunLists(
   client: Client,
   within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
 ): RunLists {
-  async function* listRuns(query: string, timeoutMs = LIST_TIMEOUT_MS): AsyncGenerator<OpenRun, undefined> {
+  async function* listRuns(query: string, timeoutMs = LIST_TIMEOUT_MS): AsyncGenerator<ListedRun, undefined> {
     const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
     for (;;) {
       const run = await within(timeoutMs, () => runs.next());
       if (run.done === true) return undefined;
-      const { workflowId, startTime } = run.value;
+      const { workflowId, startTime: startedAt, typedSearchAttributes } = run.value;
       const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
-      if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId)) yield { orderId, startedAt: startTime };
+      if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId))
+        yield { orderId, startedAt, status: typedSearchAttributes.get(orderStatusKey) };
     }
   }
 
@@ -71,6 +78,8 @@ export function createRunLists(
         `${ORDERS} and ExecutionStatus = 'Running'` +
           (startedBy ? ` and StartTime <= '${startedBy.toISOString()}'` : ''),
       ),
+
+    listCompleted: () => listOrderIds(`${ORDERS} and ExecutionStatus = 'Completed'`),
 
     countStuck: () => within(LIST_TIMEOUT_MS, () => countStuckRuns(client)),
 

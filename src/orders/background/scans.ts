@@ -2,10 +2,17 @@ import { purgeApplicantData } from '../../db/applications';
 import { readClock } from '../../db/clock';
 import { deleteAbandonedBreakers } from '../../db/endpoint-breaker';
 import { pruneIdempotencyKeys } from '../../db/idempotency-keys';
-import { makeDue, makeDueIfSettled, makeDueIfWebhookOverdue } from '../../db/order-work';
+import {
+  makeDue,
+  makeDueIfOpen,
+  makeDueIfSettled,
+  makeDueIfStatusDiffers,
+  makeDueIfWebhookOverdue,
+} from '../../db/order-work';
 import type { Db } from '../../db/pool';
 import { deleteExpiredSecrets } from '../../db/secrets';
 import { stuckRuns } from '../../telemetry/metrics';
+import type { ListedRun } from '../../temporal/list-runs';
 import type { OrderWorkflows } from '../../temporal/order-workflows';
 
 /** Rows that one statement changes. */
@@ -68,23 +75,50 @@ export function createScans(
   }
 
   /** Walks through all open runs, some in each scan, again and again. */
-  async function nextOpenRuns(): Promise<string[]> {
-    const orderIds: string[] = [];
+  async function nextOpenRuns(): Promise<ListedRun[]> {
+    const runs: ListedRun[] = [];
     try {
-      while (orderIds.length < OPEN_RUNS) {
+      while (runs.length < OPEN_RUNS) {
         const run = await openRuns.next();
         lastSeen = run.value?.startedAt;
         if (run.done === true) {
           openRuns = workflows.listOpen(undefined);
           break;
         }
-        orderIds.push(run.value.orderId);
+        runs.push(run.value);
       }
     } catch (error) {
       openRuns = workflows.listOpen(lastSeen);
-      if (orderIds.length === 0) throw error;
+      if (runs.length === 0) throw error;
     }
-    return orderIds;
+    return runs;
+  }
+
+  /** Makes orders due whose rows do not match their open runs: one of the databases was restored. */
+  async function compareOpenRuns(): Promise<void> {
+    const runs = await nextOpenRuns();
+    const orderIds = runs.map(({ orderId }) => orderId);
+    await makeDueIfSettled(db, orderIds);
+    await makeDueIfStatusDiffers(
+      db,
+      orderIds,
+      runs.map(({ status }) => status),
+    );
+  }
+
+  /**
+   * Makes orders due that are open although their runs have completed: a restored Postgres. Begins with the last ones, and
+   * ends where there are none.
+   */
+  async function findUndone(): Promise<void> {
+    let batch: string[] = [];
+    for await (const orderId of workflows.listCompleted()) {
+      batch.push(orderId);
+      if (batch.length < BATCH) continue;
+      if (signal.aborted || (await makeDueIfOpen(db, batch)) === 0) return;
+      batch = [];
+    }
+    await makeDueIfOpen(db, batch);
   }
 
   /** Repeats a deletion until it finds less than a full batch. */
@@ -97,7 +131,8 @@ export function createScans(
     findBroken,
     measureStuck,
     () => makeDueIfWebhookOverdue(db, BATCH),
-    async () => makeDueIfSettled(db, await nextOpenRuns()),
+    compareOpenRuns,
+    findUndone,
     () => inBatches((limit) => pruneIdempotencyKeys(db, idempotencyKeyDays, limit)),
     () => inBatches((limit) => purgeApplicantData(db, applicationRetentionMs, limit)),
     () => deleteExpiredSecrets(db),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { startSweep } from '../../../src/orders/background/sweep';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
@@ -22,12 +22,17 @@ async function* nothing(): AsyncGenerator<never, undefined> {
 
 /** Starts a sweep that by default scans several times a second. */
 function sweepWith(
-  { findBroken = nothing, listOpen = nothing, countStuck = () => Promise.resolve(0) }: Partial<OrderWorkflows>,
+  {
+    findBroken = nothing,
+    listOpen = nothing,
+    listCompleted = nothing,
+    countStuck = () => Promise.resolve(0),
+  }: Partial<OrderWorkflows>,
   intervalMs = 10,
 ): void {
   stop = startSweep({
     db: database.db,
-    workflows: { findBroken, listOpen, countStuck } as unknown as OrderWorkflows,
+    workflows: { findBroken, listOpen, listCompleted, countStuck } as unknown as OrderWorkflows,
     log: pino({ level: 'silent' }),
     intervalMs,
     checkAfterMs: 60_000,
@@ -142,7 +147,7 @@ test('the walk over open runs continues where it failed, and makes due what it f
       begun.push(startedBy);
       await nextTick();
       if (begun.length > 1) return undefined;
-      yield { orderId: settled.order.id, startedAt };
+      yield { orderId: settled.order.id, startedAt, status: 'UNSUCCESSFUL' };
       throw new Error('Temporal is unavailable');
     },
   });
@@ -150,6 +155,27 @@ test('the walk over open runs continues where it failed, and makes due what it f
   expect(begun.slice(0, 2)).toEqual([undefined, startedAt]);
   const due = 'select from order_work where order_id = $1';
   await until(async () => (await database.db.query(due, [settled.order.id])).rowCount === 1, 'the order is due');
+});
+
+test('completed runs are compared with their rows, batch by batch, until none of a batch is open', async () => {
+  const open = await insertNewOrder(database.db);
+  await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
+  let mostBatches = 0;
+  sweepWith({
+    async *listCompleted() {
+      yield open.order.id;
+      for (let listed = 1; ; listed++) {
+        mostBatches = Math.max(mostBatches, 1 + Math.floor(listed / 500));
+        await nextTick();
+        yield randomUUID();
+      }
+    },
+  });
+  await until(() => mostBatches === 2, 'the second batch is read');
+  const due = `select from order_work where order_id = $1 and sweep_at < now() + interval '1 hour'`;
+  expect((await database.db.query(due, [open.order.id])).rowCount).toBe(1);
+  await delay(300);
+  expect(mostBatches).toBe(2);
 });
 
 test('one scan deletes the personal data of all applications that are out of date, however many', async () => {

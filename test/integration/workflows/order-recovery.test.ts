@@ -219,6 +219,12 @@ describe('a restored Postgres does not undo a finished order', () => {
     );
   });
 
+  test('the row is brought forward without any request', async () => {
+    const id = await finished();
+    await checkTomorrow(id);
+    await until(async () => (await versionOfRow(stack, id)) === 4, 'the row is at the version of the workflow', 20_000);
+  });
+
   test('a GET shows the result of the closed run, and has the row brought forward', async () => {
     const id = await finished();
     expect(await liveStatus(id)).toBe('SUCCESSFUL');
@@ -233,6 +239,22 @@ test('a GET that meets an open workflow ahead of its row has the row brought for
   expect((await stack.api.get(id)).body.data.status).toBe('APPROVED');
   await until(async () => (await versionOfRow(stack, id)) === 3, 'the row is at the version of the workflow');
 });
+
+test('an open workflow ahead of its row is found, and the row brought forward, without any request', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved']);
+  await restoreBackup(id);
+  await checkTomorrow(id);
+  await until(async () => (await versionOfRow(stack, id)) === 3, 'the row is at the version of the workflow', 20_000);
+});
+
+/** Leaves an order to the scans, like one of a restored backup whose last save and next check are far from now. */
+async function checkTomorrow(id: string): Promise<void> {
+  await stack.db.query(
+    `update order_work set sweep_at = now() + interval '1 day', saved_at = now() - interval '1 hour'
+     where order_id = $1`,
+    [id],
+  );
+}
 
 describe('a terminated run', () => {
   async function terminated(): Promise<string> {
