@@ -25,7 +25,7 @@ const DYNAMIC_CONFIG: Record<string, boolean | number> = {
 
 /** @param durable false for tests, whose histories are cut into runs sooner: it takes a test minutes to fill one */
 export function dynamicConfig(durable: boolean): [name: string, value: boolean | number][] {
-  const own = durable ? {} : { 'limit.historyCount.suggestContinueAsNew': 1000 };
+  const own = durable ? {} : { 'limit.historyCount.suggestContinueAsNew': 300 };
   return Object.entries({ ...DYNAMIC_CONFIG, ...own });
 }
 
