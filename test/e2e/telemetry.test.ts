@@ -71,6 +71,13 @@ const logged = (message: string): any[] =>
     .map((line) => JSON.parse(line))
     .filter(({ msg }) => msg === message);
 
+/** Waits for the log line with these fields: it can arrive after what it describes. */
+const untilLogged = (message: string, fields: Record<string, unknown>): Promise<any> =>
+  until(
+    () => logged(message).find((line) => Object.entries(fields).every(([name, value]) => line[name] === value)),
+    `the line: ${message}`,
+  );
+
 /** Waits until a metric of both processes together has grown, because a counter follows its event. */
 async function untilGrown(before: Metrics, name: string, labels: Record<string, string>, by = 1): Promise<void> {
   const wanted = before.value(name, labels) + by;
@@ -125,10 +132,7 @@ test("one trace leads from the caller's request through update, workflow and act
   const { events } = await stack.client.workflow.getHandle(`order-${id}`).fetchHistory();
   await Worker.runReplayHistory({ workflowBundle: { codePath: WORKFLOW_BUNDLE } }, { events }, `order-${id}`);
 
-  const [change] = logged('order changed').filter(
-    ({ event, order_id }) => event === 'signup_started' && order_id === id,
-  );
-  expect(change).toMatchObject({
+  expect(await untilLogged('order changed', { event: 'signup_started', order_id: id })).toMatchObject({
     request_id: requestId,
     trace_id: traceId,
     workflow_id: `order-${id}`,
@@ -225,32 +229,31 @@ describe('metrics', () => {
     const handle = stack.client.workflow.getHandle(`order-${id}`);
     await handle.terminate('an operator');
     await untilGrown(before, ...counted('replaced_runs_total', { reason: 'terminated' }));
-    expect(logged('a run of an order was replaced').at(-1)).toMatchObject({ order_id: id, workflow_id: `order-${id}` });
+    expect(await untilLogged('a run of an order was replaced', { order_id: id })).toMatchObject({
+      workflow_id: `order-${id}`,
+    });
     await handle.signal('customerProgress', { event: 'completed' });
     await untilGrown(before, ...counted('refused_signals_total', { actor: 'checkout' }));
-    expect(logged('a signal was refused').at(-1)).toMatchObject({ order_id: id, status: 'CREATED' });
+    expect(await untilLogged('a signal was refused', { order_id: id })).toMatchObject({ status: 'CREATED' });
 
     const cli = { ...env, ORDER_SERVICE_OPERATOR: 'jo' };
     expect(await runCli(['order', 'cancel', id, '--reason', 'by phone'], cli)).toMatchObject({ code: 0 });
     const [action] = (await runCli(['audit', '--json'], cli)).json();
     expect(action).toMatchObject({ operator: 'jo', command: 'order cancel', outcome: 'succeeded' });
     await untilGrown(before, ...counted('operator_actions_total', { outcome: 'succeeded' }));
-    const line = logged('operator action').at(-1);
-    expect(line).toMatchObject({
+    expect(await untilLogged('operator action', { request_id: action.action_id })).toMatchObject({
       operator: 'jo',
       command: 'order cancel',
       arguments: [id],
+    });
+    expect(await untilLogged('order changed', { order_id: id, event: 'cancel' })).toMatchObject({
+      actor: 'operator',
       request_id: action.action_id,
     });
-    const cancelled = logged('order changed').find((it) => it.order_id === id && it.event === 'cancel');
-    expect(cancelled).toMatchObject({ actor: 'operator', request_id: action.action_id });
 
     const inUi = await openOrder(traced());
     await stack.client.workflow.getHandle(`order-${inUi}`).cancel();
-    await until(
-      () => logged('order changed').find((it) => it.order_id === inUi && it.actor === 'operator'),
-      'the line',
-    );
+    await untilLogged('order changed', { order_id: inUi, actor: 'operator' });
   });
 
   test("count the lender's answers", async () => {
