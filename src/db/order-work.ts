@@ -226,16 +226,21 @@ export async function makeDueIfStatusDiffers(
 
 /**
  * Makes the sweep check those of these orders now that are open.
- * @returns how many
+ * @returns how many of them are open or have no row
  */
 export async function makeDueIfOpen(db: Db, orderIds: readonly string[]): Promise<number> {
-  const { rowCount } = await db.query(
-    `update order_work w set sweep_at = now() from orders o
-     where w.order_id = any($1) and o.id = w.order_id
-       and o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL') and w.sweep_at > ${SOON}`,
+  const { rows } = await db.query<{ count: number }>(
+    `with lacking as (
+       select id, o.id is not null as is_open from unnest($1::uuid[]) as id left join orders o using (id)
+       where o.id is null or o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+     ), due as (
+       update order_work w set sweep_at = now() from lacking l
+       where w.order_id = l.id and l.is_open and w.sweep_at > ${SOON}
+     )
+     select count(*)::integer as count from lacking`,
     [orderIds],
   );
-  return rowCount ?? 0;
+  return rows[0]?.count ?? 0;
 }
 
 /**

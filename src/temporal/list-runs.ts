@@ -18,6 +18,8 @@ const STUCK =
 export interface ListedRun {
   orderId: string;
   startedAt: Date;
+  /** Undefined while it is open. */
+  closedAt: Date | undefined;
   /** The order's status that the run has published last. */
   status: string | undefined;
 }
@@ -33,8 +35,11 @@ export interface RunLists {
    * @param startedBy only runs that started then or before; undefined: all
    */
   listOpen(startedBy: Date | undefined): AsyncIterator<ListedRun, undefined>;
-  /** The ids of the orders whose runs have completed, the last one first. */
-  listCompleted(): AsyncIterable<string>;
+  /**
+   * The orders whose runs have completed, the last one first.
+   * @param closedBy only runs that closed then or before; undefined: all
+   */
+  listCompleted(closedBy: Date | undefined): AsyncIterator<ListedRun, undefined>;
   /** The ids of all orders that have a run, once per run. */
   list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
 }
@@ -53,10 +58,10 @@ export function createRunLists(
     for (;;) {
       const run = await within(timeoutMs, () => runs.next());
       if (run.done === true) return undefined;
-      const { workflowId, startTime: startedAt, typedSearchAttributes } = run.value;
+      const { workflowId, startTime: startedAt, closeTime: closedAt, typedSearchAttributes } = run.value;
       const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
       if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId))
-        yield { orderId, startedAt, status: typedSearchAttributes.get(orderStatusKey) };
+        yield { orderId, startedAt, closedAt, status: typedSearchAttributes.get(orderStatusKey) };
     }
   }
 
@@ -79,7 +84,11 @@ export function createRunLists(
           (startedBy ? ` and StartTime <= '${startedBy.toISOString()}'` : ''),
       ),
 
-    listCompleted: () => listOrderIds(`${ORDERS} and ExecutionStatus = 'Completed'`),
+    listCompleted: (closedBy) =>
+      listRuns(
+        `${ORDERS} and ExecutionStatus = 'Completed'` +
+          (closedBy ? ` and CloseTime <= '${closedBy.toISOString()}'` : ''),
+      ),
 
     countStuck: () => within(LIST_TIMEOUT_MS, () => countStuckRuns(client)),
 

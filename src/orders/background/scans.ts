@@ -17,8 +17,8 @@ import type { OrderWorkflows } from '../../temporal/order-workflows';
 
 /** Rows that one statement changes. */
 const BATCH = 500;
-/** The open runs that one scan looks at. The next one continues: a million take most of a day. */
-const OPEN_RUNS = 1000;
+/** The runs that are compared with their rows at a time. A scan compares so many open ones: a million take most of a day. */
+const PAGE = 1000;
 /** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
 const LOOK_BACK_MS = 86_400_000;
 /** A run is listed some time after it has closed, and the clocks of Postgres and Temporal may differ. */
@@ -40,8 +40,8 @@ export function createScans(
   signal: AbortSignal,
 ): (() => Promise<unknown>)[] {
   let brokenSince: Date | undefined;
-  let openRuns = workflows.listOpen(undefined);
-  let lastSeen: Date | undefined;
+  const openRuns = createWalk((from) => workflows.listOpen(from), ({ startedAt }) => startedAt);
+  const completedRuns = createWalk((from) => workflows.listCompleted(from), ({ closedAt }) => closedAt);
 
   /** Makes orders due whose run was closed by force or keeps failing. */
   async function findBroken(): Promise<void> {
@@ -74,29 +74,9 @@ export function createScans(
     }
   }
 
-  /** Walks through all open runs, some in each scan, again and again. */
-  async function nextOpenRuns(): Promise<ListedRun[]> {
-    const runs: ListedRun[] = [];
-    try {
-      while (runs.length < OPEN_RUNS) {
-        const run = await openRuns.next();
-        lastSeen = run.value?.startedAt;
-        if (run.done === true) {
-          openRuns = workflows.listOpen(undefined);
-          break;
-        }
-        runs.push(run.value);
-      }
-    } catch (error) {
-      openRuns = workflows.listOpen(lastSeen);
-      if (runs.length === 0) throw error;
-    }
-    return runs;
-  }
-
-  /** Makes orders due whose rows do not match their open runs: one of the databases was restored. */
+  /** Makes orders due whose rows do not match their open runs: one of the databases was restored. Some in each scan. */
   async function compareOpenRuns(): Promise<void> {
-    const runs = await nextOpenRuns();
+    const runs = await openRuns.next(PAGE);
     const orderIds = runs.map(({ orderId }) => orderId);
     await makeDueIfSettled(db, orderIds);
     await makeDueIfStatusDiffers(
@@ -107,18 +87,17 @@ export function createScans(
   }
 
   /**
-   * Makes orders due that are open although their runs have completed: a restored Postgres. Begins with the last ones, and
-   * ends where there are none.
+   * Makes orders due that are open although their runs have completed: Postgres was restored. Begins with the last ones, and
+   * goes back while there are some.
    */
   async function findUndone(): Promise<void> {
-    let batch: string[] = [];
-    for await (const orderId of workflows.listCompleted()) {
-      batch.push(orderId);
-      if (batch.length < BATCH) continue;
-      if (signal.aborted || (await makeDueIfOpen(db, batch)) === 0) return;
-      batch = [];
+    while (!signal.aborted) {
+      const runs = await completedRuns.next(PAGE);
+      const orderIds = runs.map(({ orderId }) => orderId);
+      const isUndone = (await makeDueIfOpen(db, orderIds)) > 0;
+      if (!isUndone) completedRuns.restart();
+      if (!isUndone || runs.length < PAGE) return;
     }
-    await makeDueIfOpen(db, batch);
   }
 
   /** Repeats a deletion until it finds less than a full batch. */
@@ -138,4 +117,45 @@ export function createScans(
     () => deleteExpiredSecrets(db),
     () => deleteAbandonedBreakers(db),
   ];
+}
+
+/**
+ * Walks through a list of runs, again and again. After an error, it continues where it was.
+ * @param list lists the runs from a time on, or all of them
+ * @param timeOf returns the time by which they are sorted
+ */
+function createWalk(
+  list: (from: Date | undefined) => AsyncIterator<ListedRun, undefined>,
+  timeOf: (run: ListedRun) => Date | undefined,
+) {
+  let runs = list(undefined);
+  let last: ListedRun | undefined;
+
+  function restart(): void {
+    runs = list(undefined);
+    last = undefined;
+  }
+
+  return {
+    restart,
+    /** Returns the next `limit` runs, or fewer at the end or before an error. Rejects if there is none before it. */
+    async next(limit: number): Promise<ListedRun[]> {
+      const found: ListedRun[] = [];
+      try {
+        while (found.length < limit) {
+          const run = await runs.next();
+          if (run.done === true) {
+            restart();
+            break;
+          }
+          last = run.value;
+          found.push(run.value);
+        }
+      } catch (error) {
+        runs = list(last && timeOf(last));
+        if (found.length === 0) throw error;
+      }
+      return found;
+    },
+  };
 }

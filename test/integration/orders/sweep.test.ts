@@ -147,7 +147,7 @@ test('the walk over open runs continues where it failed, and makes due what it f
       begun.push(startedBy);
       await nextTick();
       if (begun.length > 1) return undefined;
-      yield { orderId: settled.order.id, startedAt, status: 'UNSUCCESSFUL' };
+      yield { orderId: settled.order.id, startedAt, closedAt: undefined, status: 'UNSUCCESSFUL' };
       throw new Error('Temporal is unavailable');
     },
   });
@@ -157,25 +157,34 @@ test('the walk over open runs continues where it failed, and makes due what it f
   await until(async () => (await database.db.query(due, [settled.order.id])).rowCount === 1, 'the order is due');
 });
 
-test('completed runs are compared with their rows, batch by batch, until none of a batch is open', async () => {
+test('completed runs are compared with their rows, page by page, until all rows of a page are final', async () => {
   const open = await insertNewOrder(database.db);
+  const final = await insertNewOrder(database.db, { webhookUrl: null });
+  await saveHistory(database.db, applyEvents(final, 'cancel'));
   await database.db.query(`update order_work set sweep_at = now() + interval '1 day'`);
-  let mostBatches = 0;
+  const listed: (Date | undefined)[] = [];
+  let mostPages = 0;
+  const closedAt = new Date('2026-01-02T03:04:05Z');
   sweepWith({
-    async *listCompleted() {
-      yield open.order.id;
-      for (let listed = 1; ; listed++) {
-        mostBatches = Math.max(mostBatches, 1 + Math.floor(listed / 500));
+    async *listCompleted(closedBy) {
+      listed.push(closedBy);
+      for (let count = 0; ; count++) {
         await nextTick();
-        yield randomUUID();
+        // The order of the second page has no row.
+        const orderId = [open.order.id, randomUUID()][count / 1000] ?? final.order.id;
+        mostPages = Math.max(mostPages, 1 + Math.floor(count / 1000));
+        yield { orderId, startedAt: closedAt, closedAt, status: undefined };
+        if (listed.length === 1 && count === 1000) throw new Error('Temporal is unavailable');
       }
     },
   });
-  await until(() => mostBatches === 2, 'the second batch is read');
+  await until(() => listed.length > 2, 'the walk has continued, and begun again');
+  expect(listed.slice(0, 3)).toEqual([undefined, closedAt, undefined]);
   const due = `select from order_work where order_id = $1 and sweep_at < now() + interval '1 hour'`;
   expect((await database.db.query(due, [open.order.id])).rowCount).toBe(1);
+  expect((await database.db.query(due, [final.order.id])).rowCount).toBe(0);
   await delay(300);
-  expect(mostBatches).toBe(2);
+  expect(mostPages).toBe(3);
 });
 
 test('one scan deletes the personal data of all applications that are out of date, however many', async () => {
