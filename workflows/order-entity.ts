@@ -176,6 +176,7 @@ export class OrderEntity {
   }
 
   private async decideAndSave(request: UncheckedRequest): Promise<RequestResult> {
+    if (this.failure !== undefined) throw behindRow();
     const before = this.loaded;
     const { event } = request;
     // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.

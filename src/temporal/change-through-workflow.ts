@@ -68,15 +68,19 @@ export async function changeThroughWorkflow(
   if (!started) start = options.first();
   else if (isFinal(order.status)) start = await options.next();
   let updateId = `${request.event}:${order.version}`;
+  let dropped: Error | undefined;
   for (let tries = 1; ; tries++) {
     try {
       return await update(client, order, request, updateId, start);
     } catch (error) {
-      throwIfRefused(error);
-      const ended = hasEnded(error);
-      if ((!ended && !wasDropped(error)) || tries === MAX_TRIES) throw error;
+      // After a drop, the run may refuse what the row has already. Only the caller's next call reads the row again.
+      const refusal = refusalOf(error);
+      if (refusal) throw dropped ?? refusal;
+      if (wasDropped(error)) dropped = error;
+      else if (!hasEnded(error)) throw error;
+      if (tries === MAX_TRIES) throw error;
       await delay(RETRY_DELAY_MS);
-      if (!ended) continue;
+      if (error === dropped) continue;
       // The server returns the outcome of an update even after its run has ended: the next run needs another id.
       updateId = `${request.event}:${order.version}:${tries}`;
       start = await options.next();
@@ -103,17 +107,17 @@ async function update(
   return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
 }
 
-function throwIfRefused(error: unknown): void {
-  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return;
+function refusalOf(error: unknown): ChangeRefused | undefined {
+  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return undefined;
   const { type, message, details } = error.cause;
-  if (type === CHANGE_REFUSED_FAILURE) throw new ChangeRefused(message, details?.[0] as OrderStatus);
+  return type === CHANGE_REFUSED_FAILURE ? new ChangeRefused(message, details?.[0] as OrderStatus) : undefined;
 }
 
 /**
  * True if the server dropped the update: the task that handled it was to close the run, and a signal came meanwhile. The
  * server repeats such a task without its updates. The change may be saved already: a repeated update adopts it.
  */
-function wasDropped(error: unknown): boolean {
+function wasDropped(error: unknown): error is Error {
   return grpcErrorOf(error)?.code === status.FAILED_PRECONDITION;
 }
 
