@@ -40,8 +40,14 @@ export function createScans(
   signal: AbortSignal,
 ): (() => Promise<unknown>)[] {
   let brokenSince: Date | undefined;
-  const openRuns = createWalk((from) => workflows.listOpen(from), ({ startedAt }) => startedAt);
-  const completedRuns = createWalk((from) => workflows.listCompleted(from), ({ closedAt }) => closedAt);
+  const openRuns = createWalk(
+    (from) => workflows.listOpen(from),
+    ({ startedAt }) => startedAt,
+  );
+  const completedRuns = createWalk(
+    (from) => workflows.listCompleted(from),
+    ({ closedAt }) => closedAt,
+  );
 
   /** Makes orders due whose run was closed by force or keeps failing. */
   async function findBroken(): Promise<void> {

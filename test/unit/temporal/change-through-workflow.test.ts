@@ -18,8 +18,9 @@ const refused = new WorkflowUpdateFailedError(
 );
 
 /** Reports `completed` for a PENDING order to a workflow whose updates end one after the other as `outcomes` say. */
-function complete(...outcomes: unknown[]): Promise<unknown> {
-  const executeUpdate = () => Promise.reject(outcomes.shift());
+function complete(...outcomes: Error[]): Promise<unknown> {
+  const executeUpdate = jest.fn();
+  for (const outcome of outcomes) executeUpdate.mockRejectedValueOnce(outcome);
   const client = { workflow: { getHandle: () => ({ executeUpdate }) } } as unknown as Client;
   const start = () => {
     throw new Error('no run has to be started');
