@@ -176,6 +176,7 @@ export class OrderEntity {
   }
 
   private async decideAndSave(request: UncheckedRequest): Promise<RequestResult> {
+    // A run that is about to stop refuses nothing: what its row has may allow it.
     if (this.failure !== undefined) throw behindRow();
     const before = this.loaded;
     const { event } = request;

@@ -230,14 +230,14 @@ export async function makeDueIfStatusDiffers(
  */
 export async function makeDueIfOpen(db: Db, orderIds: readonly string[]): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
-    `with lacking as (
+    `with differing as (
        select id, o.id is not null as is_open from unnest($1::uuid[]) as id left join orders o using (id)
        where o.id is null or o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
      ), due as (
-       update order_work w set sweep_at = now() from lacking l
-       where w.order_id = l.id and l.is_open and w.sweep_at > ${SOON}
+       update order_work w set sweep_at = now() from differing d
+       where w.order_id = d.id and d.is_open and w.sweep_at > ${SOON}
      )
-     select count(*)::integer as count from lacking`,
+     select count(*)::integer as count from differing`,
     [orderIds],
   );
   return rows[0]?.count ?? 0;

@@ -14,12 +14,11 @@ const STUCK =
   `${ORDERS} and ExecutionStatus = 'Running' and ` +
   "TemporalReportedProblems in ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')";
 
-/** As Temporal lists it, which is some time after it has changed. */
+/** A run as Temporal lists it: what has just changed may be missing. */
 export interface ListedRun {
   orderId: string;
-  startedAt: Date;
-  /** Undefined while it is open. */
-  closedAt: Date | undefined;
+  /** When an open run started, or a closed one closed: lists are sorted by it. */
+  at: Date;
   /** The order's status that the run has published last. */
   status: string | undefined;
 }
@@ -58,10 +57,10 @@ export function createRunLists(
     for (;;) {
       const run = await within(timeoutMs, () => runs.next());
       if (run.done === true) return undefined;
-      const { workflowId, startTime: startedAt, closeTime: closedAt, typedSearchAttributes } = run.value;
+      const { workflowId, startTime, closeTime, typedSearchAttributes } = run.value;
       const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
       if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId))
-        yield { orderId, startedAt, closedAt, status: typedSearchAttributes.get(orderStatusKey) };
+        yield { orderId, at: closeTime ?? startTime, status: typedSearchAttributes.get(orderStatusKey) };
     }
   }
 

@@ -102,7 +102,7 @@ export function createOrderWorkflows(
   const within = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     track(client.withDeadline(Date.now() + timeoutMs, call));
 
-  /** Makes a call for which a caller waits. It is refused if Temporal is known to be unavailable, or goes down meanwhile. */
+  /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
   const callWithin = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
     availability.call(() => within(timeoutMs, call));
 

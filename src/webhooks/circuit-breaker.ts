@@ -90,7 +90,7 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
         return;
       }
       if (!UNANSWERED.includes(result.error)) {
-        // Shows nothing about the endpoint, so another delivery may probe.
+        // The attempt shows nothing about the endpoint, so another delivery may probe.
         if (isProbe) await releaseProbe(db, event);
         return;
       }

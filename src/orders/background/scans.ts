@@ -17,7 +17,7 @@ import type { OrderWorkflows } from '../../temporal/order-workflows';
 
 /** Rows that one statement changes. */
 const BATCH = 500;
-/** The runs that are compared with their rows at a time. A scan compares so many open ones: a million take most of a day. */
+/** How many runs are compared with their rows at a time. A scan compares one page of open runs: a million take most of a day. */
 const PAGE = 1000;
 /** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
 const LOOK_BACK_MS = 86_400_000;
@@ -40,14 +40,8 @@ export function createScans(
   signal: AbortSignal,
 ): (() => Promise<unknown>)[] {
   let brokenSince: Date | undefined;
-  const openRuns = createWalk(
-    (from) => workflows.listOpen(from),
-    ({ startedAt }) => startedAt,
-  );
-  const completedRuns = createWalk(
-    (from) => workflows.listCompleted(from),
-    ({ closedAt }) => closedAt,
-  );
+  const openRuns = createWalk((from) => workflows.listOpen(from));
+  const completedRuns = createWalk((from) => workflows.listCompleted(from));
 
   /** Makes orders due whose run was closed by force or keeps failing. */
   async function findBroken(): Promise<void> {
@@ -96,13 +90,13 @@ export function createScans(
    * Makes orders due that are open although their runs have completed: Postgres was restored. Begins with the last ones, and
    * goes back while there are some.
    */
-  async function findUndone(): Promise<void> {
+  async function compareCompletedRuns(): Promise<void> {
     while (!signal.aborted) {
       const runs = await completedRuns.next(PAGE);
       const orderIds = runs.map(({ orderId }) => orderId);
-      const isUndone = (await makeDueIfOpen(db, orderIds)) > 0;
-      if (!isUndone) completedRuns.restart();
-      if (!isUndone || runs.length < PAGE) return;
+      const differing = await makeDueIfOpen(db, orderIds);
+      if (differing === 0) completedRuns.restart();
+      if (differing === 0 || runs.length < PAGE) return;
     }
   }
 
@@ -117,7 +111,7 @@ export function createScans(
     measureStuck,
     () => makeDueIfWebhookOverdue(db, BATCH),
     compareOpenRuns,
-    findUndone,
+    compareCompletedRuns,
     () => inBatches((limit) => pruneIdempotencyKeys(db, idempotencyKeyDays, limit)),
     () => inBatches((limit) => purgeApplicantData(db, applicationRetentionMs, limit)),
     () => deleteExpiredSecrets(db),
@@ -128,18 +122,14 @@ export function createScans(
 /**
  * Walks through a list of runs, again and again. After an error, it continues where it was.
  * @param list lists the runs from a time on, or all of them
- * @param timeOf returns the time by which they are sorted
  */
-function createWalk(
-  list: (from: Date | undefined) => AsyncIterator<ListedRun, undefined>,
-  timeOf: (run: ListedRun) => Date | undefined,
-) {
+function createWalk(list: (from: Date | undefined) => AsyncIterator<ListedRun, undefined>) {
   let runs = list(undefined);
-  let last: ListedRun | undefined;
+  let lastAt: Date | undefined;
 
   function restart(): void {
     runs = list(undefined);
-    last = undefined;
+    lastAt = undefined;
   }
 
   return {
@@ -154,11 +144,11 @@ function createWalk(
             restart();
             break;
           }
-          last = run.value;
+          lastAt = run.value.at;
           found.push(run.value);
         }
       } catch (error) {
-        runs = list(last && timeOf(last));
+        runs = list(lastAt);
         if (found.length === 0) throw error;
       }
       return found;

@@ -77,8 +77,8 @@ export function createWorkflowDispatcher(
   const logPostponed = createPostponedLog(log, 'workflows could not be started or notified: the sweep will retry');
   const running = new Set<Promise<void>>();
   let draining = false;
-  const calls = createLane(() => inFlight);
-  const newOrders = createLane(() => (admission.hasQueue() ? 1 : starts.limit));
+  const calls = createCallQueue(() => inFlight);
+  const newOrders = createCallQueue(() => (admission.hasQueue() ? 1 : starts.limit));
 
   function track(orderId: string, call: Promise<void>): Promise<void> {
     const done = call.catch((error: unknown) => logPostponed(orderId, error)).finally(() => running.delete(done));
@@ -86,8 +86,8 @@ export function createWorkflowDispatcher(
     return done;
   }
 
-  /** A queue in which sellers take turns, of which `limit` calls run at the same time. */
-  function createLane(limit: () => number) {
+  /** A queue of calls in which sellers take turns, and of which `limit` run at the same time. */
+  function createCallQueue(limit: () => number) {
     const waiting = new FairQueue<WaitingCall>();
     let calling = 0;
 

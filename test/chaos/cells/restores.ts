@@ -81,7 +81,8 @@ export const RESTORE_CELLS: Cell[] = [
       memory.set('restoredAt', Date.now());
     },
     allowed: ({ memory }) => ({
-      ...{ failedRuns: true, forgottenRuns: true },
+      failedRuns: true,
+      forgottenRuns: true,
       // Workers that are not restarted continue these runs from a state that the restored history does not have.
       cachedUntil: memory.get('restoredAt') as number | undefined,
     }),

@@ -147,7 +147,7 @@ test('the walk over open runs continues where it failed, and makes due what it f
       begun.push(startedBy);
       await nextTick();
       if (begun.length > 1) return undefined;
-      yield { orderId: settled.order.id, startedAt, closedAt: undefined, status: 'UNSUCCESSFUL' };
+      yield { orderId: settled.order.id, at: startedAt, status: 'UNSUCCESSFUL' };
       throw new Error('Temporal is unavailable');
     },
   });
@@ -173,7 +173,7 @@ test('completed runs are compared with their rows, page by page, until all rows 
         // The order of the second page has no row.
         const orderId = [open.order.id, randomUUID()][count / 1000] ?? final.order.id;
         mostPages = Math.max(mostPages, 1 + Math.floor(count / 1000));
-        yield { orderId, startedAt: closedAt, closedAt, status: undefined };
+        yield { orderId, at: closedAt, status: undefined };
         if (listed.length === 1 && count === 1000) throw new Error('Temporal is unavailable');
       }
     },
