@@ -28,8 +28,10 @@ test('the history of an order has its state, but no pay link, URL, metadata, key
   await stack.client.workflow.getHandle(`order-${id}`).result();
   const { pay_link_id: payLinkId, reference, seller_name: sellerName } = (await stack.api.get(id)).body.data;
 
-  const runs = await runsOf(stack, id);
-  expect(runs).toHaveLength(2);
+  const runs = await until(async () => {
+    const listed = await runsOf(stack, id);
+    return listed.length === 2 ? listed : undefined;
+  }, 'Temporal lists both runs');
   const texts = await Promise.all(
     runs.map((runId) => storedText(stack.client.workflow.getHandle(`order-${id}`, runId))),
   );

@@ -103,7 +103,7 @@ test('a resend after the end of the workflow starts a run, which ends after the 
   expect(receiver.deliveries[1]!.text).toBe(receiver.deliveries[0]!.text);
   expect((await eventsOf(id))[0]!.state).toBe('delivered');
   await until(async () => (await statusOf(stack.client, id)) === 'COMPLETED', 'the workflow has completed again');
-  expect(await runsOf(stack, id)).toHaveLength(2);
+  await until(async () => (await runsOf(stack, id)).length === 2, 'Temporal lists both runs');
   const { rowCount } = await stack.db.query(
     'select from orders o where id = $1 and not exists (select from order_work where order_id = o.id)',
     [id],
