@@ -91,7 +91,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
       errors: errors ?? {},
       ...(shown && { alert: shown }),
       replaces: isRetry ? application?.id : undefined,
-      withdraw: isRetry ? withdrawForm(context, order.sellerName) : undefined,
+      withdraw: isRetry ? withdrawForm(context, order.sellerName, 'failed') : undefined,
       retentionDays: Math.ceil(retentionMs / DAY_MS),
       code: await codeOfSubmitted(checkout),
     });
@@ -108,7 +108,7 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
       lastPayment: identity.isApplicant(ctx, checkout) ? payment : undefined,
       canChange: order.allowedPaymentTerms.length > 1 && decision?.kind !== 'declined',
       isMissing,
-      withdraw: decision ? withdrawForm(context, order.sellerName) : undefined,
+      withdraw: decision ? withdrawForm(context, order.sellerName, decision.kind) : undefined,
       code: await codeOfSubmitted(checkout),
     };
     const isOffered = decision?.kind === 'declined' && !payment;

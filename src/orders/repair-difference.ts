@@ -15,7 +15,7 @@ export const REPAIRS = {
   start_worker: 'start a worker and compare again',
   compare_again: 'compare again once Temporal answers in time',
   no_history: 'lost: Temporal has no history of it either',
-  no_account: 'lost: its account is missing; create no new one, restore a newer backup',
+  no_account: 'lost: its account is missing, and a new one has another id; only a newer backup has the order',
   no_redirect_url: 'give the account a default redirect URL, then repair again',
   repeat_later: 'another order has its reference until the sweep has closed that one: repair again in a minute',
   reference_taken: 'lost: another order has its reference; tell the seller which of the two is valid',

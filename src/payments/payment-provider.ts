@@ -64,6 +64,11 @@ export interface PaymentProviders {
 /** @throws PaymentProviderUnavailable if none is configured */
 export function providerOf({ sandbox, live }: PaymentProviders, isSandbox: boolean): PaymentProvider {
   const provider = isSandbox ? sandbox : live;
-  if (!provider) throw new PaymentProviderUnavailable('no payment provider is configured: set CHECKOUT_LENDER');
+  if (!provider) {
+    const remedy = isSandbox
+      ? 'sandbox accounts: set CHECKOUT_LENDER'
+      : 'live accounts: set `live` in src/providers.ts';
+    throw new PaymentProviderUnavailable(`no payment provider is configured for ${remedy}`);
+  }
   return provider;
 }

@@ -1,4 +1,4 @@
-import type { DeclineCode } from '../../domain/application';
+import type { DeclineCode, LenderDecision } from '../../domain/application';
 import { formatPence } from '../../domain/money';
 import { type Html, html } from '../html';
 import type { Page } from '../layout';
@@ -37,10 +37,14 @@ export function payNowOfferedPage(options: PayNowOfferedOptions): Page {
   };
 }
 
-/** Ends an order that the customer could still complete. */
-export function withdrawForm(context: FormContext, sellerName: string): Html {
+/**
+ * Ends an order that the customer could still complete.
+ * @param decision the seller gets its reason
+ */
+export function withdrawForm(context: FormContext, sellerName: string, decision: LenderDecision['kind']): Html {
+  const reason = decision === 'failed' ? 'could not be processed' : 'was not approved';
   return html`<hr />
     <h2>Do not want to continue?</h2>
-    <p>Cancel your application. We tell ${sellerName} that you are not going to pay for this order.</p>
+    <p>Cancel your application. The order then ends, and we tell ${sellerName} that the application ${reason}.</p>
     ${form(context, 'give-up', html`<button class="secondary">Cancel my application</button>`)}`;
 }

@@ -26,13 +26,14 @@ Create orders, send customers to \`order_url\`, and receive webhooks when the st
   handle an unknown code by its HTTP status.
 - **Retries**: repeat a request after no response, a 408, a 429 or a 5xx, and after \`idempotency_key_in_progress\`.
   If the response has \`Retry-After\`, wait that many seconds first. Send an \`Idempotency-Key\` with \`createOrder\`; then a
-  repeated request creates no second order. Do not repeat \`rotateWebhookSecret\` and \`testEndpoint\` after no response or a 5xx:
-  each repeat has another effect.
+  repeated request creates no second order. A repeated \`rotateWebhookSecret\` creates another secret, and a repeated
+  \`testEndpoint\` sends another webhook.
 - **Rate limits** apply to each key or seller, and to requests without a valid key from each IP address. \`RateLimit\`
   and \`RateLimit-Policy\` report them (draft-ietf-httpapi-ratelimit-headers-11). A list counts as one request for each 10
   items of its \`limit\`, and a webhook test as 20. After a 429, wait for the number of seconds in \`Retry-After\`.
 - **Signed responses**: if the operator configures a header for it, every authenticated response contains the base64
-  HMAC-SHA256 of its body, with the API key of the request as the secret.
+  HMAC-SHA256 of its body, with the API key of the request as the secret. Exceptions: a 400, 408 or 431 for a request that
+  cannot be read, and a 503 while the service cannot look up the key. Treat an unsigned 408 or 5xx as no response.
 - **Times** are ISO 8601 in UTC. **Amounts** are JSON numbers in pounds (GBP).
 `.trim();
 

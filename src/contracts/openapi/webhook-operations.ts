@@ -106,7 +106,7 @@ const rotateWebhookSecret = operation({
   tag: 'Webhooks',
   summary: 'Rotate the signing secret',
   description:
-    'Creates a new signing secret. Older secrets stay active for `overlap_seconds`, so that you can update your ' +
+    'Creates a new signing secret. Older secrets stay active for at most `overlap_seconds`, so that you can update your ' +
     'endpoint. If the response is lost, rotate again. At most five secrets are active: with five, a rotation returns ' +
     '409 `too_many_webhook_secrets` until one of them expires.',
   key: 'seller',

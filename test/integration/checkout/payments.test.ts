@@ -238,7 +238,7 @@ test.concurrent(
     const other = await customerAt(url).look();
     for (const { text } of [confirming, other]) expect(text).not.toContain('Return to Test Shop');
     expect(other.heading).toBe('A payment for this order is being confirmed');
-    expect(other.text).not.toMatch(/within 15 minutes|You can then pay here/);
+    expect(other.text).not.toMatch(/about 15 minutes|You can then pay here/);
     await stack.api.cancel(id);
     expect((await customer.look()).text).toContain('it is returned to your account');
     await until(async () => (await paymentsOf(id))[0] === 'refunded', 'it is refunded', 20_000);

@@ -225,7 +225,7 @@ test('an unavailable bank fails the activity with a type of its own, by which th
   await customer.startPayment();
   await expect(askLender(id, { sandbox: unreachable, live: unreachable })).rejects.toMatchObject({
     type: 'BankUnavailable',
-    message: 'no payment provider is configured: set CHECKOUT_LENDER',
+    message: 'no payment provider is configured for sandbox accounts: set CHECKOUT_LENDER',
   });
 });
 
