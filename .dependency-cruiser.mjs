@@ -104,6 +104,7 @@ export default {
     forbid('no-cycle', {}, { circular: true }),
     forbid('resolvable', {}, { couldNotResolve: true }),
     forbid('domain-alone', { path: FILES.domain }, { pathNot: FILES.domain }),
+    forbid('client-webhooks', { path: FILES.client }, { path: FILES.webhooks, pathNot: '/(sign|retry-after)[.]ts$' }),
     // The workflow sandbox has no modules of Node, and each package adds to the bundle.
     forbid(
       'workflow-values',

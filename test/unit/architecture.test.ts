@@ -65,6 +65,7 @@ describe('the import rules', () => {
     ['types-only:workflows', 'workflows/c.ts', "import { x } from '../activities'"],
     ['types-only:temporal', 'src/temporal/b.ts', "import { x } from '../../workflows/order-workflow'"],
     ['types-only:client', 'src/client/a.ts', "import { x } from '../contracts/target'"],
+    ['client-webhooks', 'src/client/b.ts', "import { x } from '../webhooks/target'"],
     ['package:pg', 'src/orders/b.ts', "import type { Pool } from 'pg'"],
     ['package:pg', 'src/orders/c.ts', "import 'pg/lib/defaults'"],
     ['package:koa', 'src/orders/d.ts', "import Koa from 'koa'"],
