@@ -1,7 +1,7 @@
 #!/bin/sh
 # Replaces the containers of the API and the worker by those of a new image, without a failed call: builds, migrates,
 # starts as many new containers as old ones run, and stops the old ones once the new ones are healthy.
-# `sh deploy/roll-out.sh`, in a folder whose services run. If new containers do not become healthy, the old ones go on.
+# `sh deploy/roll-out.sh`, in a folder whose services run. If new containers do not become healthy, the old ones continue.
 set -eu
 cd "$(dirname "$0")/.."
 
