@@ -1,28 +1,27 @@
 import Router from '@koa/router';
 import type { Context, State } from './context';
-import type { SandboxPayment } from '../db/sandbox-payments';
 import { isUuid } from '../domain/uuid';
 import { BANK_TEST_CUSTOMERS } from '../lender/test-customers';
 import { notFound } from '../orders/not-found';
 import { CANCELLED_AT_BANK, type SandboxBank } from '../payments/sandbox-bank';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
-import { CUSTOMER, DECISION, sandboxBankPage } from './pages/sandbox-bank';
+import { CUSTOMER, DECISION, type PaymentOnPage, sandboxBankPage } from './pages/sandbox-bank';
 import { sendPage } from './send-page';
 
 /** The pages of the sandbox bank, under `/pay/sandbox-bank/<payment id>/`. They belong to the bank, not to an order. */
 export function sandboxBankRoutes(bank: SandboxBank, csrf: Csrf, pathPrefix: string): Router<State> {
   const router = new Router<State>({ prefix: '/pay/sandbox-bank/:paymentId', sensitive: true });
 
-  async function findPayment(ctx: Context): Promise<SandboxPayment> {
+  async function findPayment(ctx: Context): Promise<PaymentOnPage> {
     const { paymentId = '' } = ctx.params as { paymentId?: string };
     const payment = isUuid(paymentId) ? await bank.find(paymentId.toLowerCase()) : undefined;
     // A payment that was cancelled and never started has no page.
-    if (!payment?.returnUrl) throw notFound();
-    return payment;
+    if (!payment?.details) throw notFound();
+    return { ...payment, ...payment.details };
   }
 
-  async function show(ctx: Context, payment: SandboxPayment, isMissing: boolean): Promise<void> {
+  async function show(ctx: Context, payment: PaymentOnPage, isMissing: boolean): Promise<void> {
     const page = sandboxBankPage({
       path: `${pathPrefix}/pay/sandbox-bank/${payment.id}`,
       token: await csrf.createToken(ctx, payment.id),

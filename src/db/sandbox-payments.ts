@@ -1,13 +1,18 @@
 import type { DbClient } from './pool';
 
-/** A payment as the sandbox bank stores it. */
-export interface SandboxPayment {
-  id: string;
+interface SandboxPaymentDetails {
   bank: string;
   amountPence: number;
   payee: string;
   reference: string;
   returnUrl: string;
+}
+
+/** A payment as the sandbox bank stores it. */
+export interface SandboxPayment {
+  id: string;
+  /** Null if the payment was cancelled before its start. */
+  details: SandboxPaymentDetails | null;
   /** Time since the start, in ms, by the clock of Postgres. */
   ageMs: number;
   /** The test customer who decided. */
@@ -22,7 +27,7 @@ export interface SandboxPayment {
 export function createSandboxPaymentStore(db: DbClient) {
   return {
     /** Does nothing if the payment was started. One that was cancelled before its start stays cancelled. */
-    async insert(payment: Pick<SandboxPayment, 'id' | 'bank' | 'amountPence' | 'payee' | 'reference' | 'returnUrl'>) {
+    async insert(payment: SandboxPaymentDetails & { id: string }) {
       await db.query(
         `insert into sandbox_payment as p (id, bank, amount_pence, payee, reference, return_url)
          values ($1, $2, $3, $4, $5, $6)
@@ -34,15 +39,16 @@ export function createSandboxPaymentStore(db: DbClient) {
     },
 
     async find(id: string): Promise<SandboxPayment | undefined> {
-      const { rows } = await db.query<Omit<SandboxPayment, 'amountPence'> & { amountPence: string }>(
-        `select id, bank, amount_pence as "amountPence", payee, reference, return_url as "returnUrl", customer,
+      const { rows } = await db.query<SandboxPayment>(
+        `select id, customer, case when return_url is not null then json_build_object('bank', bank, 'amountPence',
+             amount_pence, 'payee', payee, 'reference', reference, 'returnUrl', return_url) end as details,
            extract(epoch from now() - started_at)::float * 1000 as "ageMs",
            coalesce(extract(epoch from now() - decided_at)::float * 1000, 0) as "decidedMs",
            cancelled_at is not null as "isCancelled", refunded_at is not null as "isRefunded"
          from sandbox_payment where id = $1`,
         [id],
       );
-      return rows[0] && { ...rows[0], amountPence: Number(rows[0].amountPence) };
+      return rows[0];
     },
 
     /** Records a customer's decision, once, unless the payment was cancelled. */

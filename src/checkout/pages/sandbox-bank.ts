@@ -13,8 +13,11 @@ export const DECISION = 'decision';
 const MISSING = 'Select a test customer';
 const NOTICE = 'Sandbox bank: no real bank, and no money moves.';
 
+/** A payment that was started. */
+export type PaymentOnPage = SandboxPayment & NonNullable<SandboxPayment['details']>;
+
 interface SandboxBankOptions extends FormContext {
-  payment: SandboxPayment;
+  payment: PaymentOnPage;
   status: PaymentStatus;
   bankName: string;
   isMissing: boolean;

@@ -12,10 +12,7 @@ test('a payment that was cancelled before its customer arrived stays cancelled, 
   expect(await bank.cancel(id)).toBe('cancelled');
   await bank.start({ id, bank: 'oak', amountPence: 100, payee: 'Shop', reference: 'A-1', returnUrl });
   expect(await bank.find(id)).toMatchObject({
-    bank: 'oak',
-    amountPence: 100,
-    payee: 'Shop',
-    returnUrl,
+    details: { bank: 'oak', amountPence: 100, payee: 'Shop', reference: 'A-1', returnUrl },
     isCancelled: true,
   });
   await bank.decide(id, 'approved');
