@@ -78,6 +78,12 @@ test('a cancel succeeds although a signal comes while the task that carries it o
 /** The SDK ends a task after 4 s of a local activity, and continues the activity in the next one. */
 const LONGER_THAN_A_TASK_MS = 5500;
 
+/** Waits until an order's first `count` attempts have failed. A lock that is taken earlier would hold up their records. */
+async function untilFailed({ db }: Stack, id: string, count: number): Promise<void> {
+  const query = 'select from webhook_attempt a join webhook_event e on e.id = a.event_id where e.order_id = $1';
+  await until(async () => (await db.query(query, [id])).rowCount === count, `${count} attempts have failed`);
+}
+
 /** Reports `approved`, and holds up its save. */
 async function approveSlowly({ db, api }: Stack, id: string): Promise<void> {
   const held = await holdTransaction(db, 'select from orders where id = $1 for update', [id]);
@@ -90,7 +96,7 @@ async function approveSlowly({ db, api }: Stack, id: string): Promise<void> {
 test('a run whose timer fired during a save that took longer than a workflow task can be replayed', async () => {
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(() => receiver.deliveries.length === 1, 'the first attempt has failed');
+  await untilFailed(stack, id, 1);
   await approveSlowly(stack, id);
   await until(() => receiver.deliveries.length === 2, 'the second attempt has failed');
   await stack.api.cancel(id);
@@ -100,7 +106,7 @@ test('a run whose timer fired during a save that took longer than a workflow tas
 test('a run whose retry was due while it read which webhook to resend can be replayed', async () => {
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(() => receiver.deliveries.length === 1, 'the first attempt has failed');
+  await untilFailed(stack, id, 1);
   const { rows } = await stack.db.query<{ id: string }>('select id from webhook_event where order_id = $1', [id]);
   await requestResends(stack.db, [rows[0]!.id], 60_000);
   const held = await holdTransaction(stack.db, 'lock table webhook_event in access exclusive mode');
@@ -118,7 +124,7 @@ const impatient = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1,0.1,0.1,3,6
 test('a run whose sixth attempt was due while a save added the next webhook can be replayed', async () => {
   receiver.answerWith(500);
   const id = await openOrder(impatient, { webhook_url: receiver.url }, ['signup_started']);
-  await until(() => receiver.deliveries.length === 5, 'five attempts have failed');
+  await untilFailed(impatient, id, 5);
   await approveSlowly(impatient, id);
   await until(() => receiver.deliveries.length >= 6, 'the next webhook is attempted', 20_000);
   await impatient.api.cancel(id);
