@@ -56,8 +56,8 @@ export function createWebhookActivities(options: DeliveryOptions) {
 
     resendWebhook: (eventId: string): Promise<WebhookResult> => deliver(delivery.resend(eventId)),
 
-    async sendTestWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt> {
-      const attempt = await delivery.sendTest(input).catch(retryLater);
+    async sendTestWebhook(input: WebhookTestInput, at: string): Promise<WebhookTestAttempt> {
+      const attempt = await delivery.sendTest(input, at).catch(retryLater);
       if (!attempt) {
         throw ApplicationFailure.nonRetryable(`seller ${input.sellerId} does not exist`, 'SellerNotFound');
       }

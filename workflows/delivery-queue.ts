@@ -115,18 +115,17 @@ export class DeliveryQueue {
     }
     // Taken from the queue first: a request that arrives during the attempt is another resend.
     const resending = (this.resending = this.resends.shift());
-    if (resending) {
-      await this.resend(resending);
-      return true;
-    }
+    if (resending) return this.resend(resending);
     const head = this.pending[0];
     return head ? this.deliverHead(head, mustStop) : true;
   }
 
-  private async resend(resending: RequestedResend): Promise<void> {
+  /** @returns false if Postgres does not hold the webhook */
+  private async resend(resending: RequestedResend): Promise<boolean> {
     const result = await this.attempt(resending, () => sendAgain(resending));
     if (result.state === 'waiting') this.addAgain(resending);
     this.resending = undefined;
+    return result.state !== 'missing';
   }
 
   /** @returns false if Postgres does not hold the webhook */
@@ -200,8 +199,12 @@ export class DeliveryQueue {
     }
     if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);
     else this.exhausted.delete(sequence);
-    if (result.state === 'disabled') this.disabledBy ??= sequence;
-    else if (result.state === 'delivered') this.disabledBy = undefined;
+    if (result.state === 'disabled') {
+      this.disabledBy ??= sequence;
+      // All others are disabled too. Their next calls say so.
+      for (const other of this.pending)
+        Object.assign(other, { dueAt: null, dueWithSuccessorAt: null, yieldsToNext: false });
+    } else if (result.state === 'delivered') this.disabledBy = undefined;
     const event = this.pending.find((queued) => queued.id === id);
     if (!event) return;
     if (result.state === 'pending') Object.assign(event, { lastError: result.lastError }, toSchedule(result));
@@ -230,7 +233,10 @@ function toSchedule({
   return { attempts, dueAt: inMs(waitMs), dueWithSuccessorAt: inMs(waitWithSuccessorMs), yieldsToNext };
 }
 
-/** Activities that make an attempt. A retry only covers a lost worker, a lost database or a busy delivery lease. */
+/**
+ * Activities that make an attempt. A retry covers a lost worker, a lost or slow database, a busy delivery lease, and a seller
+ * whose slots become free within seconds.
+ */
 const attemptActivities = (summary: string) =>
   proxyActivities<Activities>({
     // Longer than an attempt takes, unless Postgres is slow. The delivery lease keeps attempts apart.

@@ -12,5 +12,6 @@ export async function webhookTestWorkflow(input: WebhookTestInput): Promise<Webh
     retry: { initialInterval: '500 milliseconds', maximumInterval: '2 seconds' },
     summary: `test webhook to ${toCodeSpan(new URL(input.url).host)}`,
   });
-  return sendTestWebhook(input);
+  // A repeated attempt has the same id, so it must have the same content.
+  return sendTestWebhook(input, new Date().toISOString());
 }

@@ -17,10 +17,10 @@ export function toOrderStatusChanged(change: OrderChange, order: OrderBody, sequ
   };
 }
 
-export function toWebhookTest(seller: { id: string; name: string }, at: Date): WebhookTest {
+export function toWebhookTest(seller: { id: string; name: string }, createdAt: string): WebhookTest {
   return {
     type: 'webhook.test',
-    timestamp: at.toISOString(),
+    timestamp: createdAt,
     data: { seller_id: seller.id, seller_name: seller.name },
   };
 }

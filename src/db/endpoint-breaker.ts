@@ -1,4 +1,4 @@
-import { inMs } from './order-work';
+import { inMs } from './clock';
 import type { DbClient } from './pool';
 
 /*
@@ -51,7 +51,8 @@ interface UnansweredAttempts {
 /**
  * Counts an attempt without an answer.
  * @param at when it began, by the clock of Postgres
- * @param isProbe only a probe postpones the next probe: attempts that run when the breaker opens end during the first wait
+ * @param isProbe only a probe postpones the next one, or ends a probe's lease: attempts that run when the breaker opens end
+ * during the first wait
  */
 export async function countUnanswered(
   db: DbClient,
@@ -65,7 +66,8 @@ export async function countUnanswered(
     `insert into endpoint_breaker as s (seller_id, origin, since, failures, probe_at)
      values ($1, $2, $3, 1, case when $4 <= 1 then ${inMs('$5')} end)
      on conflict (seller_id, origin) do update set
-       since = least(s.since, $3), failures = s.failures + 1, resend_probe_at = ${inMs(String(RESEND_PROBE_MS))},
+       since = least(s.since, $3), failures = s.failures + 1,
+       resend_probe_at = case when $7 or s.probe_at is null then ${inMs(String(RESEND_PROBE_MS))} else s.resend_probe_at end,
        probe_at = case when s.failures + 1 >= $4 then
          case when $7 or s.probe_at is null then now() + ${wait} else s.probe_at end end
      returning since, failures, probe_at as "probeAt"`,

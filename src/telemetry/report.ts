@@ -68,7 +68,7 @@ export function reportAttempt(
   metrics.webhookAttempts.inc({ outcome, error: error ?? '' });
   metrics.webhookDuration.observe(durationMs / 1000);
   if (outcome !== 'delivered') {
-    const result = { attempt: step, resend: step === null, error, status, duration_ms: durationMs };
+    const result = { step, resend: step === null, error, status, duration_ms: durationMs };
     log.warn({ ...webhookFields(webhook), ...result, state, next_attempt_in_ms: waitMs }, 'a webhook attempt failed');
   }
   if (state !== 'pending' && state !== before) reportEnded(log, webhook, state);

@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
 import { isPublicAddress } from './public-address';
-import { checkPort, checkScheme, type AddressPolicy } from './webhook-url';
+import { checkPort, checkScheme, withoutBrackets, type AddressPolicy } from './webhook-url';
 
 /** The policy refuses the target. Nothing was sent to it. */
 class AddressRefusedError extends Error {
@@ -56,7 +56,7 @@ export function guardedConnector(policy: AddressPolicy, options: ConnectorOption
 }
 
 function refuseTarget(target: buildConnector.Options, policy: AddressPolicy): string | undefined {
-  const host = target.hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = withoutBrackets(target.hostname);
   if (!policy.allowPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return 'the address is not public';
   return checkScheme(target.protocol, policy) ?? checkPort(target.protocol, target.port, policy);
 }

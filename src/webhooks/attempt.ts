@@ -13,8 +13,8 @@ interface AttemptPhases {
 export interface Attempt {
   /** HTTP status; null without a response in time. */
   status: number | null;
-  /** `gone` (410): the receiver wants no more webhooks. */
-  outcome: 'delivered' | 'failed' | 'gone';
+  /** `gone` (410): the receiver wants no more webhooks. `not_sent`: the deadline had passed before the attempt began. */
+  outcome: 'delivered' | 'failed' | 'gone' | 'not_sent';
   error: AttemptError | null;
   /** One line of plain text, at most 300 characters, without control characters. */
   errorDetail: string | null;
@@ -86,10 +86,13 @@ export function failure(error: AttemptError, detail: string): Classification {
   return { outcome: 'failed', error, errorDetail: errorDetail.replace(/\p{Cs}$/u, '') };
 }
 
-/** An attempt that this service ended, or did not begin. It shows nothing about the receiver. */
+/** An attempt that this service ended. It shows nothing about the receiver. */
 export const INTERRUPTED = failure('interrupted', 'the service was interrupted during the attempt');
 
+export const NOT_SENT: Classification = { ...INTERRUPTED, outcome: 'not_sent' };
+
 const BY_CODE: [RegExp, AttemptError][] = [
+  [/^ERR_INTERRUPTED$/, 'interrupted'],
   [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, 'timeout'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*|ERR_ADDRESS_REFUSED)$/, 'dns'],
   [/^ECONNREFUSED$/, 'refused'],

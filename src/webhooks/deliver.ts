@@ -71,10 +71,11 @@ interface Delivery {
   resend(eventId: string): Promise<DeliveryState | undefined>;
   /**
    * Sends a test webhook. The attempt is not recorded.
+   * @param createdAt the time in the webhook, ISO 8601
    * @returns undefined if there is no such seller
    * @throws DeliveryBusy
    */
-  sendTest(input: WebhookTestInput): Promise<WebhookTestAttempt | undefined>;
+  sendTest(input: WebhookTestInput, createdAt: string): Promise<WebhookTestAttempt | undefined>;
 }
 
 /** Delivers webhooks: takes the order's delivery lease, signs, sends, and records the attempt. */
@@ -129,6 +130,10 @@ export function createDelivery({
     const deadlineMs = monotonicMs() + LEASE_MS;
     const lease = await takeLease(event.id, scheduled);
     const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, lease.at, deadlineMs);
+    if (outcome === 'not_sent') {
+      await endDeliveryLease(db, event.id, lease);
+      throw new DeliveryBusy('the lease ended before the attempt was sent', retrySoonMs());
+    }
     const delayMs =
       scheduled && outcome === 'failed'
         ? retryDelay(schedule, { ...scheduled, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
@@ -218,13 +223,13 @@ export function createDelivery({
       return deliver(event, null);
     },
 
-    async sendTest({ sellerId, webhookId, url }) {
+    async sendTest({ sellerId, webhookId, url }, createdAt) {
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
       return withinLimit(sellerId, true, async () => {
         const secrets = await activeWebhookSecrets(db, keys, sellerId);
         const at = await readClock(db);
-        const body = JSON.stringify(toWebhookTest(seller, at));
+        const body = JSON.stringify(toWebhookTest(seller, createdAt));
         const result = await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at);
         await breaker.recordTest({ sellerId, origin: originOf(url) }, result);
         return { ...result, body };

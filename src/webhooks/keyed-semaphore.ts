@@ -39,11 +39,13 @@ export function createKeyedSemaphore(limit: number, now = monotonicMs): KeyedSem
   const keys = new Map<string, Slots>();
 
   function nextTurn(slots: Slots): number {
-    const holdMs = Math.max(slots.meanMs, now() - slots.changedAt);
-    slots.lastTurnAt = Math.max(slots.lastTurnAt, now()) + holdMs / limit;
-    const waitMs = Math.ceil(slots.lastTurnAt - now());
+    const nowMs = now();
+    const holdMs = Math.max(slots.meanMs, nowMs - slots.changedAt);
+    slots.lastTurnAt = Math.max(slots.lastTurnAt, nowMs) + holdMs / limit;
+    // 0 would mean that a slot was acquired.
+    const waitMs = Math.max(Math.ceil(slots.lastTurnAt - nowMs), 1);
     if (waitMs <= MAX_WAIT_MS) return waitMs;
-    slots.lastTurnAt = now() + MAX_WAIT_MS;
+    slots.lastTurnAt = nowMs + MAX_WAIT_MS;
     return Math.ceil(MAX_WAIT_MS * (1 - Math.random() / 2));
   }
 

@@ -4,6 +4,7 @@ import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './address-guard';
 import {
   INTERRUPTED,
+  NOT_SENT,
   failure,
   classifyError,
   classifyStatus,
@@ -51,6 +52,9 @@ export interface WebhookSender {
   close: () => Promise<void>;
 }
 
+/** If the deadline is noticed this late, the process was frozen, or too busy: the receiver may have answered in time. */
+const FROZEN_AFTER_MS = 1000;
+
 /** An attempt without a usable address takes at least this long: otherwise its duration reveals which names exist internally. */
 const NO_ADDRESS_MS = 1000;
 
@@ -72,7 +76,7 @@ export function createWebhookSender({ policy, timeoutMs, lookup, ca }: SenderOpt
     const url = new URL(request.url);
     const limitMs = Math.max(Math.min(timeoutMs, (request.deadlineMs ?? Infinity) - monotonicMs()), 0);
     // Another attempt may be running: this one's lease has ended.
-    if (limitMs === 0) return { ...result, ...INTERRUPTED };
+    if (limitMs === 0) return { ...result, ...NOT_SENT };
     const client = new Client(url.origin, {
       pipelining: 0,
       headersTimeout: timeoutMs,
@@ -89,8 +93,12 @@ export function createWebhookSender({ policy, timeoutMs, lookup, ca }: SenderOpt
           callback(null, socket);
         }),
     });
-    // Destroying the client works in every phase; undici ignores an AbortSignal until it is connected.
-    const deadline = setTimeout(() => void client.destroy(timeoutError(limitMs)), limitMs);
+    const deadline = setTimeout(() => {
+      const wasFrozen = elapsedMs() > limitMs + FROZEN_AFTER_MS;
+      // A process that was frozen first reads what has arrived. Destroying the client works in every phase; undici ignores an
+      // AbortSignal until it is connected.
+      setImmediate(() => void client.destroy(wasFrozen ? interruptedError() : timeoutError(limitMs)));
+    }, limitMs);
     try {
       const { statusCode: status, headers, body } = await client.request(toHttp(url, request));
       // Without a listener, a late error of the body would end the process.
@@ -137,6 +145,10 @@ function limitBytesRead(socket: Socket): void {
 
 function timeoutError(timeoutMs: number): Error {
   return Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
+}
+
+function interruptedError(): Error {
+  return Object.assign(new Error(INTERRUPTED.errorDetail ?? ''), { code: 'ERR_INTERRUPTED' });
 }
 
 function toHttp(url: URL, { id, timestamp, signature, body, traceparent }: WebhookRequest): Dispatcher.RequestOptions {

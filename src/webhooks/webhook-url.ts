@@ -48,9 +48,12 @@ export function checkPort(protocol: string, port: string, policy: AddressPolicy)
   return `must use port ${policy.allowHttp ? '80, 443' : '443'} or a port from 1024`;
 }
 
+/** A host name as in a URL object, without the brackets of an IPv6 address. */
+export const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
+
 /** @param hostname as in a URL object, which normalizes every notation of an address */
 function checkHost(hostname: string, policy: AddressPolicy): string | undefined {
-  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  const host = withoutBrackets(hostname);
   if (isIP(host) !== 0) {
     return policy.allowPrivate || isPublicAddress(host) ? undefined : 'must not point to a private or reserved address';
   }

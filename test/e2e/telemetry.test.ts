@@ -211,7 +211,7 @@ describe('metrics', () => {
         expect.objectContaining({
           ...fields,
           ...request,
-          attempt: index + 1,
+          step: index + 1,
           status: 500,
           error: 'http_status',
           state,

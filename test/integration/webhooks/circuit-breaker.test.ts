@@ -2,7 +2,7 @@ import pino from 'pino';
 import { readTimeline } from '../../../src/db/read-timeline';
 import { insertWebhookSecret } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
-import { deleteAbandonedBreakers } from '../../../src/db/endpoint-breaker';
+import { countUnanswered, deleteAbandonedBreakers } from '../../../src/db/endpoint-breaker';
 import { requestResends } from '../../../src/db/webhook-events';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
@@ -314,7 +314,10 @@ test('a test webhook that is answered ends the wait', async () => {
   const worker = createWorker();
   const [webhook] = await open([worker], 1);
   answer = OK;
-  await worker.sendTest({ sellerId: webhook!.sellerId, webhookId: 'evt_test', url: 'https://Shop.example/test' });
+  await worker.sendTest(
+    { sellerId: webhook!.sellerId, webhookId: 'evt_test', url: 'https://Shop.example/test' },
+    new Date().toISOString(),
+  );
   expect(await send(worker, webhook!)).toMatchObject({ state: 'delivered' });
 });
 
@@ -338,6 +341,10 @@ test('while a probe runs, deliveries and urgent resends wait for five seconds at
   answer = new Promise(() => undefined);
   void send(worker, probe!);
   await until(() => sent.length === 4, 'the probe is sent');
+  // An attempt from before the breaker opened ends.
+  const options = { failures: 3, minWaitMs: 60_000, maxWaitMs: 3_600_000 };
+  const endpoint = { sellerId: probe!.sellerId, origin: 'https://shop.example' };
+  await countUnanswered(database.db, endpoint, options, new Date(), false);
   await requestResends(database.db, [resend!.id], 60_000);
   for (const attempt of [() => send(worker, delivery!), () => worker.resend(resend!.id)]) {
     const error: unknown = await attempt().catch((thrown: unknown) => thrown);

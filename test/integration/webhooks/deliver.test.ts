@@ -5,7 +5,7 @@ import { requestResends } from '../../../src/db/webhook-events';
 import { insertWebhookSecret } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
-import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
+import { type Attempt, NOT_SENT, emptyAttempt } from '../../../src/webhooks/attempt';
 import { type DeliveryOptions, createDelivery } from '../../../src/webhooks/deliver';
 import { DeliveryBusy } from '../../../src/webhooks/delivery-delayed';
 import { monotonicMs } from '../../../src/webhooks/monotonic';
@@ -71,7 +71,7 @@ test.each([
   jest.useFakeTimers({ now: Date.now() + offMs, doNotFake: NOT_THE_DATE });
   const { delivery, requests } = deliveryTo(() => FAILED);
   const state = await delivery.send(first(id));
-  await delivery.sendTest({ sellerId, webhookId: 'evt_test', url: 'https://shop.example/' });
+  await delivery.sendTest({ sellerId, webhookId: 'evt_test', url: 'https://shop.example/' }, new Date().toISOString());
   jest.useRealTimers();
   expect(state).toMatchObject({ state: 'pending', attempts: 1 });
   expect(state!.waitMs).toBeGreaterThanOrEqual(4500);
@@ -114,6 +114,32 @@ test('a delivery lease that took more than five seconds to acquire is released, 
   await expect(delivery.send(first(id))).rejects.toThrow(DeliveryBusy);
   expect(requests).toHaveLength(0);
   expect(await deliveryTo(() => FAILED).delivery.send(first(id))).toMatchObject({ attempts: 1 });
+});
+
+test('an attempt that is not sent, because its lease has ended, is no attempt', async () => {
+  const { id } = await webhook();
+  const { delivery } = deliveryTo(() => ({ ...emptyAttempt(), ...NOT_SENT }));
+  await expect(delivery.send(first(id))).rejects.toThrow(DeliveryBusy);
+  await requestResends(database.db, [id], 60_000);
+  await expect(delivery.resend(id)).rejects.toThrow(DeliveryBusy);
+  const { rows } = await database.db.query(
+    `select attempts, resend_requested_at is not null as requested, (select count(*)::int from webhook_attempt) as made
+     from webhook_event where id = $1`,
+    [id],
+  );
+  expect(rows).toEqual([{ attempts: 0, requested: true, made: 0 }]);
+  expect(await deliveryTo(() => FAILED).delivery.send(first(id))).toMatchObject({ attempts: 1 });
+});
+
+test('a test webhook that is sent again has the same content', async () => {
+  const { sellerId } = await webhook();
+  const { delivery, requests } = deliveryTo(() => FAILED);
+  const createdAt = new Date().toISOString();
+  for (let count = 0; count < 2; count++) {
+    await delivery.sendTest({ sellerId, webhookId: 'evt_test', url: 'https://shop.example/' }, createdAt);
+    await delay(5);
+  }
+  expect(requests[0]!.body).toBe(requests[1]!.body);
 });
 
 test('an attempt that outlives its lease does not end the lease of the next one, nor take its step', async () => {
@@ -161,7 +187,10 @@ test('only the log states the private address to which a host name leads', async
   const { id, sellerId } = await webhook();
   const { delivery, lines } = deliveryTo(() => REFUSED);
   await delivery.send(first(id));
-  const shown = await delivery.sendTest({ sellerId, webhookId: 'evt_test', url: 'https://inside.example/' });
+  const shown = await delivery.sendTest(
+    { sellerId, webhookId: 'evt_test', url: 'https://inside.example/' },
+    new Date().toISOString(),
+  );
   expect(shown).toMatchObject({ error: 'dns', errorDetail: REFUSED.errorDetail });
   expect(JSON.stringify(shown)).not.toContain('10.0.0.1');
   const { rows } = await database.db.query('select * from webhook_attempt');

@@ -36,6 +36,17 @@ test('if no slot becomes free, the turns get further apart', () => {
   expect(slots.tryAcquire('a')).toBe(1500);
 });
 
+test('a caller that is refused always waits, even if the clock ticks meanwhile', () => {
+  const slots = createKeyedSemaphore(1000, () => nowMs++);
+  for (let count = 0; count < 1000; count++) slots.tryAcquire('a');
+  for (let count = 0; count < 200; count++) {
+    slots.release('a', 1);
+    slots.tryAcquire('a');
+  }
+  const turns = Array.from({ length: 20 }, () => slots.tryAcquire('a'));
+  expect(Math.min(...turns)).toBeGreaterThan(0);
+});
+
 test('an urgent caller gets one of two further slots, and otherwise a turn in a second', () => {
   const slots = semaphore(1);
   expect(slots.tryAcquire('a')).toBe(0);

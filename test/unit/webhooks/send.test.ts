@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { Webhook } from 'standardwebhooks';
 import { monotonicMs } from '../../../src/webhooks/monotonic';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
@@ -112,9 +114,30 @@ describe('a sender', () => {
     const receiver = await startRecordingServer((_request, response) => response.end());
     const request = webhook(`http://127.0.0.1:${receiver.port}/hook`);
     const attempt = await sender().send({ ...request, deadlineMs: monotonicMs() - 1 });
-    expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'interrupted' });
+    expect(attempt).toMatchObject({ status: null, outcome: 'not_sent', error: 'interrupted' });
     await sender().send(request);
     expect(receiver.received).toHaveLength(1);
+  });
+
+  test.each([
+    ['the answer that has arrived in the meantime', 'response.end()', { status: 200, outcome: 'delivered' }],
+    ['no timeout if there is none', 'undefined', { status: null, error: 'interrupted' }],
+  ])('of a process that was frozen until after the deadline gets %s', async (_, answer, expected) => {
+    // In a thread of its own, because the thread of the test is the one that freezes.
+    const server = new Worker(
+      `const { parentPort } = require('node:worker_threads');
+      require('node:http').createServer((request, response) => {
+        parentPort.postMessage('received');
+        setTimeout(() => ${answer}, 500);
+      }).listen(0, '127.0.0.1', function () { parentPort.postMessage(this.address().port); });`,
+      { eval: true },
+    );
+    const [port] = await once(server, 'message');
+    const attempt = sender({ timeoutMs: CONNECTED_TIMEOUT_MS }).send(webhook(`http://127.0.0.1:${port}/hook`));
+    await once(server, 'message');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CONNECTED_TIMEOUT_MS + 1500);
+    expect(await attempt).toMatchObject(expected);
+    await server.terminate();
   });
 
   test('does not send to a name with an internal address, and shows the seller the error of an unknown name', async () => {

@@ -6,13 +6,15 @@ const HOUR = 3_600_000;
 
 /** The webhooks whose attempts were made, and the waits in ms, in their order. */
 let log: (string | number)[];
+/** The results of attempts; by default, the endpoint's breaker makes them wait. */
+let results: Record<string, WebhookResult>;
 /** What a delivery attempt does before the endpoint's breaker makes it wait. */
 let onAttempt: Record<string, () => void>;
 
 function mockAttempt(id: string): Promise<WebhookResult> {
   log.push(id);
   onAttempt[id]?.();
-  return Promise.resolve({ state: 'waiting', waitMs: HOUR, reason: 'silent' });
+  return Promise.resolve(results[id] ?? { state: 'waiting', waitMs: HOUR, reason: 'silent' });
 }
 jest.mock('@temporalio/workflow', () => ({
   proxyActivities: () => ({
@@ -37,6 +39,7 @@ let queue: DeliveryQueue;
 beforeEach(() => {
   log = [];
   onAttempt = {};
+  results = {};
   queue = new DeliveryQueue(scheduler);
 });
 
@@ -67,4 +70,22 @@ test('a resend that becomes urgent overtakes the others', async () => {
 test('urgent resends wait between two attempts', async () => {
   queue.addResends([URGENT, resend('urgent too', true)]);
   expect(await deliver(4)).toEqual(['urgent', HOUR, 'urgent', HOUR]);
+});
+
+test('a resend of a webhook that Postgres does not hold has the row brought forward', async () => {
+  queue.addResends([URGENT]);
+  results.urgent = { state: 'missing' };
+  expect(await queue.deliverNext(() => false)).toBe(false);
+});
+
+test('after a 410 on a resend, the webhooks that it has disabled do not wait for their next attempts', async () => {
+  const later = { attempts: 2, waitMs: HOUR, waitWithSuccessorMs: HOUR, yieldsToNext: false };
+  queue.add([
+    { id: 'second', sequence: 2, ...later },
+    { id: 'third', sequence: 3, ...later },
+  ]);
+  queue.addResends([URGENT]);
+  results = { urgent: { state: 'disabled' }, second: { state: 'disabled' }, third: { state: 'disabled' } };
+  expect(await deliver(3)).toEqual(['urgent', 'second', 'third']);
+  expect(queue.isEmpty).toBe(true);
 });
