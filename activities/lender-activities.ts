@@ -7,7 +7,7 @@ import { DECISION_REASONS, type LenderDecision } from '../src/domain/application
 import type { PaymentTerm } from '../src/domain/order';
 import { type Payment, isCurrent, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
-import { type PaymentProviders, PaymentProviderUnavailable } from '../src/payments/payment-provider';
+import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
 import type { BANK_UNAVAILABLE_FAILURE } from '../workflows/messages';
 
@@ -57,17 +57,18 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
   return {
     /**
      * Asks the lender once for the decision on an order's application, or the bank for the result of its payment. A decision
-     * that is recorded already is returned. The name `askLender` stays, because recorded histories contain it.
+     * that is recorded already is returned.
      * @throws a retryable failure if the lender or the payment provider is unavailable
      */
-    async askLender(orderId: string): Promise<LenderResponse> {
+    async askForDecision(orderId: string): Promise<LenderResponse> {
       const payment = await findLastPayment(db, orderId);
       if (payment && isCurrent(payment.status)) return askBank(payment);
       const application = await findApplication(db, orderId);
       const stored = await findOrder(db, orderId);
       if (!stored || !application?.submitted) return { kind: 'nothing' };
-      const { amountPence, pricing, allowedPaymentTerms, sandbox } = stored.order;
-      if (application.decision) return toResponse(application.decision, allowedPaymentTerms);
+      const { amountPence, pricing, sandbox } = stored.order;
+      const terms = availableTerms(payments, stored.order);
+      if (application.decision) return toResponse(application.decision, terms);
       const { id, submitted } = application;
       const lender = sandbox ? lenders.sandbox : lenders.live;
       const { applicant, at: submittedAt } = submitted;
@@ -81,7 +82,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
       // An application that the customer has replaced meanwhile is asked about by its own request.
       if (latest?.id !== id || !latest.decision) return { kind: 'nothing' };
       // If two runs ask at the same time, the first recorded decision applies.
-      return toResponse(latest.decision, allowedPaymentTerms);
+      return toResponse(latest.decision, terms);
     },
   };
 }
@@ -90,9 +91,8 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
  * A decline ends the order only if the customer cannot pay now instead. After `failed` the customer can apply again. In
  * both cases the customer can end the order on the page.
  */
-function toResponse(decision: LenderDecision, allowedPaymentTerms: readonly PaymentTerm[]): LenderResponse {
-  const canContinue =
-    decision.kind === 'failed' || (decision.kind === 'declined' && allowedPaymentTerms.includes('PAY_NOW'));
+function toResponse(decision: LenderDecision, terms: readonly PaymentTerm[]): LenderResponse {
+  const canContinue = decision.kind === 'failed' || (decision.kind === 'declined' && terms.includes('PAY_NOW'));
   return canContinue ? { kind: 'nothing' } : decided(decision);
 }
 

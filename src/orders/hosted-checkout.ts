@@ -7,15 +7,16 @@ import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../
 import type { OrderHistory, PaymentTerm } from '../domain/order';
 import type { Payment } from '../domain/payment';
 import type { Actor, ProgressEvent } from '../domain/status';
+import { availableTerms } from '../payments/payment-provider';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
 import { readByPayLink, readStored } from './read-order';
 
-/** The order belongs to a live account, and no real lender is configured. */
+/** The order belongs to a live account, and no real lender, or no bank for an order to pay now, is configured. */
 export class NoLenderError extends Error {}
 
-/** An order as the hosted checkout shows it to its customer. */
+/** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
 export interface Checkout extends OrderHistory {
   application: Application | undefined;
   /** The last payment that was started. */
@@ -29,13 +30,14 @@ export interface Checkout extends OrderHistory {
  */
 export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
   const { order, changes } = await readByPayLink(deps, payLinkId);
-  if (!order.sandbox && !deps.hasLiveLender) throw new NoLenderError();
+  const allowedPaymentTerms = availableTerms(deps.payments, order);
+  if ((!order.sandbox && !deps.hasLiveLender) || allowedPaymentTerms.length === 0) throw new NoLenderError();
   const [application, payment, branding] = await Promise.all([
     findApplication(deps.db, order.id),
     findLastPayment(deps.db, order.id),
     findBranding(deps.db, order.sellerId),
   ]);
-  return { order, changes, application, payment, branding };
+  return { order: { ...order, allowedPaymentTerms }, changes, application, payment, branding };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { PaymentTerm } from '../domain/order';
 import type { PaymentStatus } from '../domain/payment';
 
 /** A bank that customers can choose. */
@@ -59,6 +60,15 @@ export class PaymentProviderUnavailable extends Error {}
 export interface PaymentProviders {
   sandbox: PaymentProvider | undefined;
   live: PaymentProvider | undefined;
+}
+
+/** The payment terms that customers can choose: without a payment provider, nobody can pay now. */
+export function availableTerms(
+  { sandbox, live }: PaymentProviders,
+  order: { allowedPaymentTerms: readonly PaymentTerm[]; sandbox: boolean },
+): readonly PaymentTerm[] {
+  const hasProvider = (order.sandbox ? sandbox : live) !== undefined;
+  return order.allowedPaymentTerms.filter((term) => term !== 'PAY_NOW' || hasProvider);
 }
 
 /** @throws PaymentProviderUnavailable if none is configured */

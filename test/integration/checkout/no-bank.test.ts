@@ -1,0 +1,36 @@
+import type { Lender } from '../../../src/lender/lender';
+import type * as Providers from '../../../src/providers';
+import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import { until } from '../../support/until';
+
+const mockLender: Lender = {
+  reviewTime: 'about 2 hours',
+  quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }] }),
+  decide: () => Promise.resolve({ kind: 'declined', code: 'affordability' }),
+};
+jest.mock('../../../src/providers', () => {
+  const providers = jest.requireActual<typeof Providers>('../../../src/providers');
+  const { lendersOf } = providers;
+  return {
+    ...providers,
+    lendersOf: (...args: Parameters<typeof lendersOf>) => ({ ...lendersOf(...args), live: mockLender }),
+  };
+});
+
+/** Of a live account, with a lender and without a bank. */
+const stack = useCheckout({ sandbox: false });
+
+test('without a bank, customers are not offered to pay now, and a decline ends the order', async () => {
+  const { id, customer } = await newCustomer(stack);
+  const first = await customer.look();
+  expect([first.heading, first.text.includes('Pay now')]).toEqual(['About your business', false]);
+  const declined = await customer.submit('application', { ...BUSINESS, email: 'joe@bloggs.example' });
+  expect(declined.text).not.toContain('Pay now');
+  await until(async () => (await statusOfOrder(stack, id)) === 'UNSUCCESSFUL', 'the order is declined');
+});
+
+test('an order that can only be paid now has no pages without a bank', async () => {
+  const { customer } = await newCustomer(stack, { allowed_payment_terms: ['PAY_NOW'] });
+  const page = await customer.look();
+  expect([page.status, page.heading]).toEqual([503, 'This shop cannot take payments here yet']);
+});
