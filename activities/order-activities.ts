@@ -81,15 +81,19 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     const missing = saved.changes.length - stored.changes.length;
     if (missing <= 0) return undefined;
     try {
-      await save(stored, saved);
+      await save(stored, saved, true);
     } catch (error) {
-      if (!(error instanceof CustomerAgreed || error instanceof PaymentProcessing)) throw error;
-      return `${ROW_RESTORED_PHRASE} had expired the order, but its customer has agreed or may be paying, so that is not applied`;
+      if (!(error instanceof CustomerAgreed)) throw error;
+      return `${ROW_RESTORED_PHRASE} had expired the order, but its customer has agreed, so that is not applied`;
     }
     return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${ROW_RESTORED_PHRASE}`;
   }
 
-  async function save(stored: StoredOrder | undefined, history: WorkflowOrderHistory): Promise<SavedOrder> {
+  async function save(
+    stored: StoredOrder | undefined,
+    history: WorkflowOrderHistory,
+    isRestored: boolean,
+  ): Promise<SavedOrder> {
     const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
     const request = currentRequestContext();
     const { changes, pending } = await saveOrder(
@@ -97,6 +101,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       history,
       webhooks.map((webhook) => ({ ...webhook, request })),
       { unprovenMs: UNPROVEN_MS, checkAfterMs },
+      isRestored,
     );
     reportChanges(log, history.order.id, changes.slice(stored?.changes.length ?? 0));
     return { history: withChanges(history, changes), pendingWebhooks: forQueue(pending) };
@@ -123,10 +128,13 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
       };
     },
 
-    /** Saves row, timeline and webhook events, all or nothing. Returns the order as the row holds it. */
-    async saveOrder(history: WorkflowOrderHistory): Promise<SavedOrder> {
+    /**
+     * Saves row, timeline and webhook events, all or nothing. Returns the order as the row holds it.
+     * @param isRestored see `saveOrder` of the database
+     */
+    async saveOrder(history: WorkflowOrderHistory, isRestored: boolean): Promise<SavedOrder> {
       try {
-        return await save(await findOrder(db, history.order.id), history);
+        return await save(await findOrder(db, history.order.id), history, isRestored);
       } catch (error) {
         if (error instanceof CustomerAgreed)
           throw ApplicationFailure.nonRetryable(error.message, CUSTOMER_AGREED_FAILURE);

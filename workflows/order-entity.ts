@@ -112,8 +112,8 @@ export class OrderEntity {
   validate({ event, observedVersion }: UncheckedRequest): void {
     // Temporal drops a task that only refuses. If it is a run's first, the next update waits for 5 s. `update` refuses instead.
     if (workflowInfo().historyLength === this.firstTaskLength) return;
-    if (!isOrderEvent(event)) throw ApplicationFailure.nonRetryable(`no such event: ${event}`, CHANGE_REFUSED_FAILURE);
     if (!this.history || this.history.order.version < observedVersion) return;
+    if (!isOrderEvent(event)) throw refusal(this.history.order, event);
     // What is in progress may allow it.
     if (this.openSignals > 0 || this.scheduler.isBusy) return;
     if (classifyEvent(this.history, event) === 'refused') throw refusal(this.history.order, event);
@@ -147,10 +147,8 @@ export class OrderEntity {
         const { outcome, order } = await this.decideAndSave(request);
         if (outcome === 'refused') await this.recordRefusal(order, request);
       } catch (error) {
+        // A run that is about to stop leaves the request to the next run: see `unprocessedRequests`.
         if (this.failure === undefined) throw error;
-        const reason =
-          `not carried out, the workflow was behind the row: send it again. ${request.reason ?? ''}`.trim();
-        await this.recordRefusal(this.loaded.order, { ...request, reason });
       }
     });
   }
@@ -181,7 +179,7 @@ export class OrderEntity {
     const before = this.loaded;
     const { event } = request;
     // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.
-    if (before.order.version < request.observedVersion) await this.save(before);
+    if (before.order.version < request.observedVersion) await this.saveAgain();
     const outcome: ChangeOutcome<WorkflowOrder> = isOrderEvent(event)
       ? decide(before, { ...request, event }, new Date().toISOString())
       : { kind: 'refused' };
@@ -196,15 +194,19 @@ export class OrderEntity {
 
   /** Saves again the changes that a restored backup of Postgres lacks. If they cannot be saved, the run ends. */
   async bringRowForward(): Promise<void> {
-    const save = async () => this.deliveries.add((await this.save(this.loaded)).pendingWebhooks);
-    await this.exclusively(save).catch(this.fail);
+    await this.exclusively(() => this.saveAgain()).catch(this.fail);
   }
 
-  private async save(history: WorkflowOrderHistory): Promise<SavedOrder> {
+  private async saveAgain(): Promise<void> {
+    this.deliveries.add((await this.save(this.loaded, true)).pendingWebhooks);
+  }
+
+  /** @param isRestored true if the history was saved before */
+  private async save(history: WorkflowOrderHistory, isRestored = false): Promise<SavedOrder> {
     if (this.failure !== undefined) throw behindRow();
     const { saveOrder } = inPostgres(`save ${history.order.status}`);
     try {
-      return await saveOrder(history);
+      return await saveOrder(history, isRestored);
     } catch (error) {
       if (whyNotExpired(error) !== undefined) throw error;
       log.error('the row holds a different change: this run stops, and the sweep resumes the order from the row', {

@@ -2,7 +2,7 @@ import Router from '@koa/router';
 import type { Middleware } from 'koa';
 import { Problem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
-import { findCheckoutSecret } from '../db/secrets';
+import { findCheckoutSecret } from '../db/checkout-secret';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
 import { NoLenderError } from '../orders/hosted-checkout';

@@ -6,3 +6,6 @@ export async function readClock(db: DbClient): Promise<Date> {
   if (!rows[0]) throw new Error('Postgres returned no time');
   return rows[0].now;
 }
+
+/** SQL: a moment `ms` milliseconds from now. */
+export const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;

@@ -1,4 +1,4 @@
-import { inMs } from './order-work';
+import { inMs } from './clock';
 import type { DbClient } from './pool';
 
 /** SQL, true for the attempt `$2` at an event `e` that the last save of `order_work w` has added: the workflow has that save. */

@@ -1,4 +1,5 @@
 import { type StoredOrder, type StoredOrderRow, STORED_ORDER_COLUMNS, toStoredOrder } from './find-orders';
+import { inMs } from './clock';
 import {
   AGREEMENT_PENDING,
   DECISION_PENDING,
@@ -7,7 +8,6 @@ import {
   SETTLED,
   STUCK_RECENTLY,
   WEBHOOK_OVERDUE,
-  inMs,
 } from './order-work';
 import type { DbClient } from './pool';
 
@@ -41,7 +41,7 @@ const NEW_ORDERS_SELLERS = `recursive seller as (
 
 /** SQL that selects due orders `order_work w`, by the kind of work. `$1` is the limit. Workers share the orders. */
 const DUE = {
-  /** Somebody waits: a resend, an application or an agreement is not passed on yet. */
+  /** Somebody waits: a resend, an application, a started payment or an agreement is not passed on yet. */
   requests: `select w.order_id from order_work w where w.requests > w.requests_passed_on and w.sweep_at <= now()
     order by w.sweep_at limit $1 for update skip locked`,
   /** New orders whose workflow was not started: each seller's oldest, then each seller's second, and so on. */

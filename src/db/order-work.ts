@@ -1,10 +1,11 @@
+import { inMs } from './clock';
 import { lockOrder } from './find-orders';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 /*
  * The rules about what is left to do for an order: when the sweep checks it, and when it is settled. A row of `order_work`
- * exists while the order is not settled, and then until the sweep has checked that its run has closed. due-orders.ts has the
- * sweep's lease, delivery-lease.ts that of an attempt.
+ * exists while the order is not settled, and then until something shows that Temporal's history has the order's last save: an
+ * attempt at its webhook, or the sweep. due-orders.ts has the sweep's lease, delivery-lease.ts that of an attempt.
  */
 
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
@@ -27,7 +28,7 @@ export const DECISION_PENDING = `((o.status = 'PENDING'
   or (o.status in ('PENDING', 'APPROVED')
     and exists (select from payment where order_id = o.id and ${CURRENT_PAYMENT})))`;
 
-/** SQL, true for an order `o` that is not completed yet although its customer has agreed to the offer or paid. */
+/** SQL, true for an APPROVED order `o` that is not completed yet although its customer has agreed to the offer or paid. */
 export const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (
   select from application a where a.order_id = o.id and a.agreed_at is not null))`;
 
@@ -58,9 +59,6 @@ export const SAVED_RECENTLY = `coalesce(w.saved_at > now() - interval '30 second
 
 /** SQL: an order whose check is due before this is about to be checked, or is being checked: a sweep leases it for 30 s. */
 const SOON = `now() + interval '30 seconds'`;
-
-/** SQL: a moment `ms` milliseconds from now. */
-export const inMs = (ms: string): string => `now() + ${ms} * interval '1 ms'`;
 
 /**
  * SQL that adds new orders to the sweep's work.
@@ -173,8 +171,9 @@ const AWAITS_PROVIDER = `(exists (select from payment where order_id = o.id and 
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
  * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. An old order whose payment or
- * application is undecided is checked as often as a new one, and one with a requested resend hourly: after a restore of
- * Temporal, its run does not know of them before that check. A settled order stays due.
+ * application is undecided is checked as often as a new one, and so is one that should have expired; one with a requested
+ * resend hourly: after a restore of Temporal, its run does not know of them, or is lost, before that check. A settled order
+ * stays due.
  */
 export async function markRunning(
   db: DbClient,
@@ -190,7 +189,8 @@ export async function markRunning(
              or ${SETTLED}
            then sweep_at
          when now() - o.created_at <= $2 * interval '1 ms' or ${AWAITS_PROVIDER} then ${inMs('$2')}
-         else now() + least(now() - o.created_at, case when ${RESEND_PENDING} then interval '1 hour' else interval '1 day' end) end
+         else least(now() + least(now() - o.created_at, case when ${RESEND_PENDING} then interval '1 hour' else interval '1 day' end),
+           case when o.expires_at is not null then greatest(o.expires_at, now()) + $2 * interval '1 ms' end) end
      from orders o where order_id = $1 and o.id = order_id`,
     values: [orderId, checkAfterMs, passedOn, version],
   });
@@ -204,6 +204,15 @@ export async function markStuck(db: DbClient, orderId: string): Promise<void> {
 /** Makes the sweep check unsettled orders now, unless it is about to. */
 export async function makeDue(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(`update order_work set sweep_at = now() where order_id = any($1) and sweep_at > ${SOON}`, [orderIds]);
+}
+
+/** Makes the sweep check those of these unsettled orders now whose run was not found stuck within the last hour. */
+export async function makeDueUnlessStuckRecently(db: DbClient, orderIds: readonly string[]): Promise<void> {
+  await db.query(
+    `update order_work w set sweep_at = now()
+     where order_id = any($1) and sweep_at > ${SOON} and not ${STUCK_RECENTLY}`,
+    [orderIds],
+  );
 }
 
 /**
@@ -308,7 +317,3 @@ export async function makeDueSoon(db: DbClient, orderId: string): Promise<void> 
     [orderId],
   );
 }
-
-/** SQL, true for a change `t` of an order that has a webhook: see `isStatusChange`. */
-export const isStatusChange = (t: string): string =>
-  `(${t}.version is not null and ${t}.from_status <> ${t}.to_status)`;

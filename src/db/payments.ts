@@ -1,5 +1,6 @@
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
-import { CURRENT_PAYMENT, addWorkflowRequest, inMs } from './order-work';
+import { inMs } from './clock';
+import { CURRENT_PAYMENT, addWorkflowRequest } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status,

@@ -1,6 +1,5 @@
 import type { WebhookState } from '../domain/webhook';
 import type { Actor, Channel, OrderStatus } from '../domain/status';
-import { isStatusChange } from './order-work';
 import type { DbClient } from './pool';
 
 /** An entry of an order's timeline: a change, a refused signal, a replaced run, a wait of webhooks or a webhook attempt. */
@@ -85,3 +84,6 @@ export async function isTimelinePosition(db: DbClient, orderId: string, position
   );
   return rowCount === 1;
 }
+
+/** SQL, true for a change `t` of an order that has a webhook: see `isStatusChange`. */
+const isStatusChange = (t: string): string => `(${t}.version is not null and ${t}.from_status <> ${t}.to_status)`;

@@ -35,6 +35,8 @@ interface SavedHistory {
  * the row holds its last change already, made at another time, the save adopts the row's copy: an earlier save of that
  * change was committed, and its result was lost. A row that is older (a restored backup) gets every change that it lacks.
  * @param webhooks for all status changes of the history; none if the order has no webhook URL
+ * @param isRestored true if the history was saved before, and the row may be that of a restored backup. Its expiry then
+ * stands although the backup shows a payment in progress, which is reversed
  * @throws RowConflict if the row is newer, holds a different change, or is missing
  * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer
  * or paid; PaymentProcessing if the bank may still confirm a payment
@@ -44,6 +46,7 @@ export async function saveOrder(
   history: WorkflowOrderHistory,
   webhooks: readonly StatusWebhook[],
   checkAfter: CheckAfter,
+  isRestored = false,
 ): Promise<SavedHistory> {
   const { order, changes } = history;
   const last = changes.at(-1);
@@ -56,7 +59,7 @@ export async function saveOrder(
     if (!isSameLastChange(saved, changes)) {
       assertBuildsOn(saved, changes);
       const missing = changes.slice(saved.length);
-      if (last && missing.includes(last) && isExpiry(last)) await assertMayExpire(client, order.id);
+      if (last && missing.includes(last) && isExpiry(last)) await assertMayExpire(client, order.id, isRestored);
       for (const change of missing) {
         const { saved: isSaved } = await saveChange(client, history, change, webhooks, checkAfter);
         if (!isSaved) throw new RowConflict(`version ${change.version} does not build on the row`);
@@ -71,9 +74,10 @@ function isExpiry({ event }: OrderChange): boolean {
   return event === 'expired';
 }
 
-async function assertMayExpire(client: DbClient, orderId: string): Promise<void> {
+async function assertMayExpire(client: DbClient, orderId: string, isRestored: boolean): Promise<void> {
   if (await isAgreed(client, orderId)) throw new CustomerAgreed(`the customer of order ${orderId} has agreed`);
-  if (await mayBePaid(client, orderId)) throw new PaymentProcessing(`a payment of order ${orderId} is in progress`);
+  if (!isRestored && (await mayBePaid(client, orderId)))
+    throw new PaymentProcessing(`a payment of order ${orderId} is in progress`);
 }
 
 /** @returns `saved: false` if the row's last change is not the one that `change` builds on: nothing changed */

@@ -1,12 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { type KeyRing, keyIdOf } from '../encryption/key-ring';
-import { inMs } from './order-work';
+import { CHECKOUT_CONTEXT } from './checkout-secret';
+import { inMs } from './clock';
 import { type Db, type DbClient, inTransaction } from './pool';
 
-// Secrets are encrypted in their context: a webhook secret in its seller's, so that it cannot be moved to another seller.
-const CHECKOUT_CONTEXT = 'checkout';
-const CHECKOUT_SECRET_BYTES = 32;
-
+/** Stores a signing secret, encrypted in the context of its seller, so that it cannot be moved to another seller. */
 export async function insertWebhookSecret(
   db: DbClient,
   keys: KeyRing,
@@ -81,17 +78,6 @@ export async function rotateWebhookSecret(
 /** Deletes secrets that no longer sign. */
 export async function deleteExpiredSecrets(db: DbClient): Promise<void> {
   await db.query('delete from webhook_secret where expires_at <= now()');
-}
-
-/**
- * Returns the secret that signs the checkout's forms, the same in all API processes. The first call creates it.
- * @throws DecryptionError
- */
-export async function findCheckoutSecret(db: DbClient, keys: KeyRing): Promise<string> {
-  const created = keys.encryptText(randomBytes(CHECKOUT_SECRET_BYTES).toString('base64url'), CHECKOUT_CONTEXT);
-  await db.query('insert into checkout_secret (secret) values ($1) on conflict do nothing', [created]);
-  const { rows } = await db.query<{ secret: string }>('select secret from checkout_secret');
-  return keys.decryptText(rows[0]?.secret ?? created, CHECKOUT_CONTEXT);
 }
 
 /** How many secrets are encrypted with each key. The key's id is null for secrets that are not encrypted. */

@@ -16,7 +16,7 @@ import {
 /** A run whose workflow task has failed this often in a row does not recover by itself within seconds. */
 const STUCK_ATTEMPTS = 4;
 /** The activity that is retried as long as the lender or the bank is unavailable, beside the webhooks. */
-const DECISION_ACTIVITY = 'askLender';
+const DECISION_ACTIVITY = 'askForDecision';
 
 /** The newest run of an order's workflow as the Temporal server holds it. */
 export interface InspectedWorkflow {

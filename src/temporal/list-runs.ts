@@ -25,8 +25,10 @@ export interface ListedRun {
 
 /** Lists of the runs of order workflows. Runs that a person has started with other workflow ids are left out. */
 export interface RunLists {
-  /** The ids of orders whose run may need the sweep: it was closed by force after `closedAfter`, or its tasks keep failing. */
-  findBroken(closedAfter: Date): AsyncIterable<string>;
+  /** The ids of orders whose run was closed by force after `closedAfter`: it failed or was terminated. */
+  findClosedByForce(closedAfter: Date): AsyncIterable<string>;
+  /** The ids of orders whose open run's workflow tasks keep failing. */
+  findStuck(): AsyncIterable<string>;
   /** Counts the open runs whose workflow tasks keep failing. */
   countStuck(): Promise<number>;
   /**
@@ -91,11 +93,11 @@ export function createRunLists(
 
     countStuck: () => within(LIST_TIMEOUT_MS, () => countStuckRuns(client)),
 
-    async *findBroken(closedAfter) {
-      yield* listOrderIds(
+    findClosedByForce: (closedAfter) =>
+      listOrderIds(
         `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') and CloseTime > '${closedAfter.toISOString()}'`,
-      );
-      yield* listOrderIds(STUCK);
-    },
+      ),
+
+    findStuck: () => listOrderIds(STUCK),
   };
 }

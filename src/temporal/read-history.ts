@@ -8,7 +8,7 @@ import { type UncheckedRequest, fromCancellationRequest, toCancel, toProgress } 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
 
-const MAX_REASON_LENGTH = 300;
+const MAX_FAILURE_LENGTH = 300;
 
 function decode(payloads: Payloads): unknown {
   const payload = payloads?.payloads?.[0];
@@ -121,5 +121,5 @@ function decodeAny(payloads: Payloads): unknown {
 }
 
 function explain(text: string | null | undefined): string {
-  return text ? `: ${text.slice(0, MAX_REASON_LENGTH)}` : '';
+  return text ? `: ${text.slice(0, MAX_FAILURE_LENGTH)}` : '';
 }

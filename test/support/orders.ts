@@ -106,6 +106,16 @@ export async function setBack(client: DbClient, id: string, version: number, sta
   await client.query('update orders set version = $2, status = $3 where id = $1', [id, version, status]);
 }
 
+/** Approves a PENDING order in Postgres only, as if Temporal had been restored from a backup. */
+export async function approveInRow(db: DbClient, id: string, age: string): Promise<void> {
+  await db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
+  await db.query(
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', 'api', now() - $2::interval)`,
+    [id, age],
+  );
+}
+
 /** Restores Postgres as it was after version 3, with a work row that the sweep visits late. */
 export async function restoreApproved({ db }: Pick<Stack, 'db'>, id: string): Promise<void> {
   await inTransaction(db, async (client) => {

@@ -104,7 +104,7 @@ create index orders_by_seller_reference on orders (seller_id, reference, created
 create sequence order_request;
 
 -- What is left to do for an order. A row exists while the order is open or has a pending webhook or a requested resend, and for
--- a settled order until the sweep has checked that its run has closed. It changes about nine times per order, and `orders` only
+-- a settled order until something shows that Temporal's history has its last save. It changes about nine times per order, and `orders` only
 -- three times: measured, 70 % fewer updates of `orders` and 9 % less WAL.
 create table order_work (
   order_id uuid primary key references orders,

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { type DueKind, leaseDueOrders } from '../../db/due-orders';
 import { createNewOrderStarts } from './new-order-starts';
 import { createOrderCheck } from './order-check';
-import { type ScanOptions, createScans } from './scans';
+import { type PeriodicJobOptions, createPeriodicJobs } from './periodic-jobs';
 import { runWorkLoop } from './work-loop';
 
 /** Orders of one kind that a worker checks at the same time. */
@@ -14,7 +14,7 @@ const INTERVALS_PER_SCAN = 12;
 const LEASE_MS = 30_000;
 
 /** Times in ms. */
-interface SweepOptions extends ScanOptions {
+interface SweepOptions extends PeriodicJobOptions {
   log: Logger;
   intervalMs: number;
   checkAfterMs: number;
@@ -25,9 +25,8 @@ interface SweepOptions extends ScanOptions {
 }
 
 /**
- * Starts workflows that were never started, and resumes workflows that are missing although their order is open or has
- * a pending webhook or a requested resend: after a crash, a lost Temporal database or an operator's terminate. Also deletes old
- * Idempotency-Keys, expired webhook secrets, and the personal data of old applications.
+ * Does what is left to do for orders: starts their workflows, passes on requests, and compares rows with runs, which it
+ * resumes, replaces, or has save again. Also runs the periodic jobs. docs/architecture.md, "The sweep", has the details.
  * @returns a function that stops the sweep and resolves once it has stopped
  */
 export function startSweep(options: SweepOptions): () => Promise<void> {
@@ -37,16 +36,16 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   const isStopping = (): boolean => signal.aborted;
   const starts = createNewOrderStarts(workflows, startsInFlight, startDelayMs);
   const check = createOrderCheck({ db, workflows, starts, log, checkAfterMs });
-  const scans = createScans(options, signal);
+  const jobs = createPeriodicJobs(options, signal);
 
   function onError(error: unknown): void {
     log.warn({ err: error }, 'sweep: failed, retrying later');
   }
 
-  /** A scan that fails holds up none of the others. */
-  async function scan(): Promise<void> {
+  /** A job that fails holds up none of the others. */
+  async function runJobs(): Promise<void> {
     while (!isStopping()) {
-      for (const job of scans) if (!isStopping()) await job().catch(onError);
+      for (const job of jobs) if (!isStopping()) await job().catch(onError);
       await delay(intervalMs * INTERVALS_PER_SCAN, undefined, { signal }).catch(() => undefined);
     }
   }
@@ -61,7 +60,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
     // The API left these orders because it was overloaded, so the sweep limits its starts too.
     runLoop('starts', () => starts.limit),
     runLoop('checks', () => CONCURRENCY),
-    scan(),
+    runJobs(),
   ]);
   return async () => {
     stopping.abort();

@@ -23,7 +23,7 @@ const MAX_WAITING_STARTS = 5000;
 /** The time that the dispatcher has to notify a workflow before the sweep does. */
 export const SWEEP_AFTER_MS = 10_000;
 
-/** Starts and signals workflows in the background. The sweep retries calls that fail. */
+/** Starts and signals workflows in the background. The sweep retries starts and notifications that fail. */
 export interface WorkflowDispatcher {
   /** Starts the workflow of a new order. */
   start(history: OrderHistory): void;
@@ -31,9 +31,9 @@ export interface WorkflowDispatcher {
   resendWebhooks(order: Order): void;
   /** Notifies a workflow that it has to ask the lender for its decision, or the bank for the result of a payment. */
   requestDecision(order: Order): void;
-  /** Makes the sweep check an order whose workflow and row do not match. */
+  /** Makes the sweep check an order whose workflow and row do not match. Otherwise its regular check finds it. */
   check(order: Order): void;
-  /** Resolves when the calls in flight have ended. The sweep makes the calls that still wait. */
+  /** Resolves when the calls in flight have ended. The sweep makes the starts and notifications that still wait. */
   drain(): Promise<void>;
 }
 

@@ -334,6 +334,20 @@ test('reconcile --repair rebuilds an order whose newest run has failed for want 
   await until(async () => Object.keys(await differences()).length === 0, 'the sweep has resumed the order');
 });
 
+test('a cancel that an operator sends to the run of an order without a row is carried out once the row is rebuilt', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await deleteRows(id);
+  const workflow = stack.client.workflow.getHandle(`order-${id}`);
+  await workflow.signal('cancel', { reason: 'fraud' });
+  await until(async () => (await workflow.describe()).status.name === 'FAILED', 'the run has failed');
+  await until(async () => (await differences())[id], 'visibility shows the workflow');
+  expect((await reconcile('--repair')).stdout).toMatch(new RegExp(`^${id} row_missing: .*; rebuilt`, 'm'));
+  await until(
+    async () => (await findOrder(stack.db, id))?.order.status === 'UNSUCCESSFUL',
+    'the cancel is carried out',
+  );
+});
+
 test('reconcile --repair rebuilds an order of a sandbox account', async () => {
   const seller = await createSeller(stack.db, undefined, { sandbox: true });
   const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);

@@ -220,6 +220,17 @@ describe('marking an order as running', () => {
     expect(Math.abs((await secondsUntilSweep(order.id)) - 600)).toBeLessThan(5);
   });
 
+  test.each([
+    ['after its expiry', '2 hours', 7200 + 600],
+    ['as soon as a new one if it should have expired', '-2 hours', 600],
+  ])('makes the sweep check an old order %s', async (_, expiry, expected) => {
+    const createdAt = new Date(Date.now() - 86_400_000).toISOString();
+    const { order } = await insertNewOrder(database.db, { createdAt });
+    await database.db.query(`update orders set expires_at = now() + $2::interval where id = $1`, [order.id, expiry]);
+    await markRunning(database.db, order.id, 600_000, { version: 1, passedOn: 0 });
+    expect(Math.abs((await secondsUntilSweep(order.id)) - expected)).toBeLessThan(5);
+  });
+
   test('makes the sweep check an old order hourly while a resend is requested', async () => {
     const createdAt = new Date(Date.now() - 30 * 86_400_000).toISOString();
     const { order, ids } = await orderWithWebhooks(database.db, 'failed');

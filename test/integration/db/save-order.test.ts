@@ -14,15 +14,15 @@ import { insertNewOrder, msUntilSweep } from '../../support/new-orders';
 const database = useDatabase();
 
 /** Saves a history with short webhook bodies: `<sequence> <status>`. */
-async function save(history: OrderHistory, webhookUrl = history.order.webhookUrl) {
+async function save(history: OrderHistory, webhookUrl = history.order.webhookUrl, isRestored = false) {
   const { changes } = history;
   const webhooks = changes.filter(isStatusChange).map((change) => {
     const sequence = sequenceOf(changes, change);
     return { version: change.version, sequence, body: `${sequence} ${change.to}` };
   });
   const times = { unprovenMs: 60_000, checkAfterMs: 60_000 };
-  return (await saveOrder(database.db, toWorkflowOrderHistory(history), webhookUrl === null ? [] : webhooks, times))
-    .pending;
+  const shown = webhookUrl === null ? [] : webhooks;
+  return (await saveOrder(database.db, toWorkflowOrderHistory(history), shown, times, isRestored)).pending;
 }
 
 async function eventsOf({ order }: OrderHistory) {
@@ -242,6 +242,19 @@ test('an expiry of a PENDING order is not saved while its payment can be approve
   await expect(save(applyEvents(pending, expiry))).rejects.toThrow(PaymentProcessing);
   await recordPaymentStatus(database.db, rows[0]!.id, 'paid', 1000);
   await expect(save(applyEvents(pending, expiry))).rejects.toThrow(CustomerAgreed);
+});
+
+test('an expiry that was saved before stands, although the restored backup has a payment in progress', async () => {
+  const history = await insertNewOrder(database.db);
+  const { id, webhookUrl } = history.order;
+  const pending = applyEvents(history, 'signup_started');
+  await save(pending);
+  await upsertPaymentTerm(database.db, id, 'PAY_NOW');
+  await database.db.query(`insert into payment (order_id, bank) values ($1, 'oak')`, [id]);
+  const expired = applyEvents(pending, { event: 'expired', actor: 'system', channel: 'workflow', reason: null });
+  await expect(save(expired)).rejects.toThrow(PaymentProcessing);
+  await save(expired, webhookUrl, true);
+  expect((await findOrder(database.db, id))?.order.status).toBe('UNSUCCESSFUL');
 });
 
 test('an expiry is refused while a payment is pending, and saved a day after its start: no bank answers', async () => {

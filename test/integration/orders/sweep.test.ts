@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTick, setTimeout as delay } from 'node:timers/promises';
 import pino from 'pino';
 import { startSweep } from '../../../src/orders/background/sweep';
+import { markStuck } from '../../../src/db/order-work';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 import { registry } from '../../../src/telemetry/metrics';
 import { useDatabase } from '../../support/database';
@@ -23,7 +24,8 @@ async function* nothing(): AsyncGenerator<never, undefined> {
 /** Starts a sweep that by default scans several times a second. */
 function sweepWith(
   {
-    findBroken = nothing,
+    findClosedByForce = nothing,
+    findStuck = nothing,
     listOpen = nothing,
     listCompleted = nothing,
     countStuck = () => Promise.resolve(0),
@@ -32,7 +34,7 @@ function sweepWith(
 ): void {
   stop = startSweep({
     db: database.db,
-    workflows: { findBroken, listOpen, listCompleted, countStuck } as unknown as OrderWorkflows,
+    workflows: { findClosedByForce, findStuck, listOpen, listCompleted, countStuck } as unknown as OrderWorkflows,
     log: pino({ level: 'silent' }),
     intervalMs,
     checkAfterMs: 60_000,
@@ -45,13 +47,13 @@ function sweepWith(
 
 test('a scan for closed runs that fails is repeated from the same time', async () => {
   const starts: Date[] = [];
-  const findBroken: OrderWorkflows['findBroken'] = async function* (closedAfter) {
+  const findClosedByForce: OrderWorkflows['findClosedByForce'] = async function* (closedAfter) {
     starts.push(closedAfter);
     await nextTick();
     if (starts.length === 1) throw new Error('Temporal is unavailable');
     yield* [];
   };
-  sweepWith({ findBroken });
+  sweepWith({ findClosedByForce });
   await until(() => starts.length === 3, 'three scans have begun');
   expect(starts[1]).toEqual(starts[0]);
   expect(starts[2]!.getTime()).toBeGreaterThan(starts[1]!.getTime());
@@ -65,24 +67,55 @@ test('a scan that fails makes the orders due that it found before', async () => 
   };
   await database.db.query(`update order_work set started = true, sweep_at = now() + interval '1 hour'`);
   expect(await isDue()).toBe(false);
-  const findBroken = async function* () {
+  const findClosedByForce = async function* () {
     await nextTick();
     yield order.id;
     throw new Error('the server lacks a search attribute');
   };
-  sweepWith({ findBroken });
+  sweepWith({ findClosedByForce });
   await until(isDue, 'the order is due');
+});
+
+test('a settled order whose run was closed by force is checked: the run may have left a request', async () => {
+  const settled = await insertNewOrder(database.db, { webhookUrl: null });
+  await saveHistory(database.db, applyEvents(settled, 'cancel'));
+  await database.db.query('delete from order_work');
+  const findClosedByForce = async function* () {
+    await nextTick();
+    yield settled.order.id;
+  };
+  sweepWith({ findClosedByForce });
+  const due = 'select from order_work where order_id = $1';
+  await until(async () => (await database.db.query(due, [settled.order.id])).rowCount === 1, 'the order is due');
+});
+
+test('an order whose run keeps failing is due at once, and again after an hour', async () => {
+  const { order } = await insertNewOrder(database.db);
+  const { order: replaced } = await insertNewOrder(database.db);
+  await database.db.query(`update order_work set started = true, sweep_at = now() + interval '1 day'`);
+  await markStuck(database.db, replaced.id);
+  const findStuck = async function* () {
+    await nextTick();
+    yield replaced.id;
+    yield order.id;
+  };
+  sweepWith({ findStuck });
+  const due = `select order_id as id from order_work where sweep_at < now() + interval '1 hour'`;
+  await until(async () => (await database.db.query(due)).rowCount, 'an order is due');
+  expect((await database.db.query(due)).rows).toEqual([{ id: order.id }]);
+  await database.db.query(`update order_work set stuck_at = now() - interval '61 minutes'`);
+  await until(async () => (await database.db.query(due)).rowCount === 2, 'both are due');
 });
 
 test('a job that fails does not hold up the scan for closed runs', async () => {
   await database.db.query('alter table idempotency_key rename to lost');
   let scans = 0;
-  const findBroken = async function* () {
+  const findClosedByForce = async function* () {
     scans += 1;
     await nextTick();
     yield* [];
   };
-  sweepWith({ findBroken });
+  sweepWith({ findClosedByForce });
   await until(() => scans > 1, 'two scans have begun');
 });
 
@@ -103,14 +136,14 @@ test('the number of stuck runs is shown while it can be counted', async () => {
 test('the sweep stops during a scan, however many runs it finds', async () => {
   let found = 0;
   let isOver = false;
-  const findBroken = async function* () {
+  const findClosedByForce = async function* () {
     while (!isOver) {
       await nextTick();
       found += 1;
       yield randomUUID();
     }
   };
-  sweepWith({ findBroken });
+  sweepWith({ findClosedByForce });
   await until(() => found > 10, 'a scan finds runs');
   const stopped = await Promise.race([
     stop().then(() => true),
@@ -126,7 +159,7 @@ test('the scan for closed runs does not depend on the clock of the worker', asyn
     .spyOn(Date, 'now')
     .mockImplementation(() => performance.timeOrigin + performance.now() + 3_600_000);
   sweepWith({
-    async *findBroken(closedAfter) {
+    async *findClosedByForce(closedAfter) {
       starts.push(closedAfter);
       yield* nothing();
     },
