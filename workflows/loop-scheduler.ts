@@ -20,7 +20,7 @@ export class LoopScheduler {
     return this.mutex.isLocked();
   }
 
-  /** Runs `work`, which may call local activities, alone. A loop that calls this must then await `waitToContinue`. */
+  /** Runs `work`, which may call local activities, alone. A loop that then starts a timer or an activity first awaits `waitToContinue`. */
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
     return this.mutex.runExclusive(work);
   }

@@ -35,11 +35,8 @@ export const saveAgainSignal = defineSignal('saveAgain');
 /** A resend is requested in Postgres. */
 export const resendWebhooksSignal = defineSignal('resendWebhooks');
 
-/**
- * An application was submitted or a payment was started: the lender or the bank has to be asked. The name
- * `applicationSubmitted` stays, because recorded histories contain it.
- */
-export const requestDecisionSignal = defineSignal('applicationSubmitted');
+/** An application was submitted or a payment was started: the lender or the bank has to be asked. */
+export const requestDecisionSignal = defineSignal('requestDecision');
 
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
 export const BEHIND_ROW_FAILURE = 'OrderBehindRow';

@@ -9,6 +9,7 @@ import {
   orderListQuerySchema,
   progressRequestSchema,
 } from '../contracts/request-schemas';
+import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
 import { accountErrors } from '../orders/account-errors';
 import { cancelOrder, type ChangedOrder, reportProgress, simulateProgress } from '../orders/change-order';
@@ -16,6 +17,7 @@ import { createOrder, replayOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
 import { readByPayLink, readCurrent, readStored } from '../orders/read-order';
+import { retrieveTimeline } from '../orders/timeline';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import type { BodyReaders } from './body';
 import type { Context, RouteMiddleware, State } from './context';
@@ -106,6 +108,11 @@ export function orderRoutes(
   router.get('/seller/:sellerId/order/:orderId', seller, retrieve);
   router.delete('/seller/:sellerId/order/:orderId', seller, cancel);
 
+  router.get('/order/:orderId/timeline', authenticate('seller', listCost), limitLists, async (ctx) => {
+    const query = validateQuery(timelineQuerySchema, ctx.query);
+    sendListPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
+    ctx.state.orderId = orderIdOf(ctx);
+  });
   router.get('/seller/:sellerId/connection_check', seller, (ctx) => {
     const { id, name } = sellerOf(ctx);
     ctx.body = { data: { seller_id: id, seller_name: name } };
@@ -142,7 +149,7 @@ function respondNotModified(ctx: Context, { version }: Order): boolean {
   return isKnownVersion;
 }
 
-export const orderIdOf = (ctx: Context): string => (ctx.params.orderId ?? '').toLowerCase();
+const orderIdOf = (ctx: Context): string => (ctx.params.orderId ?? '').toLowerCase();
 
 function progressOf(ctx: Context) {
   const { event, reason = null } = validate(progressRequestSchema, ctx.request.body).data;

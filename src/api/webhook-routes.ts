@@ -2,24 +2,22 @@ import Router from '@koa/router';
 import {
   DEFAULT_OVERLAP_SECONDS,
   rotateSecretRequestSchema,
-  timelineQuerySchema,
   webhookListQuerySchema,
   webhookTestRequestSchema,
 } from '../contracts/webhook-request-schemas';
 import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
-import { listWebhooks, resendWebhook, retrieveTimeline, retrieveWebhook } from '../orders/webhooks';
+import { listWebhooks, resendWebhook, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
 import { type BodyReaders, hasBody } from './body';
 import type { Context, RouteMiddleware, State } from './context';
-import { orderIdOf } from './order-routes';
 import { sendListPage } from './send-list-page';
 import { validate, validateQuery } from './validate';
 
 /** A test starts a workflow and can take as long as a delivery attempt. */
 const TEST_COST = 20;
 
-/** A seller's webhooks: the list, timelines, resends, the signing secret and test deliveries. */
+/** A seller's webhooks: the list, resends, the signing secret and test deliveries. */
 export function webhookRoutes(
   basePath: string,
   deps: OrderDependencies,
@@ -36,11 +34,6 @@ export function webhookRoutes(
   router.get('/seller/:sellerId/webhook_event', lister, limitLists, async (ctx) => {
     const { id } = sellerOf(ctx);
     sendListPage(ctx, await listWebhooks(deps, id, validateQuery(webhookListQuerySchema, ctx.query)));
-  });
-  router.get('/order/:orderId/timeline', lister, limitLists, async (ctx) => {
-    const query = validateQuery(timelineQuerySchema, ctx.query);
-    sendListPage(ctx, await retrieveTimeline(deps, orderIdOf(ctx), sellerOf(ctx).id, query));
-    ctx.state.orderId = orderIdOf(ctx);
   });
   router.get('/webhook_event/:eventId', seller, async (ctx) => {
     ctx.body = { data: await retrieveWebhook(deps, eventIdOf(ctx), sellerOf(ctx).id) };

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { TimelineEntryBody } from '../contracts/webhook-response-schemas';
+import type { TimelineEntryBody } from '../contracts/timeline-schemas';
 import type { Db } from '../db/pool';
 import { type TimelineEntry, readTimeline } from '../db/read-timeline';
-import { toTimelineEntryBody } from '../orders/webhook-response-mapper';
+import { toTimelineEntryBody } from '../orders/timeline';
 import { escapeControls } from '../domain/escape-controls';
 import { type Row, print, toTable, wantsJson, write } from './output';
 

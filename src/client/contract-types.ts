@@ -8,11 +8,11 @@ import type { createOrderRequestSchema, orderListQuerySchema } from '../contract
 
 export type { CreatedOrderBody, OrderBody as Order } from '../contracts/order-schemas';
 export type { FieldError, ProblemBody as Problem } from '../contracts/problem-schema';
+export type { TimelineEntryBody as TimelineEntry } from '../contracts/timeline-schemas';
 export type { OrderStatusChanged, WebhookTest } from '../contracts/webhook-schemas';
 export type {
   RotatedSecretBody as RotatedWebhookSecret,
   SignedWebhookBody as SignedWebhook,
-  TimelineEntryBody as TimelineEntry,
   WebhookEventBody as WebhookEvent,
   WebhookTestResult,
 } from '../contracts/webhook-response-schemas';

@@ -1,25 +1,20 @@
 import { z } from 'zod';
-import { ORDER_EVENTS } from '../domain/status';
 import { ATTEMPT_ERRORS, WEBHOOK_STATES } from '../domain/webhook';
 import { anyOf } from './open-enum';
-import { actor, channel, orderId, orderReference, orderStatus, timestamp } from './order-schemas';
+import { orderId, orderReference, timestamp } from './order-schemas';
 
 const milliseconds = z
   .number()
   .int()
   .meta({ description: 'Duration in milliseconds', examples: [84] });
-const webhookId = z.uuid().meta({ description: 'ID of the webhook, as in its header `webhook-id`' });
-const sequence = z
+export const webhookId = z.uuid().meta({ description: 'ID of the webhook, as in its header `webhook-id`' });
+export const sequence = z
   .number()
   .int()
   .meta({ description: "Number of the change among the order's status changes, from 1", examples: [1] });
-const nextAttempt = timestamp
+export const nextAttempt = timestamp
   .nullable()
   .meta({ description: 'When the next attempt is due; null if none is scheduled' });
-const reason = z.string().nullable().meta({ description: 'Human-readable reason, if given' });
-const EVENTS = `${anyOf(['created', ...ORDER_EVENTS])}. New events may be added.`;
-const event = z.string().meta({ description: `The event that was requested: ${EVENTS}`, examples: ['signup_started'] });
-
 export const webhookState = z.enum(WEBHOOK_STATES).meta({
   id: 'WebhookState',
   description:
@@ -60,7 +55,7 @@ export const signedWebhookSchema = webhookEventSchema
   .meta({ id: 'SignedWebhook', description: 'A webhook as the service sends it' });
 export type SignedWebhookBody = z.infer<typeof signedWebhookSchema>;
 
-const attemptFields = {
+export const attemptFields = {
   status: z
     .number()
     .int()
@@ -79,100 +74,6 @@ const attemptFields = {
   headers_ms: milliseconds.nullable().meta({ description: 'Milliseconds until the response headers were received' }),
   response_body: z.string().meta({ description: 'The first KiB of the response body' }),
 };
-
-const timelineWebhook = z
-  .object({ id: webhookId, sequence, state: webhookState, next_attempt_at: nextAttempt })
-  .meta({ id: 'TimelineWebhook', description: 'The webhook for a change' });
-
-const changeEntrySchema = z
-  .object({
-    type: z.literal('change'),
-    at: timestamp,
-    event: event.meta({ description: `The event that caused the change: ${EVENTS}` }),
-    from: orderStatus.nullable().meta({ description: 'Status before the change; null for the creation of the order' }),
-    to: orderStatus,
-    actor,
-    channel,
-    reason,
-    version: z.number().int().meta({ description: 'Number of the change, from 1' }),
-    webhook: timelineWebhook.nullable().meta({ description: 'The webhook for the change; null if there is none' }),
-  })
-  .meta({ id: 'TimelineChange', description: 'A change' });
-
-const refusalEntrySchema = z
-  .object({
-    type: z.literal('refusal'),
-    at: timestamp,
-    event,
-    order_status: orderStatus,
-    actor,
-    channel,
-    reason,
-  })
-  .meta({ id: 'TimelineRefusal', description: 'A refused signal to the workflow' });
-
-const recoveryEntrySchema = z
-  .object({
-    type: z.literal('recovery'),
-    at: timestamp,
-    order_status: orderStatus,
-    channel,
-    reason: z.string().meta({ description: 'Why the run of the workflow was replaced' }),
-  })
-  .meta({
-    id: 'TimelineRecovery',
-    description: "The service replaced a run of the order's workflow. Nothing changed.",
-  });
-
-const waitEntrySchema = z
-  .object({
-    type: z.literal('webhook_wait'),
-    at: timestamp,
-    order_status: orderStatus,
-    reason: z.string().meta({
-      description: 'Why the webhooks of the order wait',
-      examples: ['https://shop.example has not answered since 2026-11-21T10:02:00.000Z'],
-    }),
-  })
-  .meta({
-    id: 'TimelineWebhookWait',
-    description:
-      'The endpoint has not answered several attempts in a row, of any order. The webhooks of the order wait until it answers ' +
-      'a probe. The wait uses up no attempt.',
-  });
-
-const attemptEntrySchema = z
-  .object({
-    type: z.literal('webhook_attempt'),
-    at: timestamp,
-    webhook_id: webhookId,
-    sequence,
-    attempt: z.number().int().meta({ description: 'Number of the attempt, from 1, including resends' }),
-    resend: z.boolean().meta({
-      description:
-        'True for an attempt that is not part of the retry schedule: a requested resend, or an attempt that was repeated ' +
-        'because the service was interrupted',
-    }),
-    ...attemptFields,
-    next_attempt_at: nextAttempt,
-  })
-  .meta({ id: 'TimelineWebhookAttempt', description: 'An attempt to deliver a webhook' });
-
-export const timelineEntrySchema = z
-  .discriminatedUnion('type', [
-    changeEntrySchema,
-    refusalEntrySchema,
-    recoveryEntrySchema,
-    waitEntrySchema,
-    attemptEntrySchema,
-  ])
-  .meta({
-    id: 'TimelineEntry',
-    description:
-      'A change, a refused signal, a recovery, a wait for an endpoint or an attempt to deliver a webhook. These five ' +
-      'types are fixed.',
-  });
-export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;
 
 export const webhookTestResultSchema = z
   .object({

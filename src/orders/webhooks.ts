@@ -1,8 +1,7 @@
 import type { WebhookState } from '../domain/webhook';
 import { Problem } from '../contracts/problem';
-import type { SignedWebhookBody, TimelineEntryBody, WebhookEventBody } from '../contracts/webhook-response-schemas';
+import type { SignedWebhookBody, WebhookEventBody } from '../contracts/webhook-response-schemas';
 import { readClock } from '../db/clock';
-import { isTimelinePosition, readTimeline } from '../db/read-timeline';
 import { findListedWebhook, findWebhookBody, findWebhooks } from '../db/find-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
@@ -12,7 +11,7 @@ import { type Page, type PageRequest, toPage, unknownCursor } from './page';
 import { isUuid } from '../domain/uuid';
 import { notFound } from './not-found';
 import { readStored } from './read-order';
-import { toTimelineEntryBody, toWebhookEventBody } from './webhook-response-mapper';
+import { toWebhookEventBody } from './webhook-response-mapper';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 
 /**
@@ -30,22 +29,6 @@ export async function listWebhooks(
   }
   const page = toPage(rows, limit, ({ id }) => id);
   return { ...page, items: page.items.map(toWebhookEventBody) };
-}
-
-/**
- * Retrieves the timeline of a seller's order, oldest entry first.
- * @throws Problem `not_found`, or `invalid_request` if the cursor is not one of the order's entries
- */
-export async function retrieveTimeline(
-  deps: OrderDependencies,
-  orderId: string,
-  sellerId: string,
-  { limit, cursor }: PageRequest,
-): Promise<Page<TimelineEntryBody>> {
-  await readStored(deps, orderId, sellerId);
-  if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
-  const page = toPage(await readTimeline(deps.db, orderId, cursor, limit + 1), limit, ({ position }) => position);
-  return { ...page, items: page.items.map(toTimelineEntryBody) };
 }
 
 /**

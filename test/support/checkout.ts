@@ -141,6 +141,6 @@ export async function applied(
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
   if (!(await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32), sweepAfterMs })))
     throw new Error('the application was not submitted');
-  if (notify) await stack.client.workflow.getHandle(`order-${id}`).signal('applicationSubmitted');
+  if (notify) await stack.client.workflow.getHandle(`order-${id}`).signal('requestDecision');
   return id;
 }

@@ -1,14 +1,17 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { PACKAGE_ROOT } from '../../src/package';
-import { cancelSignal, customerProgressSignal } from '../../workflows/messages';
-import { findApplication } from '../../src/db/applications';
+import { cancelSignal, customerProgressSignal, saveAgainSignal } from '../../workflows/messages';
+import { findApplication, upsertPaymentTerm } from '../../src/db/applications';
+import { recordPaymentStatus } from '../../src/db/payments';
+import { inTransaction } from '../../src/db/pool';
 import { applied, newCustomer, startCheckout } from './checkout';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
 import { startTestServer } from './http-server';
-import { isRunning, openOrder, queryOrder, resendFirst } from './orders';
+import { approveInRow, isRunning, openOrder, queryOrder, resendFirst, setBack, versionOfRow } from './orders';
 import { startReceiver } from './receiver';
 import { type Stack, startStack } from './stack';
 import { until } from './until';
@@ -21,8 +24,11 @@ const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
 
 const workflow = ({ client }: Stack, id: string) => client.workflow.getHandle(`order-${id}`);
 
-/** Each scenario returns the id of the order whose history is saved. */
-const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<string>> = {
+/** The id of an order, or one of its runs; by default, the newest one. */
+type Recorded = string | { id: string; runId: string };
+
+/** Each scenario returns the run whose history is saved. */
+const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<Recorded>> = {
   async successful(stack, webhookUrl) {
     const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started', 'approved', 'completed']);
     await workflow(stack, id).result();
@@ -164,13 +170,66 @@ const scenarios: Record<string, (stack: Stack, webhookUrl: string) => Promise<st
     await workflow(stack, id).result();
     return id;
   },
+  async 'saved-again'(stack, webhookUrl) {
+    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
+    await inTransaction(stack.db, (client) => setBack(client, id, 1, 'CREATED'));
+    await workflow(stack, id).signal(saveAgainSignal);
+    await until(async () => (await versionOfRow(stack, id)) === 2, 'the row is brought forward');
+    await stack.api.cancel(id);
+    await workflow(stack, id).result();
+    return id;
+  },
+  async 'stopped-behind-its-row'(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    const { runId } = await workflow(stack, id).describe();
+    await approveInRow(stack.db, id, '0');
+    await workflow(stack, id).signal(cancelSignal);
+    await until(async () => (await versionOfRow(stack, id)) === 4, 'the next run has cancelled the order');
+    return { id, runId };
+  },
+  async 'continues-as-new'(stack) {
+    const { id, runId } = await continued(stack);
+    return { id, runId };
+  },
+  async 'continued-as-new'(stack) {
+    const { id } = await continued(stack);
+    await stack.api.progress(id, 'approved');
+    return id;
+  },
   async 'still-open'(stack) {
     return openOrder(stack, {}, ['signup_started', 'approved']);
   },
 };
 
+/** An order whose run has continued as new, and the run before. */
+async function continued(stack: Stack): Promise<{ id: string; runId: string }> {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const { runId } = await workflow(stack, id).describe();
+  const isContinued = async () => {
+    await Promise.all(Array.from({ length: 100 }, () => workflow(stack, id).signal('fill-the-history')));
+    return (await workflow(stack, id).describe()).runId !== runId;
+  };
+  await until(isContinued, 'the run continues as new');
+  await until(() => queryOrder(stack.client, id), 'the new run has read the row');
+  return { id, runId };
+}
+
+/** An order that expires, once its payment has failed. */
+async function expiredAfterPayment(stack: Stack): Promise<string> {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
+  const { rows } = await stack.db.query<{ id: string }>(
+    `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+    [id],
+  );
+  await delay(4000);
+  await recordPaymentStatus(stack.db, rows[0]!.id, 'refused', 600_000);
+  await workflow(stack, id).result();
+  return id;
+}
+
 /** The names of all scenarios. */
-export const SCENARIOS = [...Object.keys(scenarios), 'expired'];
+export const SCENARIOS = [...Object.keys(scenarios), 'expired', 'expired-after-a-payment'];
 
 async function record(prefix: string, only: readonly string[]): Promise<void> {
   const isWanted = (name: string): boolean => only.length === 0 || only.includes(name);
@@ -194,12 +253,16 @@ async function record(prefix: string, only: readonly string[]): Promise<void> {
     await workflow(expiring, expired).result();
     await save(expiring, `${prefix}-expired`, expired);
   }
+  if (isWanted('expired-after-a-payment')) {
+    await save(expiring, `${prefix}-expired-after-a-payment`, await expiredAfterPayment(expiring));
+  }
   await Promise.all([stack.stop(), expiring.stop(), receiver.stop()]);
   await globalTeardown();
 }
 
-async function save(stack: Stack, name: string, id: string): Promise<void> {
-  const history = await workflow(stack, id).fetchHistory();
+async function save(stack: Stack, name: string, run: Recorded): Promise<void> {
+  const { id, runId } = typeof run === 'string' ? { id: run, runId: undefined } : run;
+  const history = await stack.client.workflow.getHandle(`order-${id}`, runId).fetchHistory();
   // The SDK's historyToJSON fails if npm installs it a different protobufjs than @temporalio/proto.
   const plain = temporal.api.history.v1.History.toObject(history as never, {
     bytes: String,
@@ -210,9 +273,9 @@ async function save(stack: Stack, name: string, id: string): Promise<void> {
   console.log(`${name}: ${history.events?.length ?? 0} events`);
 }
 
-/** Removes the names of processes and machines, which a replay does not need. */
+/** Removes the names of processes and machines, and their paths, which a replay does not need. */
 function withoutMachineNames(key: string, value: unknown): unknown {
-  if (key === 'identity') return '';
+  if (key === 'identity' || key === 'stackTrace') return '';
   return key === 'name' && typeof value === 'string' ? value.replace(/^\d+@.*-(?=\w+$)/, 'sticky-') : value;
 }
 

@@ -1,10 +1,6 @@
 import type { CreatedOrderBody, OrderBody } from '../order-schemas';
-import type {
-  SignedWebhookBody,
-  TimelineEntryBody,
-  WebhookEventBody,
-  WebhookTestResult,
-} from '../webhook-response-schemas';
+import type { TimelineEntryBody } from '../timeline-schemas';
+import type { SignedWebhookBody, WebhookEventBody, WebhookTestResult } from '../webhook-response-schemas';
 
 /** Examples of the document. All show the same order. */
 export const createdOrder: CreatedOrderBody = {

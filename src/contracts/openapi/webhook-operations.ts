@@ -1,8 +1,8 @@
 import type { ZodOpenApiPathsObject } from 'zod-openapi';
 import type { OrderRules } from '../fields';
+import { timelineEntrySchema } from '../timeline-schemas';
 import {
   rotatedSecretSchema,
-  timelineEntrySchema,
   signedWebhookSchema,
   webhookEventSchema,
   webhookTestResultSchema,

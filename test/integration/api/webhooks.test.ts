@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
+import { timelineEntrySchema } from '../../../src/contracts/timeline-schemas';
 import {
   rotatedSecretSchema,
-  timelineEntrySchema,
   webhookEventSchema,
   webhookTestResultSchema,
 } from '../../../src/contracts/webhook-response-schemas';

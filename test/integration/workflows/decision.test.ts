@@ -36,7 +36,7 @@ async function pendingActivities(id: string): Promise<string[]> {
   return (raw.pendingActivities ?? []).map((activity) => activity.activityType?.name ?? '');
 }
 const untilLenderIsAsked = (id: string) =>
-  until(async () => (await pendingActivities(id)).includes('askLender'), 'the workflow asks the lender');
+  until(async () => (await pendingActivities(id)).includes('askForDecision'), 'the workflow asks the lender');
 const details = (id: string) => detailsOf(stack.client, id);
 
 test('the sweep notifies a workflow of an application if nothing else did', async () => {
@@ -82,11 +82,11 @@ test('a customer who cancels a payment and applies does not wait until the bank 
     `insert into payment (order_id, bank, started_at) values ($1, 'oak', now() - interval '5 minutes')`,
     [id],
   );
-  await workflow(id).signal('applicationSubmitted');
+  await workflow(id).signal('requestDecision');
   const line = await until(async () => /asked again at (\S+Z)/.exec(await details(id)), 'the bank is asked');
   expect(Date.parse(line[1]!) - Date.now()).toBeGreaterThan(30_000);
   await stack.db.query(`update payment set status = 'cancelled', closed_at = now() where order_id = $1`, [id]);
-  await workflow(id).signal('applicationSubmitted');
+  await workflow(id).signal('requestDecision');
   await untilStatus(id, 'APPROVED');
 });
 
@@ -115,7 +115,7 @@ test('a cancel stops the requests to the lender, and the workflow continues for 
     await until(async () => (await details(id)).includes('lender'), 'the workflow waits for the lender');
     expect((await stack.api.cancel(id)).status).toBe(200);
     await until(
-      async () => !(await pendingActivities(id)).includes('askLender'),
+      async () => !(await pendingActivities(id)).includes('askForDecision'),
       'the workflow no longer asks the lender',
     );
     expect(await isRunning(stack.client, id)).toBe(true);
@@ -158,13 +158,13 @@ test('history contains no data about the customer after an application, a decisi
   expect(text).not.toMatch(/\b(12500|1250000)\b/);
   const scheduled = events!.filter(({ eventType }) => eventType === EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED);
   const names = scheduled.map((event) => event.activityTaskScheduledEventAttributes!.activityType!.name);
-  expect([names.length >= 2, new Set(names)]).toEqual([true, new Set(['askLender'])]);
+  expect([names.length >= 2, new Set(names)]).toEqual([true, new Set(['askForDecision'])]);
   // The saves are local activities.
   expect(events!.filter(({ eventType }) => eventType === EventType.EVENT_TYPE_MARKER_RECORDED)).toHaveLength(3);
 });
 
 /** Runs the activity with these lenders, and this bank for sandbox accounts. */
-function askLender(id: string, lenders: Lenders, bank?: PaymentProvider) {
+function askForDecision(id: string, lenders: Lenders, bank?: PaymentProvider) {
   const activities = createActivities({
     db: stack.db,
     keys: undefined as never,
@@ -179,7 +179,7 @@ function askLender(id: string, lenders: Lenders, bank?: PaymentProvider) {
     checkAfterMs: 1000,
   });
   return new MockActivityEnvironment(undefined, { logger: new DefaultLogger('ERROR') }).run(() =>
-    activities.askLender(id),
+    activities.askForDecision(id),
   );
 }
 /** An order with an application in a new live account. */
@@ -194,12 +194,12 @@ test('a sandbox account never reaches the real lender, and a live account never 
   const sandboxOrder = await applied(stack, 'jo@bloggs.example', { notify: false });
   const approving = answering(() => Promise.resolve({ kind: 'approved', offer: NO_OFFER }));
   const approved = expect.objectContaining({ kind: 'decided', event: 'approved' });
-  expect(await askLender(sandboxOrder, { sandbox: approving, live: unreachable })).toEqual(approved);
+  expect(await askForDecision(sandboxOrder, { sandbox: approving, live: unreachable })).toEqual(approved);
   const liveOrder = await appliedLive();
-  await expect(askLender(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow(
+  await expect(askForDecision(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow(
     'no lender is configured',
   );
-  expect(await askLender(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
+  expect(await askForDecision(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
 });
 
 test('an answer about an application that the customer has replaced is ignored', async () => {
@@ -215,7 +215,7 @@ test('an answer about an application that the customer has replaced is ignored',
     });
     return { kind: 'approved', offer: NO_OFFER };
   });
-  expect(await askLender(id, { sandbox: unreachable, live: late })).toEqual({ kind: 'nothing' });
+  expect(await askForDecision(id, { sandbox: unreachable, live: late })).toEqual({ kind: 'nothing' });
   const second = (await findApplication(stack.db, id))!;
   expect([second.id === first.id, second.decision]).toEqual([false, null]);
 });
@@ -223,7 +223,7 @@ test('an answer about an application that the customer has replaced is ignored',
 test('an unavailable bank fails the activity with a type of its own, by which the details name the bank', async () => {
   const { id, customer } = await newCustomer(stack);
   await customer.startPayment();
-  await expect(askLender(id, { sandbox: unreachable, live: unreachable })).rejects.toMatchObject({
+  await expect(askForDecision(id, { sandbox: unreachable, live: unreachable })).rejects.toMatchObject({
     type: 'BankUnavailable',
     message: 'no payment provider is configured for sandbox accounts: set CHECKOUT_LENDER',
   });
@@ -238,7 +238,7 @@ async function askBank(age: string, found: PaymentStatus, cancel: () => Promise<
   ]);
   const unused = () => Promise.reject(new Error('not used'));
   const bank = { banks: [], start: unused, refund: unused, statusOf: () => Promise.resolve(found), cancel };
-  const response = await askLender(id, { sandbox: unreachable, live: unreachable }, bank);
+  const response = await askForDecision(id, { sandbox: unreachable, live: unreachable }, bank);
   return [response, (await findLastPayment(stack.db, id))?.status];
 }
 
@@ -260,7 +260,7 @@ test('the activity cancels a payment that is not approved after 15 minutes, unle
 
 test("an error of the lender's adapter fails the activity without its message and cause", async () => {
   const id = await appliedLive();
-  const ask = (decide: Lender['decide']) => askLender(id, { sandbox: unreachable, live: answering(decide) });
+  const ask = (decide: Lender['decide']) => askForDecision(id, { sandbox: unreachable, live: answering(decide) });
   const failed = ask((application) => Promise.reject(new TypeError(`no such person: ${application.applicant.email}`)));
   await expect(failed).rejects.toMatchObject({ message: "the lender's adapter failed: TypeError", cause: undefined });
   expect(await ask(() => Promise.resolve({ kind: 'failed' }))).toEqual({ kind: 'nothing' });
@@ -280,7 +280,7 @@ test('a call to a lender that does not answer is aborted before Temporal ends it
         signal.addEventListener('abort', () => reject(new LenderUnavailable('no answer in time')));
       }),
   );
-  await expect(askLender(id, { sandbox: unreachable, live: hanging })).rejects.toMatchObject({
+  await expect(askForDecision(id, { sandbox: unreachable, live: hanging })).rejects.toMatchObject({
     message: 'no answer in time',
     nonRetryable: false,
   });
@@ -291,13 +291,13 @@ test('a call to a lender that does not answer is aborted before Temporal ends it
 test('the late answer of a call that was given up changes nothing after the next call has a decision', async () => {
   const id = await appliedLive();
   let answerLate: (answer: LenderAnswer) => void = () => undefined;
-  const late = askLender(id, {
+  const late = askForDecision(id, {
     sandbox: unreachable,
     live: answering(() => new Promise((resolve) => (answerLate = resolve))),
   });
   const declining = answering(() => Promise.resolve({ kind: 'declined', code: 'other' }));
-  await askLender(id, { sandbox: unreachable, live: declining });
+  await askForDecision(id, { sandbox: unreachable, live: declining });
   answerLate({ kind: 'approved', offer: NO_OFFER });
-  expect(await late).toEqual({ kind: 'nothing' });
+  expect(await late).toMatchObject({ kind: 'decided', event: 'declined' });
   expect((await findApplication(stack.db, id))!.decision).toEqual({ kind: 'declined', code: 'other' });
 });

@@ -48,7 +48,7 @@ test.concurrent.each([
     };
     await until(hasWaited, 'the expiry was tried and is tried again', 20_000);
     await recordPaymentStatus(stack.db, rows[0]!.id, result, 600_000);
-    if (result === 'paid') await run.signal('applicationSubmitted');
+    if (result === 'paid') await run.signal('requestDecision');
     expect(await run.result()).toMatchObject({ status });
     expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event });
   },
@@ -72,7 +72,7 @@ test.concurrent(
       return events!.some(({ timerFiredEventAttributes }) => timerFiredEventAttributes);
     };
     await until(hasExpired, "the order's expiry has fired", 20_000);
-    await run.signal('applicationSubmitted');
+    await run.signal('requestDecision');
     expect(await run.result()).toMatchObject({ status: 'SUCCESSFUL' });
   },
   40_000,

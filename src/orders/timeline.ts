@@ -1,0 +1,72 @@
+import type { TimelineEntryBody } from '../contracts/timeline-schemas';
+import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
+import { RECOVERY_EVENT, WEBHOOK_WAIT_EVENT } from '../db/timeline-notes';
+import type { OrderDependencies } from './dependencies';
+import { type Page, type PageRequest, toPage, unknownCursor } from './page';
+import { readStored } from './read-order';
+
+/**
+ * Retrieves the timeline of a seller's order, oldest entry first.
+ * @throws Problem `not_found`, or `invalid_request` if the cursor is not one of the order's entries
+ */
+export async function retrieveTimeline(
+  deps: OrderDependencies,
+  orderId: string,
+  sellerId: string,
+  { limit, cursor }: PageRequest,
+): Promise<Page<TimelineEntryBody>> {
+  await readStored(deps, orderId, sellerId);
+  if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
+  const page = toPage(await readTimeline(deps.db, orderId, cursor, limit + 1), limit, ({ position }) => position);
+  return { ...page, items: page.items.map(toTimelineEntryBody) };
+}
+
+export function toTimelineEntryBody({ at: date, changeOrNote, webhook, attempt }: TimelineEntry): TimelineEntryBody {
+  const at = date.toISOString();
+  if (attempt && webhook) {
+    return {
+      type: 'webhook_attempt',
+      at,
+      webhook_id: webhook.id,
+      sequence: webhook.sequence,
+      attempt: attempt.attempt,
+      resend: attempt.step === null,
+      status: attempt.status,
+      error: attempt.error,
+      error_detail: attempt.errorDetail,
+      address: attempt.address,
+      duration_ms: attempt.durationMs,
+      connected_ms: attempt.connectedMs,
+      headers_ms: attempt.headersMs,
+      response_body: attempt.responseBody,
+      next_attempt_at: toIso(attempt.nextAttemptAt),
+    };
+  }
+  if (!changeOrNote) throw new Error('a timeline entry is no change, note or attempt');
+  const { version, event, from, to, actor, channel, reason } = changeOrNote;
+  if (event === WEBHOOK_WAIT_EVENT) return { type: 'webhook_wait', at, order_status: to, reason: reason ?? '' };
+  if (event === RECOVERY_EVENT) return { type: 'recovery', at, order_status: to, channel, reason: reason ?? '' };
+  if (version === null) return { type: 'refusal', at, event, order_status: to, actor, channel, reason };
+  return {
+    type: 'change',
+    at,
+    event,
+    from,
+    to,
+    actor,
+    channel,
+    reason,
+    version,
+    webhook: webhook && {
+      id: webhook.id,
+      sequence: webhook.sequence,
+      state: webhook.state,
+      next_attempt_at: toIso(webhook.nextAttemptAt),
+    },
+  };
+}
+
+/** Postgres writes times into JSON in its own time zone. */
+function toIso(time: string | null): string | null {
+  return time === null ? null : new Date(time).toISOString();
+}
