@@ -1,5 +1,6 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
+import { readClock } from '../src/db/clock';
 import { findOrder } from '../src/db/find-orders';
 import { findLastPayment } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
@@ -72,7 +73,8 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
       const { id, submitted } = application;
       const lender = sandbox ? lenders.sandbox : lenders.live;
       const { applicant, at: submittedAt } = submitted;
-      const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, submittedAt });
+      const askedAt = await readClock(db);
+      const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, submittedAt, askedAt });
       if (answer.kind === 'referred') {
         await recordReferral(db, id);
         return { kind: 'referred', askAgainMs: answer.askAgainMs };
@@ -106,7 +108,7 @@ function toBankFailure(error: unknown): unknown {
 }
 
 async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {
-  if (!lender) throw unavailable('no lender is configured for this kind of account: see CHECKOUT_LENDER');
+  if (!lender) throw unavailable('no lender is configured for this kind of account: see src/providers.ts');
   const timeout = new AbortController();
   // Not `AbortSignal.timeout`: if only `AbortSignal.any` refers to it, Node.js 20 can collect it before it aborts.
   const timer = setTimeout(() => timeout.abort(new DOMException('no answer', 'TimeoutError')), TIMEOUT_MS);

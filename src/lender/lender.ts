@@ -10,6 +10,8 @@ export interface LenderApplication {
   pricing: Pricing;
   applicant: Applicant;
   submittedAt: Date;
+  /** Now, by the clock of Postgres, as `submittedAt` is. The clocks of workers may differ. */
+  askedAt: Date;
 }
 
 export type LenderAnswer = LenderDecision | { kind: 'referred'; askAgainMs: number };

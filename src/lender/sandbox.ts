@@ -12,14 +12,14 @@ const AFFORDABLE_TURNOVERS = 2;
  * docs/hosted-checkout.md.
  * @param referralMs the duration of a referral and of an outage
  */
-export function createSandboxLender(referralMs: number, now: () => number = Date.now): Lender {
+export function createSandboxLender(referralMs: number): Lender {
   const quote: Lender['quote'] = ({ amountPence, pricing }, today) =>
     monthlyInstalments(amountPence, MAX_INSTALMENTS, today, pricing);
 
   function decide(application: LenderApplication): LenderAnswer {
-    const { applicant, amountPence, submittedAt } = application;
+    const { applicant, amountPence, submittedAt, askedAt } = application;
     const outcome = outcomeOf(applicant.email);
-    const ageMs = now() - submittedAt.getTime();
+    const ageMs = askedAt.getTime() - submittedAt.getTime();
     if (outcome === 'outage' && ageMs < referralMs) throw new LenderUnavailable('the sandbox simulates an outage');
     if (outcome.startsWith('referred') && ageMs < referralMs) {
       return { kind: 'referred', askAgainMs: Math.max(referralMs - ageMs, 1) };
@@ -29,7 +29,7 @@ export function createSandboxLender(referralMs: number, now: () => number = Date
     if (amountPence > AFFORDABLE_TURNOVERS * applicant.monthlyTurnoverPence) {
       return { kind: 'declined', code: 'affordability' };
     }
-    return { kind: 'approved', offer: quote(application, londonDate(new Date(now()))) };
+    return { kind: 'approved', offer: quote(application, londonDate(askedAt)) };
   }
 
   return {

@@ -12,8 +12,9 @@ function decide(email: string, { turnoverPence = 1_000_000, afterMs = 0, amountP
     pricing: { representativeInterest: 0, promotions: [] },
     applicant: { businessName: 'B', companyNumber: '01234567', email, monthlyTurnoverPence: turnoverPence },
     submittedAt: new Date(SUBMITTED),
+    askedAt: new Date(SUBMITTED + afterMs),
   };
-  return createSandboxLender(REFERRAL_MS, () => SUBMITTED + afterMs).decide(application, new AbortController().signal);
+  return createSandboxLender(REFERRAL_MS).decide(application, new AbortController().signal);
 }
 
 test.each([
@@ -46,7 +47,7 @@ test('an amount above two monthly turnovers is declined', async () => {
 });
 
 test('the quote is the offer of an approved application, and the review time is the duration of a referral', async () => {
-  const lender = createSandboxLender(REFERRAL_MS, () => SUBMITTED);
+  const lender = createSandboxLender(REFERRAL_MS);
   const pricing = { representativeInterest: 0, promotions: [] };
   const { offer } = (await decide('jo@b.example')) as { offer: unknown };
   expect(lender.quote({ amountPence: 150_000, pricing }, '2027-01-15')).toEqual(offer);
