@@ -87,11 +87,11 @@ function stateBeforeApplication({ order, application }: StoredCheckout): FormSta
 function stateOfApplication({ order, application }: StoredCheckout): FormState | WaitingState {
   const { decision, referredAt, paymentTerm } = application ?? {};
   if (!decision) return referredAt ? 'referred' : 'waiting';
-  if (decision.kind === 'failed') return paymentTerm === 'PAY_NOW' ? 'bank' : 'retry';
-  if (decision.kind === 'declined' && order.allowedPaymentTerms.includes('PAY_NOW')) {
-    return paymentTerm === 'PAY_NOW' ? 'bank' : 'pay-now-offered';
-  }
-  return 'waiting';
+  if (decision.kind === 'approved') return 'waiting';
+  const canPayNow = order.allowedPaymentTerms.includes('PAY_NOW');
+  if (canPayNow && paymentTerm === 'PAY_NOW') return 'bank';
+  if (decision.kind === 'failed') return 'retry';
+  return canPayNow ? 'pay-now-offered' : 'waiting';
 }
 
 /** True if the order is closed and its payment is not reversed yet. */

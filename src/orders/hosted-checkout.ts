@@ -5,15 +5,15 @@ import { type Branding, findBranding } from '../db/branding';
 import { findLastPayment } from '../db/payments';
 import { type Applicant, type Application, DECISION_REASONS, offerOf } from '../domain/application';
 import type { OrderHistory, PaymentTerm } from '../domain/order';
-import type { Payment } from '../domain/payment';
-import type { Actor, ProgressEvent } from '../domain/status';
+import { type Payment, isCurrent } from '../domain/payment';
+import type { Actor, OrderStatus, ProgressEvent } from '../domain/status';
 import { availableTerms } from '../payments/payment-provider';
 import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
 import { readByPayLink, readStored } from './read-order';
 
-/** The order belongs to a live account, and no real lender, or no bank for an order to pay now, is configured. */
+/** The order belongs to a live account, and no real lender is configured, or no bank for an order that can only be paid now. */
 export class NoLenderError extends Error {}
 
 /** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
@@ -30,14 +30,21 @@ export interface Checkout extends OrderHistory {
  */
 export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
   const { order, changes } = await readByPayLink(deps, payLinkId);
-  const allowedPaymentTerms = availableTerms(deps.payments, order);
-  if ((!order.sandbox && !deps.hasLiveLender) || allowedPaymentTerms.length === 0) throw new NoLenderError();
+  if (!order.sandbox && !deps.hasLiveLender) throw new NoLenderError();
   const [application, payment, branding] = await Promise.all([
     findApplication(deps.db, order.id),
     findLastPayment(deps.db, order.id),
     findBranding(deps.db, order.sellerId),
   ]);
+  const allowedPaymentTerms = availableTerms(deps.payments, order);
+  const asksForTerm = isUndecided(order.status) && !(payment && isCurrent(payment.status));
+  if (asksForTerm && allowedPaymentTerms.length === 0) throw new NoLenderError();
   return { order: { ...order, allowedPaymentTerms }, changes, application, payment, branding };
+}
+
+/** True while nobody has approved the order or closed it. */
+function isUndecided(status: OrderStatus): boolean {
+  return status === 'CREATED' || status === 'PENDING';
 }
 
 /**
@@ -49,7 +56,7 @@ export async function choosePaymentTerm(
   { order }: Checkout,
   paymentTerm: PaymentTerm,
 ): Promise<void> {
-  if (order.status !== 'CREATED' && order.status !== 'PENDING') return;
+  if (!isUndecided(order.status)) return;
   await upsertPaymentTerm(deps.db, order.id, paymentTerm);
   await reportCheckoutEvent(deps, order.id, 'signup_started');
 }

@@ -46,7 +46,7 @@ export const SERVICE_UNAVAILABLE: ErrorPage = {
 export const NO_LENDER: ErrorPage = {
   status: 503,
   title: 'This shop cannot take payments here yet',
-  text: 'No lender is connected to this checkout. You have not been charged. Contact the shop that sent you here.',
+  text: 'This checkout is not ready for your order. You have not been charged. Contact the shop that sent you here.',
 };
 export const BANK_UNAVAILABLE: ErrorPage = {
   status: 503,

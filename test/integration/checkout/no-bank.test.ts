@@ -6,7 +6,10 @@ import { until } from '../../support/until';
 const mockLender: Lender = {
   reviewTime: 'about 2 hours',
   quote: ({ amountPence }) => ({ instalments: [{ dueInMonths: 1, amountPence }] }),
-  decide: () => Promise.resolve({ kind: 'declined', code: 'affordability' }),
+  decide: ({ applicant }) =>
+    Promise.resolve(
+      applicant.email.startsWith('failed') ? { kind: 'failed' } : { kind: 'declined', code: 'affordability' },
+    ),
 };
 jest.mock('../../../src/providers', () => {
   const providers = jest.requireActual<typeof Providers>('../../../src/providers');
@@ -33,4 +36,26 @@ test('an order that can only be paid now has no pages without a bank', async () 
   const { customer } = await newCustomer(stack, { allowed_payment_terms: ['PAY_NOW'] });
   const page = await customer.look();
   expect([page.status, page.heading]).toEqual([503, 'This shop cannot take payments here yet']);
+});
+
+test('an order that can only be paid now shows what has happened to it, also when the bank is gone', async () => {
+  const { id, customer } = await newCustomer(stack, { allowed_payment_terms: ['PAY_NOW'] });
+  const { rows } = await stack.db.query<{ id: string }>(
+    `insert into payment (order_id, bank, status) values ($1, 'oak', 'processing') returning id`,
+    [id],
+  );
+  expect((await customer.look()).status).toBe(200);
+  await stack.db.query(`update payment set status = 'refunded', closed_at = now() where id = $1`, [rows[0]!.id]);
+  expect((await customer.look()).status).toBe(503);
+  await stack.api.cancel(id);
+  expect((await customer.look()).heading).toBe('This order was cancelled');
+});
+
+test('a customer who had chosen to pay now after a failure can apply again when the bank is gone', async () => {
+  const { id, customer } = await newCustomer(stack);
+  const first = await customer.look();
+  await customer.submit('application', { ...BUSINESS, email: 'failed@bloggs.example' });
+  await stack.db.query(`update application set payment_term = 'PAY_NOW' where order_id = $1`, [id]);
+  const page = await customer.look();
+  expect([page.status, page.heading]).toEqual([200, first.heading]);
 });
