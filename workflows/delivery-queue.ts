@@ -4,6 +4,9 @@ import { toCodeSpan } from '../src/domain/markdown';
 import { formatTime } from './format-time';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
+/** The answer that disables the webhooks of an order. */
+const GONE = 'HTTP 410';
+
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends WebhookRef, Schedule {
   lastError?: string;
@@ -86,7 +89,7 @@ export class DeliveryQueue {
     const disabled =
       this.disabledBy === undefined
         ? undefined
-        : `webhook ${this.disabledBy} got HTTP 410: webhooks of this order are disabled`;
+        : `webhook ${this.disabledBy} got ${GONE}: webhooks of this order are disabled`;
     const parts = [this.describeNext(), delayed, ...givenUp, disabled].filter((part) => part !== undefined);
     return parts.length > 0 ? parts.join('; ') : undefined;
   }
@@ -199,9 +202,10 @@ export class DeliveryQueue {
     }
     if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);
     else this.exhausted.delete(sequence);
-    if (result.state === 'disabled') {
+    // A failed resend of a webhook that was disabled before disables nothing.
+    if (result.state === 'disabled' && (result.lastError ?? GONE) === GONE) {
       this.disabledBy ??= sequence;
-      // All others are disabled too. Their next calls say so.
+      // All other pending webhooks are disabled too, and their next calls return that.
       for (const other of this.pending)
         Object.assign(other, { dueAt: null, dueWithSuccessorAt: null, yieldsToNext: false });
     } else if (result.state === 'delivered') this.disabledBy = undefined;

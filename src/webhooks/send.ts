@@ -26,6 +26,11 @@ export interface SenderOptions {
   policy: AddressPolicy;
   /** Limit for a whole attempt, in milliseconds. */
   timeoutMs: number;
+  /**
+   * If the deadline is noticed this late, in ms, the process was frozen, or too busy: the receiver may have answered in time.
+   * Default: 1000.
+   */
+  frozenAfterMs?: number;
   /** Resolves names. Default: `dns.lookup`. */
   lookup?: LookupFunction;
   /** Trusted root certificates in PEM. Default: Node's own. */
@@ -52,9 +57,6 @@ export interface WebhookSender {
   close: () => Promise<void>;
 }
 
-/** If the deadline is noticed this late, the process was frozen, or too busy: the receiver may have answered in time. */
-const FROZEN_AFTER_MS = 1000;
-
 /** An attempt without a usable address takes at least this long: otherwise its duration reveals which names exist internally. */
 const NO_ADDRESS_MS = 1000;
 
@@ -63,7 +65,13 @@ const NO_ADDRESS_MS = 1000;
  * fails a delivery for no reason, and address, timing and errors belong to one attempt. TLS sessions are resumed across
  * attempts.
  */
-export function createWebhookSender({ policy, timeoutMs, lookup, ca }: SenderOptions): WebhookSender {
+export function createWebhookSender({
+  policy,
+  timeoutMs,
+  frozenAfterMs = 1000,
+  lookup,
+  ca,
+}: SenderOptions): WebhookSender {
   const connector = guardedConnector(policy, { lookup, ca, timeoutMs });
 
   async function attempt(request: WebhookRequest): Promise<Attempt> {
@@ -94,7 +102,7 @@ export function createWebhookSender({ policy, timeoutMs, lookup, ca }: SenderOpt
         }),
     });
     const deadline = setTimeout(() => {
-      const wasFrozen = elapsedMs() > limitMs + FROZEN_AFTER_MS;
+      const wasFrozen = elapsedMs() > limitMs + frozenAfterMs;
       // A process that was frozen first reads what has arrived. Destroying the client works in every phase; undici ignores an
       // AbortSignal until it is connected.
       setImmediate(() => void client.destroy(wasFrozen ? interruptedError() : timeoutError(limitMs)));

@@ -133,7 +133,8 @@ describe('a sender', () => {
       { eval: true },
     );
     const [port] = await once(server, 'message');
-    const attempt = sender({ timeoutMs: CONNECTED_TIMEOUT_MS }).send(webhook(`http://127.0.0.1:${port}/hook`));
+    const options = { timeoutMs: CONNECTED_TIMEOUT_MS, frozenAfterMs: 1000 };
+    const attempt = sender(options).send(webhook(`http://127.0.0.1:${port}/hook`));
     await once(server, 'message');
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CONNECTED_TIMEOUT_MS + 1500);
     expect(await attempt).toMatchObject(expected);

@@ -19,7 +19,7 @@ let senders: WebhookSender[] = [];
 /** A sender without address restrictions. */
 export function sender(options: Partial<SenderOptions> = {}): WebhookSender {
   const policy = { allowPrivate: true, allowHttp: true };
-  const made = createWebhookSender({ policy, timeoutMs: LONG_TIMEOUT_MS, ...options });
+  const made = createWebhookSender({ policy, timeoutMs: LONG_TIMEOUT_MS, frozenAfterMs: SLACK_MS, ...options });
   senders.push(made);
   return made;
 }

@@ -89,3 +89,13 @@ test('after a 410 on a resend, the webhooks that it has disabled do not wait for
   expect(await deliver(3)).toEqual(['urgent', 'second', 'third']);
   expect(queue.isEmpty).toBe(true);
 });
+
+test('a failed resend of a disabled webhook leaves the next attempts of the others where they are', async () => {
+  const later = { attempts: 2, waitMs: HOUR, waitWithSuccessorMs: HOUR, yieldsToNext: false };
+  queue.add([{ id: 'second', sequence: 2, ...later }]);
+  queue.addResends([URGENT]);
+  results = { urgent: { state: 'disabled', lastError: 'HTTP 500' } };
+  expect(await deliver(1)).toEqual(['urgent']);
+  expect(queue.describe()).toMatch(/^webhook 2: attempt 3 at /);
+  expect(queue.describe()).not.toContain('disabled');
+});
