@@ -170,10 +170,10 @@ const AWAITS_PROVIDER = `(exists (select from payment where order_id = o.id and 
 
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
- * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. An old order whose payment or
- * application is undecided is checked as often as a new one, and so is one that should have expired; one with a requested
- * resend hourly: after a restore of Temporal, its run does not know of them, or is lost, before that check. A settled order
- * stays due.
+ * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. There are exceptions, because a
+ * restored Temporal may lack the run or its requests: an order whose payment or application is undecided is checked like a
+ * new one, one with a requested resend hourly, and an open one at the latest `checkAfterMs` after its expiry. A settled
+ * order stays due.
  */
 export async function markRunning(
   db: DbClient,
@@ -190,7 +190,7 @@ export async function markRunning(
            then sweep_at
          when now() - o.created_at <= $2 * interval '1 ms' or ${AWAITS_PROVIDER} then ${inMs('$2')}
          else least(now() + least(now() - o.created_at, case when ${RESEND_PENDING} then interval '1 hour' else interval '1 day' end),
-           case when o.expires_at is not null then greatest(o.expires_at, now()) + $2 * interval '1 ms' end) end
+           case when o.expires_at is not null and o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL') then greatest(o.expires_at, now()) + $2 * interval '1 ms' end) end
      from orders o where order_id = $1 and o.id = order_id`,
     values: [orderId, checkAfterMs, passedOn, version],
   });

@@ -8,8 +8,8 @@ import { runWorkLoop } from './work-loop';
 
 /** Orders of one kind that a worker checks at the same time. */
 const CONCURRENCY = 20;
-/** Intervals, about a minute, between two rounds of scans. */
-const INTERVALS_PER_SCAN = 12;
+/** Intervals, about a minute, between two rounds of periodic jobs. */
+const INTERVALS_PER_ROUND = 12;
 /** If a sweep process dies, its orders are due again after this time. */
 const LEASE_MS = 30_000;
 
@@ -46,7 +46,7 @@ export function startSweep(options: SweepOptions): () => Promise<void> {
   async function runJobs(): Promise<void> {
     while (!isStopping()) {
       for (const job of jobs) if (!isStopping()) await job().catch(onError);
-      await delay(intervalMs * INTERVALS_PER_SCAN, undefined, { signal }).catch(() => undefined);
+      await delay(intervalMs * INTERVALS_PER_ROUND, undefined, { signal }).catch(() => undefined);
     }
   }
 

@@ -231,6 +231,16 @@ describe('marking an order as running', () => {
     expect(Math.abs((await secondsUntilSweep(order.id)) - expected)).toBeLessThan(5);
   });
 
+  test('makes the sweep check an old closed order daily, although it has a time of expiry', async () => {
+    const { order } = await orderWithWebhooks(database.db, 'failed');
+    await database.db.query(
+      `update orders set created_at = now() - interval '30 days', expires_at = now() - interval '2 hours' where id = $1`,
+      [order.id],
+    );
+    await markRunning(database.db, order.id, 600_000, { version: 2, passedOn: 0 });
+    expect(Math.abs((await secondsUntilSweep(order.id)) - 86_400)).toBeLessThan(5);
+  });
+
   test('makes the sweep check an old order hourly while a resend is requested', async () => {
     const createdAt = new Date(Date.now() - 30 * 86_400_000).toISOString();
     const { order, ids } = await orderWithWebhooks(database.db, 'failed');
