@@ -53,8 +53,8 @@ export interface SavedOrder {
 
 export interface LoadedOrder extends SavedOrder {
   resends: RequestedResend[];
-  /** True if the lender has to decide, or the bank to confirm a payment. Histories have this name. */
-  applicationPending: boolean;
+  /** True if the lender has to decide, or the bank to confirm a payment. */
+  decisionPending: boolean;
 }
 
 const ROW_RESTORED_PHRASE = RECOVERY_REASONS.row_restored;
@@ -124,7 +124,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
         history: toWorkflowOrderHistory(stored),
         pendingWebhooks: forQueue(await findPendingWebhooks(db, orderId)),
         resends: await findResends(db, orderId),
-        applicationPending: await isDecisionPending(db, orderId),
+        decisionPending: await isDecisionPending(db, orderId),
       };
     },
 

@@ -92,7 +92,7 @@ export class OrderEntity {
   async load(orderId: string, previous: PreviousRun | undefined): Promise<{ decisionPending: boolean }> {
     const { loadOrder } = inPostgres('read the order');
     const loaded = await this.scheduler.runExclusive(() => loadOrder(orderId, previous));
-    const { history, pendingWebhooks, resends, applicationPending: decisionPending } = loaded;
+    const { history, pendingWebhooks, resends, decisionPending } = loaded;
     this.deliveries.add(pendingWebhooks);
     this.deliveries.addResends(resends);
     this.history = history;
