@@ -1,8 +1,10 @@
 import { recordAgreement, upsertPaymentTerm } from '../../../src/db/applications';
 import { recordPaymentStatus } from '../../../src/db/payments';
-import { openOrder, timelineOf } from '../../support/orders';
+import { inTransaction } from '../../../src/db/pool';
+import { openOrder, setBack, statusOf, timelineOf, versionOfRow } from '../../support/orders';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
+import { saveAgainSignal } from '../../../workflows/messages';
 
 const stack = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '8000', SWEEP_INTERVAL_MS: '600000' } });
 
@@ -51,6 +53,30 @@ test.concurrent.each([
     if (result === 'paid') await run.signal('requestDecision');
     expect(await run.result()).toMatchObject({ status });
     expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event });
+  },
+  60_000,
+);
+
+// The open run waits for its webhook.
+test.concurrent.each([
+  ['a closed run', 'COMPLETED', null],
+  ['an open run', 'RUNNING', 'http://127.0.0.1:9/'],
+])(
+  'an expiry that a restored Postgres has lost is saved again by %s, although a payment was in progress at the backup',
+  async (_, state, webhookUrl) => {
+    const id = await openOrder(stack, { webhook_url: webhookUrl }, ['signup_started']);
+    const expired = expect.objectContaining({ event: 'expired' });
+    await until(async () => (await timelineOf(stack, id)).at(-1)?.event === 'expired', 'the order has expired', 20_000);
+    await until(async () => (await statusOf(stack.client, id)) === state, `the run is ${state}`);
+    await inTransaction(stack.db, async (client) => {
+      await setBack(client, id, 2, 'PENDING');
+      await client.query(`insert into payment (order_id, bank) values ($1, 'oak')`, [id]);
+    });
+    expect(await timelineOf(stack, id)).not.toContainEqual(expired);
+    if (state === 'RUNNING') await stack.client.workflow.getHandle(`order-${id}`).signal(saveAgainSignal);
+    else await stack.api.cancel(id);
+    await until(async () => (await versionOfRow(stack, id)) >= 3, 'the row has the expiry again');
+    expect(await timelineOf(stack, id)).toContainEqual(expired);
   },
   60_000,
 );
