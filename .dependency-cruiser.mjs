@@ -33,10 +33,10 @@ const LAYERS = {
   db: ['domain', 'contracts', 'encryption'],
   // What it measures calls it. It knows senders, lenders and payment providers by type, to wrap them.
   telemetry: ['domain', 'db', 'package', 'webhooks:type', 'lender:type', 'payments:type'],
-  webhooks: ['domain', 'contracts', 'encryption', 'db', 'telemetry'],
+  webhooks: ['domain', 'contracts', 'encryption', 'db'],
   lender: ['domain'],
   payments: ['domain', 'db', 'lender'],
-  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'telemetry', 'messages:type'],
+  activities: ['domain', 'contracts', 'db', 'webhooks', 'lender', 'payments', 'telemetry'],
   messages: ['domain'],
   workflows: ['domain', 'activities:type', 'messages'],
   temporal: ['domain', 'encryption', 'webhooks', 'telemetry', 'messages', 'workflows:type', 'concurrency', 'package'],

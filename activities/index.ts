@@ -1,7 +1,6 @@
 import { type LenderActivityOptions, createLenderActivities } from './lender-activities';
 import { type OrderActivityOptions, createOrderActivities } from './order-activities';
-import type { DeliveryOptions } from '../src/webhooks/deliver';
-import { createWebhookActivities } from './webhook-activities';
+import { type WebhookActivityOptions, createWebhookActivities } from './webhook-activities';
 
 export type { LenderResponse, Lenders } from './lender-activities';
 export type { QueuedWebhook, SavedOrder } from './order-activities';
@@ -9,7 +8,7 @@ export type { WebhookResult } from './webhook-activities';
 export type { RequestedResend, WebhookRef } from '../src/db/webhook-events';
 export type { WebhookTestAttempt } from '../src/webhooks/attempt';
 
-type ActivityOptions = OrderActivityOptions & DeliveryOptions & LenderActivityOptions;
+type ActivityOptions = OrderActivityOptions & WebhookActivityOptions & LenderActivityOptions;
 
 export type Activities = ReturnType<typeof createActivities>;
 

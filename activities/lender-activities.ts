@@ -4,13 +4,13 @@ import { readClock } from '../src/db/clock';
 import { findOrder } from '../src/db/find-orders';
 import { findLastPayment } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
+import { BANK_UNAVAILABLE_FAILURE } from '../src/domain/activity-failures';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
 import type { PaymentTerm } from '../src/domain/order';
 import { type Payment, isCurrent, isInProgress } from '../src/domain/payment';
 import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
 import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
-import type { BANK_UNAVAILABLE_FAILURE } from '../workflows/messages';
 
 /**
  * The part of the lender's or the bank's answer that enters Temporal's history: nothing about the customer. `isPaid`: the
@@ -104,7 +104,7 @@ function decided({ kind }: Pick<LenderDecision, 'kind'>): Extract<LenderResponse
 
 /** The failure of the activity, for an error of the payment provider. Other errors stay as they are. */
 function toBankFailure(error: unknown): unknown {
-  return error instanceof PaymentProviderUnavailable ? unavailable(error.message, 'BankUnavailable') : error;
+  return error instanceof PaymentProviderUnavailable ? unavailable(error.message, BANK_UNAVAILABLE_FAILURE) : error;
 }
 
 async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {
@@ -124,9 +124,6 @@ async function ask(lender: Lender | undefined, application: LenderApplication): 
 }
 
 /** Omits the cause: Temporal's history would keep its text. */
-function unavailable(
-  message: string,
-  type: 'LenderUnavailable' | typeof BANK_UNAVAILABLE_FAILURE = 'LenderUnavailable',
-): ApplicationFailure {
+function unavailable(message: string, type = 'LenderUnavailable'): ApplicationFailure {
   return ApplicationFailure.retryable(message, type);
 }

@@ -7,6 +7,7 @@ import type { Db } from '../src/db/pool';
 import { CustomerAgreed, PaymentProcessing, RowConflict, saveOrder } from '../src/db/save-order';
 import { type Refusal, insertRecovery, insertRefusal } from '../src/db/timeline-notes';
 import { type PendingWebhook, type RequestedResend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
+import { CUSTOMER_AGREED_FAILURE, PAYMENT_PROCESSING_FAILURE } from '../src/domain/activity-failures';
 import {
   type OrderChange,
   type PreviousRun,
@@ -20,7 +21,6 @@ import type { Channel } from '../src/domain/status';
 import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
 import { reportChanges, reportRefusedSignal, reportReplacedRun } from '../src/telemetry/report';
-import type * as messages from '../workflows/messages';
 
 export interface OrderActivityOptions {
   db: Db;
@@ -36,10 +36,6 @@ export interface OrderActivityOptions {
  * workflow until the sweep compares them.
  */
 const UNPROVEN_MS = 40_000;
-
-/** As the workflow expects them: activities do not load the modules of workflows. */
-const CUSTOMER_AGREED_FAILURE: typeof messages.CUSTOMER_AGREED_FAILURE = 'CustomerAgreed';
-const PAYMENT_PROCESSING_FAILURE: typeof messages.PAYMENT_PROCESSING_FAILURE = 'PaymentProcessing';
 
 /** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
 export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWaits;

@@ -4,7 +4,7 @@ import type { WebhookTestInput, WebhookState } from '../src/domain/webhook';
 import { markExhausted } from '../src/db/webhook-attempts';
 import { findWebhookEvent } from '../src/db/webhook-events';
 import { whileSuccessorWaits } from '../src/domain/retry-schedule';
-import { reportEnded } from '../src/telemetry/report';
+import { reportAttempt, reportEnded } from '../src/telemetry/report';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
 import {
   type DeliveryOptions,
@@ -27,10 +27,12 @@ export type WebhookResult =
       'attempts' | 'waitMs' | 'waitWithSuccessorMs' | 'yieldsToNext'
     >);
 
+export type WebhookActivityOptions = Omit<DeliveryOptions, 'onAttempt'>;
+
 /** Delivery attempts. Each is safe to repeat. */
-export function createWebhookActivities(options: DeliveryOptions) {
+export function createWebhookActivities(options: WebhookActivityOptions) {
   const { db, schedule, log } = options;
-  const delivery = createDelivery(options);
+  const delivery = createDelivery({ ...options, onAttempt: (recorded) => reportAttempt(log, recorded) });
 
   function toResult(event: DeliveryState | undefined): WebhookResult {
     if (!event) return { state: 'missing' };

@@ -7,11 +7,12 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities, LenderResponse } from '../activities';
+import { BANK_UNAVAILABLE_FAILURE } from '../src/domain/activity-failures';
 import { toCodeSpan } from '../src/domain/markdown';
 import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from '../src/domain/unchecked-request';
 import { formatTime } from './format-time';
-import { BANK_UNAVAILABLE_FAILURE, LENDER_TASK_QUEUE } from './messages';
+import { LENDER_TASK_QUEUE } from './messages';
 import type { OrderEntity } from './order-entity';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 

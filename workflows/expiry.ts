@@ -1,7 +1,7 @@
 import { sleep } from '@temporalio/workflow';
 import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from '../src/domain/unchecked-request';
-import { CUSTOMER_AGREED_FAILURE } from './messages';
+import { CUSTOMER_AGREED_FAILURE } from '../src/domain/activity-failures';
 import { type OrderEntity, whyNotExpired } from './order-entity';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 

@@ -41,20 +41,11 @@ export const requestDecisionSignal = defineSignal('requestDecision');
 /** Failure type of an update whose workflow is behind its row. The run stops, and the next run makes the change. */
 export const BEHIND_ROW_FAILURE = 'OrderBehindRow';
 
-/** Failure type of a save of an expiry, after the customer has agreed to the offer or paid. */
-export const CUSTOMER_AGREED_FAILURE = 'CustomerAgreed';
-
-/** Failure type of a save of an expiry while the bank confirms a payment. */
-export const PAYMENT_PROCESSING_FAILURE = 'PaymentProcessing';
-
 /** The summary of a call that records a refused request: this, followed by the requested event. */
 export const REFUSAL_SUMMARY_PREFIX = 'refused: ';
 
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const CHANGE_REFUSED_FAILURE = 'OrderChangeRefused';
-
-/** Failure type of a call to the payment provider that is retried. */
-export const BANK_UNAVAILABLE_FAILURE = 'BankUnavailable';
 
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');

@@ -10,6 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities, SavedOrder } from '../activities';
+import { CUSTOMER_AGREED_FAILURE, PAYMENT_PROCESSING_FAILURE } from '../src/domain/activity-failures';
 import {
   type ChangeOutcome,
   type PreviousRun,
@@ -20,13 +21,7 @@ import {
 } from '../src/domain/order';
 import { type UncheckedRequest, isOrderEvent } from '../src/domain/unchecked-request';
 import type { DeliveryQueue } from './delivery-queue';
-import {
-  CUSTOMER_AGREED_FAILURE,
-  BEHIND_ROW_FAILURE,
-  PAYMENT_PROCESSING_FAILURE,
-  REFUSAL_SUMMARY_PREFIX,
-  CHANGE_REFUSED_FAILURE,
-} from './messages';
+import { BEHIND_ROW_FAILURE, REFUSAL_SUMMARY_PREFIX, CHANGE_REFUSED_FAILURE } from './messages';
 import type { LoopScheduler } from './loop-scheduler';
 
 /**

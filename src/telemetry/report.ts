@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { type OrderChange, workflowId } from '../domain/order';
 import { recoveryReasonOf } from '../domain/recovery-reason';
 import type { WebhookState } from '../domain/webhook';
-import type { Attempt } from '../webhooks/attempt';
+import type { RecordedAttempt } from '../webhooks/deliver';
 import { requestContextFields } from './current-request-context';
 import * as metrics from './metrics';
 
@@ -52,18 +52,9 @@ function webhookFields(webhook: ReportedWebhook) {
   return { webhook_id: id, sequence, seller_id: sellerId, ...orderFields(orderId), ...requestContextFields(webhook) };
 }
 
-/**
- * @param step the attempt's position in the retry schedule; null for a resend
- * @param before the state of the webhook before the attempt
- * @param state of the webhook after the attempt
- */
 export function reportAttempt(
   log: Logger,
-  webhook: ReportedWebhook,
-  step: number | null,
-  { outcome, error, status, durationMs }: Pick<Attempt, 'outcome' | 'error' | 'status' | 'durationMs'>,
-  before: WebhookState,
-  { state, waitMs }: { state: WebhookState; waitMs: number | null },
+  { webhook, step, outcome, error, status, durationMs, after: { state, waitMs } }: RecordedAttempt,
 ): void {
   metrics.webhookAttempts.inc({ outcome, error: error ?? '' });
   metrics.webhookDuration.observe(durationMs / 1000);
@@ -71,7 +62,7 @@ export function reportAttempt(
     const result = { step, resend: step === null, error, status, duration_ms: durationMs };
     log.warn({ ...webhookFields(webhook), ...result, state, next_attempt_in_ms: waitMs }, 'a webhook attempt failed');
   }
-  if (state !== 'pending' && state !== before) reportEnded(log, webhook, state);
+  if (state !== 'pending' && state !== webhook.state) reportEnded(log, webhook, state);
 }
 
 /** @param state in which its delivery has ended */

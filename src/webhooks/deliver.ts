@@ -11,7 +11,6 @@ import { type BreakerOptions, originOf, postponeDeliveries } from '../db/endpoin
 import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
-import { reportAttempt } from '../telemetry/report';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
 import { createCircuitBreaker } from './circuit-breaker';
 import { DeliveryBusy, DeliveryWaits } from './delivery-delayed';
@@ -41,6 +40,18 @@ export interface DeliveryOptions {
   attemptsPerSeller: number;
   breaker: BreakerOptions;
   log: Logger;
+  /** Called after each attempt that is recorded. */
+  onAttempt: (recorded: RecordedAttempt) => void;
+}
+
+/** An attempt of the schedule, or of a resend, as Postgres has recorded it. */
+export interface RecordedAttempt extends Pick<Attempt, 'outcome' | 'error' | 'status' | 'durationMs'> {
+  /** As it was before the attempt. */
+  webhook: WebhookEvent;
+  /** The attempt's position in the retry schedule; null for a resend. */
+  step: number | null;
+  /** Of the webhook, after the attempt. */
+  after: EventState;
 }
 
 /** An attempt of the retry schedule. */
@@ -87,6 +98,7 @@ export function createDelivery({
   attemptsPerSeller,
   breaker: breakerOptions,
   log,
+  onAttempt,
 }: DeliveryOptions): Delivery {
   const sellerSlots = createKeyedSemaphore(attemptsPerSeller);
   const breaker = createCircuitBreaker(db, breakerOptions, log);
@@ -153,7 +165,7 @@ export function createDelivery({
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
-    reportAttempt(log, event, scheduled && scheduled.attempt, { outcome, ...result }, event.state, after);
+    onAttempt({ webhook: event, step: scheduled && scheduled.attempt, outcome, ...result, after });
     // If this fails, the call is repeated, and finds the attempt recorded.
     await breaker.record(event, { ...result, at: lease.at }, isProbe);
     const lastError = result.status === null ? result.error : `HTTP ${result.status}`;

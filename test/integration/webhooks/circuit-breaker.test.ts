@@ -50,6 +50,7 @@ const createWorker = () =>
     // The breaker of a test probes only when the test makes its probe due.
     breaker: { failures: 3, minWaitMs: 60_000, maxWaitMs: 60_000 },
     log: pino({ level: 'info', timestamp: false, base: null }, { write: keepLine }),
+    onAttempt: () => undefined,
   });
 
 type Worker = ReturnType<typeof createWorker>;

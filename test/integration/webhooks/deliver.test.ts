@@ -6,6 +6,7 @@ import { insertWebhookSecret } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
 import { type Attempt, NOT_SENT, emptyAttempt } from '../../../src/webhooks/attempt';
+import { reportAttempt } from '../../../src/telemetry/report';
 import { type DeliveryOptions, createDelivery } from '../../../src/webhooks/deliver';
 import { DeliveryBusy } from '../../../src/webhooks/delivery-delayed';
 import { monotonicMs } from '../../../src/webhooks/monotonic';
@@ -34,6 +35,7 @@ function deliveryTo(
 ) {
   const requests: WebhookRequest[] = [];
   const lines: string[] = [];
+  const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
   const delivery = createDelivery({
     db: database.db,
     keys: NO_KEYS,
@@ -47,7 +49,8 @@ function deliveryTo(
     schedule: STANDARD_SCHEDULE,
     attemptsPerSeller: 10,
     breaker: { failures: 5, minWaitMs: 15_000, maxWaitMs: 300_000 },
-    log: pino({ level: 'info' }, { write: (line: string) => void lines.push(line) }),
+    log,
+    onAttempt: (recorded) => reportAttempt(log, recorded),
     ...rest,
   });
   return { delivery, requests, lines };
