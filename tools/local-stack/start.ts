@@ -20,7 +20,7 @@ import { demoOrder, demoSeller, writeEnv, type DemoAccess } from './demo';
 import { choosePort, isPortFree } from './ports';
 import { startPostgres } from './postgres';
 import { DATA_DIR, DEFAULT_DATA_DIR, claimData, findRunning } from './running';
-import { SHOP_PORT, serveShop } from './shop';
+import { SHOP_PORT, serveShop } from './serve-shop';
 import { startTemporal } from './temporal-server';
 
 const DEMO_ENV = path.join(DATA_DIR, 'demo.env');
