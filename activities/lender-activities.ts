@@ -8,7 +8,13 @@ import { BANK_UNAVAILABLE_FAILURE } from '../src/domain/activity-failures';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
 import type { PaymentTerm } from '../src/domain/order';
 import { type Payment, isCurrent, isInProgress } from '../src/domain/payment';
-import { type Lender, type LenderAnswer, type LenderApplication, LenderUnavailable } from '../src/lender/lender';
+import {
+  type Lender,
+  type LenderAnswer,
+  type LenderApplication,
+  LenderUnavailable,
+  remedyFor,
+} from '../src/lender/lender';
 import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
 
@@ -71,7 +77,7 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
       const terms = availableTerms(payments, stored.order);
       if (application.decision) return toResponse(application.decision, terms);
       const { id, submitted } = application;
-      const lender = sandbox ? lenders.sandbox : lenders.live;
+      const lender = lenderOf(lenders, sandbox);
       const { applicant, at: submittedAt } = submitted;
       const askedAt = await readClock(db);
       const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, submittedAt, askedAt });
@@ -107,8 +113,13 @@ function toBankFailure(error: unknown): unknown {
   return error instanceof PaymentProviderUnavailable ? unavailable(error.message, BANK_UNAVAILABLE_FAILURE) : error;
 }
 
-async function ask(lender: Lender | undefined, application: LenderApplication): Promise<LenderAnswer> {
-  if (!lender) throw unavailable('no lender is configured for this kind of account: see src/providers.ts');
+function lenderOf({ sandbox, live }: Lenders, isSandbox: boolean): Lender {
+  const lender = isSandbox ? sandbox : live;
+  if (!lender) throw unavailable(`no lender is configured for ${remedyFor(isSandbox)}`);
+  return lender;
+}
+
+async function ask(lender: Lender, application: LenderApplication): Promise<LenderAnswer> {
   const timeout = new AbortController();
   // Not `AbortSignal.timeout`: if only `AbortSignal.any` refers to it, Node.js 20 can collect it before it aborts.
   const timer = setTimeout(() => timeout.abort(new DOMException('no answer', 'TimeoutError')), TIMEOUT_MS);

@@ -1,5 +1,6 @@
 import type { PaymentTerm } from '../domain/order';
 import type { PaymentStatus } from '../domain/payment';
+import { remedyFor } from '../lender/lender';
 
 /** A bank that customers can choose. */
 export interface Bank {
@@ -74,11 +75,6 @@ export function availableTerms(
 /** @throws PaymentProviderUnavailable if none is configured */
 export function providerOf({ sandbox, live }: PaymentProviders, isSandbox: boolean): PaymentProvider {
   const provider = isSandbox ? sandbox : live;
-  if (!provider) {
-    const remedy = isSandbox
-      ? 'sandbox accounts: set CHECKOUT_LENDER'
-      : 'live accounts: set `live` in src/providers.ts';
-    throw new PaymentProviderUnavailable(`no payment provider is configured for ${remedy}`);
-  }
+  if (!provider) throw new PaymentProviderUnavailable(`no payment provider is configured for ${remedyFor(isSandbox)}`);
   return provider;
 }

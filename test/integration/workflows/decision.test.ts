@@ -197,7 +197,7 @@ test('a sandbox account never reaches the real lender, and a live account never 
   expect(await askForDecision(sandboxOrder, { sandbox: approving, live: unreachable })).toEqual(approved);
   const liveOrder = await appliedLive();
   await expect(askForDecision(liveOrder, { sandbox: approving, live: undefined })).rejects.toThrow(
-    'no lender is configured',
+    'no lender is configured for live accounts: set `live` in src/providers.ts',
   );
   expect(await askForDecision(liveOrder, { sandbox: unreachable, live: approving })).toEqual(approved);
 });
