@@ -4,9 +4,6 @@ import { toCodeSpan } from '../src/domain/markdown';
 import { formatTime } from './format-time';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
-/** The answer that disables the webhooks of an order. */
-const GONE = 'HTTP 410';
-
 /** A pending webhook, with its times by the workflow's clock, in Unix milliseconds; null: it is due. */
 interface Pending extends WebhookRef, Schedule {
   lastError?: string;
@@ -89,7 +86,7 @@ export class DeliveryQueue {
     const disabled =
       this.disabledBy === undefined
         ? undefined
-        : `webhook ${this.disabledBy} got ${GONE}: webhooks of this order are disabled`;
+        : `webhook ${this.disabledBy} got HTTP 410: webhooks of this order are disabled`;
     const parts = [this.describeNext(), delayed, ...givenUp, disabled].filter((part) => part !== undefined);
     return parts.length > 0 ? parts.join('; ') : undefined;
   }
@@ -202,8 +199,8 @@ export class DeliveryQueue {
     }
     if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);
     else this.exhausted.delete(sequence);
-    // A failed resend of a webhook that was disabled before disables nothing.
-    if (result.state === 'disabled' && (result.lastError ?? GONE) === GONE) {
+    // With an error, it is the failed resend of a webhook that was disabled before.
+    if (result.state === 'disabled' && result.lastError === undefined) {
       this.disabledBy ??= sequence;
       // All other pending webhooks are disabled too, and their next calls return that.
       for (const other of this.pending)

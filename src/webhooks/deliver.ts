@@ -63,7 +63,7 @@ export interface ScheduledAttempt {
   hasSuccessor: boolean;
 }
 
-/** An event's state after a call, and why its attempt failed: a short code, without text from the receiver. */
+/** An event's state after a call, and, unless it was a 410, why its attempt failed: a short code, without text from the receiver. */
 export type DeliveryState = EventState & { lastError?: string };
 
 /** Each method makes at most one attempt. It is safe to call again if its result was lost. */
@@ -169,7 +169,7 @@ export function createDelivery({
     // If this fails, the call is repeated, and finds the attempt recorded.
     await breaker.record(event, { ...result, at: lease.at }, isProbe);
     const lastError = result.status === null ? result.error : `HTTP ${result.status}`;
-    return outcome === 'delivered' || lastError === null ? after : { ...after, lastError };
+    return outcome !== 'failed' || lastError === null ? after : { ...after, lastError };
   }
 
   async function takeLease(eventId: string, scheduled: ScheduledAttempt | null): Promise<DeliveryLease> {

@@ -19,6 +19,7 @@ import { orderWithWebhooks } from '../../support/new-attempts';
 const database = useDatabase('test');
 
 const FAILED: Attempt = { ...emptyAttempt(), status: 500, error: 'http_status', errorDetail: 'answered 500' };
+const GONE: Attempt = { ...FAILED, status: 410, outcome: 'gone' };
 const REFUSED: Attempt = {
   ...emptyAttempt(),
   ...{
@@ -184,6 +185,17 @@ test('a failed resend of an exhausted webhook does not report again that it is e
   const { delivery, lines } = deliveryTo(() => FAILED);
   expect(await delivery.resend(id)).toMatchObject({ state: 'exhausted' });
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ msg: 'a webhook attempt failed', resend: true }]);
+});
+
+test('a webhook that a 410 has disabled has an error only after a resend that fails in another way', async () => {
+  const { id } = await webhook();
+  const answers = [GONE, FAILED];
+  const { delivery } = deliveryTo(() => answers.shift()!);
+  const disabled = await delivery.send(first(id));
+  expect(disabled).toMatchObject({ state: 'disabled' });
+  expect(disabled).not.toHaveProperty('lastError');
+  await requestResends(database.db, [id], 60_000);
+  expect(await delivery.resend(id)).toMatchObject({ state: 'disabled', lastError: 'HTTP 500' });
 });
 
 test('only the log states the private address to which a host name leads', async () => {
