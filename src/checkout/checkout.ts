@@ -5,7 +5,7 @@ import { isDatabaseUnavailable } from '../db/database-errors';
 import { findCheckoutSecret } from '../db/checkout-secret';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
-import { NoLenderError } from '../orders/hosted-checkout';
+import { NoProviderError } from '../orders/hosted-checkout';
 import { PaymentProviderUnavailable } from '../payments/payment-provider';
 import type { SandboxBank } from '../payments/sandbox-bank';
 import { createApplicantIdentity } from './applicant-identity';
@@ -110,7 +110,7 @@ function errorPageFor(error: unknown): ErrorPage {
   if (error instanceof MethodNotAllowedError) return errors.METHOD_NOT_ALLOWED;
   if (error instanceof CsrfError) return errors.SESSION_EXPIRED;
   if (error instanceof FormBodyError) return error.isTooLarge ? errors.FORM_TOO_LARGE : errors.FORM_UNREADABLE;
-  if (error instanceof NoLenderError) return errors.NO_LENDER;
+  if (error instanceof NoProviderError) return errors.NO_PROVIDER;
   if (error instanceof PaymentProviderUnavailable) return errors.BANK_UNAVAILABLE;
   if (isDatabaseUnavailable(error)) return errors.SERVICE_UNAVAILABLE;
   const code = error instanceof Problem ? error.code : undefined;

@@ -14,7 +14,7 @@ import type { OrderDependencies } from './dependencies';
 import { readByPayLink, readStored } from './read-order';
 
 /** The order belongs to a live account, and no real lender is configured, or no bank for an order that can only be paid now. */
-export class NoLenderError extends Error {}
+export class NoProviderError extends Error {}
 
 /** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
 export interface Checkout extends OrderHistory {
@@ -26,11 +26,11 @@ export interface Checkout extends OrderHistory {
 
 /**
  * Reads the order behind a pay link from Postgres, which holds every acknowledged change. Does not need Temporal.
- * @throws Problem `not_found`, or NoLenderError
+ * @throws Problem `not_found`, or NoProviderError
  */
 export async function readCheckout(deps: OrderDependencies, payLinkId: string): Promise<Checkout> {
   const { order, changes } = await readByPayLink(deps, payLinkId);
-  if (!order.sandbox && !deps.hasLiveLender) throw new NoLenderError();
+  if (!order.sandbox && !deps.hasLiveLender) throw new NoProviderError();
   const [application, payment, branding] = await Promise.all([
     findApplication(deps.db, order.id),
     findLastPayment(deps.db, order.id),
@@ -38,7 +38,7 @@ export async function readCheckout(deps: OrderDependencies, payLinkId: string): 
   ]);
   const allowedPaymentTerms = availableTerms(deps.payments, order);
   const asksForTerm = isUndecided(order.status) && !(payment && isCurrent(payment.status));
-  if (asksForTerm && allowedPaymentTerms.length === 0) throw new NoLenderError();
+  if (asksForTerm && allowedPaymentTerms.length === 0) throw new NoProviderError();
   return { order: { ...order, allowedPaymentTerms }, changes, application, payment, branding };
 }
 

@@ -43,7 +43,7 @@ export const SERVICE_UNAVAILABLE: ErrorPage = {
   title: 'The service is temporarily unavailable',
   text: 'Part of our service is not responding. Nothing is lost. Try again in a minute.',
 };
-export const NO_LENDER: ErrorPage = {
+export const NO_PROVIDER: ErrorPage = {
   status: 503,
   title: 'This shop cannot take payments here yet',
   text: 'This checkout is not ready for your order. You have not been charged. Contact the shop that sent you here.',
