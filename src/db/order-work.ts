@@ -11,6 +11,9 @@ import { type Db, type DbClient, inTransaction } from './pool';
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
 export const SETTLED = 'is_settled(o.id, o.status)';
 
+/** SQL, true for an order `o` that is open: not final. */
+const OPEN = `o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')`;
+
 /** SQL, `isCurrent` for the `status` of a payment: it is in progress or paid. An order has at most one of them. */
 export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
@@ -190,7 +193,7 @@ export async function markRunning(
            then sweep_at
          when now() - o.created_at <= $2 * interval '1 ms' or ${AWAITS_PROVIDER} then ${inMs('$2')}
          else least(now() + least(now() - o.created_at, case when ${RESEND_PENDING} then interval '1 hour' else interval '1 day' end),
-           case when o.expires_at is not null and o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL') then greatest(o.expires_at, now()) + $2 * interval '1 ms' end) end
+           case when o.expires_at is not null and ${OPEN} then greatest(o.expires_at, now()) + $2 * interval '1 ms' end) end
      from orders o where order_id = $1 and o.id = order_id`,
     values: [orderId, checkAfterMs, passedOn, version],
   });
@@ -241,7 +244,7 @@ export async function makeDueIfOpen(db: Db, orderIds: readonly string[]): Promis
   const { rows } = await db.query<{ count: number }>(
     `with differing as (
        select id, o.id is not null as is_open from unnest($1::uuid[]) as id left join orders o using (id)
-       where o.id is null or o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+       where o.id is null or ${OPEN}
      ), due as (
        update order_work w set sweep_at = now() from differing d
        where w.order_id = d.id and d.is_open and w.sweep_at > ${SOON}
