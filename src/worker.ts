@@ -130,7 +130,7 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
   }
 }
 
-/** One worker for workflows, saves and webhook attempts, one for calls to the lender. */
+/** One worker for workflows, saves and webhook attempts, one for calls to the lender and the bank. */
 function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },

@@ -82,13 +82,13 @@ export class DecisionPoller {
   private async askForDecision(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
     try {
       return await this.scheduler.runCommand(LOOPS.decisions, () =>
-        lender('ask the lender for its decision', 2).askForDecision(orderId),
+        lender('ask the lender or the bank for a decision', 2).askForDecision(orderId),
       );
     } catch (error) {
       if (isCancellation(error)) throw error;
       onUnavailable(error);
       return this.scheduler.runCommand(LOOPS.decisions, () =>
-        lender('ask the lender again: it was unavailable').askForDecision(orderId),
+        lender('ask the lender or the bank again: it was unavailable').askForDecision(orderId),
       );
     }
   }

@@ -14,7 +14,10 @@ export type OrderWorkflowInput = { history: WorkflowOrderHistory } | { orderId: 
  */
 export const ORDER_TASK_QUEUE = 'orders';
 
-/** A lender may be slow. Its calls have a queue and slots of their own, so that they delay neither saves nor webhooks. */
+/**
+ * A lender or a bank may be slow. Calls to them have a queue and slots of their own, so that they delay neither saves nor
+ * webhooks.
+ */
 export const LENDER_TASK_QUEUE = 'order-decisions';
 
 /** The order as it is saved; null while a resumed run still reads it. */
