@@ -4,7 +4,10 @@ import { OrderServiceError } from './client-errors';
 import type { OrderStatusChanged, WebhookEvent } from './contract-types';
 
 const POLL_MS = 1000;
-/** Of two changes at the same time, the log can show the earlier one later than this after the other. */
+/**
+ * A webhook can appear in the list this much later than newer ones: `created_at` is when its save began, not when it was
+ * committed.
+ */
 const OVERLAP_MS = 10_000;
 /** As for an attempt of the service. */
 const TIMEOUT_MS = 15_000;
