@@ -38,7 +38,7 @@ const CHOICE_STATES: readonly CheckoutState[] = ['choice', 'details', 'retry', '
 export function addApplicationRoutes(router: Router<State>, tools: RouteTools): void {
   router.post('/choice', (ctx) => submitChoice(tools, ctx));
   router.post('/application', (ctx) => submitApplicationForm(tools, ctx));
-  router.post('/give-up', (ctx) => giveUp(tools, ctx));
+  router.post('/withdraw', (ctx) => withdraw(tools, ctx));
   router.post('/confirmation', (ctx) => agree(tools, ctx));
   router.post('/continue', (ctx) => continueHere(tools, ctx));
 }
@@ -101,7 +101,7 @@ async function submitApplicationForm(
 }
 
 /** The customer ends the order after a decline or a failure. */
-async function giveUp({ deps, identity, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+async function withdraw({ deps, identity, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
   const { checkout } = await readForm(ctx);
   const state = checkoutState(checkout);
   const isOpen = state === 'retry' || state === 'pay-now-offered' || state === 'bank';

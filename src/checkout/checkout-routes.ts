@@ -60,7 +60,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   addPaymentRoutes(router, tools);
 
   // A customer who reloads the response to a form.
-  for (const form of ['choice', 'application', 'give-up', 'confirmation', 'continue', 'payment', 'payment/cancel']) {
+  for (const form of ['choice', 'application', 'withdraw', 'confirmation', 'continue', 'payment', 'payment/cancel']) {
     router.get(`/${form}`, async (ctx) => redirect(ctx, await loadCheckout(ctx)));
   }
 

@@ -46,5 +46,5 @@ export function withdrawForm(context: FormContext, sellerName: string, decision:
   return html`<hr />
     <h2>Do not want to continue?</h2>
     <p>Cancel your application. The order then ends, and we tell ${sellerName} that the application ${reason}.</p>
-    ${form(context, 'give-up', html`<button class="secondary">Cancel my application</button>`)}`;
+    ${form(context, 'withdraw', html`<button class="secondary">Cancel my application</button>`)}`;
 }

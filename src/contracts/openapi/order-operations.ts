@@ -133,8 +133,8 @@ const simulate = operation({
     'Events in the order of a paid order: `signup_started`, `approved`, `completed`. The webhooks are those of a real ' +
     'customer, with two exceptions: their actor is `checkout`, and `declined` and `failed` end the order immediately. On ' +
     'the hosted checkout, a customer can usually continue after a decline or a failure: the order stays PENDING, ' +
-    'without a webhook, until the customer gives up, you cancel it, or it expires. With a live account, `sandbox_only` ' +
-    'is returned.',
+    'without a webhook, until the customer cancels the application, you cancel the order, or it expires. With a live ' +
+    'account, `sandbox_only` is returned.',
   key: 'seller',
   path: orderIds,
   body: {

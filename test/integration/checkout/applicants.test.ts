@@ -224,7 +224,7 @@ test('another browser is led to the redirect URL only if the order is complete',
 test('the seller learns the outcome but no reason and no code through the API', async () => {
   const { id, customer } = await newOrder();
   await customer.apply({ email: 'declined@b.example' });
-  const code = codeOn(await customer.submit('give-up', {}))!;
+  const code = codeOn(await customer.submit('withdraw', {}))!;
   await until(async () => (await statusOfOrder(stack, id)) === 'UNSUCCESSFUL', 'it is declined');
   const answers = JSON.stringify([(await stack.api.get(id)).body, await timelineOf(stack, id)]);
   expect(answers).toContain('declined by the lender');

@@ -58,7 +58,7 @@ test.each([
     if (outcome === 'cancelled') await stack.api.cancel(id);
     else {
       await customer.apply({ email: `${outcome}@b.example` });
-      await customer.submit('give-up', {});
+      await customer.submit('withdraw', {});
     }
     const page = await customer.look();
     await updateAccount(stack.db, stack.seller.id, { shopUrl: null });
@@ -114,7 +114,7 @@ test('applicant data is deleted a set time after the order closes, and the pages
     const customer = customerAt(url);
     await customer.apply({ email });
     if (email.startsWith('jo')) await customer.submit('confirmation', { agree: 'yes' });
-    if (email.startsWith('declined')) await customer.submit('give-up', {});
+    if (email.startsWith('declined')) await customer.submit('withdraw', {});
     await until(async () => {
       const { rowCount } = await purging.db.query('select from application where email = $1', [email]);
       return rowCount === 0;

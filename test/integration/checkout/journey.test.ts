@@ -111,17 +111,17 @@ test.each([
     'Your order could not be completed',
   ],
 ])(
-  'the order of the customer %s stays open until the customer gives up',
+  'the order of the customer %s stays open until the customer cancels the application',
   async (email, open, event, reason, closed) => {
     const { id, url, customer } = await newOrder();
     expect((await customer.apply({ email })).heading).toBe(open);
     expect(await statusOf(id)).toBe('PENDING');
     const other = customerAt(url);
     await other.look();
-    await other.submit('give-up', {});
+    await other.submit('withdraw', {});
     expect(await statusOf(id)).toBe('PENDING');
     await customer.look();
-    expect((await customer.submit('give-up', {})).heading).toBe(closed);
+    expect((await customer.submit('withdraw', {})).heading).toBe(closed);
     expect(await changesOf(id)).toEqual([
       'created by seller (api)',
       'signup_started by customer (hosted_checkout)',
