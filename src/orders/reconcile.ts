@@ -26,7 +26,7 @@ export const DIFFERENCES = {
   stuck: 'the workflow tasks keep failing',
   still_running: 'the order is settled, but its workflow still runs',
   not_compared: 'Temporal did not answer in time',
-  no_answer: 'the run has not read the row yet: is a worker running?',
+  not_loaded: 'the run has not read the row yet: is a worker running?',
   row_missing: 'the workflow exists, but the order has no row',
 };
 
@@ -135,7 +135,7 @@ function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined)
   if (saved && saved.order.version > row.version) return 'row_behind';
   if (needsWorkflow(row) && !running) return isFinal(row.status) ? 'webhooks_not_running' : 'not_running';
   if (running && failureReason !== null) return 'stuck';
-  if (!saved) return running ? 'no_answer' : undefined;
+  if (!saved) return running ? 'not_loaded' : undefined;
   const { version, status, cancelledAt } = saved.order;
   if (version < row.version) return 'workflow_behind';
   if (status !== row.status || cancelledAt !== (row.cancelledAt?.toISOString() ?? null)) return 'different';

@@ -39,7 +39,7 @@ export async function repairDifference(deps: RepairDependencies, difference: Dif
     if (!workflow?.saved || workflow.sellerId === undefined) return 'no_history';
     return rebuild(deps, workflow.sellerId, workflow.saved);
   }
-  if (kind === 'no_answer') return 'start_worker';
+  if (kind === 'not_loaded') return 'start_worker';
   if (kind !== 'different') {
     await makeDueForRepair(db, orderId);
     return 'handed_to_sweep';

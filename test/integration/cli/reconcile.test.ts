@@ -439,7 +439,7 @@ test('reconcile needs no worker, but reports a run that has not read the row yet
   });
   const { code, stdout } = await reconcile('--repair');
   expect(code).toBe(1);
-  expect(stdout).toMatch(new RegExp(`^${id} no_answer: .*is a worker running.*; start a worker`, 'm'));
+  expect(stdout).toMatch(new RegExp(`^${id} not_loaded: .*is a worker running.*; start a worker`, 'm'));
   expect(stdout).not.toContain(fine);
 });
 
