@@ -7,7 +7,8 @@ import {
   NO_OFFER,
 } from '../domain/application';
 import type { PaymentTerm } from '../domain/order';
-import { CURRENT_PAYMENT, addWorkflowRequest } from './order-work';
+import { CURRENT_PAYMENT } from './current-payment';
+import { addWorkflowRequest } from './order-work';
 import type { DbClient } from './pool';
 
 /** Before an application is submitted, and after a purge, the columns of the applicant are null. */

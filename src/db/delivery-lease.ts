@@ -1,7 +1,10 @@
 import { inMs } from './clock';
+import { setSaveProven } from './order-work';
 import type { DbClient } from './pool';
 
-/** SQL, true for the attempt `$2` at an event `e` that the last save of `order_work w` has added: the workflow has that save. */
+/**
+ * SQL, true for the attempt `$2` at an event `e` that the last save of `order_work w` has added: the workflow has that save.
+ */
 const PROVES_SAVE = '($2::integer is not null and e.sequence is not distinct from w.saved_sequence)';
 
 /** The right to make one attempt for an order. */
@@ -30,9 +33,7 @@ export async function leaseDelivery(
   const { rows } = await db.query<DeliveryLease>({
     name: 'lease_delivery',
     text: `update order_work w set delivery_lease_until = ${inMs('$3')},
-       sweep_at = case when ${PROVES_SAVE} and w.requests <= w.requests_passed_on
-         then coalesce(w.proven_sweep_at, w.sweep_at) else w.sweep_at end,
-       proven_sweep_at = case when ${PROVES_SAVE} then null else w.proven_sweep_at end
+       ${setSaveProven(PROVES_SAVE)}
      from webhook_event e
      where e.id = $1 and w.order_id = e.order_id
        and case when $2::integer is null then e.resend_requested_at is not null

@@ -1,11 +1,13 @@
 import { inMs } from './clock';
+import { CURRENT_PAYMENT } from './current-payment';
 import { lockOrder } from './find-orders';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 /*
  * The rules about what is left to do for an order: when the sweep checks it, and when it is settled. A row of `order_work`
  * exists while the order is not settled, and then until something shows that Temporal's history has the order's last save: an
- * attempt at its webhook, or the sweep. due-orders.ts has the sweep's lease, delivery-lease.ts that of an attempt.
+ * attempt at its webhook, or the sweep. due-orders.ts has the sweep's lease, delivery-lease.ts that of an attempt. The
+ * functions `save_change` and `record_attempt` in the migrations write `order_work` too.
  */
 
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
@@ -13,9 +15,6 @@ export const SETTLED = 'is_settled(o.id, o.status)';
 
 /** SQL, true for an order `o` that is open: not final. */
 const OPEN = `o.status not in ('SUCCESSFUL', 'UNSUCCESSFUL')`;
-
-/** SQL, `isCurrent` for the `status` of a payment: it is in progress or paid. An order has at most one of them. */
-export const CURRENT_PAYMENT = `status in ('pending', 'processing', 'paid')`;
 
 /** SQL, true for an order `o` with an application that the lender has not decided on. */
 const APPLICATION_UNDECIDED = `exists (select from application a
@@ -72,6 +71,21 @@ export const addNewOrders = (orders: string, ms: string): string =>
   `insert into order_work (order_id, seller_id, waiting_since, sweep_at)
    select id, seller_id, now(), ${inMs(ms)} from ${orders}`;
 
+/** Adds an open order, whose row was rebuilt from its workflow, to the sweep's work: the sweep checks it now. */
+export async function addRebuiltOrder(db: DbClient, orderId: string): Promise<void> {
+  await db.query('insert into order_work (order_id, started, sweep_at) values ($1, true, now())', [orderId]);
+}
+
+/**
+ * SQL that sets columns of the work `w` of an order once something shows that Temporal's history has its last save: the next
+ * check is the regular one, unless a request is not passed on yet.
+ * @param isProven SQL, true if something shows it
+ */
+export const setSaveProven = (isProven: string): string =>
+  `sweep_at = case when ${isProven} and w.requests <= w.requests_passed_on
+         then coalesce(w.proven_sweep_at, w.sweep_at) else w.sweep_at end,
+       proven_sweep_at = case when ${isProven} then null else w.proven_sweep_at end`;
+
 /**
  * SQL that adds a request for the workflows of open orders. If it is not passed on within `ms`, the sweep does.
  * @param orders a relation with the column `order_id`
@@ -103,7 +117,7 @@ export async function makeDueForResends(
 
 /**
  * Ends the sweep's work for an order that is settled, unless it still has to prove the last save. The caller holds the lock
- * on the order's row.
+ * on the order's row. `record_attempt` has the same statement, so that an attempt is recorded in one round trip.
  */
 export async function removeIfSettled(client: DbClient, orderId: string): Promise<void> {
   await client.query(
@@ -204,12 +218,12 @@ export async function markStuck(db: DbClient, orderId: string): Promise<void> {
   await db.query('update order_work set stuck_at = now() where order_id = $1', [orderId]);
 }
 
-/** Makes the sweep check unsettled orders now, unless it is about to. */
+/** Makes the sweep check those of these orders now that have a row in `order_work`, unless it is about to. */
 export async function makeDue(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(`update order_work set sweep_at = now() where order_id = any($1) and sweep_at > ${SOON}`, [orderIds]);
 }
 
-/** Makes the sweep check those of these unsettled orders now whose run was not found stuck within the last hour. */
+/** The same, except for orders whose run was found stuck within the last hour. */
 export async function makeDueUnlessStuckRecently(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(
     `update order_work w set sweep_at = now()

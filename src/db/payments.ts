@@ -1,6 +1,7 @@
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
 import { inMs } from './clock';
-import { CURRENT_PAYMENT, addWorkflowRequest } from './order-work';
+import { CURRENT_PAYMENT } from './current-payment';
+import { addWorkflowRequest } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status,

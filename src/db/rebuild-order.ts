@@ -3,6 +3,7 @@ import { type WorkflowOrderHistory, PAYMENT_TERMS } from '../domain/order';
 import { withOrderId } from '../domain/redirect-url';
 import { isFinal } from '../domain/status';
 import { violatedConstraint } from './database-errors';
+import { addRebuiltOrder } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 import { insertChange } from './save-order';
 import { insertRecovery } from './timeline-notes';
@@ -59,9 +60,7 @@ export async function rebuildOrder(
         ],
       );
       for (const change of changes) await insertChange(client, order.id, change);
-      if (!isFinal(order.status)) {
-        await client.query('insert into order_work (order_id, started, sweep_at) values ($1, true, now())', [order.id]);
-      }
+      if (!isFinal(order.status)) await addRebuiltOrder(client, order.id);
       return 'rebuilt';
     });
     if (rebuilt === 'rebuilt') {
