@@ -1,4 +1,4 @@
-import type { Page } from '../orders/page';
+import type { Page } from '../orders/list-page';
 import type { Context } from './context';
 
 export function sendListPage<T>(ctx: Context, { items, nextCursor }: Page<T>): void {

@@ -6,7 +6,7 @@ import { notFound } from '../orders/not-found';
 import { CANCELLED_AT_BANK, type SandboxBank } from '../payments/sandbox-bank';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
-import { CUSTOMER, DECISION, type PaymentOnPage, sandboxBankPage } from './pages/sandbox-bank';
+import { CUSTOMER, DECISION, type PaymentOnPage, sandboxBankPage } from './pages/sandbox-bank-page';
 import { sendPage } from './send-page';
 
 /** The pages of the sandbox bank, under `/pay/sandbox-bank/<payment id>/`. They belong to the bank, not to an order. */

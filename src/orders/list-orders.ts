@@ -4,7 +4,7 @@ import type { OrderListQuery } from '../contracts/request-schemas';
 import { stringify } from '../contracts/verbatim-json';
 import { findOrder, findOrders } from '../db/find-orders';
 import type { OrderDependencies } from './dependencies';
-import { type Page, toPage, unknownCursor } from './page';
+import { type Page, toPage, unknownCursor } from './list-page';
 
 /** `meta_data` can make a page large, so a page ends once it has this size. */
 const MAX_PAGE_BYTES = 256 * 1024;

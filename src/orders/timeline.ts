@@ -2,7 +2,7 @@ import type { TimelineEntryBody } from '../contracts/timeline-schemas';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import { RECOVERY_EVENT, WEBHOOK_WAIT_EVENT } from '../db/timeline-notes';
 import type { OrderDependencies } from './dependencies';
-import { type Page, type PageRequest, toPage, unknownCursor } from './page';
+import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
 import { readStored } from './read-order';
 
 /**

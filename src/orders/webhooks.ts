@@ -7,7 +7,7 @@ import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
 import { requestResends } from '../db/webhook-events';
 import type { OrderDependencies } from './dependencies';
-import { type Page, type PageRequest, toPage, unknownCursor } from './page';
+import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
 import { isUuid } from '../domain/uuid';
 import { notFound } from './not-found';
 import { readStored } from './read-order';

@@ -3,7 +3,7 @@ import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor }
 import type { PayloadCodec } from '@temporalio/common';
 import { type ClientConnectConfig, loadClientConnectConfig } from '@temporalio/envconfig';
 import { tracing } from '../telemetry/tracing';
-import { propagateRequestContext } from './propagate-request-context';
+import { sendRequestContext } from './send-request-context';
 
 /**
  * Reads Temporal's address, namespace and TLS settings from the TEMPORAL_* variables or a profile of `@temporalio/envconfig`.
@@ -40,7 +40,7 @@ export function createTemporalClient(
     }),
     ...(namespace && { namespace }),
     dataConverter: { payloadCodecs },
-    interceptors: { workflow: [propagateRequestContext, ...(tracing()?.clientInterceptors ?? [])] },
+    interceptors: { workflow: [sendRequestContext, ...(tracing()?.clientInterceptors ?? [])] },
     // A closed run is an error: its order may have to be resumed.
     workflow: { queryRejectCondition: 'NOT_OPEN' },
   });

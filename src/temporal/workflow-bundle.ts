@@ -16,7 +16,7 @@ async function bundle(file: string, ...interceptors: string[]): Promise<void> {
   const { code } = await bundleWorkflowCode({
     payloadConverterPath: path.join(DIST, 'workflows/payload-converter.js'),
     workflowsPath: path.join(DIST, 'workflows/index.js'),
-    workflowInterceptorModules: [path.join(DIST, 'workflows/propagate-request-context.js'), ...interceptors],
+    workflowInterceptorModules: [path.join(DIST, 'workflows/forward-request-context.js'), ...interceptors],
     logger: {
       log: () => undefined,
       trace: () => undefined,

@@ -1,6 +1,6 @@
 import { type Socket, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listen } from '../support/http-server';
+import { listen } from '../support/listening-server';
 
 const CHUNK = 64 * 1024;
 const SLOW_MS = 1000;

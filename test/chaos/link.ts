@@ -1,6 +1,6 @@
 import { type Socket, connect, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { listen } from '../support/http-server';
+import { listen } from '../support/listening-server';
 
 export const LINK_FAULTS = ['latency', 'down', 'black hole', 'reset', 'cut', 'sliced', 'slow close'] as const;
 export type LinkFault = (typeof LINK_FAULTS)[number];

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
-import { migrate } from '../../src/db/migrate';
+import { migrate } from '../../src/db/run-migrations';
 import { MIGRATIONS_FOLDER, readMigrationFiles } from '../../src/db/migration-files';
 import { prepareTemporal } from '../../tools/local-stack/temporal-server';
 import { PACKAGE_ROOT } from '../../src/package';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import pg from 'pg';
-import { migrate } from '../../src/db/migrate';
+import { migrate } from '../../src/db/run-migrations';
 import { type Db, createPool } from '../../src/db/pool';
 import { createCheckoutKey } from '../../src/db/sellers';
 import { createTemporalClient } from '../../src/temporal/connection';

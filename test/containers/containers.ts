@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT } from '../../src/package';
 import { shell } from '../clients/shell';
-import { codeBlocks } from '../integration/docs/markdown';
+import { codeBlocks } from '../integration/docs/markdown-blocks';
 import { type Api, type ApiResponse, apiOf } from '../support/api';
 import { until } from '../support/until';
 import { type Project, containersOf, crash, createProject } from './compose';

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
-import { closedPort } from './http-server';
+import { closedPort } from './listening-server';
 import { type RecordingServer, startRecordingServer, startRecordingTlsServer } from './recording-server';
 
 /** Seconds before each attempt. */

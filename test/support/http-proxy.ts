@@ -1,5 +1,5 @@
 import { type IncomingMessage, type ServerResponse, request } from 'node:http';
-import { startTestServer } from './http-server';
+import { startTestServer } from './listening-server';
 
 export type Fault = (incoming: IncomingMessage, response: ServerResponse) => void;
 

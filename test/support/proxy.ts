@@ -1,5 +1,5 @@
 import { type Socket, connect, createServer } from 'node:net';
-import { listen } from './http-server';
+import { listen } from './listening-server';
 
 export interface Proxy {
   address: string;

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { text as readText } from 'node:stream/consumers';
-import { startTestServer } from './http-server';
+import { startTestServer } from './listening-server';
 import { type Scope, useResource } from './use-resource';
 
 interface Delivery {

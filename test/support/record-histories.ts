@@ -10,7 +10,7 @@ import { inTransaction } from '../../src/db/pool';
 import { applied, newCustomer, startCheckout } from './checkout';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
-import { startTestServer } from './http-server';
+import { startTestServer } from './listening-server';
 import { approveInRow, isRunning, openOrder, queryOrder, resendFirst, setBack, versionOfRow } from './orders';
 import { startReceiver } from './receiver';
 import { type Stack, startStack } from './stack';

@@ -2,7 +2,7 @@ import { type IncomingHttpHeaders, type RequestListener, createServer } from 'no
 import { type ServerOptions, createServer as createTlsServer } from 'node:https';
 import { type Server, type Socket, createServer as createTcpServer } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
-import { type TestServer, listen } from './http-server';
+import { type TestServer, listen } from './listening-server';
 
 interface ReceivedRequest {
   method: string;

@@ -1,5 +1,5 @@
 import type { Api } from './api';
-import { startTestServer } from './http-server';
+import { startTestServer } from './listening-server';
 
 interface Shop {
   /** The redirect URL. Like real shops, it redirects customers to another host name. */

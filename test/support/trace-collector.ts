@@ -1,5 +1,5 @@
 import { buffer } from 'node:stream/consumers';
-import { startTestServer } from './http-server';
+import { startTestServer } from './listening-server';
 import { type Scope, useResource } from './use-resource';
 
 // The generated protobuf types of OTLP, which the exporter itself uses.

@@ -1,6 +1,6 @@
 import { apiOf } from '../support/api';
 import { runCli } from '../support/cli';
-import { closedPort, startTestServer } from '../support/http-server';
+import { closedPort, startTestServer } from '../support/listening-server';
 import { insertClosedOrders } from '../support/closed-orders';
 import { openOrder } from '../support/orders';
 import { type ServiceProcess, killProcesses, startProcess } from '../support/processes';

@@ -4,7 +4,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { ConfigError, loadConfig, loadEncryptionConfig, type Config } from '../../src/config';
-import { migrate } from '../../src/db/migrate';
+import { migrate } from '../../src/db/run-migrations';
 import { createPool } from '../../src/db/pool';
 import { createKeyRing } from '../../src/encryption/key-ring';
 import { type ProcessPart, StartError, runUntilSignalled } from '../../src/entry-point';

@@ -1,5 +1,5 @@
 import { text as readText } from 'node:stream/consumers';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 
 /** One request as the receiver saw it. Times are in ms of `performance.now()`. */
 export interface Call {

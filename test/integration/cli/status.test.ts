@@ -7,7 +7,7 @@ import { createTemporalClient } from '../../../src/temporal/connection';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { runCli } from '../../support/cli';
 import { openOrder } from '../../support/orders';
-import { closedPort, startTestServer } from '../../support/http-server';
+import { closedPort, startTestServer } from '../../support/listening-server';
 import { startProxy } from '../../support/proxy';
 import { useStack } from '../../support/stack';
 

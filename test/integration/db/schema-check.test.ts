@@ -1,6 +1,6 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { migrate } from '../../../src/db/migrate';
+import { migrate } from '../../../src/db/run-migrations';
 import { createPool } from '../../../src/db/pool';
 import { SchemaError, assertSchemaIsCurrent, waitForCurrentSchema } from '../../../src/db/schema-check';
 import { freePort } from '../../../tools/local-stack/ports';

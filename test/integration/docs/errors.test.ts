@@ -4,7 +4,7 @@ import { FIELD_ERROR_CODES, PROBLEMS, type ProblemCode } from '../../../src/cont
 import { PACKAGE_ROOT } from '../../../src/package';
 import { expectProblem } from '../../support/problems';
 import { useStack } from '../../support/stack';
-import { codeBlocks } from './markdown';
+import { codeBlocks } from './markdown-blocks';
 import { PROVOCATIONS } from './provoke-problems';
 
 const stack = useStack();

@@ -11,7 +11,7 @@ import { signWebhook } from '../../../src/webhooks/sign';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../src/package';
 import { BASE } from '../../support/api';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 import { installed } from '../../support/installed';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';

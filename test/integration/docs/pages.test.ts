@@ -11,7 +11,7 @@ import { BASE } from '../../support/api';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
-import { type CodeBlock, codeBlocks } from './markdown';
+import { type CodeBlock, codeBlocks } from './markdown-blocks';
 import { matcherFor, normalize } from './match-documented';
 
 /** Pages whose commands run here, in one shell for each page. */

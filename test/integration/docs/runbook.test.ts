@@ -8,7 +8,7 @@ import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
-import { codeBlocks } from './markdown';
+import { codeBlocks } from './markdown-blocks';
 
 jest.setTimeout(180_000);
 

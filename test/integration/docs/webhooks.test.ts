@@ -13,7 +13,7 @@ import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
-import { codeBlocks } from './markdown';
+import { codeBlocks } from './markdown-blocks';
 
 const blocks = codeBlocks('docs/webhooks.md');
 const blockIn = (language: string): string => {

@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { freePort } from '../../../tools/local-stack/ports';
 import { startPostgres, type Postgres } from '../../../tools/local-stack/postgres';
 import { identify, isAlive } from '../../../tools/local-stack/process-table';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 
 let home: string;
 let dataDir: string;

@@ -8,7 +8,7 @@ import { toCodeSpan } from '../../../src/domain/markdown';
 import { freePort, isPortFree } from '../../../tools/local-stack/ports';
 import { identify, isAlive } from '../../../tools/local-stack/process-table';
 import { prepareTemporal, startTemporal, type TemporalServer } from '../../../tools/local-stack/temporal-server';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 
 /** IndexedValueType of the API, which the client does not export. */
 const KEYWORD = 2;

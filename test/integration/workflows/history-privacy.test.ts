@@ -1,5 +1,5 @@
 import { storedText } from '../../support/history';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 import { useReceiver } from '../../support/receiver';
 import { detailsOf, openOrder, runsOf } from '../../support/orders';
 import { useStack } from '../../support/stack';

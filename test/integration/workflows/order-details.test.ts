@@ -1,5 +1,5 @@
 import { storedText } from '../../support/history';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 import { detailsOf, openOrder, resendFirst } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';

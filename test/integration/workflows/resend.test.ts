@@ -1,7 +1,7 @@
 import { insertOrder } from '../../../src/db/insert-order';
 import { requestResends } from '../../../src/db/webhook-events';
 import { BASE } from '../../support/api';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 import { openOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';

@@ -1,6 +1,6 @@
 import { text as readText } from 'node:stream/consumers';
 import { BASE } from '../../support/api';
-import { type TestServer, startTestServer } from '../../support/http-server';
+import { type TestServer, startTestServer } from '../../support/listening-server';
 import { detailsOf, noWebhookPending, openOrder, resendFirst } from '../../support/orders';
 import { storedText } from '../../support/history';
 import { useStack } from '../../support/stack';

@@ -1,7 +1,7 @@
 import { text as readText } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../../support/api';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 import { noWebhookPending, openOrder, timelineOf } from '../../support/orders';
 import { startReceiver, useReceiver } from '../../support/receiver';
 import { QUICK, createSeller, startStack, useStack } from '../../support/stack';

@@ -1,6 +1,6 @@
 import { type Caller, createCaller } from '../../chaos/caller';
 import { createLedger } from '../../chaos/ledger';
-import { startTestServer, type TestServer } from '../../support/http-server';
+import { startTestServer, type TestServer } from '../../support/listening-server';
 
 const ledger = createLedger();
 const statuses: number[] = [];

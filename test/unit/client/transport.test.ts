@@ -1,5 +1,5 @@
 import { createTransport } from '../../../src/client/transport';
-import { startTestServer } from '../../support/http-server';
+import { startTestServer } from '../../support/listening-server';
 
 test.each([
   ['120', 120_000],

@@ -1,5 +1,5 @@
 import type { LookupFunction } from 'node:net';
-import { closedPort } from '../../support/http-server';
+import { closedPort } from '../../support/listening-server';
 import { startRecordingTcpServer } from '../../support/recording-server';
 import { lookupReturning } from './lookup';
 import {

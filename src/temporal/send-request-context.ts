@@ -4,7 +4,7 @@ import { REQUEST_CONTEXT_HEADER } from '../domain/request-context';
 import { currentRequestContext } from '../telemetry/current-request-context';
 
 /** Passes the current request context to workflows with each update and signal. */
-export const propagateRequestContext: WorkflowClientInterceptor = {
+export const sendRequestContext: WorkflowClientInterceptor = {
   startUpdate: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
   startUpdateWithStart: (input, next) => next({ ...input, updateHeaders: withRequestHeader(input.updateHeaders) }),
   signal: (input, next) => next({ ...input, headers: withRequestHeader(input.headers) }),
