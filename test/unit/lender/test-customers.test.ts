@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { BANK_TEST_CUSTOMERS, LENDER_TEST_CUSTOMERS, describeOutcome } from '../../../src/lender/test-customers';
+import { LENDER_TEST_CUSTOMERS, describeOutcome } from '../../../src/lender/test-customers';
+import { BANK_TEST_CUSTOMERS } from '../../../src/payments/test-customers';
 
 const PAGE = readFileSync(path.join(__dirname, '../../../docs/hosted-checkout.md'), 'utf8');
 
