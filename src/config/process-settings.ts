@@ -42,7 +42,7 @@ export const processSettings = {
   shutdownGraceMs: setting(
     'SHUTDOWN_GRACE_MS',
     milliseconds(0, 10 * MINUTE).default(20 * SECOND),
-    'Time after that for running requests and activities. A worker may take 20 s longer.',
+    'Time for running requests and activities to end, after `SHUTDOWN_DELAY_MS`. A worker may take 20 s longer.',
   ),
 };
 

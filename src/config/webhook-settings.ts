@@ -66,7 +66,7 @@ export const webhookSettings = {
     allowPrivateInProduction: setting(
       'WEBHOOK_ALLOW_PRIVATE_IN_PRODUCTION',
       flag(),
-      'Must also be `true` to allow that in production.',
+      'In production, `WEBHOOK_ALLOW_PRIVATE=true` is refused unless this is `true` too.',
     ),
   }),
 };
