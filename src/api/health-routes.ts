@@ -14,13 +14,14 @@ export interface HealthChecks {
 }
 
 /**
- * Checks a second that one address gets without a wait. As many again wait a second, and the connections of any more are closed.
- * No load balancer needs as many.
+ * Health checks per second that one address gets without a wait. Up to twice as many wait for a second; beyond that,
+ * connections are closed. No load balancer sends as many.
  */
 const CHECKS_PER_SECOND = 100;
 
 /**
- * Health checks for load balancers and roll-outs. They ignore Temporal, because orders can be created and read while it is down.
+ * Health checks for load balancers and roll-outs. They ignore Temporal, because orders can be created and read while it is
+ * unavailable.
  * @returns also the middleware that slows down an address with many requests
  */
 export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
@@ -45,7 +46,7 @@ export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
     ctx.status = status === 'ok' ? 200 : 503;
     ctx.body = { status, database };
   });
-  // Without Postgres, which all instances share: an outage must not make load balancers take out all of them.
+  // Does not check Postgres, which all instances share: an outage would make load balancers remove every instance.
   router.get('/serving', slowDown, (ctx) => {
     const status = isServing() ? 'ok' : 'not serving';
     ctx.status = status === 'ok' ? 200 : 503;

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Context } from './context';
 
 const SECRET_LENGTH = 24;
-/** The longest that browsers keep a cookie. Customers read their instalments for longer than they read anything else. */
+/** The longest that browsers keep a cookie. Customers return for months to read their instalments. */
 const MAX_AGE_SECONDS = 400 * 86_400;
 
 /** Identifies a browser by a random secret in a cookie. Scripts and sellers cannot read it. */

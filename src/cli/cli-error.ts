@@ -34,7 +34,7 @@ export function reasonOf(error: unknown): string {
   // Node throws this, with an empty message, if it tried several addresses.
   if (error instanceof AggregateError) return reasonOf(error.errors[0]);
   if (error instanceof ConfigError) return error.message.replace(/:\n\s*/, ': ').replace(/\n\s*/g, '; ');
-  // Temporal's client only says which call failed.
+  // The error of Temporal's client names only the call that failed.
   if (isNativeError(error) && error.cause && (error instanceof Problem || grpcErrorOf(error)))
     return `${error.message} (${reasonOf(error.cause)})`;
   return (isNativeError(error) ? error.message : String(error)).replace(/\s+/g, ' ');

@@ -15,7 +15,7 @@ export interface StoredOrderState {
   /** True once its workflow has been started. */
   started: boolean;
   settled: boolean;
-  /** True if the sweep has yet to pass on a request, such as one of a bulk resend, whose orders come one after the other. */
+  /** True if a request to the workflow is not passed on yet. The orders of a bulk resend take turns. */
   requestsWait: boolean;
   changes: OrderChange[];
 }

@@ -37,7 +37,7 @@ export const stuckRuns = new Gauge({
   help: 'Workflow runs whose tasks keep failing.',
   registers,
 });
-// Not 0 before it is counted, which only workers do.
+// Absent until a worker has counted the runs; the API never counts them.
 stuckRuns.remove();
 export const webhookAttempts = counter('webhook_attempts_total', 'Delivery attempts.', 'outcome', 'error');
 export const webhookDuration = histogram(

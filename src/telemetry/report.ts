@@ -6,8 +6,8 @@ import type { RecordedAttempt } from '../webhooks/deliver';
 import { requestContextFields } from './current-request-context';
 import * as metrics from './metrics';
 
-// Each function counts one kind of event and writes its log line. Lines have ids only: no names but operators', no URLs,
-// secrets or texts from outside other than an operator's reason.
+// Each function counts one kind of event, and writes a log line if it is a change, a failure or an action. Lines have ids
+// only: no names except those of operators, no URLs or secrets, and no text from outside except an operator's reason.
 
 const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: workflowId(orderId) });
 

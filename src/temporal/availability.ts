@@ -39,7 +39,7 @@ interface Availability {
 export function createAvailability(client: Client): Availability {
   const ending = new AbortController();
   let probing: Promise<void> | undefined;
-  /** Defined while the server is known to be unavailable. Aborts when it is back. */
+  /** Defined while the server is known to be unavailable. Aborts when the server is available again. */
   let outage: AbortController | undefined;
 
   async function isReachable(): Promise<boolean> {

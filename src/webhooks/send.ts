@@ -19,7 +19,9 @@ import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
 import { webhookHeaders } from './sign';
 
-/** Of the whole response: status line, headers, 1xx responses and chunk extensions have no other limit together. */
+/**
+ * Limits the whole response: nothing else limits the status line, headers, 1xx responses and chunk extensions together.
+ */
 const MAX_BYTES_READ = 128 * 1024;
 
 export interface SenderOptions {

@@ -1,6 +1,6 @@
 -- Accounts with their changes, keys and secrets; orders with what is left to do, timelines, idempotency keys, webhooks and
--- attempts; breakers of webhook endpoints; applications and payments of the hosted checkout; the operators' audit log and rate limits.
--- Amounts are in pence. Times are set by Postgres unless the comment says otherwise.
+-- attempts; breakers of webhook endpoints; applications and payments of the hosted checkout; the operators' audit log and rate
+-- limits. Amounts are in pence. Times are set by Postgres unless the comment states otherwise.
 
 create table seller (
   id uuid primary key,
@@ -133,7 +133,8 @@ create table order_work (
   -- acknowledgement of an earlier request would be taken for that of a later one.
   requests bigint not null default 0,
   requests_passed_on bigint not null default 0,
-  -- When the sweep last dealt with a run that does not work: so that a cause that stays does not replace run after run.
+  -- When the sweep last found the order's run stuck. It replaces a stuck run at most once an hour, so that a lasting cause
+  -- does not replace run after run.
   stuck_at timestamptz
 ) with (fillfactor = 70);
 create index order_work_due on order_work (sweep_at) where started;
@@ -341,6 +342,7 @@ begin
   if p_state = 'disabled' then
     update webhook_event set state = 'disabled', next_attempt_at = null where order_id = v_order_id and state = 'pending';
   end if;
+  -- As in removeIfSettled of src/db/order-work.ts.
   delete from order_work w using orders o
     where w.order_id = v_order_id and o.id = w.order_id and w.proven_sweep_at is null and is_settled(o.id, o.status);
   -- As in EVENT_STATE of src/db/webhook-events.ts, which would not see this attempt.
