@@ -6,7 +6,7 @@ import { PACKAGE_ROOT } from '../../../src/package';
 import { startRecordingTcpServer, stopRecordingServers } from '../../support/recording-server';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
-import { webhook } from '../../unit/webhooks/sending';
+import { webhook } from '../../support/sending';
 import { startFlood } from './flood';
 
 let senders: WebhookSender[] = [];

@@ -6,7 +6,7 @@ import { isPublicAddress } from '../../../src/webhooks/public-address';
 import type { AddressPolicy } from '../../../src/webhooks/webhook-url';
 import { type RecordingServer, startRecordingServer, stopRecordingServers } from '../../support/recording-server';
 import { lookupReturning } from './lookup';
-import { expectClosed } from './sending';
+import { expectClosed } from '../../support/sending';
 
 const httpToo = { allowPrivate: false, allowHttp: true };
 

@@ -1,7 +1,15 @@
 import { gzipSync } from 'node:zlib';
 import { failure } from '../../../src/webhooks/attempt';
 import { startRecordingServer, startRecordingTcpServer } from '../../support/recording-server';
-import { expectClosed, LONG_TIMEOUT_MS, sender, sendTo, CONNECTED_TIMEOUT_MS, stopAll, webhook } from './sending';
+import {
+  expectClosed,
+  LONG_TIMEOUT_MS,
+  sender,
+  sendTo,
+  CONNECTED_TIMEOUT_MS,
+  stopAll,
+  webhook,
+} from '../../support/sending';
 
 afterEach(stopAll);
 

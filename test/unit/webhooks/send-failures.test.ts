@@ -11,7 +11,7 @@ import {
   SLACK_MS,
   stopAll,
   webhook,
-} from './sending';
+} from '../../support/sending';
 
 const SHORT = { timeoutMs: SHORT_TIMEOUT_MS };
 

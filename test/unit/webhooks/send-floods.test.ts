@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { startRecordingServer, startRecordingTcpServer, startRecordingTlsServer } from '../../support/recording-server';
 import { selfSigned } from '../../support/self-signed';
 import { lookupReturning } from './lookup';
-import { LONG_TIMEOUT_MS, expectClosed, sender, stopAll, webhook } from './sending';
+import { LONG_TIMEOUT_MS, expectClosed, sender, stopAll, webhook } from '../../support/sending';
 
 afterEach(stopAll);
 

@@ -7,7 +7,7 @@ import {
 } from '../../support/recording-server';
 import { selfSigned } from '../../support/self-signed';
 import { lookupReturning } from './lookup';
-import { LONG_TIMEOUT_MS, SHORT_TIMEOUT_MS, SLACK_MS } from './sending';
+import { LONG_TIMEOUT_MS, SHORT_TIMEOUT_MS, SLACK_MS } from '../../support/sending';
 
 const policy = { allowPrivate: true, allowHttp: false };
 const trusted = selfSigned('hook.example');

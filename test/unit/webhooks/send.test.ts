@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http';
 import { startRecordingServer } from '../../support/recording-server';
 import { until } from '../../support/until';
 import { lookupReturning } from './lookup';
-import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, SLACK_MS, stopAll, webhook } from './sending';
+import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, SLACK_MS, stopAll, webhook } from '../../support/sending';
 
 afterEach(stopAll);
 

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Attempt } from '../../../src/webhooks/attempt';
-import { createWebhookSender, type SenderOptions, type WebhookSender } from '../../../src/webhooks/send';
-import { type RecordingServer, startRecordingServer, stopRecordingServers } from '../../support/recording-server';
-import { until } from '../../support/until';
+import type { Attempt } from '../../src/webhooks/attempt';
+import { createWebhookSender, type SenderOptions, type WebhookSender } from '../../src/webhooks/send';
+import { type RecordingServer, startRecordingServer, stopRecordingServers } from './recording-server';
+import { until } from './until';
 
 /** Default deadline of an attempt, which no attempt reaches on a loaded machine either. */
 export const LONG_TIMEOUT_MS = 20_000;
