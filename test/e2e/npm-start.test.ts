@@ -24,7 +24,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const start = () => startProcess('dev', { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }, { isUp: /Ctrl-C stops/ });
+const start = () => startProcess('npm-start', { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }, { isUp: /Ctrl-C stops/ });
 
 /** The files and folders below `dataDir` that another user could read or change. */
 function readableByOthers(): string[] {

@@ -40,11 +40,11 @@ interface ProcessOptions {
 
 /** Starts an entry point from `dist/`, like production does, and waits until its log states that it is ready. */
 export async function startProcess(
-  entry: 'server' | 'worker' | 'dev',
+  entry: 'server' | 'worker' | 'npm-start',
   env: Record<string, string>,
   { isUp = /(API|worker) started|is up/, root = PACKAGE_ROOT, nodeOptions = [] }: ProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const file = `dist/${entry === 'dev' ? 'tools/local-stack/start' : `src/${entry}`}.js`;
+  const file = `dist/${entry === 'npm-start' ? 'tools/local-stack/start' : `src/${entry}`}.js`;
   const child = spawn(process.execPath, [...nodeOptions, path.join(root, file)], {
     env: { ...inherited(), LOG_LEVEL: 'info', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
