@@ -154,7 +154,7 @@ describe('a Postgres outage', () => {
   });
 });
 
-describe('the API is not ready', () => {
+describe('/health/ready returns 503', () => {
   const stack = useStack({ worker: false });
   const ready = async () => (await stack.api.call('GET', '/health/ready', { key: null })).status;
   const turnsTo = (status: number) => until(async () => (await ready()) === status, `/health/ready returns ${status}`);
@@ -170,7 +170,7 @@ describe('the API is not ready', () => {
     },
   );
 
-  test('while Postgres does not answer, and the answer comes within three seconds', async () => {
+  test('while Postgres does not respond, and within three seconds', async () => {
     const held = await holdTransaction(stack.db, 'lock table schema_migration');
     await turnsTo(503);
     const start = performance.now();
@@ -181,7 +181,7 @@ describe('the API is not ready', () => {
   });
 });
 
-describe('the API is ready', () => {
+describe('/health/ready returns 200', () => {
   const stack = useStack({ worker: false, env: { DATABASE_POOL_SIZE: '1' } });
 
   test('while requests use all connections of its pool', async () => {

@@ -132,9 +132,9 @@ test.each([BASE, SECOND, SECOND.toUpperCase()])('no log line contains a pay link
   expect(JSON.stringify(lines)).not.toContain(payLinkId);
 });
 
-describe('a request that is answered before Koa sees it', () => {
-  const linesOf = (requestId: string) => lines.filter(({ request_id }) => request_id === requestId);
+const linesOf = (requestId: string) => lines.filter(({ request_id }) => request_id === requestId);
 
+describe('a request that is answered before Koa sees it', () => {
   test.each([
     ['an unsupported Expect header', 'Host: x\r\nExpect: foo'],
     ['no Host header', 'X-Other: private-header'],
@@ -168,34 +168,34 @@ describe('a request that is answered before Koa sees it', () => {
     expect(linesOf(body.request_id)).toMatchObject([{ level: 30, msg: 'request', path: '/', status }]);
     expect(await counts()).toEqual([requests! + 1, problems! + 1]);
   });
+});
 
-  describe('because it is late', () => {
-    let hasty: ApiServer;
-    beforeAll(async () => {
-      const env = { DATABASE_URL: database.url, HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' };
-      hasty = await startApiWithoutTemporal(env, log);
-    });
-    afterAll(() => hasty.stop());
+describe('a request that is refused because it is late', () => {
+  let hasty: ApiServer;
+  beforeAll(async () => {
+    const env = { DATABASE_URL: database.url, HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' };
+    hasty = await startApiWithoutTemporal(env, log);
+  });
+  afterAll(() => hasty.stop());
 
-    test.each([
-      ['a client that sends an id', `X-Request-Id: ${randomUUID()}\r\n`],
-      ['a client that sends none', ''],
-    ])('has one id in its response and in one log line, if only its body is late: %s', async (_, given) => {
-      const path = `${BASE}/seller/${seller.id}/order/`;
-      const head =
-        `POST ${path}?a=b HTTP/1.1\r\nHost: x\r\n${given}Authorization: Bearer ${seller.key}\r\n` +
-        'Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{';
-      const { body } = parseRaw(await sendRaw(hasty.url, head));
-      expect(body).toMatchObject({ code: 'request_timeout', instance: path });
-      if (given !== '') expect(given).toContain(body.request_id);
-      await until(() => linesOf(body.request_id).length > 0, 'the request is logged');
-      expect(linesOf(body.request_id)).toMatchObject([{ msg: 'request', path, status: 408, seller_id: seller.id }]);
-    });
+  test.each([
+    ['a client that sends an id', `X-Request-Id: ${randomUUID()}\r\n`],
+    ['a client that sends none', ''],
+  ])('has one id in its response and in one log line, if only its body is late: %s', async (_, given) => {
+    const path = `${BASE}/seller/${seller.id}/order/`;
+    const head =
+      `POST ${path}?a=b HTTP/1.1\r\nHost: x\r\n${given}Authorization: Bearer ${seller.key}\r\n` +
+      'Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{';
+    const { body } = parseRaw(await sendRaw(hasty.url, head));
+    expect(body).toMatchObject({ code: 'request_timeout', instance: path });
+    if (given !== '') expect(given).toContain(body.request_id);
+    await until(() => linesOf(body.request_id).length > 0, 'the request is logged');
+    expect(linesOf(body.request_id)).toMatchObject([{ msg: 'request', path, status: 408, seller_id: seller.id }]);
+  });
 
-    test('writes a log line if its headers are late, and none if nothing was sent', async () => {
-      const idOf = async (...chunks: string[]) => parseRaw(await sendRaw(hasty.url, ...chunks)).body.request_id;
-      expect(linesOf(await idOf('GET / HTTP/1.1\r\nX-Slow: '))).toMatchObject([{ path: '/', status: 408 }]);
-      expect(linesOf(await idOf())).toEqual([]);
-    });
+  test('writes a log line if its headers are late, and none if nothing was sent', async () => {
+    const idOf = async (...chunks: string[]) => parseRaw(await sendRaw(hasty.url, ...chunks)).body.request_id;
+    expect(linesOf(await idOf('GET / HTTP/1.1\r\nX-Slow: '))).toMatchObject([{ path: '/', status: 408 }]);
+    expect(linesOf(await idOf())).toEqual([]);
   });
 });

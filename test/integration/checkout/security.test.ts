@@ -123,8 +123,18 @@ test("a seller's logo is served under the pay link with its image type", async (
   expect(Buffer.from(await response.arrayBuffer()).equals(png)).toBe(true);
 });
 
+const CHOICE = { payment_term: 'PAY_LATER' };
+
+test('a form of our own is accepted with the headers that browsers send under no-referrer', async () => {
+  const { id, url, customer } = await newOrder();
+  await customer.look();
+  const sent = await customer.send('choice', CHOICE, { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' });
+  expect(sent.status).toBe(303);
+  const again = await customer.send('choice', CHOICE, { Origin: new URL(url).origin });
+  expect([again.status, await statusOf(id)]).toEqual([303, 'PENDING']);
+});
+
 describe('a forged or broken form', () => {
-  const choice = { payment_term: 'PAY_LATER' };
   async function expectRefused(id: string, sent: Promise<{ status: number; heading: string }>) {
     expect(await sent).toMatchObject({ status: 403, heading: 'Your session has expired' });
     expect(await statusOf(id)).toBe('CREATED');
@@ -134,7 +144,7 @@ describe('a forged or broken form', () => {
     const { id, customer } = await newOrder();
     await customer.look();
     for (const form_token of ['', 'wrong', 'x'.repeat(43)]) {
-      await expectRefused(id, customer.send('choice', { ...choice, form_token }));
+      await expectRefused(id, customer.send('choice', { ...CHOICE, form_token }));
     }
   });
 
@@ -146,10 +156,10 @@ describe('a forged or broken form', () => {
     };
     await expectRefused(
       one.id,
-      one.customer.send('choice', { ...choice, form_token: await tokenOf(one.customer, one.url) }),
+      one.customer.send('choice', { ...CHOICE, form_token: await tokenOf(one.customer, one.url) }),
     );
     const foreign = await tokenOf(one.customer, other.url);
-    await expectRefused(one.id, one.customer.send('choice', { ...choice, form_token: foreign }));
+    await expectRefused(one.id, one.customer.send('choice', { ...CHOICE, form_token: foreign }));
   });
 
   test.each([
@@ -160,16 +170,7 @@ describe('a forged or broken form', () => {
   ])('a form from another site is refused: %j', async (headers) => {
     const { id, customer } = await newOrder();
     await customer.look();
-    await expectRefused(id, customer.send('choice', choice, headers));
-  });
-
-  test('a form of our own is accepted with the headers that browsers send under no-referrer', async () => {
-    const { id, url, customer } = await newOrder();
-    await customer.look();
-    const sent = await customer.send('choice', choice, { Origin: 'null', 'Sec-Fetch-Site': 'same-origin' });
-    expect(sent.status).toBe(303);
-    const again = await customer.send('choice', choice, { Origin: new URL(url).origin });
-    expect([again.status, await statusOf(id)]).toEqual([303, 'PENDING']);
+    await expectRefused(id, customer.send('choice', CHOICE, headers));
   });
 
   test('a body that is not a form, is too long or is nested is refused', async () => {
@@ -177,7 +178,7 @@ describe('a forged or broken form', () => {
     await customer.look();
     const post = (body: string, type: string) =>
       fetch(`${url}choice/`, { method: 'POST', body, headers: { 'Content-Type': type } });
-    expect((await post(JSON.stringify(choice), 'application/json')).status).toBe(403);
+    expect((await post(JSON.stringify(CHOICE), 'application/json')).status).toBe(403);
     expect((await post(`x=${'x'.repeat(20_000)}`, 'application/x-www-form-urlencoded')).status).toBe(413);
     expect((await post('form_token[a]=b&__proto__[x]=y', 'application/x-www-form-urlencoded')).status).toBe(403);
     expect(await statusOf(id)).toBe('CREATED');

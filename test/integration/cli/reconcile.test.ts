@@ -104,7 +104,7 @@ test('reconcile reports no difference for matching orders: open, closed, or past
   expect(run.json()).toEqual({ differences: [], compared: 5, differing: 0 });
 });
 
-test('reconcile lists each kind of difference, exits with 1 and changes nothing', async () => {
+test('reconcile lists differences by kind, exits with 1 and changes nothing', async () => {
   receiver.answerWith(500);
   const open = await terminated();
   const unsent = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
@@ -180,7 +180,7 @@ async function restoreRow(id: string, version: number, status: string): Promise<
   ]);
 }
 
-test('reconcile --repair repairs settled orders: a row behind, a workflow behind, and one that still runs', async () => {
+test('reconcile --repair brings the row of a settled order forward, ends a run that is behind its row, and leaves different changes to a person', async () => {
   const behind = await ended(['failed']);
   expect((await stack.api.cancel(behind)).status).toBe(200);
   await stack.client.workflow.getHandle(`order-${behind}`).result();
@@ -203,7 +203,7 @@ test('reconcile --repair repairs settled orders: a row behind, a workflow behind
   await until(async () => (await statusOf(stack.client, running)) === 'COMPLETED', 'the open run has ended');
   await until(
     async () => (await timelineOf(stack, behind)).some(({ event }) => event === 'cancel'),
-    'the row is ahead',
+    'the row has the cancel again',
   );
   expect(await differences()).toEqual({ [reset]: 'different' });
 });
@@ -315,7 +315,7 @@ test('reconcile --repair rebuilds an order once the sweep has closed the order t
   expect(await differences()).toEqual({});
 });
 
-test('reconcile --repair rebuilds an order whose newest run has failed for want of a row', async () => {
+test('reconcile --repair rebuilds an order whose newest run has failed because its row was missing', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved']);
   const workflow = stack.client.workflow.getHandle(`order-${id}`);
   const stored = (await findOrder(stack.db, id))!;

@@ -34,7 +34,7 @@ function commandOf(leaf: string): Command {
   return command;
 }
 
-describe('--help', () => {
+describe('the command line documents itself', () => {
   test.each(Object.entries(COMMANDS))('"%s --help" lists the commands of the group', async (group, names) => {
     const { code, stdout, stderr } = await runCli([...group.split(' ').filter(Boolean), '--help']);
     expect([code, stderr]).toEqual([0, '']);

@@ -442,35 +442,33 @@ describe('a request that comes while an earlier one is passed on', () => {
   });
 });
 
-describe('passing on one kind of request does not stand for another', () => {
-  test('a resend for an agreement', async () => {
-    const id = await insertAgreedOrder(5000, { webhookUrl: 'https://shop.example/hook' });
-    await requestResends(database.db, [await eventOf(id)], 5000);
-    const passedOn = await lastRequestToConfirm(database.db, id, 'resends');
-    await markRunning(database.db, id, 600_000, { version: 3, passedOn });
-    expect(await secondsUntilSweep(id)).toBeLessThan(6);
-  });
-
-  test('an application for a resend, and a resend for an application', async () => {
-    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
-    const { id } = history.order;
-    await upsertPaymentTerm(database.db, id, 'PAY_LATER');
-    await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
-    await requestResends(database.db, [await eventOf(id)], 5000);
-    await storeApplication(database.db, id, {
-      applicant: APPLICANT,
-      browserDigest: Buffer.alloc(32),
-      sweepAfterMs: 5000,
-    });
-    for (const kind of ['decision', 'resends'] as const) {
-      const passedOn = await lastRequestToConfirm(database.db, id, kind);
-      await markRunning(database.db, id, 600_000, { version: 2, passedOn });
-      expect(await secondsUntilSweep(id)).toBeLessThan(6);
-    }
-  });
+test('passing on a resend leaves an agreement due', async () => {
+  const id = await insertAgreedOrder(5000, { webhookUrl: 'https://shop.example/hook' });
+  await requestResends(database.db, [await eventOf(id)], 5000);
+  const passedOn = await lastRequestToConfirm(database.db, id, 'resends');
+  await markRunning(database.db, id, 600_000, { version: 3, passedOn });
+  expect(await secondsUntilSweep(id)).toBeLessThan(6);
 });
 
-test('the late acknowledgement of a request of a settled order does not stand for a later request', async () => {
+test('passing on an application leaves a resend due, and the other way round', async () => {
+  const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+  const { id } = history.order;
+  await upsertPaymentTerm(database.db, id, 'PAY_LATER');
+  await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
+  await requestResends(database.db, [await eventOf(id)], 5000);
+  await storeApplication(database.db, id, {
+    applicant: APPLICANT,
+    browserDigest: Buffer.alloc(32),
+    sweepAfterMs: 5000,
+  });
+  for (const kind of ['decision', 'resends'] as const) {
+    const passedOn = await lastRequestToConfirm(database.db, id, kind);
+    await markRunning(database.db, id, 600_000, { version: 2, passedOn });
+    expect(await secondsUntilSweep(id)).toBeLessThan(6);
+  }
+});
+
+test('the late acknowledgement of a request of a settled order is not taken for that of a later one', async () => {
   const { order, ids } = await orderWithWebhooks(database.db, 'failed');
   await makeAttempt(database.db, ids[0]!, DELIVERED);
   await requestResends(database.db, ids, 60_000);
@@ -512,14 +510,14 @@ describe('overdue webhooks', () => {
     );
     expect(plan).toMatch(/ on webhook_event e .*\(never executed\)/);
   });
+});
 
-  test('a repair by a person makes the sweep check an order immediately, even a recently stuck one', async () => {
-    const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
-    await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
-    await markStuck(database.db, history.order.id);
-    await makeDueForRepair(database.db, history.order.id);
-    expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([{ stuckRecently: false }]);
-  });
+test('a repair by a person makes the sweep check an order immediately, even a recently stuck one', async () => {
+  const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
+  await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
+  await markStuck(database.db, history.order.id);
+  await makeDueForRepair(database.db, history.order.id);
+  expect(await leaseDueOrders(database.db, 'checks', 10, 60_000)).toMatchObject([{ stuckRecently: false }]);
 });
 
 describe('a workflow that is about to stop', () => {

@@ -147,7 +147,7 @@ test('the sweep stops during a scan, however many runs it finds', async () => {
   await until(() => found > 10, 'a scan finds runs');
   const stopped = await Promise.race([
     stop().then(() => true),
-    until(() => found > 20_000, 'it goes on').then(() => false),
+    until(() => found > 20_000, 'the scan continues').then(() => false),
   ]);
   isOver = true;
   expect(stopped).toBe(true);

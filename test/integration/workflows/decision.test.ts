@@ -143,7 +143,7 @@ test('an application that is submitted while no worker runs is decided later', a
   await untilStatus(id, 'APPROVED');
 });
 
-test('history contains no data about the customer after an application, a decision and a completion', async () => {
+test('the history of an order contains no data about the customer after an application, a decision and a completion', async () => {
   const { order_url: url, id } = (await stack.api.create()).body.data;
   const customer = customerAt(url);
   await customer.apply({ email: 'referred@secret.example', business_name: 'Secret & Sons' });

@@ -188,7 +188,7 @@ test.each([
   });
 });
 
-describe('a restored Postgres does not undo a finished order', () => {
+describe('after a restore of Postgres, a finished order', () => {
   async function finished(): Promise<string> {
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
     await workflow(id).result();
@@ -196,7 +196,7 @@ describe('a restored Postgres does not undo a finished order', () => {
     return id;
   }
 
-  test('a cancel is refused, and the webhook is sent again with the same id and content', async () => {
+  test('is not cancelled, and its webhook is sent again with the same id and content', async () => {
     const id = await finished();
     expect((await stack.api.cancel(id)).body.code).toBe('order_not_cancellable');
     expect(await versionOfRow(stack, id)).toBe(4);
@@ -209,13 +209,13 @@ describe('a restored Postgres does not undo a finished order', () => {
     );
   });
 
-  test('the row is brought forward without any request', async () => {
+  test('has its row brought forward without any request', async () => {
     const id = await finished();
     await checkTomorrow(id);
     await until(async () => (await versionOfRow(stack, id)) === 4, 'the row is at the version of the workflow', 20_000);
   });
 
-  test('a GET shows the result of the closed run, and has the row brought forward', async () => {
+  test('is shown as its closed run has it by a GET, which also brings the row forward', async () => {
     const id = await finished();
     expect(await liveStatus(id)).toBe('SUCCESSFUL');
     await until(async () => (await versionOfRow(stack, id)) === 4, 'the row is at the version of the workflow');
@@ -322,7 +322,7 @@ describe('a run that a person has started under a workflow id that is no order',
   });
 });
 
-describe('a run that does not send its overdue webhook, as after a restore of Temporal, is replaced', () => {
+describe('a run that does not send its overdue webhook, as after a restore of Temporal,', () => {
   async function expectReplaced(id: string): Promise<void> {
     const delivered = async () =>
       (await stack.db.query(`select from webhook_event where order_id = $1 and state = 'delivered'`, [id])).rowCount;
@@ -343,11 +343,11 @@ describe('a run that does not send its overdue webhook, as after a restore of Te
     });
   }
 
-  test('and the webhook arrives', async () => {
+  test('is replaced, and the webhook arrives', async () => {
     await expectReplaced(await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']));
   });
 
-  test('although it waits for a lender that is unavailable', async () => {
+  test('is replaced although it waits for a lender that is unavailable', async () => {
     const id = await applied(stack, 'jo@bloggs.example', { data: { webhook_url: receiver.url } });
     const asksLender = async () => {
       const { raw } = await workflow(id).describe();
