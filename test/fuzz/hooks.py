@@ -40,7 +40,7 @@ def printable(value):
     return value
 
 
-# Characters without ink that no category tells: fillers, variation selectors, the blank Braille pattern.
+# Characters without ink that no Unicode category identifies: fillers, variation selectors, the blank Braille pattern.
 INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U0001d159\U000e0000-\U000e0fff]"
 )
