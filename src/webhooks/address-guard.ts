@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
+import { limitEncryptedBytesRead, limitSessionTickets } from './limit-bytes-read';
 import { isPublicAddress } from './public-address';
 import { checkPort, checkScheme, withoutBrackets, type AddressPolicy } from './webhook-url';
 
@@ -21,38 +22,62 @@ interface ConnectorOptions {
 /**
  * An undici connector that enforces a policy at the socket, where nothing can bypass it. A literal address skips the
  * lookup, and a name can resolve differently on each lookup, so the connector checks literals, every address that the
- * lookup returns, and the address of the open socket. Refused targets fail with an `AddressRefusedError`.
+ * lookup returns, and the address of the open socket, before TLS begins. Refused targets fail with an `AddressRefusedError`.
  */
 export function guardedConnector(policy: AddressPolicy, options: ConnectorOptions = {}): buildConnector.connector {
-  const connect = buildConnector({
+  const limit = options.timeoutMs !== undefined && { timeout: options.timeoutMs };
+  const connectTcp = buildConnector({
     lookup: policy.allowPrivate ? (options.lookup ?? systemLookup) : guardedLookup(options.lookup ?? systemLookup),
     // Node's default of 250 ms per address is too short for a distant receiver with two addresses.
     autoSelectFamilyAttemptTimeout: 1000,
-    ...(options.timeoutMs !== undefined && { timeout: options.timeoutMs }),
-    ...(options.ca !== undefined && { ca: options.ca }),
+    ...limit,
   });
+  const startTls = buildConnector({ ...limit, ...(options.ca !== undefined && { ca: options.ca }) });
   return (target, callback) => {
     const refusal = refuseTarget(target, policy);
     if (refusal !== undefined) {
       queueMicrotask(() => callback(new AddressRefusedError(refusal), null));
       return;
     }
-    connect(target, (error, socket) => {
+    const isTls = target.protocol === 'https:';
+    const port = target.port || (isTls ? '443' : '80');
+    connectTcp({ ...target, port, protocol: 'http:' }, (error, socket) => {
       if (error !== null) {
         callback(error, null);
-      } else if (policy.allowPrivate) {
-        callback(null, socket);
-      } else if (socket.remoteAddress === undefined) {
+        return;
+      }
+      const refused = policy.allowPrivate ? undefined : refuseSocket(socket);
+      if (refused !== undefined) {
         socket.destroy();
-        callback(Object.assign(new Error('the connection closed immediately'), { code: 'ECONNRESET' }), null);
-      } else if (!isPublicAddress(socket.remoteAddress)) {
-        socket.destroy();
-        callback(new AddressRefusedError('the connection led to an address that is not public'), null);
+        callback(refused, null);
+      } else if (isTls) {
+        limitEncryptedBytesRead(socket);
+        startTls({ ...target, httpSocket: socket }, onSecured(socket, callback));
       } else {
         callback(null, socket);
       }
     });
   };
+}
+
+function onSecured(connection: Socket, callback: buildConnector.Callback): buildConnector.Callback {
+  return (error, secured) => {
+    if (error !== null) {
+      callback(error, null);
+      return;
+    }
+    limitSessionTickets(secured);
+    connection.on('error', (reason: Error) => secured.destroy(reason));
+    callback(null, secured);
+  };
+}
+
+function refuseSocket({ remoteAddress }: Socket): Error | undefined {
+  if (remoteAddress === undefined) {
+    return Object.assign(new Error('the connection closed immediately'), { code: 'ECONNRESET' });
+  }
+  if (isPublicAddress(remoteAddress)) return undefined;
+  return new AddressRefusedError('the connection led to an address that is not public');
 }
 
 function refuseTarget(target: buildConnector.Options, policy: AddressPolicy): string | undefined {

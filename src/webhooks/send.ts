@@ -1,4 +1,4 @@
-import type { LookupFunction, Socket } from 'node:net';
+import type { LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
 import { guardedConnector } from './address-guard';
@@ -13,16 +13,12 @@ import {
   type Classification,
 } from './attempt';
 import { closableSender } from './closable-sender';
+import { limitBytesRead } from './limit-bytes-read';
 import { monotonicMs } from './monotonic';
 import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
 import { webhookHeaders } from './sign';
-
-/**
- * Limits the whole response: nothing else limits the status line, headers, 1xx responses and chunk extensions together.
- */
-const MAX_BYTES_READ = 128 * 1024;
 
 export interface SenderOptions {
   policy: AddressPolicy;
@@ -87,6 +83,7 @@ export function createWebhookSender({
     const limitMs = Math.max(Math.min(timeoutMs, (request.deadlineMs ?? Infinity) - monotonicMs()), 0);
     // Another attempt may be running: this one's lease has ended.
     if (limitMs === 0) return { ...result, ...NOT_SENT };
+    const lateError = () => (elapsedMs() > limitMs + frozenAfterMs ? interruptedError() : timeoutError(limitMs));
     const client = new Client(url.origin, {
       pipelining: 0,
       headersTimeout: timeoutMs,
@@ -97,6 +94,12 @@ export function createWebhookSender({
             callback(error, null);
             return;
           }
+          // A process that was frozen gets here after the deadline, when another attempt may be running.
+          if (elapsedMs() > limitMs) {
+            socket.destroy();
+            callback(lateError(), null);
+            return;
+          }
           result.phases.connectedMs = elapsedMs();
           result.peerAddress = socket.remoteAddress ?? null;
           limitBytesRead(socket);
@@ -104,10 +107,10 @@ export function createWebhookSender({
         }),
     });
     const deadline = setTimeout(() => {
-      const wasFrozen = elapsedMs() > limitMs + frozenAfterMs;
+      const error = lateError();
       // A process that was frozen first reads what has arrived. Destroying the client works in every phase; undici ignores an
       // AbortSignal until it is connected.
-      setImmediate(() => void client.destroy(wasFrozen ? interruptedError() : timeoutError(limitMs)));
+      setImmediate(() => void client.destroy(error));
     }, limitMs);
     try {
       const { statusCode: status, headers, body } = await client.request(toHttp(url, request));
@@ -142,15 +145,6 @@ function refuseUrl(url: string, policy: AddressPolicy): Classification | undefin
   if (reason === undefined) return undefined;
   const malformed = checkWebhookUrl(url, { ...policy, allowPrivate: true }) !== undefined;
   return failure(malformed ? 'invalid_url' : 'address_refused', `the URL ${reason}`);
-}
-
-/** Ends the connection of a receiver that sends too much. Called before undici reads from the socket. */
-function limitBytesRead(socket: Socket): void {
-  socket.on('readable', () => {
-    if (socket.bytesRead <= MAX_BYTES_READ) return;
-    const error = new Error(`sent more than ${MAX_BYTES_READ / 1024} KiB`);
-    socket.destroy(Object.assign(error, { code: 'ERR_RESPONSE_TOO_LARGE' }));
-  });
 }
 
 function timeoutError(timeoutMs: number): Error {

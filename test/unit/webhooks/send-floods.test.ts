@@ -1,10 +1,38 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { startRecordingServer, startRecordingTcpServer, startRecordingTlsServer } from '../../support/recording-server';
 import { selfSigned } from '../../support/self-signed';
 import { lookupReturning } from './lookup';
 import { LONG_TIMEOUT_MS, expectClosed, sender, stopAll, webhook } from '../../support/sending';
 
-afterEach(stopAll);
+const onTestEnd: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const step of onTestEnd.splice(0)) step();
+  await stopAll();
+});
+
+const TICKET_FLOOD = `
+import socket, ssl, sys, tempfile, threading
+context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+context.num_tickets = 1_000_000
+with tempfile.NamedTemporaryFile() as pair:
+    pair.write(sys.argv[1].encode())
+    pair.flush()
+    context.load_cert_chain(pair.name)
+listener = socket.create_server(("127.0.0.1", 0))
+def answer(connection):
+    try:
+        context.wrap_socket(connection, server_side=True)
+    except OSError:
+        pass
+def serve():
+    while True:
+        threading.Thread(target=answer, args=(listener.accept()[0],), daemon=True).start()
+threading.Thread(target=serve, daemon=True).start()
+print(listener.getsockname()[1], flush=True)
+sys.stdin.read()
+`;
 
 /** What the kernels of both sides buffer, measured at up to 6 MB on loopback, and the 128 KiB that are read. */
 const MAX_SENT = 16 * 1024 * 1024;
@@ -16,14 +44,23 @@ const FLOODS: [string, string, string][] = [
 ];
 
 /** Sends as much as the connection takes. */
-function flood(socket: Socket, start: string, text: string): void {
-  const bytes = Buffer.from(text);
+function flood(socket: Socket, start: string, repeated: string | Buffer): void {
+  const bytes = Buffer.from(repeated);
   const pump = (): void => {
     while (!socket.destroyed && socket.write(bytes));
   };
   socket.on('drain', pump);
-  socket.write(start);
+  if (start !== '') socket.write(start);
   pump();
+}
+
+/** A TLS server that sends a million session tickets after the handshake. Node's server sends two, so it is Python's. */
+async function startTicketFlood({ key, cert }: { key: string; cert: string }): Promise<{ port: number }> {
+  const server = spawn('python3', ['-c', TICKET_FLOOD, key + cert], { stdio: ['pipe', 'pipe', 'inherit'] });
+  // A signal would end only the launcher of a version manager.
+  onTestEnd.push(() => server.stdin.end());
+  const [port] = (await once(server.stdout, 'data')) as [Buffer];
+  return { port: Number(port) };
 }
 
 test.each(FLOODS)('an endless flood of %s ends the attempt after about 128 KiB', async (what, start, text) => {
@@ -48,6 +85,46 @@ test('an endless flood over TLS ends the attempt after about 128 KiB', async () 
   const attempt = await send(webhook(`https://hook.example:${receiver.port}/`));
   expect(attempt).toMatchObject({ status: null, error: 'invalid_response', errorDetail: 'sent more than 128 KiB' });
   expect(attempt.durationMs).toBeLessThan(LONG_TIMEOUT_MS / 2);
+});
+
+test('an endless handshake over TLS ends the attempt after about 1 MiB', async () => {
+  // A client that waits for the server's answer ignores requests to begin a handshake, however many there are.
+  const record = Buffer.concat([Buffer.from([0x16, 3, 3, 0x40, 0]), Buffer.alloc(0x4000)]);
+  const receiver = await startRecordingTcpServer((socket) => flood(socket, '', record));
+  const { send } = sender({ lookup: lookupReturning(['127.0.0.1']) });
+  const attempt = await send(webhook(`https://hook.example:${receiver.port}/`));
+  expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail: 'sent more than 1024 KiB over TLS' });
+  expect(attempt.durationMs).toBeLessThan(LONG_TIMEOUT_MS / 2);
+  await expectClosed(receiver.sockets[0]);
+});
+
+test('an endless response over TLS in records of one byte ends the attempt after about 1 MiB', async () => {
+  const pair = selfSigned('hook.example');
+  let sent = 0;
+  const receiver = await startRecordingTlsServer(pair, ({ socket }) => {
+    const next = (): void => {
+      sent += 1;
+      if (!socket.destroyed) socket.write('o', () => setImmediate(next));
+    };
+    socket.write('HTTP/1.1 200 ', next);
+  });
+  const { send } = sender({ ca: pair.cert, lookup: lookupReturning(['127.0.0.1']) });
+  const attempt = await send(webhook(`https://hook.example:${receiver.port}/`));
+  expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail: 'sent more than 1024 KiB over TLS' });
+  expect(sent).toBeLessThan(128 * 1024);
+});
+
+test('endless TLS session tickets end the attempt, and do not stop the sender', async () => {
+  const pair = selfSigned('hook.example');
+  const receiver = await startTicketFlood(pair);
+  const { send } = sender({ ca: pair.cert, lookup: lookupReturning(['127.0.0.1']) });
+  const url = `https://hook.example:${receiver.port}/`;
+  const attempts = await Promise.all(Array.from({ length: 5 }, () => send(webhook(url))));
+  for (const attempt of attempts) {
+    const errorDetail = 'sent more than 32 TLS session tickets';
+    expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail });
+    expect(attempt.durationMs).toBeLessThan(LONG_TIMEOUT_MS / 2);
+  }
 });
 
 test.each([

@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { stat } from 'node:fs';
+import type { LookupFunction } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { Webhook } from 'standardwebhooks';
 import { monotonicMs } from '../../../src/webhooks/monotonic';
@@ -139,6 +141,23 @@ describe('a sender', () => {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CONNECTED_TIMEOUT_MS + 1500);
     expect(await attempt).toMatchObject(expected);
     await server.terminate();
+  });
+
+  test('of a process that was frozen while it connected is not sent after the deadline', async () => {
+    const receiver = await startRecordingServer((_request, response) => response.end());
+    const freeze = (): unknown =>
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CONNECTED_TIMEOUT_MS + 1500);
+    const lookup: LookupFunction = (_name, _options, callback) =>
+      // The kernel completes the connection meanwhile. Its event comes before the end of the attempt.
+      stat('/', () => {
+        callback(null, [{ address: '127.0.0.1', family: 4 }]);
+        freeze();
+      });
+    const { send } = sender({ timeoutMs: CONNECTED_TIMEOUT_MS, frozenAfterMs: 1000, lookup });
+    const attempt = await send(webhook(`http://hook.example:${receiver.port}/`));
+    expect(attempt).toMatchObject({ status: null, error: 'interrupted' });
+    await expectClosed(receiver.sockets[0]);
+    expect(receiver.received).toEqual([]);
   });
 
   test('does not send to a name with an internal address, and shows the seller the error of an unknown name', async () => {

@@ -1,0 +1,42 @@
+import type { Socket } from 'node:net';
+
+/** Limits the whole response: nothing else limits the status line, headers, 1xx responses and chunk extensions together. */
+const MAX_BYTES = 128 * 1024;
+/** What TLS may add to it: certificates, and records of a few bytes each. */
+const MAX_ENCRYPTED_BYTES = 1024 * 1024;
+/** Servers send two session tickets or so. Each takes time to store, and none counts as a byte of the response. */
+const MAX_SESSION_TICKETS = 32;
+/** A connection reads encrypted bytes without any event. */
+const CHECK_MS = 50;
+
+/** Ends the connection of a receiver that sends too much. Call it before anything reads from the socket. */
+export function limitBytesRead(socket: Socket): void {
+  socket.on('readable', () => {
+    if (socket.bytesRead > MAX_BYTES) socket.destroy(tooLarge(`more than ${MAX_BYTES / 1024} KiB`));
+  });
+}
+
+/**
+ * Ends a TCP connection on which TLS reads too much, also if it is no byte of the response, such as padding and session
+ * tickets. Call it before TLS begins.
+ */
+export function limitEncryptedBytesRead(connection: Socket): void {
+  const check = setInterval(() => {
+    if (connection.bytesRead <= MAX_ENCRYPTED_BYTES) return;
+    connection.destroy(tooLarge(`more than ${MAX_ENCRYPTED_BYTES / 1024} KiB over TLS`));
+  }, CHECK_MS);
+  connection.once('close', () => clearInterval(check));
+}
+
+/** Ends a TLS connection whose peer sends session tickets without end. */
+export function limitSessionTickets(secure: Socket): void {
+  let tickets = 0;
+  secure.on('session', () => {
+    if (++tickets <= MAX_SESSION_TICKETS) return;
+    secure.destroy(tooLarge(`more than ${MAX_SESSION_TICKETS} TLS session tickets`));
+  });
+}
+
+function tooLarge(what: string): Error {
+  return Object.assign(new Error(`sent ${what}`), { code: 'ERR_RESPONSE_TOO_LARGE' });
+}
