@@ -4,6 +4,7 @@ import type Router from '@koa/router';
 import type { Context, State } from './context';
 import { isProblem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
+import { isUuid } from '../domain/uuid';
 import { londonDate } from '../lender/london-date';
 import type { OrderDependencies } from '../orders/dependencies';
 import {
@@ -80,7 +81,7 @@ async function submitApplicationForm(
       await submitApplication(deps, checkout, {
         applicant: result.applicant,
         browserDigest: identity.digestOf(browserSecret, checkout),
-        replaces: fields[REPLACES] || undefined,
+        replaces: applicationId(fields[REPLACES]),
       });
     } catch (error) {
       if (!isUnavailable(error)) throw error;
@@ -137,6 +138,11 @@ async function continueHere({ deps, identity, pages, readForm, redirect }: Route
   const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);
   if (page) sendPage(ctx, page);
   else redirect(ctx, checkout);
+}
+
+/** @returns undefined if the text is no id: Postgres does not take every text */
+function applicationId(text = ''): string | undefined {
+  return isUuid(text) ? text : undefined;
 }
 
 /** True if the form of the requesting browser may submit an application. */

@@ -62,6 +62,15 @@ export function customerAt(orderUrl: string) {
         body: new URLSearchParams({ ...hidden, ...fields }),
         headers,
       }),
+    /** Sends a form with one field whose value is percent-encoded already, such as bytes that are no text. */
+    sendEncoded(part: string, fields: Record<string, string>, [name, encoded]: readonly [string, string]) {
+      const others = Object.entries({ ...hidden, ...fields }).filter(([other]) => other !== name);
+      return call(`${orderUrl}${part}/`, {
+        method: 'POST',
+        body: `${new URLSearchParams(others).toString()}&${name}=${encoded}`,
+        headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      });
+    },
     /** Sends a form and follows the redirect. */
     async submit(part: string, fields: Record<string, string>): Promise<CustomerPage> {
       const response = await customer.send(part, fields);
