@@ -44,29 +44,36 @@ export function createRequestReader({ deps, csrf, providerDetailsOf, limits, pat
     return find(normalized);
   }
 
-  /**
-   * Reads the order for its pages. Counts the request. If the result of a payment is not known, asks the bank first, and
-   * completes an order that is paid.
-   * @throws Problem `not_found`, `rate_limited`
-   */
-  async function loadCheckout(ctx: Context): Promise<Checkout> {
-    const stored = await lookUp(ctx, (payLinkId) => readCheckout(deps, payLinkId));
+  /** Reads the order. If the result of a payment is not known, asks the bank first, and completes an order that is paid. */
+  async function load(ctx: Context, payLinkId: string): Promise<Checkout> {
+    const stored = await readCheckout(deps, payLinkId);
     ctx.state.orderId = stored.order.id;
-    const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, stored.order.payLinkId) : stored;
+    const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, payLinkId) : stored;
     const { order, branding } = checkout;
-    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(payLinkId) };
     return checkout;
   }
 
   /**
-   * Finds the order before it reads the body, so that a request without a valid pay link costs no memory.
+   * Reads the order for its pages. Counts the request.
+   * @throws Problem `not_found`, `rate_limited`
+   */
+  const loadCheckout = (ctx: Context): Promise<Checkout> => lookUp(ctx, (payLinkId) => load(ctx, payLinkId));
+
+  /**
+   * Finds the pay link before it reads the body, so that a request without a valid one costs no memory. Reads the order
+   * afterwards: while a browser withholds the body, another one can change the order.
    * @throws CsrfError
    * @throws FormBodyError
    */
   async function readForm(ctx: Context): Promise<SubmittedForm> {
-    const checkout = await loadCheckout(ctx);
-    const fields = await readFormFields(ctx);
-    const browserSecret = await csrf.verify(ctx, checkout.order.payLinkId, fields[TOKEN_FIELD] ?? '');
+    const payLinkId = await lookUp(ctx, (found) => Promise.resolve(found));
+    const body = readFormFields(ctx);
+    await Promise.allSettled([body]);
+    const checkout = await load(ctx, payLinkId);
+    // Throws here, so that the error page has the order's layout.
+    const fields = await body;
+    const browserSecret = await csrf.verify(ctx, payLinkId, fields[TOKEN_FIELD] ?? '');
     return { checkout, fields, browserSecret };
   }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { formatDate } from '../../../src/checkout/format';
 import { monthsAfter } from '../../../src/domain/calendar';
 import { londonDate } from '../../../src/lender/london-date';
@@ -72,6 +73,34 @@ test.each([
     expect(await timelineOf(stack, id)).toHaveLength(term === 'PAY_LATER' ? 3 : 2);
   },
 );
+
+test('a form decides on the order as it is when its body arrives, not when its headers did', async () => {
+  const { id, url, customer } = await newCustomer(stack);
+  const opened = await fetch(url);
+  const formToken = /form_token" value="([^"]+)/.exec(await opened.text())![1]!;
+  const body = new TransformStream<Uint8Array, Uint8Array>();
+  const writer = body.writable.getWriter();
+  const slow = fetch(`${url}choice/`, {
+    method: 'POST',
+    redirect: 'manual',
+    headers: {
+      Cookie: opened.headers.get('Set-Cookie')!.split(';')[0]!,
+      'Content-Type': 'application/x-www-form-urlencoded',
+    },
+    body: body.readable,
+    duplex: 'half',
+  });
+  await writer.write(Buffer.from('payment_term=PAY_NOW&'));
+  // The server has the headers.
+  await delay(500);
+  expect((await customer.apply({ email: 'failed@b.example' })).heading).toBe('About your business');
+  await writer.write(Buffer.from(`form_token=${formToken}`));
+  await writer.close();
+  expect((await slow).status).toBe(303);
+  expect((await customer.look()).heading).toBe('About your business');
+  const { rows } = await stack.db.query('select payment_term from application where order_id = $1', [id]);
+  expect(rows).toEqual([{ payment_term: 'PAY_LATER' }]);
+});
 
 test('an application to a cancelled order shows that it is cancelled, and not that one was submitted', async () => {
   const { id, customer } = await newCustomer(stack);
