@@ -42,7 +42,7 @@ const LAYERS = {
   temporal: ['domain', 'encryption', 'webhooks', 'telemetry', 'messages', 'workflows:type', 'concurrency', 'package'],
   orders: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'payments', 'telemetry', 'temporal', 'concurrency'],
   api: ['domain', 'contracts', 'db', 'telemetry', 'orders', 'concurrency', 'package'],
-  checkout: ['domain', 'contracts', 'db', 'lender', 'payments', 'orders'],
+  checkout: ['domain', 'contracts', 'db', 'lender', 'payments', 'orders', 'concurrency'],
   cli: ['domain', 'contracts', 'encryption', 'db', 'webhooks', 'telemetry', 'temporal', 'orders', 'config', 'package'],
   // Shops install it without any package, so it needs nothing else at run time.
   client: ['domain:type', 'contracts:type', 'webhooks'],

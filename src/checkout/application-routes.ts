@@ -6,13 +6,11 @@ import { isProblem } from '../contracts/problem';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { isUuid } from '../domain/uuid';
 import { londonDate } from '../lender/london-date';
-import type { OrderDependencies } from '../orders/dependencies';
 import {
   type Checkout,
   agreeToOffer,
   choosePaymentTerm,
   ensurePaymentTerm,
-  readCheckout,
   submitApplication,
   withdrawApplication,
 } from '../orders/hosted-checkout';
@@ -65,7 +63,7 @@ async function submitChoice({ deps, identity, pages, readForm, redirect }: Route
 
 /** The customer applies to pay later. */
 async function submitApplicationForm(
-  { deps, identity, pages, readForm, redirect }: RouteTools,
+  { deps, identity, pages, readForm, readLatest, redirect }: RouteTools,
   ctx: Context,
 ): Promise<void> {
   const { checkout, fields, browserSecret } = await readForm(ctx);
@@ -90,9 +88,9 @@ async function submitApplicationForm(
       sendPage(ctx, await pages.details(ctx, checkout, { values, errors: {}, alert }));
       return;
     }
-    await waitForDecision(deps, checkout.order.payLinkId);
+    await waitForDecision(readLatest, checkout);
   }
-  const latest = await readCheckout(deps, checkout.order.payLinkId);
+  const latest = await readLatest(checkout.order);
   // The answers of another browser's application are compared only for its applicant: others could guess them.
   const isUsed =
     identity.isApplicant(ctx, latest) &&
@@ -111,7 +109,10 @@ async function withdraw({ deps, identity, readForm, redirect }: RouteTools, ctx:
 }
 
 /** The customer agrees to the lender's offer. */
-async function agree({ deps, identity, pages, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+async function agree(
+  { deps, identity, pages, readForm, readLatest, redirect }: RouteTools,
+  ctx: Context,
+): Promise<void> {
   const { checkout, fields } = await readForm(ctx);
   if (!identity.isApplicant(ctx, checkout)) {
     redirect(ctx, checkout);
@@ -124,17 +125,20 @@ async function agree({ deps, identity, pages, readForm, redirect }: RouteTools, 
     return;
   }
   await agreeToOffer(deps, checkout, identity.digestsOf(ctx, checkout), now);
-  const { order } = await readCheckout(deps, checkout.order.payLinkId);
+  const { order } = await readLatest(checkout.order);
   redirect(ctx, checkout, order.status === 'SUCCESSFUL' ? 'return/' : '');
 }
 
 /** The customer enters the code that moves the application to this browser. */
-async function continueHere({ deps, identity, pages, readForm, redirect }: RouteTools, ctx: Context): Promise<void> {
+async function continueHere(
+  { deps, identity, pages, readForm, readLatest, redirect }: RouteTools,
+  ctx: Context,
+): Promise<void> {
   const { checkout, fields, browserSecret } = await readForm(ctx);
   const isOther = !identity.isApplicant(ctx, checkout);
   const error = isOther ? await enterCode(deps, identity, checkout, fields[CODE] ?? '', browserSecret) : undefined;
   // Read again, because a double click enters the code twice.
-  const latest = await readCheckout(deps, checkout.order.payLinkId);
+  const latest = await readLatest(checkout.order);
   const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);
   if (page) sendPage(ctx, page);
   else redirect(ctx, checkout);
@@ -155,9 +159,9 @@ function isUnavailable(error: unknown): boolean {
   return isDatabaseUnavailable(error) || isProblem(error, 'service_unavailable');
 }
 
-async function waitForDecision(deps: OrderDependencies, payLinkId: string): Promise<void> {
+async function waitForDecision(readLatest: RouteTools['readLatest'], { order }: Checkout): Promise<void> {
   const deadline = Date.now() + DECISION_WAIT_MS;
-  while (checkoutState(await readCheckout(deps, payLinkId)) === 'waiting' && Date.now() < deadline) {
+  while (checkoutState(await readLatest(order)) === 'waiting' && Date.now() < deadline) {
     await delay(DECISION_POLL_MS);
   }
 }

@@ -30,7 +30,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   const router = new Router<State>({ prefix: '/pay/:payLinkId', sensitive: true });
   const pathOf = (payLinkId: string): string => `${pathPrefix}/pay/${payLinkId}`;
   const pages = createOrderPages({ csrf, identity, providerDetailsOf, pathOf, retentionMs });
-  const { lookUp, loadCheckout, readForm } = createRequestReader({
+  const { lookUp, loadCheckout, readForm, readLatest } = createRequestReader({
     deps,
     csrf,
     providerDetailsOf,
@@ -55,7 +55,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     else redirect(ctx, checkout);
   });
 
-  const tools = { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect };
+  const tools = { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, readLatest, redirect };
   addApplicationRoutes(router, tools);
   addPaymentRoutes(router, tools);
 
@@ -65,7 +65,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   }
 
   router.get('/logo', async (ctx) => {
-    const logo = await lookUp(ctx, async (payLinkId) => {
+    const logo = await lookUp(ctx, async ({ payLinkId }) => {
       const found = await findLogo(deps.db, payLinkId);
       if (!found) throw notFound();
       return found;

@@ -1,7 +1,7 @@
 import type Router from '@koa/router';
 import type { State } from './context';
 import { cancelPayment, createPayment, startAtBank } from '../orders/customer-payments';
-import { ensurePaymentTerm, readCheckout } from '../orders/hosted-checkout';
+import { ensurePaymentTerm } from '../orders/hosted-checkout';
 import { checkoutState } from './checkout-state';
 import { BANK } from './pages/bank';
 import { bankRedirectPage } from './pages/paying';
@@ -11,7 +11,7 @@ import { sendPage } from './send-page';
 
 /** The routes of a customer who pays now: choose a bank, go there, cancel. */
 export function addPaymentRoutes(router: Router<State>, tools: RouteTools): void {
-  const { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, redirect } = tools;
+  const { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, readLatest, redirect } = tools;
 
   router.post('/payment', async (ctx) => {
     const { checkout, fields, browserSecret } = await readForm(ctx);
@@ -29,7 +29,7 @@ export function addPaymentRoutes(router: Router<State>, tools: RouteTools): void
         ownDigests: identity.digestsOf(ctx, checkout),
       });
     }
-    const latest = await readCheckout(deps, checkout.order.payLinkId);
+    const latest = await readLatest(checkout.order);
     const isPaying = checkoutState(latest) === 'paying' && identity.isApplicant(ctx, latest);
     // Another tab may have started a payment at another bank: the order's page names it and offers to cancel it.
     redirect(ctx, checkout, isPaying && latest.payment?.bank === fields[BANK] ? 'bank/' : '');

@@ -1,4 +1,5 @@
 import type { Context } from './context';
+import type { Order } from '../domain/order';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
 import { checkPayment } from '../orders/customer-payments';
@@ -6,6 +7,7 @@ import { type Checkout, readCheckout } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
+import { createPageReads } from './page-reads';
 import type { ProviderDetailsOf } from './provider-details';
 
 export interface PayLinkLimits {
@@ -26,6 +28,9 @@ interface RequestReaderOptions {
   pathOf: (payLinkId: string) => string;
 }
 
+/** What a pay link belongs to. */
+type PayLink = Pick<Order, 'payLinkId' | 'sellerId'>;
+
 /** A form of one of our pages, and the order that it belongs to. */
 export interface SubmittedForm {
   checkout: Checkout;
@@ -36,29 +41,43 @@ export interface SubmittedForm {
 
 /** Reads requests for `/pay/:payLinkId`. */
 export function createRequestReader({ deps, csrf, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
+  const reads = createPageReads(deps.db);
+
   /** Counts a request, and finds what belongs to its pay link. */
-  async function lookUp<T>(ctx: Context, find: (payLinkId: string) => Promise<T>): Promise<T> {
-    const { payLinkId = '' } = ctx.params as { payLinkId?: string };
-    const normalized = payLinkId.toLowerCase();
-    if (!isUuid(normalized) || !(await limits.countPayLink(ctx, normalized))) throw notFound();
-    return find(normalized);
+  async function lookUp<T>(ctx: Context, find: (payLink: PayLink) => Promise<T>): Promise<T> {
+    const payLinkId = ((ctx.params as { payLinkId?: string }).payLinkId ?? '').toLowerCase();
+    const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId) : undefined;
+    if (sellerId === undefined) throw notFound();
+    // The count can need a statement too.
+    return reads.run(sellerId, async () => {
+      if (!(await limits.countPayLink(ctx, payLinkId))) throw notFound();
+      return find({ payLinkId, sellerId });
+    });
   }
 
-  /** Reads the order. If the result of a payment is not known, asks the bank first, and completes an order that is paid. */
-  async function load(ctx: Context, payLinkId: string): Promise<Checkout> {
-    const stored = await readCheckout(deps, payLinkId);
+  /** Reads an order again. */
+  const readLatest = ({ payLinkId, sellerId }: PayLink): Promise<Checkout> =>
+    reads.run(sellerId, () => readCheckout(deps, payLinkId));
+
+  /**
+   * Prepares what was read for the pages. If the result of a payment is not known, asks the bank first, and completes an
+   * order that is paid.
+   */
+  async function prepare(ctx: Context, stored: Checkout): Promise<Checkout> {
     ctx.state.orderId = stored.order.id;
-    const checkout = (await checkPayment(deps, stored)) ? await readCheckout(deps, payLinkId) : stored;
+    const checkout = (await checkPayment(deps, stored)) ? await readLatest(stored.order) : stored;
     const { order, branding } = checkout;
-    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(payLinkId) };
+    ctx.state.layout = { order, branding, providerDetails: providerDetailsOf(order), path: pathOf(order.payLinkId) };
     return checkout;
   }
 
   /**
    * Reads the order for its pages. Counts the request.
-   * @throws Problem `not_found`, `rate_limited`
+   * @throws Problem `not_found`, `rate_limited`, `service_unavailable`
    */
-  const loadCheckout = (ctx: Context): Promise<Checkout> => lookUp(ctx, (payLinkId) => load(ctx, payLinkId));
+  async function loadCheckout(ctx: Context): Promise<Checkout> {
+    return prepare(ctx, await lookUp(ctx, ({ payLinkId }) => readCheckout(deps, payLinkId)));
+  }
 
   /**
    * Finds the pay link before it reads the body, so that a request without a valid one costs no memory. Reads the order
@@ -67,15 +86,15 @@ export function createRequestReader({ deps, csrf, providerDetailsOf, limits, pat
    * @throws FormBodyError
    */
   async function readForm(ctx: Context): Promise<SubmittedForm> {
-    const payLinkId = await lookUp(ctx, (found) => Promise.resolve(found));
+    const payLink = await lookUp(ctx, (found) => Promise.resolve(found));
     const body = readFormFields(ctx);
     await Promise.allSettled([body]);
-    const checkout = await load(ctx, payLinkId);
+    const checkout = await prepare(ctx, await readLatest(payLink));
     // Throws here, so that the error page has the order's layout.
     const fields = await body;
-    const browserSecret = await csrf.verify(ctx, payLinkId, fields[TOKEN_FIELD] ?? '');
+    const browserSecret = await csrf.verify(ctx, payLink.payLinkId, fields[TOKEN_FIELD] ?? '');
     return { checkout, fields, browserSecret };
   }
 
-  return { lookUp, loadCheckout, readForm };
+  return { lookUp, loadCheckout, readForm, readLatest };
 }

@@ -14,6 +14,8 @@ export interface RouteTools {
   pages: ReturnType<typeof createOrderPages>;
   readForm: (ctx: Context) => Promise<SubmittedForm>;
   loadCheckout: (ctx: Context) => Promise<Checkout>;
+  /** Reads an order again, which may have changed. */
+  readLatest: (order: Checkout['order']) => Promise<Checkout>;
   /** @param suffix is added to the path of the order's page */
   redirect: (ctx: Context, checkout: Checkout, suffix?: string) => void;
 }

@@ -115,6 +115,20 @@ export async function arePayLinksKnown(db: DbClient, payLinkIds: readonly string
   return payLinkIds.map((id) => known.has(id));
 }
 
+/** Returns for each pay link the seller of its order, or undefined if no order has it. */
+export async function findSellersOfPayLinks(
+  db: DbClient,
+  payLinkIds: readonly string[],
+): Promise<(string | undefined)[]> {
+  const { rows } = await db.query<{ payLinkId: string; sellerId: string }>({
+    name: 'find_sellers_of_pay_links',
+    text: 'select pay_link_id as "payLinkId", seller_id as "sellerId" from orders where pay_link_id = any($1::uuid[])',
+    values: [payLinkIds],
+  });
+  const sellers = new Map(rows.map(({ payLinkId, sellerId }) => [payLinkId, sellerId]));
+  return payLinkIds.map((id) => sellers.get(id));
+}
+
 /** Finds the order that holds a seller's reference: the one that is not UNSUCCESSFUL. */
 export async function findOrderByReference(
   db: DbClient,

@@ -1,0 +1,42 @@
+import { batchLookups } from '../concurrency/batch-lookups';
+import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
+import { Problem } from '../contracts/problem';
+import { findSellersOfPayLinks } from '../db/find-orders';
+import type { Db } from '../db/pool';
+
+/** Reads that pages of one seller's orders can make at the same time; further ones wait. Each uses up to three connections. */
+const READS_AT_ONCE = 3;
+/** The customer still sees a page, and the flood that causes the wait does not pile up. */
+const MAX_WAIT_MS = 10_000;
+const RETRY_AFTER_S = 5;
+
+/**
+ * The reads from Postgres for pages. Sellers have many orders, and each has a limit of its own, so somebody who opens the
+ * pages of all of a seller's orders could otherwise use all connections.
+ */
+export interface PageReads {
+  /** Returns the seller of the order with a pay link, or undefined if there is none. Calls share queries. */
+  sellerOf(payLinkId: string): Promise<string | undefined>;
+  /**
+   * Runs a read in its seller's turn. It must not run another one.
+   * @throws Problem `service_unavailable` if its turn does not come in time
+   */
+  run<T>(sellerId: string, read: () => Promise<T>): Promise<T>;
+}
+
+export function createPageReads(db: Db, maxWaitMs = MAX_WAIT_MS): PageReads {
+  const sellers = limitPerKey(READS_AT_ONCE, maxWaitMs);
+  return {
+    sellerOf: batchLookups((payLinkIds) => findSellersOfPayLinks(db, payLinkIds)),
+    async run(sellerId, read) {
+      try {
+        return await sellers.run(sellerId, read);
+      } catch (error) {
+        if (error !== WAITED_TOO_LONG) throw error;
+        throw new Problem('service_unavailable', "Too many pages of the seller's orders are open.", {
+          retryAfterS: RETRY_AFTER_S,
+        });
+      }
+    },
+  };
+}

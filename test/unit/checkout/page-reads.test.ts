@@ -1,0 +1,16 @@
+import { createPageReads } from '../../../src/checkout/page-reads';
+import type { Db } from '../../../src/db/pool';
+
+test('a page that has waited too long for its turn returns service_unavailable, and pages of other sellers do not', async () => {
+  const reads = createPageReads(undefined as unknown as Db, 50);
+  let end = (): void => undefined;
+  const running = ['a', 'a', 'a'].map((seller) => reads.run(seller, () => new Promise<void>((done) => (end = done))));
+  await expect(reads.run('a', () => Promise.resolve())).rejects.toMatchObject({
+    code: 'service_unavailable',
+    headers: { 'Retry-After': '5' },
+  });
+  expect(await reads.run('b', () => Promise.resolve('read'))).toBe('read');
+  end();
+  await running[2];
+  expect(await reads.run('a', () => Promise.resolve('read'))).toBe('read');
+});
