@@ -1,5 +1,9 @@
 import { NO_CURSOR } from '../contracts/page-query';
 import { type Problem, invalidRequest } from '../contracts/problem';
+import { stringify } from '../contracts/verbatim-json';
+
+/** Items can be large, because of `meta_data` or of what a webhook's receiver answers, so a page ends once it has this size. */
+export const MAX_PAGE_BYTES = 256 * 1024;
 
 /** One page of a list. */
 export interface Page<T> {
@@ -23,4 +27,14 @@ export function toPage<T>(rows: T[], limit: number, cursorOf: (item: T) => strin
   const items = rows.slice(0, limit);
   const last = items.at(-1);
   return { items, nextCursor: rows.length > limit && last !== undefined ? cursorOf(last) : null };
+}
+
+/**
+ * Measures in bytes, as the query for orders does: if that cuts the list, the last item is over the limit here too.
+ * @returns the number of items until their size exceeds `MAX_PAGE_BYTES`; at least 1
+ */
+export function countWithin(items: readonly object[]): number {
+  let bytes = 0;
+  const over = items.findIndex((item) => (bytes += Buffer.byteLength(stringify(item))) > MAX_PAGE_BYTES);
+  return over === -1 ? items.length : Math.max(over, 1);
 }

@@ -2,7 +2,7 @@ import type { TimelineEntryBody } from '../contracts/timeline-schemas';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
 import { RECOVERY_EVENT, WEBHOOK_WAIT_EVENT } from '../db/timeline-notes';
 import type { OrderDependencies } from './dependencies';
-import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
+import { type Page, type PageRequest, countWithin, toPage, unknownCursor } from './list-page';
 import { readStored } from './read-order';
 
 /**
@@ -17,8 +17,10 @@ export async function retrieveTimeline(
 ): Promise<Page<TimelineEntryBody>> {
   await readStored(deps, orderId, sellerId);
   if (cursor !== undefined && !(await isTimelinePosition(deps.db, orderId, cursor))) throw unknownCursor();
-  const page = toPage(await readTimeline(deps.db, orderId, cursor, limit + 1), limit, ({ position }) => position);
-  return { ...page, items: page.items.map(toTimelineEntryBody) };
+  const entries = await readTimeline(deps.db, orderId, cursor, limit + 1);
+  const bodies = entries.map(toTimelineEntryBody);
+  const { items, nextCursor } = toPage(entries, Math.min(limit, countWithin(bodies)), ({ position }) => position);
+  return { items: bodies.slice(0, items.length), nextCursor };
 }
 
 export function toTimelineEntryBody({ at: date, changeOrNote, webhook, attempt }: TimelineEntry): TimelineEntryBody {

@@ -194,3 +194,28 @@ test.each([
   }
   expect(listed).toEqual(ids);
 });
+
+test('a page of a timeline with large responses of a receiver ends early, and the cursors lead to all entries', async () => {
+  const id = await create();
+  const attempts = 120;
+  // JSON writes each control character in six bytes.
+  await stack.db.query(
+    `with event as (
+       insert into webhook_event (id, order_id, seller_id, sequence, body, state)
+       values (gen_random_uuid(), $1, $2, 1, '{}', 'delivered') returning id
+     )
+     insert into webhook_attempt (event_id, attempt, at, duration_ms, status, response_body)
+     select id, attempt, now(), 1, 200, $3 from event, generate_series(1, $4) attempt order by attempt`,
+    [id, seller.id, '\u0001'.repeat(1024), attempts],
+  );
+  const listed: (number | undefined)[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const query = `limit=100${cursor && `&cursor=${cursor}`}`;
+    const page = await stack.api.call('GET', `${BASE}/order/${id}/timeline/?${query}`, { key: seller.key });
+    expect(Buffer.byteLength(page.text)).toBeLessThan(300_000);
+    listed.push(...page.body.data.map(({ attempt }: { attempt?: number }) => attempt));
+    cursor = page.body.next_cursor;
+  }
+  // The first entry is the creation.
+  expect(listed).toEqual([undefined, ...Array.from({ length: attempts }, (_, index) => index + 1)]);
+});
