@@ -40,26 +40,46 @@ export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().tra
  */
 const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$`;
 
-/** Printable text without surrounding whitespace. @param max length in Unicode code points */
-export const text = (max: number) => printable(z.string(), max, (value) => !UNPRINTABLE.test(value));
+/** As `PRINTABLE`, without two spaces in a row. */
+const REFERENCE = String.raw`^[^\x00-\x20\x7f]+( [^\x00-\x20\x7f]+)*$`;
 
-/** Two references that look the same are the same: NFC, and no characters that are invisible or look like a space. */
+/** Printable text without surrounding whitespace. @param max length in Unicode code points */
+export const text = (max: number) =>
+  printable(z.string(), max, (value) =>
+    UNPRINTABLE.test(value) ? 'must contain only printable characters' : undefined,
+  );
+
+/**
+ * Two references that differ only in what cannot be seen are the same, or one of them is refused: NFC, single spaces, and no
+ * characters that are invisible or look like a space.
+ */
 export const reference = printable(z.string().overwrite(toNfc), 255, (value) => {
-  if (value.length > MAX_NFC_LENGTH) return true;
-  const withoutEmoji = value.replace(EMOJI, '*');
-  return !UNPRINTABLE.test(withoutEmoji) && !INVISIBLE.test(withoutEmoji);
-});
+  if (value.length > MAX_NFC_LENGTH) return undefined;
+  const withoutEmoji = value.replace(EMOJI, (emoji) => (isDrawnDifferently(emoji) ? emoji : '*'));
+  const isVisible = !UNPRINTABLE.test(withoutEmoji) && !INVISIBLE.test(withoutEmoji);
+  return isVisible && !value.includes('  ') ? undefined : 'must contain only visible characters and single spaces';
+}).meta({ pattern: REFERENCE });
+
+/**
+ * True for an emoji that is another character drawn in colour, such as © with a variation selector: without it, the
+ * character is valid too. A sequence with joiners is not valid without its variation selectors.
+ */
+function isDrawnDifferently(emoji: string): boolean {
+  return emoji.includes('\ufe0f') && !emoji.includes('\u200d');
+}
 
 function toNfc(value: string): string {
   return value.length > MAX_NFC_LENGTH ? value : value.normalize('NFC');
 }
 
-function printable(schema: z.ZodString, max: number, isPrintable: (value: string) => boolean) {
+/** @param refuseCharacters returns why the characters of a text are refused, or undefined */
+function printable(schema: z.ZodString, max: number, refuseCharacters: (value: string) => string | undefined) {
   return schema
     .min(1, 'must not be empty')
     .superRefine((value, context) => {
       if (Array.from(value).length > max) refuse(context, 'too_big', `must be at most ${max} characters`);
-      if (!isPrintable(value)) refuse(context, 'invalid_characters', 'must contain only printable characters');
+      const reason = refuseCharacters(value);
+      if (reason !== undefined) refuse(context, 'invalid_characters', reason);
       if (value !== value.trim()) refuse(context, 'surrounding_blanks', 'must not start or end with whitespace');
     })
     .meta({ maxLength: max, pattern: PRINTABLE });

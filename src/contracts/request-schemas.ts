@@ -13,7 +13,7 @@ export function createOrderRequestSchema(rules: OrderRules) {
       reference: reference.meta({
         description:
           'Your reference for the order, unique among your orders that are not UNSUCCESSFUL. Visible characters ' +
-          'and spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC.',
+          'and single spaces, without surrounding whitespace. Stored in the Unicode normalization form NFC.',
         examples: ['web-100042'],
       }),
       allowed_payment_terms: optional(paymentTerms).meta({

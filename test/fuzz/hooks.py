@@ -47,11 +47,11 @@ INVISIBLE = re.compile(
 
 
 def visible(value):
-    """Like `printable`, for references: NFC, and only characters that can be told apart."""
+    """Like `printable`, for references: NFC, single spaces, and only characters that can be told apart."""
     if not isinstance(value, str):
         return value
     spaced = "".join("x" if c != " " and unicodedata.category(c) == "Zs" else c for c in printable(value))
-    return unicodedata.normalize("NFC", INVISIBLE.sub("x", spaced))
+    return unicodedata.normalize("NFC", re.sub(" {2,}", " ", INVISIBLE.sub("x", spaced)))
 
 
 def storable(value):

@@ -42,14 +42,14 @@ export function plainTexts(max: number): string[] {
   );
 }
 
-/** The strings that are valid as a reference, normalized: without invisible characters and special spaces. */
+/** The strings that are valid as a reference, normalized: without invisible characters, special spaces and runs of spaces. */
 export function plainReferences(): string[] {
-  const invisible = /\p{Default_Ignorable_Code_Point}|\u2800|[^\P{Zs} ]/u;
+  const invisible = /\p{Default_Ignorable_Code_Point}|\u2800|[^\P{Zs} ]| {2}/u;
   return plainTexts(255)
-    .filter((text) => !invisible.test(withoutEmoji(text)))
+    .filter((text) => !invisible.test(withoutJoinedEmoji(text)))
     .map((text) => text.normalize('NFC'));
 }
 
-/** Emoji contain joiners and variation selectors. */
-const withoutEmoji = (text: string): string =>
-  text.replace(/(\p{Extended_Pictographic}|\d(?=\ufe0f\u20e3))(\u200d|\ufe0f)*/gu, '');
+/** Emoji that are joined contain joiners and variation selectors. */
+const withoutJoinedEmoji = (text: string): string =>
+  text.replace(/\p{Extended_Pictographic}\ufe0f?(\u200d\p{Extended_Pictographic}\ufe0f?)+/gu, '');
