@@ -41,7 +41,8 @@ export function createOrderRequestSchema(rules: OrderRules) {
       meta_data: optional(metaData).meta({
         description:
           'Custom data, returned with the order exactly as sent, byte for byte. At most 16 KiB as sent and 32 levels ' +
-          'deep. An empty array means an empty object. NUL characters and the key `__proto__` are not allowed.',
+          'deep. An empty array means an empty object, and is returned as `{}`. NUL characters and the key `__proto__` ' +
+          'are not allowed.',
       }),
     }),
   });

@@ -15,6 +15,7 @@ describe('meta_data', () => {
 
   test.each([
     '{}',
+    '{"a":[],"b":{},"c":[[]]}',
     '{"a":null,"b":[1,2.5,"x",{"c":false}],"":"empty key"}',
     '{"constructor":1,"toString":{"prototype":2},"hasOwnProperty":null}',
     '{"10":"a","9":"b","z":1,"a":2}',
