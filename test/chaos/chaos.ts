@@ -3,9 +3,11 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { killProcesses } from '../support/processes';
 import { prepareTemporal } from '../../tools/local-stack/temporal-server';
+import { variantOf } from './cell';
 import { type AnyCell, CELLS } from './cells';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
+import type { Broken } from './invariants';
 import { currentVersion, passedRuns, productDigest, readResults, recordRun, writePage } from './results';
 import { checkSweep, type RunOptions, type RunResult, runCell, runDelivery } from './run';
 import { SHORT } from './short';
@@ -109,33 +111,51 @@ async function run(): Promise<number> {
   let stack: ChaosStack | undefined;
   let runs: Run[] = [];
   let [passed, failed, skipped] = [0, 0, 0];
+  let hasStarted = true;
   const count = (failures: number): void => {
     failed += failures;
     passed += runs.length - failures;
+    stack = undefined;
+    runs = [];
   };
   // Repeated signals are ignored: npm passes on one that its process group has got too.
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => void interrupt());
   try {
     for (const { cell, seed } of planned) {
       if (Date.now() > deadline) break;
-      stack ??= await startChaosStack(cleanup);
+      try {
+        stack ??= await startStack();
+        hasStarted = true;
+      } catch (error) {
+        // Twice in a row, it is not the load of the machine.
+        if (isInterrupted || !hasStarted) throw error;
+        hasStarted = false;
+        await renewCleanup();
+        if (isRecorded) recordRun(cell, failedRun(cell, seed, 'the start', error), optionsOf(seed));
+        failed += 1;
+        continue;
+      }
       const reason = 'strike' in cell ? cell.skip?.({ disk: stack.disk, oldRoot }) : undefined;
       if (reason !== undefined) {
         console.log(`skip   ${cell.name}: ${reason}`);
         skipped += 1;
         continue;
       }
-      const result = await ('strike' in cell ? runCell(stack, cell, optionsOf(seed)) : runDelivery(cell, seed));
-      report(stack, cell, result);
-      if (isRecorded) recordRun(cell, result, optionsOf(seed));
+      const result = await attempt(stack, cell, seed);
+      // The cleanup has broken the run.
+      if (isInterrupted) return 1;
       runs.push({ cell, result });
-      await stack.restore();
+      const isBroken = result.broken.length > 0;
+      // `restore` replaces processes, and with them their logs.
+      if (isBroken) report(stack, cell, result);
+      const isRestored = await stack.restore().then(
+        () => true,
+        (error: unknown) => !result.broken.push(harnessError('the restoration', error)),
+      );
+      if (!isBroken) report(stack, cell, result);
+      if (isRecorded) recordRun(cell, result, optionsOf(seed));
       // What a failed run has left behind would disturb the next one.
-      if (result.broken.length > 0 || runs.length === RUNS_PER_STACK) {
-        count(await endStack(stack, runs));
-        stack = undefined;
-        runs = [];
-      }
+      if (result.broken.length > 0 || runs.length === RUNS_PER_STACK) count(await endStack(stack, runs, isRestored));
     }
     if (stack) count(await endStack(stack, runs));
   } finally {
@@ -153,21 +173,53 @@ async function run(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-/** @returns how many of the stack's runs have broken an invariant */
-async function endStack(stack: ChaosStack, runs: readonly Run[]): Promise<number> {
+/** Tries twice: a machine under load can be too slow. */
+async function startStack(): Promise<ChaosStack> {
+  return startChaosStack(cleanup).catch(async (error: unknown) => {
+    if (isInterrupted) throw error;
+    console.error('the stack did not start, and is started again:', error);
+    await renewCleanup();
+    return startChaosStack(cleanup);
+  });
+}
+
+const harnessError = (step: string, error: unknown): Broken => ({
+  orderId: '',
+  fault: `the harness failed at ${step}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+});
+
+const failedRun = (cell: AnyCell, seed: number, step: string, error: unknown, durationMs = 0): RunResult => ({
+  ...{ seed, variant: variantOf(cell, seed), orders: 0, calls: 0, sellerIds: [], durationMs },
+  ...{ broken: [harnessError(step, error)], facts: new Map() },
+});
+
+/** Runs a cell. An error of the harness is a failed run, and the next one gets a stack of its own. */
+async function attempt(stack: ChaosStack, cell: AnyCell, seed: number): Promise<RunResult> {
+  const startedAt = performance.now();
+  const running = 'strike' in cell ? runCell(stack, cell, optionsOf(seed)) : runDelivery(cell, seed);
+  return running.catch((error: unknown) => failedRun(cell, seed, 'the run', error, performance.now() - startedAt));
+}
+
+/**
+ * Checks the sweep, if all parts run, and ends the stack.
+ * @returns how many of the stack's runs have broken an invariant
+ */
+async function endStack(stack: ChaosStack, runs: readonly Run[], isRestored = true): Promise<number> {
   const reported = new Set(runs.filter(({ result }) => result.broken.length > 0));
-  await checkSweep(
-    stack,
-    runs.map(({ result }) => result),
-  );
+  const results = runs.map(({ result }) => result);
+  if (isRestored) await checkSweep(stack, results);
   for (const run of runs) {
     if (run.result.broken.length === 0 || reported.has(run)) continue;
     report(stack, run.cell, run.result);
     if (isRecorded) recordRun(run.cell, run.result, optionsOf(run.result.seed));
   }
+  await renewCleanup();
+  return results.filter(({ broken }) => broken.length > 0).length;
+}
+
+async function renewCleanup(): Promise<void> {
   await cleanup.run();
   cleanup = createCleanup();
-  return runs.filter(({ result }) => result.broken.length > 0).length;
 }
 
 async function interrupt(): Promise<void> {

@@ -69,10 +69,12 @@ export function startLoad(options: LoadOptions): Load {
       await delay(Math.max(startedAt + (count * 1000) / perSecond - performance.now(), 0));
       if (unfinished >= most) continue;
       unfinished += 1;
-      const one = work().finally(() => {
-        running.delete(one);
-        unfinished -= 1;
-      });
+      const one = work()
+        .catch((error: unknown) => ledger.complaints.push(`a customer failed: ${String(error)}`))
+        .finally(() => {
+          running.delete(one);
+          unfinished -= 1;
+        });
       running.add(one);
     }
   };
