@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
 import type { RunOptions, RunResult } from './run';
@@ -59,10 +59,12 @@ export function productDigest(root = PACKAGE_ROOT): string {
 
 export const currentVersion = (): Version => ({ product: productDigest(), harness: HARNESS });
 
-export function readResults(): RecordedRun[] {
-  if (!existsSync(FILE)) return [];
-  const lines = readFileSync(FILE, 'utf8').split('\n');
-  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as RecordedRun);
+export const readResults = (): RecordedRun[] => (existsSync(FILE) ? parseResults(readFileSync(FILE, 'utf8')) : []);
+
+/** Parallel runners append to the file, so a last line without an end is being written. */
+export function parseResults(text: string): RecordedRun[] {
+  const lines = text.split('\n').slice(0, -1);
+  return lines.reduce<RecordedRun[]>((runs, line) => addRun(runs, JSON.parse(line) as RecordedRun), []);
 }
 
 const isOf = (run: Version, { product, harness }: Version): boolean =>
@@ -100,8 +102,7 @@ export function recordRun(
     broken: broken.length,
     ...(broken.length > 0 && { faults: broken.slice(0, MOST_FAULTS).map(({ fault }) => fault) }),
   };
-  const lines = addRun(readResults(), run).map((line) => `${JSON.stringify(line)}\n`);
-  writeFileSync(FILE, lines.join(''));
+  appendFileSync(FILE, `${JSON.stringify(run)}\n`);
 }
 
 /** The commit; with a "+" if files were changed, except those that a run writes. */

@@ -1,4 +1,4 @@
-import { type RecordedRun, addRun, passedRuns, tablesOf } from '../../chaos/results';
+import { type RecordedRun, addRun, parseResults, passedRuns, tablesOf } from '../../chaos/results';
 
 const VERSION = { product: 'new', harness: 2 };
 
@@ -17,6 +17,12 @@ test('a repeated run replaces one that broke nothing, and keeps those that faile
   const kept = [run({ broken: 1 }), run({ product: 'old' }), run({ seed: 2 })];
   expect(addRun([...kept, run()], run({ orders: 200 }))).toEqual([...kept, run({ orders: 200 })]);
   expect(addRun([run()], run({ broken: 1 }))).toEqual([run({ broken: 1 })]);
+});
+
+test('a later line of the results replaces an earlier one of the same run, and an unfinished last line is left out', () => {
+  const lines = [run(), run({ seed: 2 }), run({ orders: 200 })].map((one) => JSON.stringify(one));
+  expect(parseResults(`${lines.join('\n')}\n{"cell":"SIGK`)).toEqual([run({ seed: 2 }), run({ orders: 200 })]);
+  expect(parseResults('')).toEqual([]);
 });
 
 test('the tables have the seeds of this version and of all, the range of commits, and each failed run with its cause', () => {
