@@ -16,15 +16,16 @@ import { type ChaosStack, startChaosStack } from './stack';
 /**
  * `npm run chaos -- --seeds N`: breaks the service under load, a cell with a seed at a time, and checks every invariant
  * for every order. Skips what this version has passed according to test/chaos/results.jsonl, and writes the tables of
- * docs/reliability.md. `--cell NAME` (or a part of names) and `--seed S` select what runs and repeat it. `--minutes M` starts no
- * run after M minutes. `--abandoned A` adds A orders per second that stay open. `--short` runs the worst cells once, and
- * records them only with `--record`.
+ * docs/reliability.md. `--cell NAME` (or a part of names) and `--seed S` select what runs and repeat it. `--part 1/4` makes the first
+ * of four parts of it, for runners in parallel. `--minutes M` starts no run after M minutes. `--abandoned A` adds A orders per
+ * second that stay open. `--short` runs the worst cells once, and records them only with `--record`.
  */
 const { values } = parseArgs({
   options: {
     seeds: { type: 'string', default: '1' },
     cell: { type: 'string', multiple: true },
     seed: { type: 'string' },
+    part: { type: 'string', default: '1/1' },
     minutes: { type: 'string' },
     rate: { type: 'string', default: '12' },
     abandoned: { type: 'string', default: '0' },
@@ -75,10 +76,21 @@ function plan(): Planned[] {
     values.seed === undefined
       ? Array.from({ length: Number(values.seeds) }, (_, index) => index + 1)
       : [Number(values.seed)];
-  const done = new Set(passedRuns(readResults(), currentVersion()).map(({ cell, seed }) => `${cell} ${seed}`));
-  const isDone = (cell: AnyCell, seed: number): boolean =>
-    !values.short && values.seed === undefined && done.has(`${cell.name} ${seed}`);
-  return seeds.flatMap((seed) => cells.filter((cell) => !isDone(cell, seed)).map((cell) => ({ cell, seed })));
+  const [part, parts] = partOf(values.part);
+  const isOwn = (cell: AnyCell, seed: number): boolean => (CELLS.indexOf(cell) + seed) % parts === part - 1;
+  return seeds.flatMap((seed) => cells.filter((cell) => isOwn(cell, seed)).map((cell) => ({ cell, seed })));
+}
+
+function partOf(text: string): [part: number, parts: number] {
+  const [part = NaN, parts = NaN] = text.split('/').map(Number);
+  if (!(part >= 1 && part <= parts)) throw new Error(`--part ${text} is not a part, such as 1/4`);
+  return [part, parts];
+}
+
+/** True if the results, which other runners add to, have it as passed. */
+function isDone({ cell, seed }: Planned): boolean {
+  if (values.short || values.seed !== undefined) return false;
+  return passedRuns(readResults(), currentVersion()).some((run) => run.cell === cell.name && run.seed === seed);
 }
 
 function report(
@@ -123,6 +135,7 @@ async function run(): Promise<number> {
   try {
     for (const { cell, seed } of planned) {
       if (Date.now() > deadline) break;
+      if (isDone({ cell, seed })) continue;
       try {
         stack ??= await startStack();
         hasStarted = true;

@@ -63,7 +63,7 @@ export const readResults = (): RecordedRun[] => (existsSync(FILE) ? parseResults
 
 /** Parallel runners append to the file, so a last line without an end is being written. */
 export function parseResults(text: string): RecordedRun[] {
-  const lines = text.split('\n').slice(0, -1);
+  const lines = text.split('\n').slice(0, -1).filter((line) => line !== '');
   return lines.reduce<RecordedRun[]>((runs, line) => addRun(runs, JSON.parse(line) as RecordedRun), []);
 }
 
