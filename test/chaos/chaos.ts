@@ -44,6 +44,7 @@ const oldRoot = values['old-root'] === undefined ? undefined : path.resolve(valu
 const optionsOf = (seed: number): RunOptions => ({
   ...{ seed, rate: Number(values.rate), abandonedRate: Number(values.abandoned), oldRoot },
 });
+const version = currentVersion();
 const isRecorded = values.record || !values.short;
 const deadline = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
 
@@ -90,7 +91,7 @@ function partOf(text: string): [part: number, parts: number] {
 /** True if the results, which other runners add to, have it as passed. */
 function isDone({ cell, seed }: Planned): boolean {
   if (values.short || values.seed !== undefined) return false;
-  return passedRuns(readResults(), currentVersion()).some((run) => run.cell === cell.name && run.seed === seed);
+  return passedRuns(readResults(), version).some((run) => run.cell === cell.name && run.seed === seed);
 }
 
 function report(
@@ -116,7 +117,7 @@ async function run(): Promise<number> {
     for (const { name, group } of CELLS) console.log(`${group}: ${name}`);
     return 0;
   }
-  if (oldRoot !== undefined && productDigest(oldRoot) === productDigest()) {
+  if (oldRoot !== undefined && productDigest(oldRoot) === version.product) {
     throw new Error(`--old-root ${oldRoot} is the same version of the product`);
   }
   await prepareTemporal(console.log, false);
@@ -144,7 +145,7 @@ async function run(): Promise<number> {
         if (isInterrupted || !hasStarted) throw error;
         hasStarted = false;
         await renewCleanup();
-        if (isRecorded) recordRun(cell, failedRun(cell, seed, 'the start', error), optionsOf(seed));
+        if (isRecorded) recordRun(cell, failedRun(cell, seed, 'the start', error), optionsOf(seed), version);
         failed += 1;
         continue;
       }
@@ -166,7 +167,7 @@ async function run(): Promise<number> {
         (error: unknown) => !result.broken.push(harnessError('the restoration', error)),
       );
       if (!isBroken) report(stack, cell, result);
-      if (isRecorded) recordRun(cell, result, optionsOf(seed));
+      if (isRecorded) recordRun(cell, result, optionsOf(seed), version);
       // What a failed run has left behind would disturb the next one.
       if (result.broken.length > 0 || runs.length === RUNS_PER_STACK) count(await endStack(stack, runs, isRestored));
     }
@@ -174,7 +175,7 @@ async function run(): Promise<number> {
   } finally {
     await cleanup.run();
   }
-  if (isRecorded) writePage();
+  if (isRecorded) writePage(version);
   if (values.report !== undefined) {
     const counts = {
       ...{ numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped },
@@ -224,7 +225,7 @@ async function endStack(stack: ChaosStack, runs: readonly Run[], isRestored = tr
   for (const run of runs) {
     if (run.result.broken.length === 0 || reported.has(run)) continue;
     report(stack, run.cell, run.result);
-    if (isRecorded) recordRun(run.cell, run.result, optionsOf(run.result.seed));
+    if (isRecorded) recordRun(run.cell, run.result, optionsOf(run.result.seed), version);
   }
   await renewCleanup();
   return results.filter(({ broken }) => broken.length > 0).length;

@@ -43,7 +43,7 @@ export interface RecordedRun {
   cause?: string;
 }
 
-type Version = Pick<RecordedRun, 'product' | 'harness'>;
+type Version = Pick<RecordedRun, 'commit' | 'product' | 'harness'>;
 
 /** Names the product of a folder: the source files of service, workflows and activities as they are. */
 export function productDigest(root = PACKAGE_ROOT): string {
@@ -57,21 +57,26 @@ export function productDigest(root = PACKAGE_ROOT): string {
   return hash.digest('hex').slice(0, 12);
 }
 
-export const currentVersion = (): Version => ({ product: productDigest(), harness: HARNESS });
+/** Read it once, when the process starts: what runs is `dist/`, whatever happens to the sources later. */
+export const currentVersion = (): Version => ({ commit: commit(), product: productDigest(), harness: HARNESS });
 
 export const readResults = (): RecordedRun[] => (existsSync(FILE) ? parseResults(readFileSync(FILE, 'utf8')) : []);
 
 /** Parallel runners append to the file, so a last line without an end is being written. */
 export function parseResults(text: string): RecordedRun[] {
-  const lines = text.split('\n').slice(0, -1).filter((line) => line !== '');
+  const lines = text
+    .split('\n')
+    .slice(0, -1)
+    .filter((line) => line !== '');
   return lines.reduce<RecordedRun[]>((runs, line) => addRun(runs, JSON.parse(line) as RecordedRun), []);
 }
 
-const isOf = (run: Version, { product, harness }: Version): boolean =>
-  run.product === product && run.harness === harness;
+type Code = Omit<Version, 'commit'>;
+
+const isOf = (run: Code, { product, harness }: Code): boolean => run.product === product && run.harness === harness;
 
 /** The runs that this version of product and harness has passed. */
-export function passedRuns(runs: readonly RecordedRun[], version: Version): RecordedRun[] {
+export function passedRuns(runs: readonly RecordedRun[], version: Code): RecordedRun[] {
   return runs.filter((run) => run.broken === 0 && isOf(run, version));
 }
 
@@ -86,14 +91,14 @@ export function recordRun(
   { name, group }: { name: string; group: string },
   result: RunResult,
   { rate, abandonedRate = 0, oldRoot }: RunOptions,
+  version: Version,
 ): void {
   const { seed, variant, orders, baseline, recoveryMs, durationMs, broken } = result;
   const run: RecordedRun = {
     ...{ cell: name, group, seed },
     ...(variant !== undefined && { variant }),
     at: new Date().toISOString().slice(0, 16) + 'Z',
-    commit: commit(),
-    ...currentVersion(),
+    ...version,
     ...(oldRoot !== undefined && group === 'deployment' && { oldProduct: productDigest(oldRoot) }),
     ...{ rate, abandoned: abandonedRate, orders },
     ...(baseline !== undefined && { callsPerS: Math.round(baseline) }),
@@ -109,14 +114,15 @@ export function recordRun(
 function commit(): string {
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: PACKAGE_ROOT, encoding: 'utf8' }).trim();
   const written = [FILE, PAGE].map((file) => `:!${path.relative(PACKAGE_ROOT, file)}`);
-  const changed = git('status', '--porcelain', '--', '.', ...written);
+  // In a worktree, node_modules can be a link, which .gitignore does not cover.
+  const changed = git('status', '--porcelain', '--', '.', ':!node_modules', ...written);
   return `${git('rev-parse', '--short', 'HEAD')}${changed === '' ? '' : '+'}`;
 }
 
 /** Writes the table of docs/reliability.md from the results. */
-export function writePage(): void {
+export function writePage(version: Version): void {
   const page = readFileSync(PAGE, 'utf8');
-  const text = tablesOf(readResults(), currentVersion());
+  const text = tablesOf(readResults(), version);
   writeFileSync(
     PAGE,
     page.replace(TABLE, (_all, start: string, end: string) => `${start}\n${text}\n\n${end}`),
@@ -124,7 +130,7 @@ export function writePage(): void {
 }
 
 /** The runs of each cell, and those that broke an invariant. */
-export function tablesOf(runs: readonly RecordedRun[], version: Version): string {
+export function tablesOf(runs: readonly RecordedRun[], version: Code): string {
   if (runs.length === 0) return 'No run is recorded yet.';
   const cells = [...new Set(runs.map(({ cell }) => cell))];
   const sum = (of: readonly RecordedRun[], value: (run: RecordedRun) => number): number =>
