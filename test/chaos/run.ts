@@ -13,6 +13,7 @@ import { firstTryShare, MEASURED_MS, rateBetween, recoveryMs } from './recovery'
 import { replayFaults } from './replays';
 import { seeded } from './seeded';
 import type { Shop } from './shopper';
+import { takeSlot } from './slots';
 import { type ChaosStack, partsOf } from './stack';
 
 const CHARACTERS = ['steady', 'slow', 'flaky', 'busy'];
@@ -59,8 +60,7 @@ export interface RunOptions {
 
 /** Runs a cell once: load, fault, healing, quiet, then every invariant for every order. */
 export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions): Promise<RunResult> {
-  const { seed, rate, abandonedRate = 0, oldRoot } = options;
-  const startedAt = performance.now();
+  const { seed, oldRoot } = options;
   const random = seeded(seed, cell.name);
   const ledger = createLedger();
   const shops = await openShops(stack, cell);
@@ -68,22 +68,9 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const variant = variantOf(cell, seed);
   const scene: Scene = { stack, random, ledger, shops, variant, oldRoot, memory };
   const logStart = stack.receiver.logSize();
-  await cell.prepare?.(scene);
-
-  const { operators = false, restored } = cell.allowed?.(scene) ?? {};
-  const load = startLoad({
-    ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, seed, rate, abandonedRate },
-    repeatable: cell.restores ? [404] : [],
-    canBeRefused: operators || restored !== undefined,
-  });
-  await delay(WARM_UP_MS);
-  const from = performance.now();
-  await delay(BASELINE_MS + random.between(0, 1500));
-  const baseline = rateBetween(ledger.successes, from, performance.now());
-  const struckAt = performance.now();
-  await cell.strike(scene).catch((error: unknown) => ledger.complaints.push(`the fault: ${String(error)}`));
-  const healedAt = performance.now();
-  const back = await untilRecovered(ledger.successes, baseline, healedAt);
+  const freeSlot = await takeSlot();
+  const startedAt = performance.now();
+  const { load, baseline, struckAt, healedAt, back } = await strike(cell, scene, options).finally(freeSlot);
   await load.finish();
   await load.cancelOpen();
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
@@ -119,6 +106,27 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
     recoveryMs: back ?? null,
     durationMs: performance.now() - startedAt,
   };
+}
+
+/** The part of a run that only two runners make at the same time: the load, the fault, and healing until throughput is back. */
+async function strike(cell: Cell, scene: Scene, { seed, rate, abandonedRate = 0 }: RunOptions) {
+  const { stack, ledger, shops, random } = scene;
+  await cell.prepare?.(scene);
+  const { operators = false, restored } = cell.allowed?.(scene) ?? {};
+  const load = startLoad({
+    ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, seed, rate, abandonedRate },
+    repeatable: cell.restores ? [404] : [],
+    canBeRefused: operators || restored !== undefined,
+  });
+  await delay(WARM_UP_MS);
+  const from = performance.now();
+  await delay(BASELINE_MS + random.between(0, 1500));
+  const baseline = rateBetween(ledger.successes, from, performance.now());
+  const struckAt = performance.now();
+  await cell.strike(scene).catch((error: unknown) => ledger.complaints.push(`the fault: ${String(error)}`));
+  const healedAt = performance.now();
+  const back = await untilRecovered(ledger.successes, baseline, healedAt);
+  return { load, baseline, struckAt, healedAt, back };
 }
 
 /** Runs a cell with a service of its own: the moments of a delivery. */
