@@ -76,7 +76,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
   const quietFrom = performance.now();
   const sellerIds = shops.map(({ id }) => id);
-  await untilQuiet(stack, ledger, sellerIds, cell.quietWithinMs);
+  const isQuiet = await untilQuiet(stack, ledger, sellerIds, cell.quietWithinMs);
   const quietMs = performance.now() - quietFrom;
   const own = await cell.verify?.(scene).catch((error: unknown) => [{ orderId: '', fault: String(error) }]);
 
@@ -98,6 +98,8 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
     const fault = `only ${Math.round(100 * share)} % of the creates and GETs during the fault succeeded at the first try`;
     broken.push({ orderId: '', fault });
   }
+  if (!isQuiet)
+    broken.push({ orderId: '', fault: `stuck: something was left to do after ${Math.round(quietMs / 1000)} s` });
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {
     ...{ seed, variant, baseline, quietMs, sellerIds, facts: facts.orders, broken },
@@ -169,13 +171,14 @@ async function untilRecovered(successes: readonly number[], baseline: number, he
 /**
  * Waits until every order but the abandoned ones is settled, each open order has a workflow, no other workflow is open, and
  * the sweep has seen to runs that did not complete. The invariants report what is not so.
+ * @returns false if something is left to do after that time
  */
 async function untilQuiet(
   { db, client }: ChaosStack,
   ledger: Ledger,
   sellerIds: readonly string[],
   withinMs = QUIET_WITHIN_MS,
-): Promise<void> {
+): Promise<boolean> {
   const abandonedIds = acknowledged(ledger).flatMap(({ id, record }) => (record.isAbandoned ? [id] : []));
   const ofSellers = `SellerId in (${sellerIds.map((id) => `'${id}'`).join(', ')})`;
   const running = `ExecutionStatus = 'Running' and ${ofSellers}`;
@@ -185,7 +188,7 @@ async function untilQuiet(
     for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId.slice('order-'.length));
     return ids;
   };
-  await waitUntil(async () => {
+  return waitUntil(async () => {
     const { rows } = await db.query<{ openIds: string[]; isLeft: boolean }>({
       text: `select coalesce(array_agg(id) filter (where is_open), '{}') as "openIds",
                coalesce(bool_or(has_webhooks or has_payment or has_work or is_open and not id = any($2)), false) as "isLeft"
@@ -224,8 +227,15 @@ export async function checkSweep({ db }: ChaosStack, results: readonly RunResult
   }
 }
 
-/** A connection of before the fault may be broken: errors are ignored. */
-async function waitUntil(isDone: () => Promise<boolean>, withinMs: number): Promise<void> {
+/**
+ * A connection of before the fault may be broken: errors are ignored.
+ * @returns false if it is not done in time
+ */
+async function waitUntil(isDone: () => Promise<boolean>, withinMs: number): Promise<boolean> {
   const deadline = performance.now() + withinMs;
-  while (performance.now() < deadline && !(await isDone().catch(() => false))) await delay(POLL_MS);
+  while (performance.now() < deadline) {
+    if (await isDone().catch(() => false)) return true;
+    await delay(POLL_MS);
+  }
+  return false;
 }
