@@ -167,7 +167,8 @@ async function run(): Promise<number> {
         (error: unknown) => !result.broken.push(harnessError('the restoration', error)),
       );
       if (!isBroken) report(stack, cell, result);
-      if (isRecorded) recordRun(cell, result, optionsOf(seed), version);
+      // A delivery checks its sweep itself.
+      if (isRecorded) recordRun(cell, result, optionsOf(seed), version, !('strike' in cell));
       // What a failed run has left behind would disturb the next one.
       if (result.broken.length > 0 || runs.length === RUNS_PER_STACK) count(await endStack(stack, runs, isRestored));
     }
@@ -222,10 +223,9 @@ async function endStack(stack: ChaosStack, runs: readonly Run[], isRestored = tr
   const reported = new Set(runs.filter(({ result }) => result.broken.length > 0));
   const results = runs.map(({ result }) => result);
   if (isRestored) await checkSweep(stack, results);
-  for (const run of runs) {
-    if (run.result.broken.length === 0 || reported.has(run)) continue;
-    report(stack, run.cell, run.result);
-    if (isRecorded) recordRun(run.cell, run.result, optionsOf(run.result.seed), version);
+  for (const { cell, result } of runs.filter((run) => isRestored && !reported.has(run))) {
+    if (result.broken.length > 0) report(stack, cell, result);
+    if (isRecorded) recordRun(cell, result, optionsOf(result.seed), version, true);
   }
   await renewCleanup();
   return results.filter(({ broken }) => broken.length > 0).length;

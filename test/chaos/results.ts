@@ -36,6 +36,8 @@ export interface RecordedRun {
   /** Null if throughput was not back in time, undefined if it is not measured. */
   recoveryMs?: number | null;
   durationMs: number;
+  /** True once the end of its stack has shown that nothing was left for the sweep. */
+  swept?: true;
   broken: number;
   /** The first broken invariants. */
   faults?: string[];
@@ -75,9 +77,9 @@ type Code = Omit<Version, 'commit'>;
 
 const isOf = (run: Code, { product, harness }: Code): boolean => run.product === product && run.harness === harness;
 
-/** The runs that this version of product and harness has passed. */
+/** The runs that this version of product and harness has passed, with the check of the sweep at the end of the stack. */
 export function passedRuns(runs: readonly RecordedRun[], version: Code): RecordedRun[] {
-  return runs.filter((run) => run.broken === 0 && isOf(run, version));
+  return runs.filter((run) => run.broken === 0 && run.swept && isOf(run, version));
 }
 
 /** Adds a run. It replaces one of the same cell, seed and version that broke nothing. */
@@ -92,6 +94,7 @@ export function recordRun(
   result: RunResult,
   { rate, abandonedRate = 0, oldRoot }: RunOptions,
   version: Version,
+  isSwept = false,
 ): void {
   const { seed, variant, orders, baseline, recoveryMs, durationMs, broken } = result;
   const run: RecordedRun = {
@@ -104,6 +107,7 @@ export function recordRun(
     ...(baseline !== undefined && { callsPerS: Math.round(baseline) }),
     ...(recoveryMs !== undefined && { recoveryMs: recoveryMs && Math.round(recoveryMs) }),
     durationMs: Math.round(durationMs),
+    ...(isSwept && { swept: true }),
     broken: broken.length,
     ...(broken.length > 0 && { faults: broken.slice(0, MOST_FAULTS).map(({ fault }) => fault) }),
   };

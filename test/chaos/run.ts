@@ -211,9 +211,9 @@ async function untilQuiet(
  * runs. It takes half a minute, so a stack does it once for all of its runs.
  */
 export async function checkSweep({ db }: ChaosStack, results: readonly RunResult[]): Promise<void> {
-  let left: { orderId: string; sellerId: string }[] = [];
+  let left: { orderId: string; sellerId: string }[] | undefined;
   await waitUntil(async () => {
-    const { rows } = await db.query<(typeof left)[0]>({
+    const { rows } = await db.query<NonNullable<typeof left>[0]>({
       text: `select o.id as "orderId", o.seller_id as "sellerId" from order_work w join orders o on o.id = w.order_id
              where o.seller_id = any($1) and not ${IS_OPEN}`,
       values: [results.flatMap(({ sellerIds }) => sellerIds)],
@@ -222,7 +222,8 @@ export async function checkSweep({ db }: ChaosStack, results: readonly RunResult
     return left.length === 0;
   }, QUIET_WITHIN_MS);
   for (const { sellerIds, broken } of results) {
-    const own = left.filter(({ sellerId }) => sellerIds.includes(sellerId));
+    if (!left) broken.push({ orderId: '', fault: 'Postgres did not answer what is left for the sweep' });
+    const own = left?.filter(({ sellerId }) => sellerIds.includes(sellerId)) ?? [];
     broken.push(...own.map(({ orderId }) => ({ orderId, fault: 'stuck: work is left for the sweep' })));
   }
 }

@@ -4,12 +4,14 @@ const VERSION = { product: 'new', harness: 2 };
 
 const run = (changes: Partial<RecordedRun> = {}): RecordedRun => ({
   ...{ cell: 'SIGKILL a worker', group: 'process', seed: 1, at: '2026-11-23T10:00Z', commit: 'c1', ...VERSION },
-  ...{ rate: 12, abandoned: 0, orders: 100, recoveryMs: 0, durationMs: 1, broken: 0 },
+  ...{ rate: 12, abandoned: 0, orders: 100, recoveryMs: 0, durationMs: 1, swept: true, broken: 0 },
   ...changes,
 });
 
-test('only a run of the same product and harness that broke nothing counts as passed', () => {
-  const runs = [run(), run({ product: 'old' }), run({ harness: 1 }), run({ broken: 1 })];
+test('only a run of the same product and harness that broke nothing, and whose sweep was checked, counts as passed', () => {
+  const unswept = run();
+  delete unswept.swept;
+  const runs = [run(), run({ product: 'old' }), run({ harness: 1 }), run({ broken: 1 }), unswept];
   expect(passedRuns(runs, VERSION)).toEqual([runs[0]]);
 });
 
