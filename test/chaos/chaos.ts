@@ -204,7 +204,7 @@ const harnessError = (step: string, error: unknown): Broken => ({
 });
 
 const failedRun = (cell: AnyCell, seed: number, step: string, error: unknown, durationMs = 0): RunResult => ({
-  ...{ seed, variant: variantOf(cell, seed), orders: 0, calls: 0, sellerIds: [], durationMs },
+  ...{ seed, variant: variantOf(cell, seed), orders: 0, abandonedOrders: 0, calls: 0, sellerIds: [], durationMs },
   ...{ broken: [harnessError(step, error)], facts: new Map() },
 });
 

@@ -31,6 +31,8 @@ export interface RecordedRun {
   rate: number;
   abandoned: number;
   orders: number;
+  /** How many of the orders were abandoned. */
+  abandonedOrders: number;
   /** Successful calls per second before the fault. */
   callsPerS?: number;
   /** Null if throughput was not back in time, undefined if it is not measured. */
@@ -96,14 +98,14 @@ export function recordRun(
   version: Version,
   isSwept = false,
 ): void {
-  const { seed, variant, orders, baseline, recoveryMs, durationMs, broken } = result;
+  const { seed, variant, orders, abandonedOrders, baseline, recoveryMs, durationMs, broken } = result;
   const run: RecordedRun = {
     ...{ cell: name, group, seed },
     ...(variant !== undefined && { variant }),
     at: new Date().toISOString().slice(0, 16) + 'Z',
     ...version,
     ...(oldRoot !== undefined && group === 'deployment' && { oldProduct: productDigest(oldRoot) }),
-    ...{ rate, abandoned: abandonedRate, orders },
+    ...{ rate, abandoned: abandonedRate, orders, abandonedOrders },
     ...(baseline !== undefined && { callsPerS: Math.round(baseline) }),
     ...(recoveryMs !== undefined && { recoveryMs: recoveryMs && Math.round(recoveryMs) }),
     durationMs: Math.round(durationMs),
@@ -139,28 +141,27 @@ export function tablesOf(runs: readonly RecordedRun[], version: Code): string {
   const cells = [...new Set(runs.map(({ cell }) => cell))];
   const sum = (of: readonly RecordedRun[], value: (run: RecordedRun) => number): number =>
     of.reduce((total, run) => total + value(run), 0);
+  const seconds = (ms: number | undefined): string => (ms === undefined ? '–' : (ms / 1000).toFixed(1));
   const row = (name: string, of: readonly RecordedRun[]): string => {
-    const times = of.flatMap(({ recoveryMs }) => recoveryMs ?? []).sort((a, b) => a - b);
-    const late = of.filter(({ recoveryMs }) => recoveryMs === null).length;
-    const seconds = (ms: number | undefined): string => (ms === undefined ? '–' : (ms / 1000).toFixed(1));
-    const recovered = `${seconds(times[Math.floor(times.length / 2)])} / ${seconds(times.at(-1))}${late ? `, ${late} later` : ''}`;
-    const failed = of.filter(({ broken }) => broken > 0).length;
+    const passed = passedRuns(of, version);
+    const times = passed.flatMap(({ recoveryMs }) => recoveryMs ?? []).sort((a, b) => a - b);
     const values = [
       name,
-      seedsOf(passedRuns(of, version)),
+      seedsOf(passed),
+      sum(passed, ({ orders }) => orders),
+      sum(passed, ({ abandonedOrders }) => abandonedOrders),
+      `${seconds(times[Math.floor(times.length / 2)])} / ${seconds(times.at(-1))}`,
+      of.filter(({ broken }) => broken > 0).length,
       seedsOf(of),
-      sum(of, ({ orders }) => orders),
-      recovered,
-      failed,
     ];
     return `| ${[...values, range(of, ({ at }) => at.slice(0, 10)), range(of, ({ commit: id }) => id)].join(' | ')} |`;
   };
   const failures = runs.filter(({ broken }) => broken > 0);
   return [
-    `Product ${version.product}, harness ${version.harness}:`,
+    `Product ${version.product}, harness ${version.harness}. Seeds, orders and throughput are those of its passed runs:`,
     '',
-    '| cell | seeds passed, this version | seeds, all versions | orders | throughput back, s: median / longest | failed runs | ran | commits |',
-    '|---|--:|--:|--:|--:|--:|---|---|',
+    '| cell | seeds passed | orders | of them abandoned | throughput back, s: median / longest | failed runs, all versions | seeds, all versions | ran | commits |',
+    '|---|--:|--:|--:|--:|--:|--:|---|---|',
     ...cells.map((cell) =>
       row(
         cell,

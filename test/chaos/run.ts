@@ -35,6 +35,8 @@ export interface RunResult {
   variant: string | undefined;
   /** Acknowledged orders. */
   orders: number;
+  /** How many of them were abandoned. */
+  abandonedOrders: number;
   calls: number;
   /** Successful calls per second before the fault. */
   baseline?: number;
@@ -104,6 +106,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   return {
     ...{ seed, variant, baseline, quietMs, sellerIds, facts: facts.orders, broken },
     orders: acknowledged(ledger).length,
+    abandonedOrders: acknowledged(ledger).filter(({ record }) => record.isAbandoned).length,
     calls: ledger.successes.length,
     recoveryMs: back ?? null,
     durationMs: performance.now() - startedAt,
@@ -143,7 +146,18 @@ export async function runDelivery(cell: DeliveryCell, seed: number): Promise<Run
   });
   const { orders, recoveredMs: quietMs } = done;
   const durationMs = performance.now() - startedAt;
-  return { seed, variant, orders, calls: 0, quietMs, sellerIds: [], durationMs, broken, facts: new Map() };
+  return {
+    seed,
+    variant,
+    orders,
+    abandonedOrders: 0,
+    calls: 0,
+    quietMs,
+    sellerIds: [],
+    durationMs,
+    broken,
+    facts: new Map(),
+  };
 }
 
 /** A seller for each character of receiver, one without webhooks, one with hosted checkout, and one for each URL of the cell. */

@@ -25,7 +25,7 @@ const deliveryCell = (name: string, moments: readonly Moment[]): DeliveryCell =>
 const yields = ({ needs }: Moment): boolean => needs === 'a successor';
 
 /** Two cells, so that ten seeds reach all eleven moments. */
-export const DELIVERY_CELLS: DeliveryCell[] = [
+const DELIVERY_CELLS: DeliveryCell[] = [
   deliveryCell(
     '',
     MOMENTS.filter((moment) => !yields(moment)),

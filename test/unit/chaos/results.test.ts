@@ -4,7 +4,7 @@ const VERSION = { product: 'new', harness: 2 };
 
 const run = (changes: Partial<RecordedRun> = {}): RecordedRun => ({
   ...{ cell: 'SIGKILL a worker', group: 'process', seed: 1, at: '2026-11-23T10:00Z', commit: 'c1', ...VERSION },
-  ...{ rate: 12, abandoned: 0, orders: 100, recoveryMs: 0, durationMs: 1, swept: true, broken: 0 },
+  ...{ rate: 12, abandoned: 1, orders: 100, abandonedOrders: 30, recoveryMs: 0, durationMs: 1, swept: true, broken: 0 },
   ...changes,
 });
 
@@ -27,11 +27,13 @@ test('a later line of the results replaces an earlier one of the same run, and a
   expect(parseResults('')).toEqual([]);
 });
 
-test('the tables have the seeds of this version and of all, the range of commits, and each failed run with its cause', () => {
+test('the tables have the seeds and orders that this version passed, the range of commits, and each failed run with its cause', () => {
   const failed = run({ broken: 1, faults: ['lost | doubled'], cause: 'a bug' });
   const later = run({ seed: 2, at: '2026-11-24T10:00Z', commit: 'c2', broken: 2, faults: ['late', 'stuck'] });
   const text = tablesOf([run({ product: 'old' }), failed, run(), later], VERSION);
-  expect(text).toContain('| SIGKILL a worker | 1 | 2 | 400 | 0.0 / 0.0 | 2 | 2026-11-23 to 2026-11-24 | c1 to c2 |\n');
+  expect(text).toContain(
+    '| SIGKILL a worker | 1 | 100 | 30 | 0.0 / 0.0 | 2 | 2 | 2026-11-23 to 2026-11-24 | c1 to c2 |\n',
+  );
   expect(text).toContain('| SIGKILL a worker, seed 1 | 2026-11-23T10:00Z | c1 | 1: lost \\| doubled | a bug |');
   expect(text).toContain('| SIGKILL a worker, seed 2 | 2026-11-24T10:00Z | c2 | 2: late; stuck | **not known yet** |');
 });
