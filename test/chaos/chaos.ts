@@ -97,12 +97,14 @@ function isDone({ cell, seed }: Planned): boolean {
 function report(
   stack: ChaosStack,
   cell: AnyCell,
-  { seed, variant, orders, calls, baseline = 0, recoveryMs, durationMs, quietMs, broken, facts }: RunResult,
+  { seed, variant, orders, calls, baseline = 0, recoveryMs, durationMs, broken, facts, ...parts }: RunResult,
 ): void {
+  const { finishMs, quietMs, factsMs, replayMs } = parts;
   const seconds = (ms: number | null | undefined): string => (ms == null ? '–' : (ms / 1000).toFixed(1));
   console.log(
     `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${cell.name}${variant === undefined ? '' : ` (${variant})`}, seed ${seed}: ${orders} orders, ${calls} calls, ` +
-      `${baseline.toFixed(0)} calls/s before, throughput back after ${seconds(recoveryMs)} s, quiet after ${seconds(quietMs)} s, ${seconds(durationMs)} s in all`,
+      `${baseline.toFixed(0)} calls/s before, throughput back after ${seconds(recoveryMs)} s, ${seconds(durationMs)} s in all: ` +
+      `${seconds(finishMs)} until all customers had left, ${seconds(quietMs)} until quiet, ${seconds(factsMs)} to read, ${seconds(replayMs)} to replay`,
   );
   if (broken.length === 0) return;
   console.log(explain(broken, facts, stack));

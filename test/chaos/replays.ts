@@ -11,22 +11,28 @@ import type { ChaosStack } from './stack';
 
 let isInstalled = false;
 
-/**
- * The runs of these sellers' orders that cannot be replayed: a worker that drops one from its cache cannot continue it.
- * @param cachedUntil runs that started before this time (unix ms) are left out
- */
-export async function replayFaults(
+/** The runs that were replayed, by their id, with what is wrong: a worker that drops one from its cache cannot continue it. */
+export type Replayed = Map<string, Broken[]>;
+
+/** Replays the runs of these sellers' orders that are not among the replayed ones yet, and adds them. */
+export async function replayRuns(
   { client }: ChaosStack,
   sellerIds: readonly string[],
-  cachedUntil = 0,
-): Promise<Broken[]> {
+  replayed: Replayed,
+  options: {
+    /** Runs that started before this time (unix ms) are left out. */
+    cachedUntil?: number | undefined;
+    onlyClosed?: boolean;
+  },
+): Promise<void> {
+  const { cachedUntil = 0, onlyClosed = false } = options;
   if (!isInstalled) installTemporalRuntime(pino({ level: 'silent' }), undefined);
   isInstalled = true;
   async function* histories() {
     for (const sellerId of sellerIds) {
-      const query = `SellerId = '${sellerId}'`;
+      const query = `SellerId = '${sellerId}'${onlyClosed ? ` and ExecutionStatus != 'Running'` : ''}`;
       for await (const { workflowId, runId, startTime } of client.workflow.list({ query })) {
-        if (startTime.getTime() < cachedUntil) continue;
+        if (startTime.getTime() < cachedUntil || replayed.has(runId)) continue;
         const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
         // The replay of a run that has not begun never ends.
         if (!history.events?.some(({ workflowTaskCompletedEventAttributes: completed }) => completed)) continue;
@@ -34,14 +40,14 @@ export async function replayFaults(
       }
     }
   }
-  const broken: Broken[] = [];
   for await (const { workflowId, runId, error } of Worker.runReplayHistories(replayOptions(), histories())) {
+    replayed.set(runId, []);
     if (!error) continue;
-    const file = path.join(tmpdir(), `chaos-${runId}.json`);
+    const fault = `run ${runId} cannot be replayed (${fileOf(runId)}): ${error.message.slice(0, 500)}`;
+    replayed.set(runId, [{ orderId: workflowId.slice('order-'.length), fault }]);
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    writeFileSync(file, JSON.stringify(temporal.api.history.v1.History.fromObject(history)));
-    const fault = `run ${runId} cannot be replayed (${file}): ${error.message.slice(0, 500)}`;
-    broken.push({ orderId: workflowId.slice('order-'.length), fault });
+    writeFileSync(fileOf(runId), JSON.stringify(temporal.api.history.v1.History.fromObject(history)));
   }
-  return broken;
 }
+
+const fileOf = (runId: string): string => path.join(tmpdir(), `chaos-${runId}.json`);

@@ -12,6 +12,7 @@ const FILE = path.join(PACKAGE_ROOT, 'test/chaos/results.jsonl');
 const PAGE = path.join(PACKAGE_ROOT, 'docs/reliability.md');
 const TABLE = /(<!-- table -->\n)[\s\S]*?(<!-- end of the table -->)/;
 const MOST_FAULTS = 3;
+const PARTS = ['finishMs', 'quietMs', 'factsMs', 'replayMs'] as const;
 
 /** A line of the results: a run. One that broke an invariant stays, also after a later run that did not. */
 export interface RecordedRun {
@@ -38,6 +39,11 @@ export interface RecordedRun {
   /** Null if throughput was not back in time, undefined if it is not measured. */
   recoveryMs?: number | null;
   durationMs: number;
+  /** Parts of it: see `RunResult`. */
+  finishMs?: number;
+  quietMs?: number;
+  factsMs?: number;
+  replayMs?: number;
   /** True once the end of its stack has shown that nothing was left for the sweep. */
   swept?: true;
   broken: number;
@@ -109,6 +115,9 @@ export function recordRun(
     ...(baseline !== undefined && { callsPerS: Math.round(baseline) }),
     ...(recoveryMs !== undefined && { recoveryMs: recoveryMs && Math.round(recoveryMs) }),
     durationMs: Math.round(durationMs),
+    ...Object.fromEntries(
+      PARTS.flatMap((part) => (result[part] === undefined ? [] : [[part, Math.round(result[part])]])),
+    ),
     ...(isSwept && { swept: true }),
     broken: broken.length,
     ...(broken.length > 0 && { faults: broken.slice(0, MOST_FAULTS).map(({ fault }) => fault) }),

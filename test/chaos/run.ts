@@ -10,7 +10,7 @@ import { type OrderFacts, readFacts, withoutWorkflow } from './facts';
 import { acknowledged, createLedger, type Ledger } from './ledger';
 import { startLoad } from './load';
 import { firstTryShare, MEASURED_MS, rateBetween, recoveryMs } from './recovery';
-import { replayFaults } from './replays';
+import { type Replayed, replayRuns } from './replays';
 import { seeded } from './seeded';
 import type { Shop } from './shopper';
 import { takeSlot } from './slots';
@@ -42,8 +42,13 @@ export interface RunResult {
   baseline?: number;
   /** From healing until throughput was back; null if it was not within 30 s. Undefined if the cell does not measure it. */
   recoveryMs?: number | null;
-  /** From the end of the load until nothing was left to do. */
+  /** From the end of the load until the last customer had left. */
+  finishMs?: number;
+  /** From then, and the cell's repair, until nothing was left to do. */
   quietMs?: number;
+  /** Reading what the stores hold, and then the replays that were left. */
+  factsMs?: number;
+  replayMs?: number;
   sellerIds: readonly string[];
   durationMs: number;
   broken: Broken[];
@@ -73,17 +78,24 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const freeSlot = await takeSlot();
   const startedAt = performance.now();
   const { load, baseline, struckAt, healedAt, back } = await strike(cell, scene, options).finally(freeSlot);
+  const sellerIds = shops.map(({ id }) => id);
+  const lap = stopwatch();
   await load.finish();
+  const finishMs = lap();
   await load.cancelOpen();
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
-  const quietFrom = performance.now();
-  const sellerIds = shops.map(({ id }) => id);
+  const replayed: Replayed = new Map();
+  const { cachedUntil } = cell.allowed?.(scene) ?? {};
+  // Most runs are closed by now. What fails here is replayed again at the end.
+  const replaying = replayRuns(stack, sellerIds, replayed, { cachedUntil, onlyClosed: true }).catch(() => undefined);
+  lap();
   const isQuiet = await untilQuiet(stack, ledger, sellerIds, cell.quietWithinMs);
-  const quietMs = performance.now() - quietFrom;
+  const quietMs = lap();
   const own = await cell.verify?.(scene).catch((error: unknown) => [{ orderId: '', fault: String(error) }]);
 
   const ended = partsOf(stack).filter((part) => part.isFaulty());
   const facts = await readFacts(stack, sellerIds, logStart);
+  const factsMs = lap();
   // Only now: a read resumes an order whose workflow is closed.
   await load.readAbandoned();
   await load.close();
@@ -94,7 +106,11 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   }
   const broken = brokenInvariants(ledger, facts, allowed);
   broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
-  broken.push(...(await replayFaults(stack, sellerIds, allowed.cachedUntil)), ...(own ?? []));
+  lap();
+  await replaying;
+  await replayRuns(stack, sellerIds, replayed, { cachedUntil });
+  const replayMs = lap();
+  broken.push(...[...replayed.values()].flat(), ...(own ?? []));
   const share = firstTryShare(ledger.firstTries, struckAt, healedAt);
   if (cell.spares && share < FIRST_TRY_SHARE) {
     const fault = `only ${Math.round(100 * share)} % of the creates and GETs during the fault succeeded at the first try`;
@@ -104,12 +120,23 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
     broken.push({ orderId: '', fault: `stuck: something was left to do after ${Math.round(quietMs / 1000)} s` });
   if (back === undefined) broken.push({ orderId: '', fault: 'throughput was not back within 30 s of healing' });
   return {
-    ...{ seed, variant, baseline, quietMs, sellerIds, facts: facts.orders, broken },
+    ...{ seed, variant, baseline, sellerIds, facts: facts.orders, broken },
+    ...{ finishMs, quietMs, factsMs, replayMs },
     orders: acknowledged(ledger).length,
     abandonedOrders: acknowledged(ledger).filter(({ record }) => record.isAbandoned).length,
     calls: ledger.successes.length,
     recoveryMs: back ?? null,
     durationMs: performance.now() - startedAt,
+  };
+}
+
+/** Returns the time since its last call, in ms. */
+function stopwatch(): () => number {
+  let last = performance.now();
+  return () => {
+    const since = last;
+    last = performance.now();
+    return last - since;
   };
 }
 
