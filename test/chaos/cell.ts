@@ -29,6 +29,8 @@ export interface Scene {
   memory: Map<string, unknown>;
 }
 
+export type Spared = 'API' | 'service';
+
 /** One way in which something fails under load. */
 export interface Cell {
   name: string;
@@ -42,7 +44,7 @@ export interface Cell {
   /** True if orders can be missing for a while: callers repeat calls that get a 404. */
   restores?: boolean;
   /** What the fault does not touch. `API`: creates and GETs still succeed. `service`: it touches only receivers, so hardly any run is replaced. */
-  spares?: 'API' | 'service';
+  spares?: Spared | ((scene: Scene) => Spared | undefined);
   /** Before the load. */
   prepare?: (scene: Scene) => Promise<void>;
   /** Breaks something under load, and heals it. */

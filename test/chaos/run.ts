@@ -22,6 +22,8 @@ const WARM_UP_MS = 1500;
 const BASELINE_MS = 3000;
 /** Throughput is back within this time after healing. */
 const AFTER_MAX_MS = 30_000;
+/** Successful calls per customer before the fault, at least. Usually there are about four. */
+const LEAST_CALLS = 1.5;
 /** The share of creates and GETs that succeed at the first try during a fault that spares the API. The rest allows for overload. */
 const FIRST_TRY_SHARE = 0.75;
 /** A killed worker's attempt is repeated after 40 s, and another lease may be in its way. */
@@ -99,7 +101,8 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   // Only now: a read resumes an order whose workflow is closed.
   await load.readAbandoned();
   await load.close();
-  const allowed: Allowances = { ...(cell.spares === 'service' && { sparesRuns: true }), ...cell.allowed?.(scene) };
+  const spared = typeof cell.spares === 'function' ? cell.spares(scene) : cell.spares;
+  const allowed: Allowances = { ...(spared === 'service' && { sparesRuns: true }), ...cell.allowed?.(scene) };
   if (allowed.restored) {
     const lost = ledger.orders.flatMap(({ ids }) => [...ids]).filter((id) => !facts.orders.has(id));
     allowed.untraceable = new Set(await withoutWorkflow(stack, lost));
@@ -112,9 +115,12 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const replayMs = lap();
   broken.push(...[...replayed.values()].flat(), ...(own ?? []));
   const share = firstTryShare(ledger.firstTries, struckAt, healedAt);
-  if (cell.spares && share < FIRST_TRY_SHARE) {
+  if (spared && share < FIRST_TRY_SHARE) {
     const fault = `only ${Math.round(100 * share)} % of the creates and GETs during the fault succeeded at the first try`;
     broken.push({ orderId: '', fault });
+  }
+  if (baseline < LEAST_CALLS * options.rate) {
+    broken.push({ orderId: '', fault: `the load never ran: ${baseline.toFixed(1)} calls/s before the fault` });
   }
   if (!isQuiet)
     broken.push({ orderId: '', fault: `stuck: something was left to do after ${Math.round(quietMs / 1000)} s` });

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cell, type Scene, expectHits, faultMs } from '../cell';
+import { type Cell, type Scene, type Spared, expectHits, faultMs } from '../cell';
 import { LINK_FAULTS, type Link, type LinkFault } from '../link';
 import { LINKS, type LinkName } from '../stack';
 
@@ -25,13 +25,18 @@ async function breakLinks(links: readonly Link[], fault: LinkFault, ms: number):
 const durationOf = (fault: LinkFault, link: LinkName, { random }: Scene): number =>
   fault === 'black hole' && link.endsWith('Postgres') ? random.between(10_000, 12_000) : faultMs(random);
 
+function spared(link: LinkName): Spared | undefined {
+  if (link === 'API to Postgres') return undefined;
+  return link === 'worker to receiver' ? 'service' : 'API';
+}
+
 export const NETWORK_CELLS: Cell[] = [
   ...SEPARATE.flatMap((fault) =>
     LINKS.map((link): Cell => ({
       name: `${fault}, ${link}`,
       group: 'network',
       strike: (scene) => breakLinks(scene.stack.links[link], fault, durationOf(fault, link, scene)),
-      ...(link !== 'API to Postgres' && { spares: link === 'worker to receiver' ? 'service' : 'API' }),
+      spares: () => spared(link),
       ...(link === 'worker to receiver' && { allowed: () => ({ overlaps: true }) }),
     })),
   ),
@@ -40,6 +45,7 @@ export const NETWORK_CELLS: Cell[] = [
     group: 'network',
     variants: LINKS,
     strike: ({ stack, variant, random }) => breakLinks(stack.links[variant as LinkName], fault, faultMs(random)),
+    spares: ({ variant }) => spared(variant as LinkName),
     allowed: ({ variant }) => ({ overlaps: variant === 'worker to receiver' }),
   })),
   {
