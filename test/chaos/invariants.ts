@@ -25,8 +25,8 @@ export interface Allowances {
   untraceable?: ReadonlySet<string>;
   /** From a backup to its restoration, in unix ms: changes that were acknowledged in between may be undone. */
   restored?: { from: number; to: number };
-  /** True if runs can fail in other ways too: operators or a restoration change the history that they build on. */
-  failedRuns?: boolean;
+  /** The orders whose runs can fail in other ways too: operators or a restoration change the history that they build on. */
+  failedRuns?: 'all' | ReadonlySet<string>;
   /** When a Temporal was restored that workers then continued from their caches, in unix ms. */
   cachedUntil?: number | undefined;
   /** True if Temporal may have forgotten the workflows of orders that were settled. */
@@ -267,7 +267,7 @@ const replacedRuns = (runs: readonly RunFacts[]): number =>
 function workflowFaults(
   { isAbandoned }: OrderRecord,
   { id, runs, version, status, cancelledAt }: OrderFacts,
-  { reportedLost, operators, sparesRuns, failedRuns = false, forgottenRuns = false }: Allowances,
+  { reportedLost, operators, sparesRuns, failedRuns, forgottenRuns = false }: Allowances,
 ): string[] {
   const last = runs.at(-1);
   const isFinal = RANK[status] === 3;
@@ -291,7 +291,9 @@ function workflowFaults(
   );
   return [
     ...excess,
-    ...(failedRuns ? [] : failures.map((run) => `run ${run.runId} is ${run.status}: ${run.failure ?? ''}`)),
+    ...(failedRuns === 'all' || failedRuns?.has(id)
+      ? []
+      : failures.map((run) => `run ${run.runId} is ${run.status}: ${run.failure ?? ''}`)),
     ...(open > 0 ? [`stuck: ${open} of its runs are open`] : []),
     ...(open > 0 || agrees
       ? []

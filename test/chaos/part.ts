@@ -58,6 +58,7 @@ export async function freeze(part: Part, meanwhile: () => Promise<unknown>): Pro
     for (const pid of part.pids()) if (!frozen.has(pid) && signal(pid, 'SIGSTOP')) frozen.add(pid);
   }
   try {
+    if (frozen.size === 0) throw new Error(`it hit nothing: ${part.name} has no process that can be frozen`);
     await meanwhile();
   } finally {
     for (const pid of frozen) signal(pid, 'SIGCONT');

@@ -15,6 +15,8 @@ export interface ServicePart extends Part {
   /** Changes how the process is started from now on: in addition to its usual settings. */
   relaunchWith: (launch: Partial<Launch>) => void;
   isRelaunched: () => boolean;
+  /** True if it has ended by itself: with an exit code, and not by a signal. */
+  hasExited: () => boolean;
   /** The end of its log. */
   log: () => string[];
 }
@@ -52,8 +54,13 @@ export function createServicePart(name: string, entry: 'server' | 'worker', env:
       );
     },
     async end(signal) {
-      if (isRunning()) await running!.signal(signal);
+      if (!isRunning()) return;
+      await running!.signal(signal);
+      const code = running!.exitCode();
+      // The product promises it, whatever else has ended.
+      if (signal === 'SIGTERM' && code !== 0) throw new Error(`${name} ended with ${code ?? 'a signal'} after SIGTERM`);
     },
+    hasExited: () => !isRunning() && running?.exitCode() != null,
     relaunchWith: (next) => (launch = next),
     isRelaunched: () => Object.keys(launch).length > 0,
     log() {

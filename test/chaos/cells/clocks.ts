@@ -1,9 +1,15 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { type Cell, type Scene, faultMs } from '../cell';
+import { type Cell, type Scene, expectHits, faultMs } from '../cell';
 import { restart } from '../part';
 import type { ServicePart } from '../service-part';
+import { failReceiver } from './receiver';
 
 const HOUR_MS = 3_600_000;
+
+/** True if a line of a log has a time that is wrong by more than half an hour. */
+function isShifted(line: string): boolean {
+  const [, time = ''] = /"time":"([^"]+)"/.exec(line) ?? [];
+  return Math.abs(Date.parse(time) - Date.now()) > HOUR_MS / 2;
+}
 
 /** @param shifts the processes whose clocks are wrong, and by how many hours */
 function wrongClocks(name: string, shifts: (scene: Scene) => [ServicePart, number][]): Cell {
@@ -19,11 +25,11 @@ function wrongClocks(name: string, shifts: (scene: Scene) => [ServicePart, numbe
         }),
       );
     },
-    async strike({ stack, random }) {
+    async strike(scene) {
       // Failed attempts are scheduled again, by a clock.
-      stack.receiver.setMode('500');
-      await delay(faultMs(random));
-      stack.receiver.setMode('healthy');
+      await failReceiver(scene.stack, '500', faultMs(scene.random));
+      for (const [part] of shifts(scene))
+        expectHits(part.log().filter(isShifted).length, `wrong time in the log of ${part.name}`);
     },
   };
 }

@@ -9,6 +9,7 @@ import { stopImmediately } from '../store-parts';
 
 /** Leaves only the connections of superusers, and with this name, to the harness. */
 const HARNESS = 'chaos';
+const TOO_MANY_CONNECTIONS = '53300';
 
 async function connect({ stack }: Scene): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: stack.postgres.url(), application_name: HARNESS });
@@ -83,12 +84,14 @@ export const DATABASE_CELLS: Cell[] = [
     async strike(scene) {
       const first = await connect(scene);
       const taken = [first];
-      let hits = 0;
+      let [hits, refusals] = [0, 0];
       // The service gets some of the connections that it loses, and loses them again.
       const takeAll = async (): Promise<void> => {
         hits += await terminateBackends(first);
         for (;;) {
-          const client = await connect(scene).catch(() => undefined);
+          const client = await connect(scene).catch((error: unknown) => {
+            if ((error as { code?: string }).code === TOO_MANY_CONNECTIONS) refusals += 1;
+          });
           if (!client) return;
           taken.push(client);
         }
@@ -101,21 +104,27 @@ export const DATABASE_CELLS: Cell[] = [
       }
       await Promise.all(taken.map((client) => client.end().catch(() => undefined)));
       expectHits(hits, 'backend');
+      expectHits(refusals, 'connection refused because all are taken');
     },
   },
   {
     name: 'a full disk under Postgres',
     group: 'database',
     skip: ({ disk }) => (disk === undefined ? 'needs the right to mount a file system' : undefined),
-    async strike({ stack: { disk, postgres }, random }) {
+    async strike({ stack: { db, disk, postgres }, random }) {
       postgres.expectEnd();
       const filler = path.join(disk!, 'filler');
       const { bavail, bsize } = statfsSync(disk!);
       execFileSync('fallocate', ['--length', String(bavail * bsize), filler]);
+      const refused = await db.query('create table chaos as select generate_series(1, 100000)').then(
+        () => 0,
+        () => 1,
+      );
       await delay(faultMs(random));
       rmSync(filler);
       await delay(500);
       if (!postgres.isRunning()) await postgres.start();
+      expectHits(refused, 'write refused because the disk is full');
     },
   },
   {
@@ -126,6 +135,10 @@ export const DATABASE_CELLS: Cell[] = [
         await client.query('set local idle_in_transaction_session_timeout = 0');
         await client.query('lock table orders in share row exclusive mode');
         await delay(faultMs(random));
+        const { rowCount } = await client.query(
+          "select from pg_locks where relation = 'orders'::regclass and not granted",
+        );
+        expectHits(rowCount ?? 0, 'transaction that waits for the lock');
       });
     },
   },

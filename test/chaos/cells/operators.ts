@@ -49,8 +49,14 @@ async function reset({ client }: ChaosStack, orderId: string): Promise<boolean> 
   return true;
 }
 
+/** The orders that operators have changed. */
+function actedOn(memory: Scene['memory']): Set<string> {
+  if (!memory.has('actedOn')) memory.set('actedOn', new Set<string>());
+  return memory.get('actedOn') as Set<string>;
+}
+
 /** @returns the orders of the cancels that were accepted, and when */
-async function act({ stack, random, ledger }: Scene): Promise<Map<string, Date>> {
+async function act({ stack, random, ledger, memory }: Scene): Promise<Map<string, Date>> {
   const accepted = Object.keys(ACTIONS).map((name) => ({ name, count: 0 }));
   const cancelled = new Map<string, Date>();
   const startedAt = performance.now();
@@ -59,6 +65,7 @@ async function act({ stack, random, ledger }: Scene): Promise<Map<string, Date>>
   while (elapsedMs() < ACTIONS_MS || (missing().length > 0 && elapsedMs() < ACTIONS_MOST_MS)) {
     const { id, record } = random.pick(acknowledged(ledger));
     const action = random.pick(elapsedMs() < ACTIONS_MS ? accepted : missing());
+    actedOn(memory).add(id);
     if (action.name.startsWith('resend')) record.resent = true;
     // A run that has closed refuses most actions.
     const isAccepted = await ACTIONS[action.name]!(stack, id).then(
@@ -93,7 +100,7 @@ export const OPERATOR_CELLS: Cell[] = [
     async strike(scene) {
       scene.memory.set('cancelled', await act(scene));
     },
-    allowed: () => ({ operators: true, failedRuns: true }),
+    allowed: ({ memory }) => ({ operators: true, failedRuns: actedOn(memory) }),
     verify: verifyCancels,
   },
 ];

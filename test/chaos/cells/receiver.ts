@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Cell, type Scene, faultMs } from '../cell';
-import { RECEIVER_FAULTS } from '../receiver';
+import { type Cell, type Scene, expectHits, faultMs } from '../cell';
+import { type Mode, RECEIVER_FAULTS } from '../receiver';
 import { relaunch } from '../service-part';
 import type { ChaosStack } from '../stack';
 
@@ -19,16 +19,24 @@ const passing = RECEIVER_FAULTS.map((mode): Cell => ({
   name: `the receiver ${NAMES[mode]}`,
   group: 'receiver',
   spares: 'service',
-  async strike({ stack, random }) {
-    stack.receiver.setMode(mode);
-    try {
-      await delay(faultMs(random));
-    } finally {
-      stack.receiver.setMode('healthy');
-    }
-  },
+  strike: ({ stack, random }) => failReceiver(stack, mode, faultMs(random)),
   allowed: () => ({ overlaps: mode === 'late' || mode === 'drip' }),
 }));
+
+/** How the receiver answers in these modes. In the others, it has not answered when the mode ends. */
+const ANSWERS: Partial<Record<Mode, number>> = { '500': 500, '429': 429, '410': 410, redirect: 302 };
+
+export async function failReceiver({ receiver }: ChaosStack, mode: Mode, ms: number): Promise<void> {
+  const [from, logStart] = [Date.now(), receiver.logSize()];
+  receiver.setMode(mode);
+  try {
+    await delay(ms);
+    const calls = receiver.read(logStart).filter(({ at, status }) => at > from && status === ANSWERS[mode]);
+    expectHits(calls.length, `webhook that met the mode ${mode}`);
+  } finally {
+    receiver.setMode('healthy');
+  }
+}
 
 /** Some shops' URLs never work, with a short schedule: their webhooks end exhausted one after the other, and all others arrive. */
 function lasting(name: string, urlOf: (stack: ChaosStack) => string, quietWithinMs?: number): Cell {
@@ -45,6 +53,17 @@ function lasting(name: string, urlOf: (stack: ChaosStack) => string, quietWithin
       }),
     webhookUrls: (stack) => [urlOf(stack)],
     strike: ({ random }) => delay(faultMs(random)),
+    async verify({ stack, shops }) {
+      const { rows } = await stack.db.query<{ state: string; count: number }>(
+        `select state, count(*)::integer from webhook_event e join orders o on o.id = e.order_id
+         where seller_id = $1 group by state`,
+        [shops.find(({ webhookUrl }) => webhookUrl === urlOf(stack))!.id],
+      );
+      const countOf = (wanted: string): number => rows.find(({ state }) => state === wanted)?.count ?? 0;
+      expectHits(countOf('exhausted'), 'webhook exhausted');
+      const delivered = countOf('delivered');
+      return delivered === 0 ? [] : [{ orderId: '', fault: `${delivered} webhooks were delivered to ${urlOf(stack)}` }];
+    },
     allowed: ({ stack }) => ({ undelivered: (url) => (url === urlOf(stack) ? ['exhausted'] : []) }),
     ...(quietWithinMs !== undefined && { quietWithinMs }),
   };

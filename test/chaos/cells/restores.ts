@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type Cell, faultMs } from '../cell';
+import { until } from '../../support/until';
+import { type Cell, expectHits, faultMs } from '../cell';
 import { freeze, restart } from '../part';
 import { lostOf, rebuildRows, repairAll, repairOnce } from '../reconcile';
 import { relaunch } from '../service-part';
-import { REGULAR_CHECKS } from '../stack';
+import { type ChaosStack, REGULAR_CHECKS } from '../stack';
 import type { PostgresPart, TemporalPart } from '../store-parts';
 
 type Store = PostgresPart | TemporalPart;
@@ -21,12 +22,33 @@ async function backUp(store: Store): Promise<void> {
   await freeze(store, () => run('cp', ['-a', store.dataDir, `${store.dataDir}.copy`]));
 }
 
-async function putBack(store: Store): Promise<void> {
+/** @param readIds what the store has since the copy */
+async function putBack(store: Store, readIds: () => Promise<string[]>): Promise<void> {
+  const ids = await readIds();
   await store.end('SIGKILL');
   await run('rm', ['-rf', store.dataDir]);
   await run('mv', [`${store.dataDir}.copy`, store.dataDir]);
   await store.start();
+  // Connections of before are broken.
+  const left = await until(() => readIds().catch(() => undefined), `${store.name} answers`);
+  expectHits(ids.filter((id) => !left.includes(id)).length, 'order that was undone');
 }
+
+const putBackPostgres = ({ postgres, db }: ChaosStack, copiedAt: number): Promise<void> =>
+  putBack(postgres, async () => {
+    const { rows } = await db.query<{ id: string }>('select id from orders where created_at > $1', [
+      new Date(copiedAt),
+    ]);
+    return rows.map(({ id }) => id);
+  });
+
+const putBackTemporal = ({ temporal, client }: ChaosStack, copiedAt: number): Promise<void> =>
+  putBack(temporal, async () => {
+    const runs = client.workflow.list({ query: `StartTime > '${new Date(copiedAt).toISOString()}'` });
+    const ids: string[] = [];
+    for await (const { runId } of runs) ids.push(runId);
+    return ids;
+  });
 
 export const RESTORE_CELLS: Cell[] = [
   {
@@ -35,10 +57,11 @@ export const RESTORE_CELLS: Cell[] = [
     restores: true,
     async strike(scene) {
       const { stack, random } = scene;
-      scene.memory.set('copiedAt', Date.now());
+      const copiedAt = Date.now();
+      scene.memory.set('copiedAt', copiedAt);
       await backUp(stack.postgres);
       await delay(faultMs(random));
-      await putBack(stack.postgres);
+      await putBackPostgres(stack, copiedAt);
       scene.memory.set('restoredAt', Date.now());
       await rebuildRows(scene);
     },
@@ -49,7 +72,7 @@ export const RESTORE_CELLS: Cell[] = [
         to: (memory.get('restoredAt') as number | undefined) ?? Infinity,
       },
       reportedLost: lostOf(memory),
-      failedRuns: true,
+      failedRuns: 'all',
     }),
   },
   {
@@ -59,14 +82,15 @@ export const RESTORE_CELLS: Cell[] = [
     async strike(scene) {
       const { stack, random } = scene;
       await backUp(stack.temporal);
+      const copiedAt = Date.now();
       await delay(faultMs(random));
-      await putBack(stack.temporal);
+      await putBackTemporal(stack, copiedAt);
       // As docs/operations.md describes.
       await Promise.all(stack.workers.map((worker) => restart(worker, 'SIGTERM')));
       await repairOnce(scene);
     },
     repair: repairAll,
-    allowed: () => ({ failedRuns: true, forgottenRuns: true }),
+    allowed: () => ({ failedRuns: 'all', forgottenRuns: true }),
   },
   {
     name: 'Temporal is restored from a copy, and nobody does anything',
@@ -76,12 +100,13 @@ export const RESTORE_CELLS: Cell[] = [
     prepare: ({ stack }) => relaunch([...stack.apis, ...stack.workers], REGULAR_CHECKS),
     async strike({ stack, random, memory }) {
       await backUp(stack.temporal);
+      const copiedAt = Date.now();
       await delay(faultMs(random));
-      await putBack(stack.temporal);
+      await putBackTemporal(stack, copiedAt);
       memory.set('restoredAt', Date.now());
     },
     allowed: ({ memory }) => ({
-      failedRuns: true,
+      failedRuns: 'all',
       forgottenRuns: true,
       // Workers that are not restarted continue these runs from a state that the restored history does not have.
       cachedUntil: memory.get('restoredAt') as number | undefined,

@@ -144,6 +144,7 @@ export const SIDE_EFFECT_CELLS: Cell[] = SIDE_EFFECTS.map(
         clearInterval(provoking);
         rmSync(armedBy);
       }
+      if (victim.hasExited()) throw new Error(`${victim.name} ended by itself, and not by the kill`);
       victim.relaunchWith({});
       await delay(scene.random.between(0, 1500));
       await victim.start();
