@@ -6,7 +6,7 @@ import { PACKAGE_ROOT } from '../../src/package';
 import type { RunOptions, RunResult } from './run';
 
 /** Increase it when a cell or a check becomes stricter: from then on, earlier runs do not count as made. */
-const HARNESS = 2;
+const HARNESS = 3;
 
 const FILE = path.join(PACKAGE_ROOT, 'test/chaos/results.jsonl');
 const PAGE = path.join(PACKAGE_ROOT, 'docs/reliability.md');
