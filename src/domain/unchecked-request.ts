@@ -68,8 +68,8 @@ function truncate(text: string, length: number): string {
   return Array.from(text).slice(0, length).join('');
 }
 
-/** Postgres stores neither NUL nor lone surrogates; a save with one would be retried forever. */
-function toStorable(text: string): string {
+/** Text from outside as Postgres stores it: without NUL and lone surrogates. A save with one would be retried forever. */
+export function toStorable(text: string): string {
   return text.replace(/\0|\p{Surrogate}/gu, '\ufffd');
 }
 

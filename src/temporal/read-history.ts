@@ -3,7 +3,13 @@ import type { temporal } from '@temporalio/proto';
 import { REFUSAL_SUMMARY_PREFIX, cancelSignal, customerProgressSignal } from '../../workflows/messages';
 import type { PreviousRun, WorkflowOrderHistory } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
-import { type UncheckedRequest, fromCancellationRequest, toCancel, toProgress } from '../domain/unchecked-request';
+import {
+  type UncheckedRequest,
+  fromCancellationRequest,
+  toCancel,
+  toProgress,
+  toStorable,
+} from '../domain/unchecked-request';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 type Payloads = temporal.api.common.v1.IPayloads | null | undefined;
@@ -120,6 +126,7 @@ function decodeAny(payloads: Payloads): unknown {
   }
 }
 
+/** The text may be an operator's, or quote a payload, and is recorded in the timeline. */
 function explain(text: string | null | undefined): string {
-  return text ? `: ${text.slice(0, MAX_FAILURE_LENGTH)}` : '';
+  return text ? `: ${toStorable(text.slice(0, MAX_FAILURE_LENGTH))}` : '';
 }

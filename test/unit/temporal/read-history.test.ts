@@ -1,6 +1,13 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { type temporal } from '@temporalio/proto';
-import { lastSaved, previousRun, unprocessedRequests, waitsForPostgres } from '../../../src/temporal/read-history';
+import {
+  closeReason,
+  lastSaved,
+  previousRun,
+  taskFailure,
+  unprocessedRequests,
+  waitsForPostgres,
+} from '../../../src/temporal/read-history';
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 
@@ -95,4 +102,16 @@ test('a cancellation request is a cancel', () => {
   const requested: Event = { workflowExecutionCancelRequestedEventAttributes: {} };
   const [request, ...others] = unprocessedOf([started({ orderId: 'a' }), requested]);
   expect([request, others]).toEqual([{ ...cancel, reason: 'cancellation requested in Temporal' }, []]);
+});
+
+test('why a run closed or is stuck contains no character that Postgres refuses, whatever an operator entered', () => {
+  const text = `fraud\0${'x'.repeat(293)}\u{1f4a5}`;
+  const stored = `fraud\ufffd${'x'.repeat(293)}\ufffd`;
+  expect(closeReason([{ workflowExecutionTerminatedEventAttributes: { reason: text } }])).toBe(
+    `it was terminated: ${stored}`,
+  );
+  expect(closeReason([{ workflowExecutionFailedEventAttributes: { failure: { message: text } } }])).toBe(
+    `it failed: ${stored}`,
+  );
+  expect(taskFailure([{ workflowTaskFailedEventAttributes: { failure: { message: text } } }])).toBe(`: ${stored}`);
 });
