@@ -51,27 +51,28 @@ interface UnansweredAttempts {
 /**
  * Counts an attempt without an answer.
  * @param at when it began, by the clock of Postgres
- * @param isProbe only a probe postpones the next one, or ends a probe's lease: attempts that run when the breaker opens end
- * during the first wait
+ * @param probe only the probe that holds the lease ends it, and postpones the next probe: attempts that run when the breaker
+ * opens end during the first wait, and a probe may outlive its lease
  */
 export async function countUnanswered(
   db: DbClient,
   { sellerId, origin }: Endpoint,
   { failures, minWaitMs, maxWaitMs }: BreakerOptions,
   at: Date,
-  isProbe: boolean,
+  probe: ProbeLease | undefined,
 ): Promise<UnansweredAttempts> {
+  const endsProbe = '(s.probe_at = $7::timestamptz or s.probe_at is null)';
   const wait = `least(greatest((now() - least(s.since, $3)) / 4, $5 * interval '1 ms'), $6 * interval '1 ms')`;
   const { rows } = await db.query<UnansweredAttempts>(
     `insert into endpoint_breaker as s (seller_id, origin, since, failures, probe_at)
      values ($1, $2, $3, 1, case when $4 <= 1 then ${inMs('$5')} end)
      on conflict (seller_id, origin) do update set
        since = least(s.since, $3), failures = s.failures + 1,
-       resend_probe_at = case when $7 or s.probe_at is null then ${inMs(String(RESEND_PROBE_MS))} else s.resend_probe_at end,
+       resend_probe_at = case when ${endsProbe} then ${inMs(String(RESEND_PROBE_MS))} else s.resend_probe_at end,
        probe_at = case when s.failures + 1 >= $4 then
-         case when $7 or s.probe_at is null then now() + ${wait} else s.probe_at end end
+         case when ${endsProbe} then now() + ${wait} else s.probe_at end end
      returning since, failures, probe_at as "probeAt"`,
-    [sellerId, origin, at, failures, minWaitMs, maxWaitMs, isProbe],
+    [sellerId, origin, at, failures, minWaitMs, maxWaitMs, probe?.token],
   );
   if (!rows[0]) throw new Error('an upsert returns a row');
   return rows[0];
@@ -104,14 +105,27 @@ export async function deleteAbandonedBreakers(db: DbClient): Promise<void> {
 export const mayProbe = (isUrgent: string): string =>
   `(case when ${isUrgent} then coalesce(s.resend_probe_at, s.probe_at) else s.probe_at end) <= now()`;
 
-/** Leases the probe of an endpoint to one delivery. @returns false if another one probes it, or it is too early */
-export async function leaseProbe(db: DbClient, { sellerId, origin }: Endpoint, isUrgent: boolean): Promise<boolean> {
-  const { rowCount } = await db.query(
+/** The right to probe an endpoint. */
+export interface ProbeLease {
+  /** When it expires, in Postgres' notation. No other lease of the endpoint has the same value, so it fences this one. */
+  token: string;
+}
+
+/**
+ * Leases the probe of an endpoint to one delivery.
+ * @returns undefined if another one probes it, or it is too early
+ */
+export async function leaseProbe(
+  db: DbClient,
+  { sellerId, origin }: Endpoint,
+  isUrgent: boolean,
+): Promise<ProbeLease | undefined> {
+  const { rows } = await db.query<ProbeLease>(
     `update endpoint_breaker s set probe_at = ${inMs('$4')}, resend_probe_at = ${inMs('$4')}
-     where seller_id = $1 and origin = $2 and ${mayProbe('$3')}`,
+     where seller_id = $1 and origin = $2 and ${mayProbe('$3')} returning probe_at::text as token`,
     [sellerId, origin, isUrgent, PROBE_LEASE_MS],
   );
-  return rowCount === 1;
+  return rows[0];
 }
 
 /** SQL: `at`, but no later than a delivery may wait beside a running probe. */
@@ -127,12 +141,12 @@ const postponeNext = (eventId: string, at: string): string =>
      select next.id from webhook_event next join webhook_event waiting on waiting.order_id = next.order_id
      where waiting.id = ${eventId} and next.state = 'pending' order by next.sequence limit 1)`;
 
-/** Releases a leased probe for which nothing was sent. */
-export async function releaseProbe(db: DbClient, { sellerId, origin }: Endpoint): Promise<void> {
+/** Releases a leased probe for which nothing was sent. One that has expired leaves the lease of the next probe as it is. */
+export async function releaseProbe(db: DbClient, { sellerId, origin }: Endpoint, { token }: ProbeLease): Promise<void> {
   await db.query(
     `update endpoint_breaker set probe_at = least(probe_at, now()), resend_probe_at = least(resend_probe_at, now())
-     where seller_id = $1 and origin = $2 and probe_at is not null`,
-    [sellerId, origin],
+     where seller_id = $1 and origin = $2 and probe_at = $3::timestamptz`,
+    [sellerId, origin, token],
   );
 }
 

@@ -3,6 +3,7 @@ import type { Db } from '../db/pool';
 import {
   type BreakerOptions,
   type Endpoint,
+  type ProbeLease,
   countUnanswered,
   closeBreaker,
   leaseProbe,
@@ -62,39 +63,42 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
     },
 
     /**
-     * @returns true if the attempt is a probe: the breaker is open
+     * @returns the lease of a probe; undefined if the attempt is none: the breaker is closed
      * @throws DeliveryWaits if another delivery probes the endpoint
      */
-    async leaseProbeIfOpen(event: WebhookEvent, isUrgent: boolean): Promise<boolean> {
-      if (!event.isBreakerOpen) return false;
-      if (await leaseProbe(db, event, isUrgent)) return true;
-      await postponeUntilTurn(event, isUrgent);
-      return false;
+    async leaseProbeIfOpen(event: WebhookEvent, isUrgent: boolean): Promise<ProbeLease | undefined> {
+      if (!event.isBreakerOpen) return undefined;
+      const probe = await leaseProbe(db, event, isUrgent);
+      if (!probe) await postponeUntilTurn(event, isUrgent);
+      return probe;
     },
 
     /** Makes the attempt that probes an endpoint. If it throws, another delivery may probe. */
-    async probe<T>(endpoint: Endpoint, attempt: () => Promise<T>): Promise<T> {
+    async probe<T>(endpoint: Endpoint, probe: ProbeLease, attempt: () => Promise<T>): Promise<T> {
       try {
         return await attempt();
       } catch (error) {
         // Without Postgres, the lease of the probe expires.
-        await releaseProbe(db, endpoint).catch(() => undefined);
+        await releaseProbe(db, endpoint, probe).catch(() => undefined);
         throw error;
       }
     },
 
-    /** Counts an attempt. Logs one line when the breaker opens or closes. */
-    async record(event: WebhookEvent, result: Result & { at: Date }, isProbe: boolean): Promise<void> {
+    /**
+     * Counts an attempt. Logs one line when the breaker opens or closes.
+     * @param probe undefined if the attempt is no probe
+     */
+    async record(event: WebhookEvent, result: Result & { at: Date }, probe: ProbeLease | undefined): Promise<void> {
       if (result.status !== null) {
         if (event.hasUnansweredAttempts) await recordAnswer(event);
         return;
       }
       if (!UNANSWERED.includes(result.error)) {
         // The attempt shows nothing about the endpoint, so another delivery may probe.
-        if (isProbe) await releaseProbe(db, event);
+        if (probe) await releaseProbe(db, event, probe);
         return;
       }
-      const { since, failures, probeAt } = await countUnanswered(db, event, options, result.at, isProbe);
+      const { since, failures, probeAt } = await countUnanswered(db, event, options, result.at, probe);
       // The count passes the limit once, in one worker.
       if (failures !== options.failures) return;
       log.warn(

@@ -7,7 +7,7 @@ import type { Db } from '../db/pool';
 import { activeWebhookSecrets, decryptSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
-import { type BreakerOptions, originOf, postponeDeliveries } from '../db/endpoint-breaker';
+import { type BreakerOptions, type ProbeLease, originOf, postponeDeliveries } from '../db/endpoint-breaker';
 import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
@@ -120,9 +120,9 @@ export function createDelivery({
     await breaker.assertMayDeliver(event, isUrgent);
     try {
       return await withinLimit(event.sellerId, isUrgent, async () => {
-        const isProbe = await breaker.leaseProbeIfOpen(event, isUrgent);
-        if (!isProbe) return attempt(event, scheduled, false);
-        return breaker.probe(event, () => attempt(event, scheduled, true));
+        const probe = await breaker.leaseProbeIfOpen(event, isUrgent);
+        if (!probe) return attempt(event, scheduled, undefined);
+        return breaker.probe(event, probe, () => attempt(event, scheduled, probe));
       });
     } catch (error) {
       if (!(error instanceof DeliveryBusy) || error.waitMs <= LONGEST_RETRY_MS) throw error;
@@ -131,11 +131,14 @@ export function createDelivery({
     }
   }
 
-  /** @param scheduled null for a resend, which does not change the schedule */
+  /**
+   * @param scheduled null for a resend, which does not change the schedule
+   * @param probe undefined if the attempt is no probe
+   */
   async function attempt(
     event: WebhookEvent,
     scheduled: ScheduledAttempt | null,
-    isProbe: boolean,
+    probe: ProbeLease | undefined,
   ): Promise<DeliveryState> {
     // Before the lease is taken, so that the lease covers the attempt alone.
     const secrets = decryptSecrets(keys, event.sellerId, event.encryptedSecrets);
@@ -167,7 +170,7 @@ export function createDelivery({
     });
     onAttempt({ webhook: event, step: scheduled && scheduled.attempt, outcome, ...result, after });
     // If this fails, the call is repeated, and finds the attempt recorded.
-    await breaker.record(event, { ...result, at: lease.at }, isProbe);
+    await breaker.record(event, { ...result, at: lease.at }, probe);
     const lastError = result.status === null ? result.error : `HTTP ${result.status}`;
     return outcome !== 'failed' || lastError === null ? after : { ...after, lastError };
   }

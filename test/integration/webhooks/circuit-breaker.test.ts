@@ -335,6 +335,34 @@ test('if a worker dies during its probe, another delivery probes the endpoint la
   expect(await send(workers[1]!, waiting[1]!)).toMatchObject({ state: 'delivered' });
 });
 
+test.each([
+  ['throws', (): Promise<Attempt> => Promise.reject(new Error('Postgres is unavailable'))],
+  ['gets no answer', (): Promise<Attempt> => Promise.resolve(TIMEOUT)],
+  ['sends nothing', (): Promise<Attempt> => Promise.resolve({ ...TIMEOUT, error: 'interrupted' })],
+])('a probe that outlives its lease and then %s leaves the lease to its successor', async (_, end) => {
+  const workers = [createWorker(), createWorker()];
+  const [first, second] = await open(workers, 2);
+  await makeProbeDue();
+  let endFirst: (attempt: Promise<Attempt>) => void = () => undefined;
+  answer = new Promise((resolve) => (endFirst = resolve));
+  const firstProbe = send(workers[0]!, first!).catch(() => undefined);
+  await until(() => sent.length === 4, 'the first probe is sent');
+  await makeProbeDue();
+  answer = new Promise(() => undefined);
+  void send(workers[1]!, second!);
+  await until(() => sent.length === 5, 'the second probe is sent');
+  const heldLease = async () =>
+    (
+      await database.db.query<{ at: string; resendAt: string }>(
+        'select probe_at::text as at, resend_probe_at::text as "resendAt" from endpoint_breaker',
+      )
+    ).rows[0];
+  const leased = await heldLease();
+  endFirst(end());
+  await firstProbe;
+  expect(await heldLease()).toEqual(leased);
+});
+
 test('while a probe runs, deliveries and urgent resends wait for five seconds at most', async () => {
   const worker = createWorker();
   const [probe, delivery, resend] = await open([worker], 3);
@@ -345,7 +373,7 @@ test('while a probe runs, deliveries and urgent resends wait for five seconds at
   // An attempt from before the breaker opened ends.
   const options = { failures: 3, minWaitMs: 60_000, maxWaitMs: 3_600_000 };
   const endpoint = { sellerId: probe!.sellerId, origin: 'https://shop.example' };
-  await countUnanswered(database.db, endpoint, options, new Date(), false);
+  await countUnanswered(database.db, endpoint, options, new Date(), undefined);
   await requestResends(database.db, [resend!.id], 60_000);
   for (const attempt of [() => send(worker, delivery!), () => worker.resend(resend!.id)]) {
     const error: unknown = await attempt().catch((thrown: unknown) => thrown);
