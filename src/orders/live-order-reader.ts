@@ -38,9 +38,11 @@ export function createLiveOrderReader(
       // A missing or closed workflow is a result, not a failure of Temporal.
       if (!(error instanceof WorkflowNotFoundError) && !(error instanceof QueryRejectedError)) throw error;
       onClosed(order);
-      // The row of a restored backup may be older than what the closed run has saved.
       if (error instanceof WorkflowNotFoundError) return null;
-      return (await workflows.inspect(order.id, until - Date.now()))?.saved?.order ?? null;
+      // The row of a restored backup may be older than what the closed run has saved. That it cannot be read in the rest of
+      // the time is no failure of Temporal's queries.
+      const run = await workflows.inspect(order.id, until - Date.now()).catch(() => undefined);
+      return run?.saved?.order ?? null;
     }
   }
 
