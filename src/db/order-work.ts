@@ -282,7 +282,11 @@ export async function makeDueIfSettled(db: DbClient, orderIds: readonly string[]
   );
 }
 
-/** Makes the sweep check at most `limit` orders now whose next webhook should have been attempted a while ago. */
+/**
+ * Makes the sweep check at most `limit` orders now whose next webhook should have been attempted a while ago. They are chosen at
+ * random: if there are more of them, and their runs are busy, they are still overdue after their check, and the same ones would
+ * be chosen each time.
+ */
 export async function makeDueIfWebhookOverdue(db: DbClient, limit: number): Promise<void> {
   await db.query(
     `update order_work set sweep_at = now() where order_id in (
@@ -290,7 +294,8 @@ export async function makeDueIfWebhookOverdue(db: DbClient, limit: number): Prom
        select o.order_id from (select distinct order_id, order_id as id from webhook_event
          where state = 'pending' and coalesce(next_attempt_at, created_at) < ${OVERDUE_BEFORE}) o
        join order_work w on w.order_id = o.order_id
-       where w.sweep_at > ${SOON} and not ${STUCK_RECENTLY} and ${WEBHOOK_OVERDUE} limit $1)`,
+       where w.sweep_at > ${SOON} and not ${STUCK_RECENTLY} and ${WEBHOOK_OVERDUE}
+       order by random() limit $1)`,
     [limit],
   );
 }
