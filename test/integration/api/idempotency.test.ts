@@ -52,6 +52,34 @@ describe('a call that repeats its Idempotency-Key', () => {
     }
   });
 
+  test('gets the first response even if https has been required since', async () => {
+    const key = randomUUID();
+    const data = {
+      reference: 'without TLS',
+      webhook_url: 'http://shop.example/hook',
+      redirect_url: 'http://shop.example/',
+      cancel_url: 'http://shop.example/cart',
+    };
+    const first = await create(key, data);
+    expect(first.status).toBe(201);
+    const env = { ...stack.env, NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'false' };
+    const production = await startServer(loadConfig(env), stack.temporal, log);
+    const api = apiOf(`http://127.0.0.1:${production.port}`, stack.seller, stack.api.checkoutKey);
+    try {
+      const replayed = await create(key, data, api);
+      expect([replayed.status, replayed.text]).toEqual([201, first.text]);
+      expect(replayed.headers.get('Idempotency-Replayed')).toBe('true');
+      const refused = expectProblem(await create(randomUUID(), data, api), 422, 'invalid_request');
+      expect(refused.errors.map(({ pointer }) => pointer).sort()).toEqual([
+        '/data/cancel_url',
+        '/data/redirect_url',
+        '/data/webhook_url',
+      ]);
+    } finally {
+      await production.stop();
+    }
+  });
+
   test('may format the same request differently', async () => {
     const key = randomUUID();
     const { seller, api } = stack;
