@@ -17,11 +17,13 @@ import type { QueuedWebhook } from './order-activities';
 
 /**
  * The state of an event after an attempt, and its progress if it is pending. `missing`: Postgres does not hold the event.
- * `waiting`: no attempt was made, and the next call makes sense after `waitMs` milliseconds.
+ * `waiting`: no attempt was made, and the next call makes sense after `waitMs` milliseconds. `webhooksDisabled`: a 410
+ * still disables the webhooks of the order. False if a resend of another one was delivered after it.
  */
 export type WebhookResult =
   | { state: 'waiting'; waitMs: number; reason: string }
-  | { state: Exclude<WebhookState, 'pending'> | 'missing'; lastError?: string }
+  | { state: Exclude<WebhookState, 'pending' | 'disabled'> | 'missing'; lastError?: string }
+  | { state: 'disabled'; webhooksDisabled: boolean; lastError?: string }
   | ({ state: 'pending'; lastError?: string } & Pick<
       QueuedWebhook,
       'attempts' | 'waitMs' | 'waitWithSuccessorMs' | 'yieldsToNext'
@@ -36,11 +38,10 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
 
   function toResult(event: DeliveryState | undefined): WebhookResult {
     if (!event) return { state: 'missing' };
-    const { state, attempts, waitMs, lastError } = event;
-    const result = { state, ...(lastError !== undefined && { lastError }) };
-    return result.state === 'pending'
-      ? { ...result, state: 'pending', attempts, waitMs, ...whileSuccessorWaits(schedule, event) }
-      : { ...result, state: result.state };
+    const { state, attempts, waitMs, webhooksDisabled } = event;
+    const error = event.lastError !== undefined && { lastError: event.lastError };
+    if (state === 'pending') return { state, ...error, attempts, waitMs, ...whileSuccessorWaits(schedule, event) };
+    return state === 'disabled' ? { state, ...error, webhooksDisabled } : { state, ...error };
   }
 
   /** A short wait is a retry of the activity, which adds nothing to Temporal's history. A long one is the workflow's. */

@@ -199,8 +199,8 @@ export class DeliveryQueue {
     }
     if (result.state === 'exhausted') this.exhausted.set(sequence, result.lastError);
     else this.exhausted.delete(sequence);
-    // With an error, it is the failed resend of a webhook that was disabled before.
-    if (result.state === 'disabled' && result.lastError === undefined) {
+    // A webhook that was disabled before may be resent, or skipped, after webhooks are enabled again.
+    if (result.state === 'disabled' && result.webhooksDisabled) {
       this.disabledBy ??= sequence;
       // All other pending webhooks are disabled too, and their next calls return that.
       for (const other of this.pending)

@@ -2,7 +2,7 @@ import type { WebhookState } from '../domain/webhook';
 import type { DeliveryLease } from './delivery-lease';
 import { removeIfSettled } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
-import { type EventState, lockOrders } from './webhook-events';
+import { type DeliveryProgress, lockOrders } from './webhook-events';
 
 /** One attempt as it is stored, and its event's state after it. */
 export interface AttemptRecord {
@@ -30,10 +30,11 @@ export interface AttemptRecord {
  * migrations states what applies if another attempt has taken over the lease.
  * @returns the event's new state
  */
-export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<EventState> {
-  const { rows } = await db.query<EventState>({
+export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<DeliveryProgress> {
+  const { rows } = await db.query<DeliveryProgress>({
     name: 'record_attempt',
-    text: `select state_after as state, attempts_after as attempts, wait_ms as "waitMs", waited_ms as "waitedMs"
+    text: `select state_after as state, attempts_after as attempts, wait_ms as "waitMs", waited_ms as "waitedMs",
+        disabled_after as "webhooksDisabled"
       from record_attempt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
     values: [
       record.eventId,

@@ -38,8 +38,11 @@ export async function findPendingWebhooks(db: DbClient, orderId: string): Promis
 /** How far the delivery of an event has progressed. */
 export type EventState = Pick<PendingWebhook, 'attempts' | 'waitMs' | 'waitedMs'> & { state: WebhookState };
 
+/** The state of an event, and whether a 410 has disabled the webhooks of its order. A delivered resend enables them again. */
+export type DeliveryProgress = EventState & { webhooksDisabled: boolean };
+
 /** The data of an event that an attempt needs. */
-export interface WebhookEvent extends EventState {
+export interface WebhookEvent extends DeliveryProgress {
   id: string;
   url: string;
   body: string;
@@ -76,6 +79,7 @@ export async function findWebhookEvent(db: DbClient, eventId: string): Promise<W
     name: 'find_webhook_event',
     text: `select e.id, o.webhook_url as url, e.body, e.order_id as "orderId", e.seller_id as "sellerId", e.sequence,
        e.request_id as "requestId", e.traceparent, ${ORIGIN} as origin, ${EVENT_STATE},
+       o.webhooks_disabled as "webhooksDisabled",
        ${activeSecretsOf('e.seller_id')} as "encryptedSecrets",
        e.resend_requested_at is not null as "resendRequested", e.resend_urgent as "resendUrgent",
        s.seller_id is not null as "hasUnansweredAttempts",

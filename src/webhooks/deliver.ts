@@ -8,7 +8,7 @@ import { activeWebhookSecrets, decryptSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';
 import { recordAttempt } from '../db/webhook-attempts';
 import { type BreakerOptions, type ProbeLease, originOf, postponeDeliveries } from '../db/endpoint-breaker';
-import { type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
+import { type DeliveryProgress, type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
 import type { KeyRing } from '../encryption/key-ring';
 import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
@@ -64,7 +64,7 @@ export interface ScheduledAttempt {
 }
 
 /** An event's state after a call, and, unless it was a 410, why its attempt failed: a short code, without text from the receiver. */
-export type DeliveryState = EventState & { lastError?: string };
+export type DeliveryState = DeliveryProgress & { lastError?: string };
 
 /** Each method makes at most one attempt. It is safe to call again if its result was lost. */
 interface Delivery {

@@ -310,7 +310,7 @@ create function record_attempt(
   p_event_id uuid, p_step integer, p_token timestamptz, p_at timestamptz, p_resend_requested_at timestamptz,
   p_duration_ms integer, p_connected_ms integer, p_headers_ms integer, p_status integer, p_error text,
   p_error_detail text, p_address text, p_response_body text, p_state text, p_delay_ms float8
-) returns table (state_after text, attempts_after integer, wait_ms float8, waited_ms float8) language plpgsql as $$
+) returns table (state_after text, attempts_after integer, wait_ms float8, waited_ms float8, disabled_after boolean) language plpgsql as $$
 declare
   v_order_id uuid;
   v_disabled boolean;
@@ -350,7 +350,8 @@ begin
       case when e.next_attempt_at is not null
         then round(extract(epoch from greatest(e.next_attempt_at - now(), '0')) * 1000)::float8 end,
       coalesce((select round(extract(epoch from greatest(now() - max(a.at + a.duration_ms * interval '1 ms'), '0')) * 1000)
-        from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8
+        from webhook_attempt a where a.event_id = e.id and a.step is not null), 0)::float8,
+      case when v_ends_event then p_state = 'disabled' else v_disabled end
     from webhook_event e where e.id = p_event_id;
 end $$;
 

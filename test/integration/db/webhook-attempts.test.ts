@@ -37,6 +37,7 @@ describe('an attempt whose lease another attempt has taken over', () => {
       attempts: 1,
       waitMs: 5000,
       waitedMs: expect.any(Number),
+      webhooksDisabled: false,
     });
     expect(await attemptsOf(id)).toEqual([
       { attempt: 1, step: null, status: 404 },

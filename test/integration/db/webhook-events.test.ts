@@ -27,6 +27,7 @@ test('a webhook event is read with its URL, its body and its state', async () =>
     waitedMs: 0,
     encryptedSecrets: [],
     ...{ resendRequested: false, resendUrgent: false },
+    webhooksDisabled: false,
     ...{ hasUnansweredAttempts: false, isBreakerOpen: false, probeDue: false, urgentProbeDue: false },
   });
   expect(await findWebhookEvent(database.db, '00000000-0000-4000-8000-000000000000')).toBeUndefined();

@@ -20,6 +20,7 @@ const database = useDatabase('test');
 
 const FAILED: Attempt = { ...emptyAttempt(), status: 500, error: 'http_status', errorDetail: 'answered 500' };
 const GONE: Attempt = { ...FAILED, status: 410, outcome: 'gone' };
+const DELIVERED: Attempt = { ...emptyAttempt(), status: 200, outcome: 'delivered' };
 const REFUSED: Attempt = {
   ...emptyAttempt(),
   ...{
@@ -196,6 +197,19 @@ test('a webhook that a 410 has disabled has an error only after a resend that fa
   expect(disabled).not.toHaveProperty('lastError');
   await requestResends(database.db, [id], 60_000);
   expect(await delivery.resend(id)).toMatchObject({ state: 'disabled', lastError: 'HTTP 500' });
+});
+
+test('a skipped resend of a disabled webhook states whether the webhooks of its order are still disabled', async () => {
+  const { order, ids } = await orderWithWebhooks(database.db, 'signup_started', 'approved');
+  const [gone, other] = ids as [string, string];
+  await insertWebhookSecret(database.db, NO_KEYS, order.sellerId, generateWebhookSecret());
+  const answers = [GONE, DELIVERED];
+  const { delivery } = deliveryTo(() => answers.shift()!);
+  expect(await delivery.send(first(gone))).toMatchObject({ state: 'disabled', webhooksDisabled: true });
+  expect(await delivery.resend(other)).toMatchObject({ state: 'disabled', webhooksDisabled: true });
+  await requestResends(database.db, [gone], 60_000);
+  expect(await delivery.resend(gone)).toMatchObject({ state: 'delivered', webhooksDisabled: false });
+  expect(await delivery.resend(other)).toMatchObject({ state: 'disabled', webhooksDisabled: false });
 });
 
 test('only the log states the private address to which a host name leads', async () => {

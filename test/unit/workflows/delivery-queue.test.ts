@@ -85,7 +85,8 @@ test('after a 410 on a resend, the webhooks that it has disabled do not wait for
     { id: 'third', sequence: 3, ...later },
   ]);
   queue.addResends([URGENT]);
-  results = { urgent: { state: 'disabled' }, second: { state: 'disabled' }, third: { state: 'disabled' } };
+  const disabled = { state: 'disabled', webhooksDisabled: true } as const;
+  results = { urgent: disabled, second: disabled, third: disabled };
   expect(await deliver(3)).toEqual(['urgent', 'second', 'third']);
   expect(queue.isEmpty).toBe(true);
 });
@@ -94,8 +95,24 @@ test('a failed resend of a disabled webhook leaves the next attempts of the othe
   const later = { attempts: 2, waitMs: HOUR, waitWithSuccessorMs: HOUR, yieldsToNext: false };
   queue.add([{ id: 'second', sequence: 2, ...later }]);
   queue.addResends([URGENT]);
-  results = { urgent: { state: 'disabled', lastError: 'HTTP 500' } };
+  results = { urgent: { state: 'disabled', webhooksDisabled: false, lastError: 'HTTP 500' } };
   expect(await deliver(1)).toEqual(['urgent']);
   expect(queue.describe()).toMatch(/^webhook 2: attempt 3 at /);
+  expect(queue.describe()).not.toContain('disabled');
+});
+
+test('a skipped resend of a disabled webhook is no 410 if the webhooks of its order are enabled again', async () => {
+  const later = { attempts: 2, waitMs: HOUR, waitWithSuccessorMs: HOUR, yieldsToNext: false };
+  queue.add([{ id: 'third', sequence: 3, ...later }]);
+  queue.addResends([URGENT]);
+  onAttempt.urgent = () => {
+    onAttempt = {};
+    queue.addResends([URGENT]);
+    results = { urgent: { state: 'disabled', webhooksDisabled: false, lastError: 'HTTP 500' } };
+  };
+  await deliver(1);
+  results = { urgent: { state: 'disabled', webhooksDisabled: false } };
+  expect(await deliver(1)).toEqual(['urgent', 'urgent']);
+  expect(queue.describe()).toMatch(/^webhook 3: attempt 3 at /);
   expect(queue.describe()).not.toContain('disabled');
 });
