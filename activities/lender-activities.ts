@@ -1,4 +1,5 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
 import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
 import { readClock } from '../src/db/clock';
 import { findOrder } from '../src/db/find-orders';
@@ -15,6 +16,7 @@ import {
   LenderUnavailable,
   remedyFor,
 } from '../src/lender/lender';
+import { LenderBusy } from '../src/lender/limit-calls';
 import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../src/payments/payment-provider';
 import { refreshPayment } from '../src/payments/refresh-payment';
 
@@ -29,6 +31,9 @@ export type LenderResponse =
 
 /** Shorter than the activity's timeout, so that the failure names a lender that hangs as its cause. */
 const TIMEOUT_MS = 25_000;
+
+/** The longest wait for a lender with too many running calls. The first is 1 to 2 s, and each further one is twice as long. */
+const LONGEST_BUSY_MS = 30_000;
 
 /** A payment is checked again after a quarter of its age, within these limits. */
 const PAYMENT_CHECK_MS = { min: 1000, max: 60_000 };
@@ -126,12 +131,24 @@ async function ask(lender: Lender, application: LenderApplication): Promise<Lend
   try {
     return await lender.decide(application, AbortSignal.any([timeout.signal, Context.current().cancellationSignal]));
   } catch (error) {
+    if (error instanceof LenderBusy) throw busy(error.message);
     if (error instanceof LenderUnavailable) throw unavailable(error.message);
     // The message of an adapter's own error may quote personal data, so only its class is kept.
     throw unavailable(`the lender's adapter failed: ${error instanceof Error ? error.name : typeof error}`);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** At random times, because applications that were refused together would be refused together again. */
+function busy(message: string): ApplicationFailure {
+  const delayMs = Math.min(2 ** Context.current().info.attempt * 1000, LONGEST_BUSY_MS);
+  return ApplicationFailure.create({
+    message,
+    type: 'LenderBusy',
+    category: ApplicationFailureCategory.BENIGN,
+    nextRetryDelay: delayMs * (0.5 + Math.random() / 2),
+  });
 }
 
 /** Omits the cause: Temporal's history would keep its text. */

@@ -17,6 +17,8 @@ import { waitForCurrentSchema } from './db/schema-check';
 import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import { abortable } from './lender/abortable';
+import type { Lender } from './lender/lender';
+import { limitCalls } from './lender/limit-calls';
 import { createLogger } from './logger';
 import { logOperatorActions } from './orders/background/log-operator-actions';
 import { startPaymentReversals } from './orders/background/payment-reversals';
@@ -26,6 +28,7 @@ import type { PaymentProviders } from './payments/payment-provider';
 import { lendersOf, paymentProvidersOf } from './providers';
 import { TRACED_WORKFLOW_BUNDLE, WORKFLOW_BUNDLE } from './temporal/workflow-bundle';
 import type { GaugeSources } from './telemetry/gauges';
+import type { AccountMode } from './telemetry/metrics';
 import { freeLoopbackAddress, startMetrics } from './telemetry/metrics-server';
 import { observeLender } from './telemetry/observe-lender';
 import { observePayments } from './telemetry/observe-payments';
@@ -41,6 +44,8 @@ import type { WebhookSender } from './webhooks/send';
 const RECONNECT_MS = 2000;
 /** The maximum number of concurrent calls to the lender or the bank. */
 const LENDER_CONCURRENCY = 50;
+/** The maximum number of concurrent calls to one lender. It leaves slots for the bank while the lender hangs. */
+const CALLS_PER_LENDER = 40;
 /** Longer than a webhook attempt, so that an attempt that runs at the shutdown is still recorded. */
 const FORCE_AFTER_GRACE_MS = 20_000;
 
@@ -151,8 +156,8 @@ function createWorkers(
       breaker: config.webhookBreaker,
       log,
       lenders: {
-        sandbox: lenders.sandbox && observeLender(abortable(lenders.sandbox), 'sandbox'),
-        live: lenders.live && observeLender(abortable(lenders.live), 'live'),
+        sandbox: lenders.sandbox && prepareLender(lenders.sandbox, 'sandbox'),
+        live: lenders.live && prepareLender(lenders.live, 'live'),
       },
       payments,
       checkoutBaseUrl: config.checkoutBaseUrl,
@@ -180,6 +185,10 @@ function createWorkers(
     }),
   ]);
 }
+
+/** Outside `abortable`: a call that the adapter does not end has left its slot. */
+const prepareLender = (lender: Lender, mode: AccountMode): Lender =>
+  limitCalls(observeLender(abortable(lender), mode), CALLS_PER_LENDER);
 
 function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise<HttpServer> {
   const app = new Koa();
