@@ -39,14 +39,14 @@ export async function failReceiver({ receiver }: ChaosStack, mode: Mode, ms: num
 }
 
 /** Some shops' URLs never work, with a short schedule: their webhooks end exhausted one after the other, and all others arrive. */
-function lasting(name: string, urlOf: (stack: ChaosStack) => string, delays = '0,0.5'): Cell {
+function lasting(name: string, urlOf: (stack: ChaosStack) => string, quietWithinMs?: number): Cell {
   return {
     name,
     group: 'receiver',
     spares: 'service',
     prepare: ({ stack }: Scene) =>
       relaunch(stack.workers, {
-        WEBHOOK_RETRY_DELAYS: delays,
+        WEBHOOK_RETRY_DELAYS: '0,0.5',
         // The URLs of a shop share a breaker, and every attempt at a silent endpoint is a probe.
         WEBHOOK_BREAKER_MIN_WAIT_MS: '50',
         WEBHOOK_BREAKER_MAX_WAIT_MS: '50',
@@ -64,14 +64,14 @@ function lasting(name: string, urlOf: (stack: ChaosStack) => string, delays = '0
       return delivered === 0 ? [] : [{ orderId: '', fault: `${delivered} webhooks were delivered to ${urlOf(stack)}` }];
     },
     allowed: ({ stack }) => ({ undelivered: (url) => (url === urlOf(stack) ? ['exhausted'] : []) }),
-    quietWithinMs: 400_000,
+    ...(quietWithinMs !== undefined && { quietWithinMs }),
   };
 }
 
 export const RECEIVER_CELLS: Cell[] = [
   ...passing,
   lasting('a receiver has a bad certificate', ({ receiver }) => `https://localhost:${receiver.tlsPort}/steady`),
-  // An attempt at an unknown host takes a second, and they are made one after the other: one for each webhook is enough.
-  lasting('a receiver has an unknown host', () => 'http://receiver.invalid/hooks', '0'),
+  // An attempt at an unknown host takes a second, and they are made one after the other.
+  lasting('a receiver has an unknown host', () => 'http://receiver.invalid/hooks', 400_000),
   lasting('a receiver refuses connections', () => 'http://127.0.0.1:9/hooks'),
 ];
