@@ -4,74 +4,98 @@ import { clientNetwork } from './client-network';
 
 /** The part of the connections that one address may hold. */
 const ADDRESS_PART = 1 / 10;
-/** The part of the connections from which on a new connection closes an idle one. */
+/** The part of the connections from which on a new connection closes a less useful one. */
 const NEARLY_FULL = 9 / 10;
 
 /** True while the client sends the body; false if Node has paused reading because the service has not started to. */
 const isArriving = ({ complete, readableLength, readableHighWaterMark }: IncomingMessage): boolean =>
   !complete && readableLength < readableHighWaterMark;
 
+/** Open connections that limit each other: all of them, or those of one address. */
+class Connections {
+  /** Those without a running request, the longest idle first. */
+  private readonly idle = new Set<Socket>();
+  /** The latest request of each other connection, the oldest first. */
+  private readonly busy = new Map<Socket, IncomingMessage>();
+
+  get size(): number {
+    return this.idle.size + this.busy.size;
+  }
+
+  setIdle(socket: Socket): void {
+    this.busy.delete(socket);
+    this.idle.add(socket);
+  }
+
+  setBusy(socket: Socket, request: IncomingMessage): void {
+    this.remove(socket);
+    this.busy.set(socket, request);
+  }
+
+  isLatest(socket: Socket, request: IncomingMessage): boolean {
+    return this.busy.get(socket) === request;
+  }
+
+  remove(socket: Socket): void {
+    this.idle.delete(socket);
+    this.busy.delete(socket);
+  }
+
+  findLeastUseful(): Socket | undefined {
+    const [longestIdle] = this.idle;
+    if (longestIdle) return longestIdle;
+    for (const [socket, request] of this.busy) if (isArriving(request)) return socket;
+    return undefined;
+  }
+}
+
 /**
- * Keeps connections available: one address gets a tenth of them, and if they are nearly used up, a new connection closes
- * the one that has been without a request for the longest time, or else the one whose request takes longest to arrive.
+ * Keeps connections available. One address gets a tenth of them. If those of an address are used up, or nearly all are, a new
+ * connection closes the one that has been without a request for the longest time, or else the one whose request takes longest
+ * to arrive. A new connection is refused if its address has none of them.
  */
 export function guardConnections(
   server: Server,
   { maxConnections, isBehindProxy = false }: { maxConnections: number; isBehindProxy?: boolean | undefined },
 ): void {
-  const perAddress = new Map<string, number>();
   const maxPerAddress = isBehindProxy ? Infinity : Math.ceil(maxConnections * ADDRESS_PART);
-  /** The connections without a running request, the longest idle first. */
-  const idle = new Set<Socket>();
-  /** The latest request of each other connection, the oldest first. */
-  const busy = new Map<Socket, IncomingMessage>();
-  let open = 0;
-
-  function findLeastUseful(): Socket | undefined {
-    const [longestIdle] = idle;
-    if (longestIdle) return longestIdle;
-    for (const [socket, request] of busy) if (isArriving(request)) return socket;
-    return undefined;
-  }
-
-  function forget(socket: Socket): void {
-    idle.delete(socket);
-    busy.delete(socket);
-  }
+  const all = new Connections();
+  const addresses = new Map<string, Connections>();
+  /** The groups that each connection belongs to. */
+  const groups = new WeakMap<Socket, Connections[]>();
+  const inGroups = (socket: Socket, change: (group: Connections) => void): void => groups.get(socket)?.forEach(change);
 
   server.on('connection', (socket: Socket) => {
     const address = clientNetwork(socket.remoteAddress ?? '');
-    const held = perAddress.get(address) ?? 0;
-    if (held >= maxPerAddress) {
+    const ofAddress = addresses.get(address) ?? new Connections();
+    const isAddressFull = ofAddress.size >= maxPerAddress;
+    const isNearlyFull = all.size + 1 > maxConnections * NEARLY_FULL;
+    const crowded = isAddressFull ? ofAddress : isNearlyFull ? all : undefined;
+    const victim = crowded?.findLeastUseful();
+    if (isAddressFull && !victim) {
       socket.destroy();
       return;
     }
-    perAddress.set(address, held + 1);
-    open++;
-    const victim = open > maxConnections * NEARLY_FULL ? findLeastUseful() : undefined;
     if (victim) {
       // Before its close event: another connection that arrives until then closes the next one.
-      forget(victim);
+      inGroups(victim, (group) => group.remove(victim));
       victim.destroy();
     }
-    idle.add(socket);
+    addresses.set(address, ofAddress);
+    groups.set(socket, [all, ofAddress]);
+    inGroups(socket, (group) => group.setIdle(socket));
     socket.once('close', () => {
-      open--;
-      forget(socket);
-      const left = (perAddress.get(address) ?? 1) - 1;
-      if (left > 0) perAddress.set(address, left);
-      else perAddress.delete(address);
+      inGroups(socket, (group) => group.remove(socket));
+      if (ofAddress.size === 0 && addresses.get(address) === ofAddress) addresses.delete(address);
     });
   });
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     if (socket.destroyed) return;
-    forget(socket);
-    busy.set(socket, request);
+    inGroups(socket, (group) => group.setBusy(socket, request));
     response.once('close', () => {
-      if (socket.destroyed || busy.get(socket) !== request) return;
-      forget(socket);
-      idle.add(socket);
+      if (socket.destroyed || !all.isLatest(socket, request)) return;
+      inGroups(socket, (group) => group.setIdle(socket));
     });
   });
 }

@@ -224,17 +224,36 @@ describe('the number of connections', () => {
     return client;
   };
 
-  test('of one address is limited to a tenth of all', async () => {
+  test('of one address is limited to a tenth of all: a new one closes the longest idle of the address', async () => {
     await startServer({ maxConnections: 30 });
-    const held = await Promise.all(Array.from({ length: 3 }, () => connected()));
-    const refused = await connected();
+    const silent = await Promise.all(Array.from({ length: 3 }, () => connected()));
+    const { response } = await connected(REQUEST);
+    await until(() => response().includes(' 204 '), 'the new client has a response');
+    await until(() => silent[0]!.socket.destroyed, 'the longest idle connection is closed');
+    expect(silent.filter(({ socket }) => socket.destroyed)).toHaveLength(1);
+  });
+
+  test('of one address stays at its limit, because a request that does not arrive is cut off', async () => {
+    await startServer({ maxConnections: 20 });
+    const slow = await connected(post('/', 'Content-Length: 9\r\n\r\n{'));
+    const running = await connected(HELD);
+    await until(() => release.length === 1 && begun === 2, 'both requests have begun');
+    const { response } = await connected(REQUEST);
+    await until(() => response().includes(' 204 '), 'the new client has a response');
+    expect([slow.socket.destroyed, running.socket.destroyed]).toEqual([true, false]);
+  });
+
+  test('of one address cannot exceed its limit while each has a running request', async () => {
+    await startServer({ maxConnections: 30 });
+    const running = await Promise.all(Array.from({ length: 3 }, () => connected(HELD)));
+    await until(() => release.length === 3, 'every request runs');
+    const refused = await connected(REQUEST);
     await closed(refused.socket);
-    held[0]!.socket.destroy();
-    await until(async () => {
-      const { response } = await connected(REQUEST);
-      return until(() => response() !== '', 'a response', 500).catch(() => false);
-    }, 'a closed connection makes room for another');
-    expect(held[1]!.socket.destroyed).toBe(false);
+    expect(refused.response()).toBe('');
+    release.splice(0).forEach((end) => end());
+    await until(() => running.every(({ response }) => response().includes(' 204 ')), 'they are not disturbed');
+    const { response } = await connected(REQUEST);
+    await until(() => response().includes(' 204 '), 'a connection that is idle again makes room');
   });
 
   test('of one address has no limit of its own behind a proxy', async () => {
