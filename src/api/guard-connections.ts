@@ -1,11 +1,25 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { clientNetwork } from './client-network';
+import type { Context } from './context';
 
 /** The part of the connections that one address may hold. */
 const ADDRESS_PART = 1 / 10;
 /** The part of the connections from which on a new connection closes a less useful one. */
 const NEARLY_FULL = 9 / 10;
+
+/** A client that repeats a request immediately gets one answer per second and connection. */
+const ANSWER_DELAY_MS = 1000;
+const delayed = new WeakSet<IncomingMessage>();
+
+/** Delays the answer to a caller with too many requests. If connections are used up meanwhile, its connection is closed first. */
+export async function delayAnswer({ req }: Pick<Context, 'req'>): Promise<void> {
+  delayed.add(req);
+  await delay(ANSWER_DELAY_MS);
+}
+
+const isDelayed = (request: IncomingMessage): boolean => delayed.has(request);
 
 /** True while the client sends the body; false if Node has paused reading because the service has not started to. */
 const isArriving = ({ complete, readableLength, readableHighWaterMark }: IncomingMessage): boolean =>
@@ -43,16 +57,19 @@ class Connections {
 
   findLeastUseful(): Socket | undefined {
     const [longestIdle] = this.idle;
-    if (longestIdle) return longestIdle;
-    for (const [socket, request] of this.busy) if (isArriving(request)) return socket;
+    return this.findBusy(isDelayed) ?? longestIdle ?? this.findBusy(isArriving);
+  }
+
+  private findBusy(isUseless: (request: IncomingMessage) => boolean): Socket | undefined {
+    for (const [socket, request] of this.busy) if (isUseless(request)) return socket;
     return undefined;
   }
 }
 
 /**
  * Keeps connections available. One address gets a tenth of them. If those of an address are used up, or nearly all are, a new
- * connection closes the one that has been without a request for the longest time, or else the one whose request takes longest
- * to arrive. A new connection is refused if its address has none of them.
+ * connection closes one whose answer is delayed, or else the one that has been without a request for the longest time, or else
+ * the one whose request takes longest to arrive. A new connection is refused if its address has none of them.
  */
 export function guardConnections(
   server: Server,

@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import Router from '@koa/router';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import type { DatabaseHealth } from '../db/write-probe';
 import { VERSION } from '../package';
 import { clientNetwork } from './client-network';
 import type { Context, Next, State } from './context';
+import { delayAnswer } from './guard-connections';
 import { CLIENT_GONE } from './queue-fairly';
 
 export interface HealthChecks {
@@ -27,14 +27,14 @@ const CHECKS_PER_SECOND = 100;
 export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {
   const router = new Router<State>({ prefix: '/health', sensitive: true });
   const limiter = new RateLimiterMemory({ points: CHECKS_PER_SECOND, duration: 1 });
-  const slowDown = async (ctx: Pick<Context, 'ip' | 'socket' | 'status'>, next: Next): Promise<void> => {
+  const slowDown = async (ctx: Pick<Context, 'ip' | 'req' | 'socket' | 'status'>, next: Next): Promise<void> => {
     const { consumedPoints } = await limiter.penalty(clientNetwork(ctx.ip));
     if (consumedPoints > 2 * CHECKS_PER_SECOND) {
       ctx.socket.destroy();
       ctx.status = CLIENT_GONE;
       return;
     }
-    if (consumedPoints > CHECKS_PER_SECOND) await delay(1000);
+    if (consumedPoints > CHECKS_PER_SECOND) await delayAnswer(ctx);
     await next();
   };
   router.get('/live', slowDown, (ctx) => {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
@@ -8,17 +7,12 @@ import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';
 import type { Context } from './context';
 import { batchLookups } from '../concurrency/batch-lookups';
+import { delayAnswer } from './guard-connections';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
 /** Maximum time a request waits until Postgres has counted it. */
 const SYNC_TIMEOUT_MS = 500;
-
-/**
- * Delays a refusal to a caller without a key, so that a client that repeats the request immediately gets one answer per
- * second and connection.
- */
-const REFUSAL_DELAY_MS = 1000;
 
 /** Maximum numbers of requests per window. */
 interface RateLimitSettings {
@@ -49,11 +43,11 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
 
   return {
     /** @throws Problem `rate_limited` after a second */
-    async countAddress(ctx: Ctx): Promise<void> {
+    async countAddress(ctx: Ctx & Pick<Context, 'req'>): Promise<void> {
       try {
         await count(ctx, addresses, clientNetwork(ctx.ip), settings.address);
       } catch (error) {
-        await delay(REFUSAL_DELAY_MS);
+        await delayAnswer(ctx);
         throw error;
       }
     },

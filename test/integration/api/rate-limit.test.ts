@@ -1,4 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { type Socket, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { updateAccount } from '../../../src/db/accounts';
 import { deleteEndedCounts } from '../../../src/db/rate-limits';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
@@ -220,6 +224,25 @@ describe('an address', () => {
     expect([refused.status, served.status]).toEqual([429, 200]);
     expect(refused.ms).toBeGreaterThan(950);
     expect(served.ms).toBeLessThan(refused.ms - 500);
+  });
+
+  test('over its limit cannot keep others out with answers that wait', async () => {
+    const api = await startApi({ RATE_LIMIT_ADDRESS: '1', MAX_CONNECTIONS: '20', TRUSTED_PROXIES: '1' });
+    expect((await guess(api)).status).toBe(401);
+    const { port } = new URL(api.url);
+    const guesses: Socket[] = [];
+    while (guesses.length < 20) {
+      const socket = connect(Number(port), '127.0.0.1').on('error', () => undefined);
+      socket.write('GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n');
+      guesses.push(socket);
+      // A connection without a request would make room for the next one.
+      await sleep(20);
+    }
+    const newcomer = request(`${api.url}${BASE}/seller/${seller.id}/connection_check/`, { agent: false });
+    newcomer.setHeader('Authorization', `Bearer ${seller.key}`).end();
+    const [response] = (await once(newcomer, 'response')) as [IncomingMessage];
+    expect(response.resume().statusCode).toBe(200);
+    guesses.forEach((socket) => socket.destroy());
   });
 
   test.each([

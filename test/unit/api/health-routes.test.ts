@@ -1,4 +1,5 @@
-import type { Socket } from 'node:net';
+import { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { healthRoutes } from '../../../src/api/health-routes';
 import { until } from '../../support/until';
@@ -7,8 +8,8 @@ test('a flood of health checks from one address waits, and the connections of th
   const { slowDown } = healthRoutes({ checkDatabase: () => Promise.resolve('ok'), isServing: () => true });
   let answered = 0;
   const check = (ip: string) => {
-    const socket = { destroyed: false, destroy: () => (socket.destroyed = true) };
-    const ctx = { ip, socket: socket as unknown as Socket, status: 404 };
+    const socket = new Socket();
+    const ctx = { ip, req: new IncomingMessage(socket), socket, status: 404 };
     void slowDown(ctx, () => {
       answered++;
       return Promise.resolve();

@@ -4,6 +4,7 @@ import Koa from 'koa';
 import { pino } from 'pino';
 import { createBodyReaders } from '../../../src/api/body';
 import type { State } from '../../../src/api/context';
+import { delayAnswer } from '../../../src/api/guard-connections';
 import { type HttpServer, type HttpSettings, listen } from '../../../src/api/http-server';
 import { renderProblems } from '../../../src/api/problems';
 import { requestLog } from '../../../src/api/request-log';
@@ -26,7 +27,7 @@ const release: (() => void)[] = [];
 /** Requests whose headers have arrived. */
 let begun = 0;
 
-/** Starts a server that reads a JSON body and returns 204, for `/held` later. */
+/** Starts a server that reads a JSON body and returns 204, for `/held` and `/delayed` later. */
 async function startServer(settings: Partial<HttpSettings>): Promise<void> {
   const app = new Koa<State>();
   begun = 0;
@@ -39,6 +40,7 @@ async function startServer(settings: Partial<HttpSettings>): Promise<void> {
   app.use((ctx, next) => createBodyReaders(HTTP.maxBodyBytes).jsonBody(ctx as never, next));
   app.use(async (ctx) => {
     if (ctx.path === '/held') await new Promise<void>((resolve) => release.push(resolve));
+    if (ctx.path === '/delayed') await delayAnswer(ctx);
     ctx.status = 204;
   });
   server = await listen(app, 0, '127.0.0.1', { ...HTTP, ...settings });
@@ -291,6 +293,20 @@ describe('the number of connections', () => {
     await until(() => response().includes(' 204 '), 'a new client has a response');
     expect(slow.map(({ socket }) => socket.destroyed).indexOf(true)).toBe(0);
     expect(slow.filter(({ socket }) => socket.destroyed)).toHaveLength(1);
+  });
+
+  test('stays below the limit, because those of delayed answers are closed first', async () => {
+    await startServer({ maxConnections: 20, isBehindProxy: true });
+    const running = await Promise.all(Array.from({ length: 16 }, () => connected(HELD)));
+    await until(() => release.length === 16, 'every request runs');
+    const silent = await connected();
+    const refused = await connected(post('/delayed', 'Content-Length: 2\r\n\r\n{}'));
+    await until(() => begun === 17, 'the delay has begun');
+    const { response } = await connected(REQUEST);
+    await until(() => response().includes(' 204 '), 'a new client has a response');
+    await until(() => refused.socket.destroyed, 'the connection of the delayed answer is closed');
+    expect(refused.response()).toBe('');
+    expect([silent, ...running].filter(({ socket }) => socket.destroyed)).toEqual([]);
   });
 
   test('stays below the limit, because silent connections are closed first', async () => {
