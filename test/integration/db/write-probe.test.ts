@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Pool } from 'pg';
 import { createPool } from '../../../src/db/pool';
-import { probeWrite } from '../../../src/db/write-probe';
+import { createWriteProbe, probeWrite } from '../../../src/db/write-probe';
 import { useDatabase } from '../../support/database';
 
 const database = useDatabase();
@@ -17,4 +19,18 @@ test('the probe leaves no setting on its connection', async () => {
   await probeWrite(db);
   expect(await workMem()).toEqual(before);
   await db.end();
+});
+
+test('all checks of a second share one probe', async () => {
+  const probe = createWriteProbe(database.url, () => undefined);
+  const query = jest.spyOn(Pool.prototype, 'query');
+  const concurrent = await Promise.all(Array.from({ length: 100 }, () => probe.check()));
+  expect(concurrent).toEqual(Array(100).fill('ok'));
+  for (let index = 0; index < 100; index++) await probe.check();
+  expect(query).toHaveBeenCalledTimes(1);
+  await sleep(1100);
+  await probe.check();
+  expect(query).toHaveBeenCalledTimes(2);
+  query.mockRestore();
+  await probe.end();
 });

@@ -7,7 +7,7 @@ import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 import { registry } from '../../../src/telemetry/metrics';
 import { useDatabase } from '../../support/database';
 import { until } from '../../support/until';
-import { insertNewOrder, saveHistory } from '../../support/new-orders';
+import { insertNewOrder, newSeller, saveHistory } from '../../support/new-orders';
 import { applyEvents } from '../../support/order-histories';
 
 const database = useDatabase('test');
@@ -131,6 +131,18 @@ test('the number of stuck runs is shown while it can be counted', async () => {
   await until(async () => (await shown()) === undefined, 'no number is shown');
   count = () => Promise.resolve(0);
   await until(async () => (await shown()) === '0', 'the number is shown again');
+});
+
+test('the sweep deletes expired webhook secrets', async () => {
+  const seller = await newSeller(database.db);
+  await database.db.query(
+    `insert into webhook_secret (seller_id, secret, expires_at) values ($1, 'expired', now()), ($1, 'active', null)`,
+    [seller],
+  );
+  sweepWith({});
+  const secrets = async () => (await database.db.query('select secret from webhook_secret')).rows;
+  await until(async () => (await secrets()).length === 1, 'a secret is deleted');
+  expect(await secrets()).toEqual([{ secret: 'active' }]);
 });
 
 test('the sweep stops during a scan, however many runs it finds', async () => {
