@@ -1,6 +1,6 @@
 /**
- * The tiers of `npm test` (unit, integration, e2e) and the tests that have their own commands (model, timing). Jest runs
- * a setup file once per run, so all projects that need Postgres and Temporal share one of each.
+ * The tiers of `npm test` (unit, integration, e2e) and the tests that have their own commands (model, timing). Jest
+ * runs a setup file once per run, so all projects that need Postgres and Temporal share one of each.
  */
 const STACK = {
   globalSetup: '<rootDir>/test/support/global-setup.ts',

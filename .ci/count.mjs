@@ -1,4 +1,5 @@
-// Adds up Jest's JSON reports, and those of `npm run chaos -- --report <file>`: `node .ci/count.mjs <report>...`. Fails if a test failed or was skipped, or if a report is missing or empty.
+// Adds up Jest's JSON reports, and those of `npm run chaos -- --report <file>`: `node .ci/count.mjs <report>...`. Fails
+// if a test failed or was skipped, or if a report is missing or empty.
 import { existsSync, readFileSync } from 'node:fs';
 
 let [passed, failed, skipped] = [0, 0, 0];

@@ -21,8 +21,8 @@ import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } fro
 import { refreshPayment } from '../src/payments/refresh-payment';
 
 /**
- * The part of the lender's or the bank's answer that enters Temporal's history: nothing about the customer. `isPaid`: the
- * bank confirmed the payment.
+ * The part of the lender's or the bank's answer that enters Temporal's history: nothing about the customer. `isPaid`:
+ * the bank confirmed the payment.
  */
 export type LenderResponse =
   | { kind: 'decided'; event: LenderDecision['kind']; reason: string | null; isPaid?: true }
@@ -55,7 +55,9 @@ export interface LenderActivityOptions {
 }
 
 export function createLenderActivities({ db, lenders, payments }: LenderActivityOptions) {
-  /** A paid payment is an approval, after which the workflow completes the order, whether the browser returns or not. */
+  /**
+   * A paid payment is an approval, after which the workflow completes the order, whether the browser returns or not.
+   */
   async function askBank(payment: Payment): Promise<LenderResponse> {
     const status = await refreshPayment({ db, payments }, payment, COMPLETE_AFTER_MS).catch((error: unknown) => {
       throw toBankFailure(error);
@@ -68,8 +70,8 @@ export function createLenderActivities({ db, lenders, payments }: LenderActivity
 
   return {
     /**
-     * Asks the lender once for the decision on an order's application, or the bank for the result of its payment. A decision
-     * that is recorded already is returned.
+     * Asks the lender once for the decision on an order's application, or the bank for the result of its payment. A
+     * decision that is recorded already is returned.
      * @throws a retryable failure if the lender or the payment provider is unavailable
      */
     async askForDecision(orderId: string): Promise<LenderResponse> {

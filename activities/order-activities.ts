@@ -32,8 +32,8 @@ export interface OrderActivityOptions {
 }
 
 /**
- * A save commits before Temporal's history has it. If both a worker and the server die in between, the row is ahead of the
- * workflow until the sweep compares them.
+ * A save commits before Temporal's history has it. If both a worker and the server die in between, the row is ahead of
+ * the workflow until the sweep compares them.
  */
 const UNPROVEN_MS = 40_000;
 
@@ -66,13 +66,17 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
     return stored;
   }
 
-  /** Saves what an earlier run had saved and the row of a restored backup lacks. Returns what was found, for the timeline. */
+  /**
+   * Saves what an earlier run had saved and the row of a restored backup lacks. Returns what was found, for the
+   * timeline.
+   */
   async function adopt(orderId: string, saved: WorkflowOrderHistory | null | undefined): Promise<string | undefined> {
     if (!saved) return undefined;
     const stored = await read(orderId);
     const different = firstDifference(stored.changes, saved.changes);
     if (different !== undefined) {
-      return `${ROW_RESTORED_PHRASE} had another version ${different} (${saved.changes[different - 1]?.event}), which is not applied`;
+      const lost = saved.changes[different - 1]?.event;
+      return `${ROW_RESTORED_PHRASE} had another version ${different} (${lost}), which is not applied`;
     }
     const missing = saved.changes.length - stored.changes.length;
     if (missing <= 0) return undefined;
@@ -111,7 +115,9 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
   }
 
   return {
-    /** Reads an order from its row, for a run that resumes it. First brings the row forward to what `previous` saved. */
+    /**
+     * Reads an order from its row, for a run that resumes it. First brings the row forward to what `previous` saved.
+     */
     async loadOrder(orderId: string, previous?: PreviousRun): Promise<LoadedOrder> {
       const reasons = [previous?.reason, await adopt(orderId, previous?.saved)].filter((reason) => reason != null);
       const stored = await read(orderId);

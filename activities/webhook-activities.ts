@@ -44,7 +44,9 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
     return state === 'disabled' ? { state, ...error, webhooksDisabled } : { state, ...error };
   }
 
-  /** A short wait is a retry of the activity, which adds nothing to Temporal's history. A long one is the workflow's. */
+  /**
+   * A short wait is a retry of the activity, which adds nothing to Temporal's history. A long one is the workflow's.
+   */
   async function deliver(delivering: Promise<DeliveryState | undefined>): Promise<WebhookResult> {
     try {
       return toResult(await delivering);

@@ -16,8 +16,8 @@ const ACTION = /\/(encode|decode)$/;
 const MAX_BODY = '16mb';
 
 /**
- * Encrypts and decrypts payloads for Temporal's UI and CLI, by the protocol of Temporal's remote codecs. Whoever reaches
- * it can decrypt: keep it behind the login of the UI.
+ * Encrypts and decrypts payloads for Temporal's UI and CLI, by the protocol of Temporal's remote codecs. Whoever
+ * reaches it can decrypt: keep it behind the login of the UI.
  * @throws ConfigError if there are no keys
  */
 export async function startCodecServer(

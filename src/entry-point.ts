@@ -18,8 +18,9 @@ const EXIT_CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 const STOP_LIMIT_MS = 20_000;
 
 /**
- * Runs an entry point. SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the started parts in reverse order, even during
- * the start. A second signal ends the process immediately. If the start fails, its error is printed and the exit code is 1.
+ * Runs an entry point. SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the started parts in reverse order, even
+ * during the start. A second signal ends the process immediately. If the start fails, its error is printed and the exit
+ * code is 1.
  * @param start calls `started` for each part that it has started
  */
 export async function runUntilSignalled(

@@ -1,7 +1,9 @@
 import { pino, stdSerializers, type DestinationStream, type Logger } from 'pino';
 import { escapeControls } from './domain/escape-controls';
 
-/** Postgres describes the row that violates a constraint, and a parser repeats the body: a pay link, a person's address. */
+/**
+ * Postgres describes the row that violates a constraint, and a parser repeats the body: a pay link, a person's address.
+ */
 const UNLOGGED = { detail: undefined, where: undefined, internalQuery: undefined, body: undefined };
 
 /** Creates a logger that writes JSON lines to standard output, or to `destination`. */

@@ -7,8 +7,8 @@ import type { PaymentProviders } from './payments/payment-provider';
 import { type SandboxBank, createSandboxBank } from './payments/sandbox-bank';
 
 /**
- * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes `live`:
- * see docs/hosted-checkout.md.
+ * The sandbox lender for sandbox accounts, unless there is no hosted checkout. The adapter of a real lender becomes
+ * `live`: see docs/hosted-checkout.md.
  */
 export function lendersOf({ hostedCheckout: { lender, sandboxReferralMs } }: Config): Lenders {
   return {

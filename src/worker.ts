@@ -201,8 +201,8 @@ function serveHealth(config: Config, checks: HealthChecks, log: Logger): Promise
 if (require.main === module) {
   void runUntilSignalled(async (started) => {
     const config = loadConfig(process.env);
-    // libuv resolves host names on half of these threads (2 by default): unresolvable names of one seller would block all
-    // other sellers.
+    // libuv resolves host names on half of these threads (2 by default): unresolvable names of one seller would block
+    // all other sellers.
     process.env.UV_THREADPOOL_SIZE ??= String(Math.min(2 * config.webhookConcurrency.total + 4, 1024));
     const log = createLogger(config.logLevel, 'worker');
     const traces = tracing();

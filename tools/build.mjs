@@ -1,4 +1,5 @@
-// Compiles the sources, bundles the workflow code, and copies the files that the compiled code reads at run time to dist/.
+// Compiles the sources, bundles the workflow code, and copies the files that the compiled code reads at run time to
+// dist/.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { STAMP } from './is-built.mjs';

@@ -9,7 +9,9 @@ const SOURCES = ['src', 'workflows', 'activities', 'tools'];
 /** The third one changes when packages are installed. */
 const FILES = ['package.json', 'tsconfig.json', 'node_modules/.package-lock.json'];
 
-/** True if nothing has changed since the last complete build. A folder is newer if a file in it was added or removed. */
+/**
+ * True if nothing has changed since the last complete build. A folder is newer if a file in it was added or removed.
+ */
 export function isBuilt() {
   const builtAt = timeOf(STAMP);
   const inputs = [...FILES, ...SOURCES.flatMap((folder) => [folder, ...entriesOf(folder)])];

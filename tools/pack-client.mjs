@@ -14,7 +14,8 @@ const manifest = {
   description: 'The client of the order service',
   type: 'commonjs',
   sideEffects: false,
-  // The folder has the name of the export, so that `moduleResolution: node10`, which ignores `exports`, finds the types.
+  // The folder has the name of the export, so that `moduleResolution: node10`, which ignores `exports`, finds the
+  // types.
   bin: { 'order-service': 'client/bin.js' },
   exports: { './client': { types: './client/index.d.ts', default: './client/index.js' } },
 };

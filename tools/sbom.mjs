@@ -1,5 +1,5 @@
-// `npm run sbom -- <file>`: writes a CycloneDX SBOM of the packages of the image. Fails if it lacks one of them, as that of
-// `npm sbom` does: npm leaves out packages that development packages need too.
+// `npm run sbom -- <file>`: writes a CycloneDX SBOM of the packages of the image. Fails if it lacks one of them, as
+// that of `npm sbom` does: npm leaves out packages that development packages need too.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 

@@ -17,8 +17,8 @@ import type { OrderEntity } from './order-entity';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
 /**
- * Asks the lender for its decision on an order's application, or the bank for the result of its payment, until there is one,
- * however long they are unavailable. A paid order is completed.
+ * Asks the lender for its decision on an order's application, or the bank for the result of its payment, until there is
+ * one, however long they are unavailable. A paid order is completed.
  */
 export class DecisionPoller {
   private isRequested = false;
@@ -76,8 +76,8 @@ export class DecisionPoller {
   }
 
   /**
-   * The workflow receives a failure only if it ends the activity. So two attempts come first, and all further ones are made
-   * by a second activity: an outage costs a few events, however long it is.
+   * The workflow receives a failure only if it ends the activity. So two attempts come first, and all further ones are
+   * made by a second activity: an outage costs a few events, however long it is.
    */
   private async askForDecision(orderId: string, onUnavailable: (error: unknown) => void): Promise<LenderResponse> {
     try {

@@ -52,7 +52,8 @@ export class DeliveryQueue {
 
   /**
    * Adds requested resends. The activity skips a webhook that has been resent in the meantime. An urgent one ends
-   * a wait for the endpoint, also one that begins with the attempt in progress: the activity decides whether it is made.
+   * a wait for the endpoint, also one that begins with the attempt in progress: the activity decides whether it is
+   * made.
    */
   addResends(requested: readonly RequestedResend[]): void {
     if (requested.some(({ isUrgent }) => isUrgent)) {
@@ -104,8 +105,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Takes one step: waits for the endpoint, makes an attempt of a requested resend, or waits until the first pending webhook is
-   * due and then makes its attempt, or gives it up without one if it yields. Returns early if `mustStop` becomes true.
+   * Takes one step: waits for the endpoint, makes an attempt of a requested resend, or waits until the first pending
+   * webhook is due and then makes its attempt, or gives it up without one if it yields. Returns early if `mustStop`
+   * becomes true.
    * @returns false if Postgres does not hold the webhook: the row is older than the workflow
    */
   async deliverNext(mustStop: () => boolean): Promise<boolean> {
@@ -174,7 +176,10 @@ export class DeliveryQueue {
     if (this.wait === wait) this.wait = undefined;
   }
 
-  /** Waits until the head is due or yields. A later event that arrives shortens the wait. Returns false if it is interrupted. */
+  /**
+   * Waits until the head is due or yields. A later event that arrives shortens the wait. Returns false if it is
+   * interrupted.
+   */
   private async untilDue(head: Pending, isInterrupted: () => boolean): Promise<boolean> {
     const summary = `webhook ${head.sequence}: until attempt ${head.attempts + 1}`;
     for (;;) {
@@ -235,8 +240,8 @@ function toSchedule({
 }
 
 /**
- * Activities that make an attempt. A retry covers a lost worker, a lost or slow database, a busy delivery lease, and a seller
- * whose slots become free within seconds.
+ * Activities that make an attempt. A retry covers a lost worker, a lost or slow database, a busy delivery lease, and a
+ * seller whose slots become free within seconds.
  */
 const attemptActivities = (summary: string) =>
   proxyActivities<Activities>({

@@ -5,12 +5,14 @@ import { CUSTOMER_AGREED_FAILURE } from '../src/domain/activity-failures';
 import { type OrderEntity, whyNotExpired } from './order-entity';
 import { LOOPS, type LoopScheduler } from './loop-scheduler';
 
-/** An expiry that waits for the bank is tried again after a quarter of the time since it was due, within these limits. */
+/**
+ * An expiry that waits for the bank is tried again after a quarter of the time since it was due, within these limits.
+ */
 const RETRY_MS = { min: 1000, max: 60_000 };
 
 /**
- * Waits until the order expires, if an expiry is configured, and ends the order if it is still open then. While a bank may
- * still confirm a payment, the expiry waits: the customer may have approved it.
+ * Waits until the order expires, if an expiry is configured, and ends the order if it is still open then. While a bank
+ * may still confirm a payment, the expiry waits: the customer may have approved it.
  */
 export async function expireOrder(order: OrderEntity, scheduler: LoopScheduler): Promise<void> {
   const { expiresAt, status } = order.loaded.order;
@@ -33,8 +35,8 @@ async function tryToExpire(order: OrderEntity): Promise<boolean> {
     const reason = whyNotExpired(error);
     if (reason === undefined) throw error;
     if (reason !== CUSTOMER_AGREED_FAILURE) return false;
-    // The customer agreed while the workflow was unavailable, so the agreement came first. A PENDING order whose payment is
-    // recorded is completed by the DecisionPoller.
+    // The customer agreed while the workflow was unavailable, so the agreement came first. A PENDING order whose
+    // payment is recorded is completed by the DecisionPoller.
     await order.change(toUncheckedRequest({}, 'workflow', 'customer', 'completed'));
   }
   return true;

@@ -6,10 +6,10 @@ export const LOOPS = { expiry: 0, decisions: 1, deliveries: 2 } as const;
 type Loop = (typeof LOOPS)[keyof typeof LOOPS];
 
 /**
- * Lets the loops of a run continue one at a time. Events that reach a worker one after the other, such as a timer and then
- * the end of a local activity that took long, reach it together when the run is replayed. So that it then decides the same
- * and issues its commands in the same order, a loop continues after an event only when nothing else runs: no local activity,
- * no code that one has resumed, and no loop that comes before it.
+ * Lets the loops of a run continue one at a time. Events that reach a worker one after the other, such as a timer and
+ * then the end of a local activity that took long, reach it together when the run is replayed. So that it then decides
+ * the same and issues its commands in the same order, a loop continues after an event only when nothing else runs: no
+ * local activity, no code that one has resumed, and no loop that comes before it.
  */
 export class LoopScheduler {
   private readonly mutex = new Mutex();
@@ -20,7 +20,10 @@ export class LoopScheduler {
     return this.mutex.isLocked();
   }
 
-  /** Runs `work`, which may call local activities, alone. A loop that then starts a timer or an activity first awaits `waitToContinue`. */
+  /**
+   * Runs `work`, which may call local activities, alone. A loop that then starts a timer or an activity first awaits
+   * `waitToContinue`.
+   */
   runExclusive<T>(work: () => Promise<T>): Promise<T> {
     return this.mutex.runExclusive(work);
   }

@@ -3,20 +3,20 @@ import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { PreviousRun, VersionedRequest, WorkflowOrderHistory, WorkflowOrder } from '../src/domain/order';
 
 /**
- * A first start carries the order's history. A run that resumes an order reads the row, and brings it forward if the run
- * before it had saved more.
+ * A first start carries the order's history. A run that resumes an order reads the row, and brings it forward if the
+ * run before it had saved more.
  */
 export type OrderWorkflowInput = { history: WorkflowOrderHistory } | { orderId: string; previous?: PreviousRun };
 
 /**
- * The task queue of order workflows and webhook attempts. Saves are local activities, so the activity slots serve webhook
- * attempts only, and attempts do not delay saves.
+ * The task queue of order workflows and webhook attempts. Saves are local activities, so the activity slots serve
+ * webhook attempts only, and attempts do not delay saves.
  */
 export const ORDER_TASK_QUEUE = 'orders';
 
 /**
- * A lender or a bank may be slow. Calls to them have a queue and slots of their own, so that they delay neither saves nor
- * webhooks.
+ * A lender or a bank may be slow. Calls to them have a queue and slots of their own, so that they delay neither saves
+ * nor webhooks.
  */
 export const LENDER_TASK_QUEUE = 'order-decisions';
 

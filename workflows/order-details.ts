@@ -13,9 +13,9 @@ const NEXT: Record<OrderStatus, string> = {
 };
 
 /**
- * What is in progress for an order. `delivery`: the webhook that is sent next; undefined if there is none. `decision`: the
- * state of the request to the lender or the bank; undefined if there is none. `replaced`: why this run replaced another one;
- * null or undefined if it did not.
+ * What is in progress for an order. `delivery`: the webhook that is sent next; undefined if there is none. `decision`:
+ * the state of the request to the lender or the bank; undefined if there is none. `replaced`: why this run replaced
+ * another one; null or undefined if it did not.
  */
 interface Progress {
   delivery?: string | undefined;

@@ -25,8 +25,8 @@ import { BEHIND_ROW_FAILURE, REFUSAL_SUMMARY_PREFIX, CHANGE_REFUSED_FAILURE } fr
 import type { LoopScheduler } from './loop-scheduler';
 
 /**
- * Activities that read or write Postgres: short, and retried until they succeed. They are local, so that a change needs one
- * workflow task. If Postgres fails, they wait on timers, and not in the worker's slots for workflow tasks.
+ * Activities that read or write Postgres: short, and retried until they succeed. They are local, so that a change needs
+ * one workflow task. If Postgres fails, they wait on timers, and not in the worker's slots for workflow tasks.
  */
 const inPostgres = (summary: string) =>
   proxyLocalActivities<Activities>({
@@ -44,7 +44,9 @@ interface RequestResult {
 
 /** The state of one order: decides and saves one change at a time, and shows nothing that is not saved. */
 export class OrderEntity {
-  /** Set once this run must end, for example because the row holds a different change. The sweep resumes from the row. */
+  /**
+   * Set once this run must end, for example because the row holds a different change. The sweep resumes from the row.
+   */
   failure: Error | undefined;
   /** The length of Temporal's history during the run's first workflow task. Signals that came before are in it. */
   private readonly firstTaskLength = workflowInfo().historyLength;
@@ -105,7 +107,8 @@ export class OrderEntity {
    * others.
    */
   validate({ event, observedVersion }: UncheckedRequest): void {
-    // Temporal drops a task that only refuses. If it is a run's first, the next update waits for 5 s. `update` refuses instead.
+    // Temporal drops a task that only refuses. If it is a run's first, the next update waits for 5 s. `update` refuses
+    // instead.
     if (workflowInfo().historyLength === this.firstTaskLength) return;
     if (!this.history || this.history.order.version < observedVersion) return;
     if (!isOrderEvent(event)) throw refusal(this.history.order, event);
@@ -213,7 +216,10 @@ export class OrderEntity {
   }
 }
 
-/** Why an expiry was refused; undefined for other errors. The failure of a local activity comes without an `ActivityFailure`. */
+/**
+ * Why an expiry was refused; undefined for other errors. The failure of a local activity comes without an
+ * `ActivityFailure`.
+ */
 export function whyNotExpired(
   error: unknown,
 ): typeof CUSTOMER_AGREED_FAILURE | typeof PAYMENT_PROCESSING_FAILURE | undefined {

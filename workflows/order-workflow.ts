@@ -50,7 +50,8 @@ export async function orderWorkflow(input: OrderWorkflowInput): Promise<Workflow
     [saveAgainSignal.name, () => CancellationScope.nonCancellable(() => order.bringRowForward())],
     [requestDecisionSignal.name, () => decisions.request()],
   ]);
-  // Handles the signals that are here already, in their order, before any update: a replay may get the task's updates later.
+  // Handles the signals that are here already, in their order, before any update: a replay may get the task's updates
+  // later.
   setDefaultSignalHandler((name, payload) => signals.get(name)?.(payload));
   for (const [name, handle] of signals) setHandler(defineSignal<[unknown?]>(name), handle);
   // With a default handler, the SDK fails the task of a signal with a reserved name.

@@ -24,8 +24,8 @@ import { webhookRoutes } from './webhook-routes';
 /** Lists that one seller can read at the same time; further ones wait. */
 const LISTS_AT_ONCE = 2;
 /**
- * Resends and rotations that one seller can run at the same time; further ones wait. Each may wait for the lock on a row,
- * with a connection.
+ * Resends and rotations that one seller can run at the same time; further ones wait. Each may wait for the lock on a
+ * row, with a connection.
  */
 const LOCKS_AT_ONCE = 2;
 /** Webhook tests that one seller can run at the same time; further ones are refused. */

@@ -26,8 +26,8 @@ export function listCost({ query }: Context): number {
 }
 
 /**
- * Sets `ctx.state.caller` if the request has a valid key. Only other requests count against the limit of their address, so
- * that a valid key is never refused for the mistakes of others at its address.
+ * Sets `ctx.state.caller` if the request has a valid key. Only other requests count against the limit of their address,
+ * so that a valid key is never refused for the mistakes of others at its address.
  * @throws Problem `rate_limited`
  */
 export function identifyCaller(db: Db, limits: RateLimits): RouteMiddleware {

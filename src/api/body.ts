@@ -6,7 +6,9 @@ import type { Context, RouteMiddleware, Next } from './context';
 import { inspectJson } from './inspect-json';
 import { hasTimedOut, requestTimeout } from './reject-request';
 
-/** An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it. */
+/**
+ * An option of co-body that the types lack. `__proto__` stays an ordinary key, as in JSON.parse; the schemas refuse it.
+ */
 const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
 
 export interface BodyReaders {

@@ -1,6 +1,6 @@
 /**
- * Everything on the page is same-origin. Scalar, the library that displays the document, sets its styles by script, which
- * needs 'unsafe-inline' for styles. Scripts are files of this server only.
+ * Everything on the page is same-origin. Scalar, the library that displays the document, sets its styles by script,
+ * which needs 'unsafe-inline' for styles. Scripts are files of this server only.
  */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",

@@ -6,7 +6,8 @@ import { type Caller, findCallers } from '../db/sellers';
 const CACHE_MS = 1000;
 
 /**
- * Creates a function that finds the owner of a key. It caches owners for a second: most requests of a shop cost no query.
+ * Creates a function that finds the owner of a key. It caches owners for a second: most requests of a shop cost no
+ * query.
  */
 export function createCallerLookup(db: Db): (key: string) => Promise<Caller | undefined> {
   let cache = new Map<string, Caller>();

@@ -20,8 +20,8 @@ export interface HealthChecks {
 const CHECKS_PER_SECOND = 100;
 
 /**
- * Health checks for load balancers and roll-outs. They ignore Temporal, because orders can be created and read while it is
- * unavailable.
+ * Health checks for load balancers and roll-outs. They ignore Temporal, because orders can be created and read while it
+ * is unavailable.
  * @returns also the middleware that slows down an address with many requests
  */
 export function healthRoutes({ checkDatabase, isServing }: HealthChecks) {

@@ -109,8 +109,8 @@ export async function listen(
 }
 
 /**
- * Returns the path and query of a target that is a whole URL (RFC 9112, section 3.2.2); undefined if the URL is not valid. Koa
- * would fail on it in code that expects no errors.
+ * Returns the path and query of a target that is a whole URL (RFC 9112, section 3.2.2); undefined if the URL is not
+ * valid. Koa would fail on it in code that expects no errors.
  */
 function toOriginForm(target: string): string | undefined {
   if (target.startsWith('/') || target === '*') return target;

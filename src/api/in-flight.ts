@@ -4,8 +4,8 @@ import type { Context, Next } from './context';
 import { limitPerKey } from '../concurrency/limit-per-key';
 
 /**
- * Limits how many requests of one seller run at the same time in this process, so that a seller who sends many expensive
- * requests does not delay others.
+ * Limits how many requests of one seller run at the same time in this process, so that a seller who sends many
+ * expensive requests does not delay others.
  * @param overflow what happens to further requests: they wait in order, or fail
  * @throws Problem `rate_limited` if further requests fail
  */

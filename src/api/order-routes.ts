@@ -46,7 +46,10 @@ export function orderRoutes(
     ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
   };
 
-  /** Sends the order as it is now. A caller that has the row's state already gets a 304, without a query to the workflow. */
+  /**
+   * Sends the order as it is now. A caller that has the row's state already gets a 304, without a query to the
+   * workflow.
+   */
   const sendCurrent = async (ctx: Context, stored: StoredOrder): Promise<void> => {
     ctx.state.orderId = stored.order.id;
     ctx.set('Order-Source', 'snapshot');

@@ -7,7 +7,10 @@ import type { State } from './context';
 /** Responses contain a seller's data. Files that may be cached set their own header. */
 export const STANDARD_HEADERS = { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' };
 
-/** Sets the headers of every response, and renders every error of the middlewares below it as `application/problem+json`. */
+/**
+ * Sets the headers of every response, and renders every error of the middlewares below it as
+ * `application/problem+json`.
+ */
 export function renderProblems(): Middleware<State> {
   return async (ctx, next) => {
     ctx.set(STANDARD_HEADERS);

@@ -6,7 +6,10 @@ import type { Context, Next } from './context';
 
 /** The maximum number of requests that wait in a process. Each takes a few KB. */
 const MAX_WAITING = 5000;
-/** The status, for log and metrics, of a request without a response: the caller or the service has closed its connection. */
+/**
+ * The status, for log and metrics, of a request without a response: the caller or the service has closed its
+ * connection.
+ */
 export const CLIENT_GONE = 499;
 const HEALTH_CHECK = /^\/health\/(live|ready|serving)\/?$/;
 
@@ -19,10 +22,10 @@ interface Waiting {
 }
 
 /**
- * Creates a middleware that begins one request in each turn of the event loop. Addresses take turns, and so do the connections
- * of an address. So a flood of requests waits for itself: a request from another address begins soon, and those that have begun
- * share the process with few new ones. Health checks do not wait. If too many requests wait, the connection with most of them
- * at the address with most of them is closed.
+ * Creates a middleware that begins one request in each turn of the event loop. Addresses take turns, and so do the
+ * connections of an address. So a flood of requests waits for itself: a request from another address begins soon, and
+ * those that have begun share the process with few new ones. Health checks do not wait. If too many requests wait, the
+ * connection with most of them at the address with most of them is closed.
  */
 export function queueFairly() {
   const waiting = new WaitingRequests();
@@ -54,8 +57,8 @@ export function queueFairly() {
 }
 
 /**
- * Ends a change whose caller has gone. After a pause of this process, Node reads a call before it sees, a turn of the event loop
- * later, that its caller has given up and has perhaps repeated it elsewhere.
+ * Ends a change whose caller has gone. After a pause of this process, Node reads a call before it sees, a turn of the
+ * event loop later, that its caller has given up and has perhaps repeated it elsewhere.
  */
 export async function dropAbandoned(ctx: Pick<Context, 'method' | 'socket' | 'status'>, next: Next): Promise<void> {
   if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {

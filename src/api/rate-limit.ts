@@ -53,8 +53,8 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     },
 
     /**
-     * Counts a request, if it has a valid key. If the seller's account has its own limit, all its keys share that limit,
-     * and the limit per key does not apply.
+     * Counts a request, if it has a valid key. If the seller's account has its own limit, all its keys share that
+     * limit, and the limit per key does not apply.
      * @param cost the number of requests that it counts as
      * @throws Problem `rate_limited`
      */

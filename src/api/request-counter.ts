@@ -54,13 +54,15 @@ interface SyncResult {
 }
 
 /**
- * Creates a counter that all processes share through Postgres. It counts several requests per update, because one update
- * per request (`consume` of rate-limiter-flexible) measured a tenth of the throughput and starved the connection pool.
+ * Creates a counter that all processes share through Postgres. It counts several requests per update, because one
+ * update per request (`consume` of rate-limiter-flexible) measured a tenth of the throughput and starved the connection
+ * pool.
  *
- * A process lets requests through immediately while Postgres lacks less than 1/50 of the limit. Other requests wait until
- * one update has counted them together. So one process never exceeds the limit, and each further process exceeds it by
- * less than 1/50, which is 0 if the limit is 50 or less. The counter refuses a request without Postgres if it knows that
- * the limit is reached. If Postgres fails, all waiting requests continue immediately with this process's own count.
+ * A process lets requests through immediately while Postgres lacks less than 1/50 of the limit. Other requests wait
+ * until one update has counted them together. So one process never exceeds the limit, and each further process exceeds
+ * it by less than 1/50, which is 0 if the limit is 50 or less. The counter refuses a request without Postgres if it
+ * knows that the limit is reached. If Postgres fails, all waiting requests continue immediately with this process's own
+ * count.
  */
 export function createCounter(db: Db, { name, windowMs, syncTimeoutMs }: CounterOptions, log: Logger): RequestCounter {
   const postgres = new RateLimiterPostgres({

@@ -17,8 +17,8 @@ const SECRET_PARAMETERS = ['payLinkId', 'paymentId'];
 const shorten = (value: string): string => `${value.slice(0, 8)}…`;
 
 /**
- * The path as it is logged. A pay link gives access to the order's checkout, and a wrong path may contain one anywhere, so
- * only words, the caller's own ids and the ids of a request that succeeded are logged in full.
+ * The path as it is logged. A pay link gives access to the order's checkout, and a wrong path may contain one anywhere,
+ * so only words, the caller's own ids and the ids of a request that succeeded are logged in full.
  */
 function loggedPath({ path, status, params = {}, state: { orderId, caller } }: LoggedRequest): string {
   const ids = Object.entries(params).filter(
@@ -43,8 +43,8 @@ interface LoggedRequest {
 }
 
 /**
- * Sets the request's id (the client's `X-Request-Id` if it is valid) and writes one log line per request, without query,
- * body or key.
+ * Sets the request's id (the client's `X-Request-Id` if it is valid) and writes one log line per request, without
+ * query, body or key.
  */
 export function requestLog(log: Logger): Middleware<State> {
   return async (ctx, next) => {

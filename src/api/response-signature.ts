@@ -11,7 +11,8 @@ export function signResponses(header: string): Middleware<State> {
     await next();
     const { apiKey } = ctx.state;
     if (apiKey === undefined) return;
-    // `sendJson` has serialized the body, and a compressed one is a buffer: the signature covers exactly the bytes sent.
+    // `sendJson` has serialized the body, and a compressed one is a buffer: the signature covers exactly the bytes
+    // sent.
     const body = Buffer.isBuffer(ctx.body) ? ctx.body : String(ctx.body ?? '');
     ctx.set(header, createHmac('sha256', apiKey).update(body).digest('base64'));
   };

@@ -18,8 +18,9 @@ export type UnsentLimit = ReturnType<typeof createUnsentLimit>;
 export const UNSENT_LIMITS: UnsentLimits = { perCaller: 4 * MIB, perProcess: 32 * MIB };
 
 /**
- * Limits the memory that responses use until their clients read them. A caller over its limit gets a 429. If all responses
- * together exceed the process's limit, the connections of the caller with most of it are closed, the oldest first.
+ * Limits the memory that responses use until their clients read them. A caller over its limit gets a 429. If all
+ * responses together exceed the process's limit, the connections of the caller with most of it are closed, the oldest
+ * first.
  */
 export function createUnsentLimit(limits: UnsentLimits) {
   /** In the order in which they began to wait. */

@@ -6,8 +6,8 @@ import { type Checkout, canAgree } from '../orders/hosted-checkout';
 export type CheckoutState = FormState | WaitingState | 'paying' | 'agreement' | 'complete' | ClosedState;
 
 /**
- * The customer fills in a form. `retry`: the lender could not process the application. `pay-now-offered`: the lender has
- * declined, and the customer can pay now.
+ * The customer fills in a form. `retry`: the lender could not process the application. `pay-now-offered`: the lender
+ * has declined, and the customer can pay now.
  */
 type FormState = 'choice' | 'details' | 'retry' | 'bank' | 'pay-now-offered';
 

@@ -44,8 +44,8 @@ export function createCsrf(readSecret: () => Promise<string>, browsers: BrowserC
 }
 
 /**
- * Under `Referrer-Policy: no-referrer` browsers send `Origin: null` with our own forms too. `Sec-Fetch-Site`, which pages
- * cannot forge, distinguishes them from forms of other sites.
+ * Under `Referrer-Policy: no-referrer` browsers send `Origin: null` with our own forms too. `Sec-Fetch-Site`, which
+ * pages cannot forge, distinguishes them from forms of other sites.
  */
 function isCrossSite(ctx: Context, ownOrigin: string): boolean {
   return !['', 'null', ownOrigin].includes(ctx.get('Origin')) || !SAME_SITE.includes(ctx.get('Sec-Fetch-Site'));

@@ -28,7 +28,10 @@ export interface Page {
   notice?: string;
   /** Pages outside the steps have none. */
   step?: Step;
-  /** True once the customer has approved a payment or agreed: no expiry overtakes that, and there is nothing to finish later. */
+  /**
+   * True once the customer has approved a payment or agreed: no expiry overtakes that, and there is nothing to finish
+   * later.
+   */
   isCustomerDone?: boolean;
   /** Shown above the content, and in the title. */
   errors?: readonly FormError[];

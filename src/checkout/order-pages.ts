@@ -23,7 +23,10 @@ import { type ProviderDetailsOf, bankName } from './provider-details';
 
 const DAY_MS = 86_400_000;
 
-/** A query string that adds a message to the page: why the answers of a form were not used, if that needs an explanation. */
+/**
+ * A query string that adds a message to the page: why the answers of a form were not used, if that needs an
+ * explanation.
+ */
 export const NOT_USED = '?message=not-used';
 
 function whyNotUsed({ application }: Checkout): string | undefined {
@@ -211,7 +214,9 @@ export function createOrderPages({ csrf, identity, providerDetailsOf, pathOf, re
   return { choice, details, banks, agreement, otherBrowser, complete, current };
 }
 
-/** When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment. */
+/**
+ * When the customer's last step ended, or, of a completing order that is paid now, when the bank confirmed the payment.
+ */
 function waitingSince(state: WaitingState, { application, payment }: Checkout): Date | null | undefined {
   switch (state) {
     case 'waiting':
@@ -233,7 +238,9 @@ function canChoose(ctx: Context, { order, application }: Checkout): boolean {
 function notProcessed(lenderName: string): FormAlert {
   return {
     status: 200,
-    text: `${lenderName} could not process your application. This is not a decision about you or your business. Check your details and try again.`,
+    text:
+      `${lenderName} could not process your application. This is not a decision about you or your business. ` +
+      'Check your details and try again.',
   };
 }
 

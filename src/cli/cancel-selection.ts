@@ -15,7 +15,9 @@ const CANCEL_GAP_MS = 100;
 /** Then the cause is not the order, so the rest is not tried. */
 const MAX_FAILURES_IN_A_ROW = 5;
 
-/** An order that is not cancelled, and why. `refused`: its status allows no cancel, or is no longer the selected one. */
+/**
+ * An order that is not cancelled, and why. `refused`: its status allows no cancel, or is no longer the selected one.
+ */
 export interface NotCancelled {
   id: string;
   outcome: 'refused' | 'failed';

@@ -9,8 +9,8 @@ import { type Row, print, toTable, wantsJson, write } from './output';
 const PAGE = 500;
 
 /**
- * Prints the whole timeline of an order: with `--json` as the API returns it, otherwise one line of at most 100 characters
- * for each entry, and below it the reason, if there is one.
+ * Prints the whole timeline of an order: with `--json` as the API returns it, otherwise one line of at most 100
+ * characters for each entry, and below it the reason, if there is one.
  */
 export async function printTimeline(command: Command, db: Db, orderId: string): Promise<void> {
   const entries = (await wholeTimeline(db, orderId)).map(toTimelineEntryBody);

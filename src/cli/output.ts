@@ -35,7 +35,9 @@ function toWriteError(error: NodeJS.ErrnoException): Error {
   return new CliError('standard output was closed before the command ended: it may have done only a part of its work');
 }
 
-/** JSON with spaces for tabs and carriage returns. They can only be between tokens, as callers sent them in `meta_data`. */
+/**
+ * JSON with spaces for tabs and carriage returns. They can only be between tokens, as callers sent them in `meta_data`.
+ */
 function inSpaces(json: string): string {
   return json.replace(/[\t\r]/g, ' ');
 }

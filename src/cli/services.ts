@@ -19,8 +19,8 @@ const CONNECT_TIMEOUT_MS = 5000;
 type TemporalClient = ReturnType<typeof createTemporalClient>;
 
 /**
- * Connections for the commands. Each opens on first use, so a command needs only the settings that it uses. If a command
- * has to be recorded in the audit log and could not be, it gets no connection.
+ * Connections for the commands. Each opens on first use, so a command needs only the settings that it uses. If a
+ * command has to be recorded in the audit log and could not be, it gets no connection.
  */
 export interface Services {
   env: Environment;

@@ -1,8 +1,8 @@
 import type { FieldError, Problem, ProblemCode } from './contract-types';
 
 /**
- * The response was not a success. `code` is stable, so decide by it and not by `message`, which has the status, the code,
- * the detail and the request id.
+ * The response was not a success. `code` is stable, so decide by it and not by `message`, which has the status, the
+ * code, the detail and the request id.
  */
 export class OrderServiceError extends Error {
   override readonly name = 'OrderServiceError';
@@ -14,7 +14,9 @@ export class OrderServiceError extends Error {
     detail: string,
     /** The response body (RFC 9457). */
     readonly problem: Problem | undefined,
-    /** From the header `Retry-After`, in ms, at most 24 hours: repeat the call after this time. Undefined without it. */
+    /**
+     * From the header `Retry-After`, in ms, at most 24 hours: repeat the call after this time. Undefined without it.
+     */
     readonly retryAfterMs?: number,
   ) {
     super(`${status} ${code}: ${detail}${problem ? ` (request ${problem.request_id})` : ''}`);
@@ -52,8 +54,8 @@ export class OrderServiceError extends Error {
 }
 
 /**
- * There was no response; `cause` has the reason. The outcome is unknown. It is safe to repeat the same call, unless it is
- * `rotateWebhookSecret`, which creates another secret, or `testWebhook`, which sends another webhook.
+ * There was no response; `cause` has the reason. The outcome is unknown. It is safe to repeat the same call, unless it
+ * is `rotateWebhookSecret`, which creates another secret, or `testWebhook`, which sends another webhook.
  */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';

@@ -14,7 +14,9 @@ import type {
 import { type ApiResponse, type Transport, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
-/** The service responds within 28 s, the longest wait for a webhook test. The client waits longer, to get that response. */
+/**
+ * The service responds within 28 s, the longest wait for a webhook test. The client waits longer, to get that response.
+ */
 const TIMEOUT_MS = 30_000;
 
 export type CreatedOrder = CreatedOrderBody & {
@@ -50,8 +52,9 @@ export interface ClientOptions {
 }
 
 /**
- * The API calls of a seller's shop. If it is safe, a call is retried after a temporary failure: no response, 408, 429 or
- * 5xx. No retry begins later than 10 s after the call, so a call takes at most `timeoutMs` and 10 s: 40 s by default.
+ * The API calls of a seller's shop. If it is safe, a call is retried after a temporary failure: no response, 408, 429
+ * or 5xx. No retry begins later than 10 s after the call, so a call takes at most `timeoutMs` and 10 s: 40 s by
+ * default.
  * @throws (each call) OrderServiceError for an error response, ConnectionError if there is no response
  */
 export type OrderServiceClient = ReturnType<typeof createClient>;
@@ -120,8 +123,8 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
       everyItem((cursor) => bodyOf(get(call, `${seller}/order/`, { ...query, ...cursor }))),
 
     /**
-     * Returns the order's timeline, oldest first: changes, refused signals, recoveries, waits for an endpoint, and webhook
-     * attempts.
+     * Returns the order's timeline, oldest first: changes, refused signals, recoveries, waits for an endpoint, and
+     * webhook attempts.
      */
     timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntry>> =>
       bodyOf(get(call, `${order(orderId)}/timeline/`, query)),

@@ -1,6 +1,6 @@
 /**
- * The types of requests and responses. They come from the schemas that the service validates with, so they refer to zod.
- * `npm run pack-client` writes them out in full, and shops need no zod.
+ * The types of requests and responses. They come from the schemas that the service validates with, so they refer to
+ * zod. `npm run pack-client` writes them out in full, and shops need no zod.
  */
 import type { z } from 'zod';
 import type { ProblemBody } from '../contracts/problem-schema';

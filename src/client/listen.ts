@@ -5,8 +5,8 @@ import type { OrderStatusChanged, WebhookEvent } from './contract-types';
 
 const POLL_MS = 1000;
 /**
- * A webhook can appear in the list this much later than newer ones: `created_at` is when its save began, not when it was
- * committed.
+ * A webhook can appear in the list this much later than newer ones: `created_at` is when its save began, not when it
+ * was committed.
  */
 const OVERLAP_MS = 10_000;
 /** As for an attempt of the service. */
@@ -21,8 +21,8 @@ export interface ListenOptions {
 }
 
 /**
- * Forwards the webhooks of a sandbox account, from now on, until `signal` aborts: the bytes and headers that the service
- * sends, with a signature of the moment. Each is forwarded once, whatever the receiver returns.
+ * Forwards the webhooks of a sandbox account, from now on, until `signal` aborts: the bytes and headers that the
+ * service sends, with a signature of the moment. Each is forwarded once, whatever the receiver returns.
  * @throws OrderServiceError if the service refuses the calls
  */
 export async function listen({ orders, forwardTo, print, signal }: ListenOptions): Promise<void> {

@@ -7,8 +7,8 @@ import type { OrderStatusChanged, WebhookTest } from './contract-types';
 const TOLERANCE_SECONDS = 300;
 
 /**
- * The types of webhooks that this version knows. Later versions of the service may send others: compare `type`, and respond
- * to any other with 2xx.
+ * The types of webhooks that this version knows. Later versions of the service may send others: compare `type`, and
+ * respond to any other with 2xx.
  */
 export type Webhook = OrderStatusChanged | WebhookTest;
 /** What `fetch` has. Not its global type, because not every shop compiles with that. */
@@ -18,8 +18,8 @@ interface FetchHeaders {
 type NodeHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /**
- * Verifies a webhook (Standard Webhooks 1.0) and parses it. Process each `id` once: deliveries can repeat. Do not apply a
- * status whose `data.sequence` is not higher than the order's highest: a resend can arrive after a newer webhook.
+ * Verifies a webhook (Standard Webhooks 1.0) and parses it. Process each `id` once: deliveries can repeat. Do not apply
+ * a status whose `data.sequence` is not higher than the order's highest: a resend can arrive after a newer webhook.
  * @param body the raw request body, before any parsing
  * @param headers the request headers, from Node or `fetch`
  * @param secrets `whsec_…`; during a rotation, both the old and the new one

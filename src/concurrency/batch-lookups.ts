@@ -7,8 +7,8 @@ interface Lookup<T> {
 }
 
 /**
- * Returns a function that looks up a key. While the maximum number of queries runs, further keys wait and share the next query,
- * so that a flood of unknown keys neither occupies the connections nor delays others.
+ * Returns a function that looks up a key. While the maximum number of queries runs, further keys wait and share the
+ * next query, so that a flood of unknown keys neither occupies the connections nor delays others.
  * @param query returns what belongs to each of the keys, in their order
  */
 export function batchLookups<T>(

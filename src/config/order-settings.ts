@@ -130,7 +130,8 @@ export const sweepSettings = {
     checkAfterMs: setting(
       'SWEEP_CHECK_AFTER_MS',
       milliseconds(50, DAY).default(10 * MINUTE),
-      "Time after a change at which the sweep checks that the order's workflow runs. Later checks are less frequent, at least daily.",
+      "Time after a change at which the sweep checks that the order's workflow runs. Later checks are less frequent, " +
+        'at least daily.',
     ),
   }),
 };

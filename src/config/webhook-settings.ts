@@ -24,7 +24,8 @@ export const webhookSettings = {
     maxWaitWithSuccessorMs: setting(
       'WEBHOOK_WAIT_LIMIT_WITH_SUCCESSOR_MS',
       milliseconds(0, DAY).default(STANDARD_SCHEDULE.maxWaitWithSuccessorMs),
-      'Longest wait for the next attempt while a later event of the same order waits, whatever the schedule or the receiver requests.',
+      'Longest wait for the next attempt while a later event of the same order waits, whatever the schedule or the ' +
+        'receiver requests.',
     ),
   }),
   webhookTimeoutMs: setting(
@@ -44,7 +45,8 @@ export const webhookSettings = {
     failures: setting(
       'WEBHOOK_BREAKER_FAILURES',
       integer(1, 1000).default(5),
-      'After this many attempts in a row without an answer, the webhooks to an endpoint wait, and one at a time is sent as a probe.',
+      'After this many attempts in a row without an answer, the webhooks to an endpoint wait, and one at a time is ' +
+        'sent as a probe.',
     ),
     minWaitMs: setting(
       'WEBHOOK_BREAKER_MIN_WAIT_MS',

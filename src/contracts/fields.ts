@@ -16,7 +16,10 @@ export interface OrderRules {
 /** Control, format, private-use, unassigned and surrogate code points and line breaks. Emoji need the two joiners. */
 const UNPRINTABLE = /[^\P{C}\u200c\u200d]|[\p{Zl}\p{Zp}]/u;
 
-/** Characters without ink, except the space: joiners, variation selectors, fillers, other spaces, the blank Braille pattern. */
+/**
+ * Characters without ink, except the space: joiners, variation selectors, fillers, other spaces, the blank Braille
+ * pattern.
+ */
 const INVISIBLE = /\p{Default_Ignorable_Code_Point}|[^\P{Zs} ]|\u2800|\u{1d159}/u;
 
 /** Emoji may contain joiners, variation selectors and tags. The compiler's target does not know the flag v. */
@@ -36,7 +39,8 @@ export const optional = <T extends z.ZodType>(schema: T) => schema.nullish().tra
 
 /**
  * The part of the rules for text that every regular expression dialect supports: no surrounding whitespace, no ASCII
- * control characters. PHP lacks `\u0085`, and matches bytes. The other unprintable characters are documented in words only.
+ * control characters. PHP lacks `\u0085`, and matches bytes. The other unprintable characters are documented in words
+ * only.
  */
 const PRINTABLE = String.raw`^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$`;
 

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A string whose description names the known values. An `enum` in the document would make generated clients fail at a value
- * that was added later.
+ * A string whose description names the known values. An `enum` in the document would make generated clients fail at a
+ * value that was added later.
  */
 export const openEnum = <T extends string>(known: readonly [T, ...T[]], description: string) =>
   z.enum(known).meta({ description, override: { enum: undefined } });

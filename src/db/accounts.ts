@@ -40,7 +40,8 @@ interface AccountRow extends Omit<Account, 'logo' | 'maxOrderAmountPence'> {
   maxOrderAmountPence: string | null;
 }
 
-const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedirectUrl", default_cancel_url as "defaultCancelUrl", shop_url as "shopUrl", pricing,
+const ACCOUNT_COLUMNS = `id, name, sandbox, default_redirect_url as "defaultRedirectUrl",
+  default_cancel_url as "defaultCancelUrl", shop_url as "shopUrl", pricing,
   brand_colour as "brandColour", logo_type as "logoType", octet_length(logo) as "logoSize",
   contact_email as "contactEmail", help_url as "helpUrl", max_order_amount_pence as "maxOrderAmountPence",
   rate_limit as "rateLimit", created_at as "createdAt", disabled_at as "disabledAt"`;

@@ -77,7 +77,8 @@ interface SubmittedApplication {
 
 /**
  * Submits the application of a PENDING order, once, and again with a new id if the lender could not process it.
- * @returns false if there is no application that can be submitted, or the customer has chosen another payment term since
+ * @returns false if there is no application that can be submitted, or the customer has chosen another payment term
+ * since
  */
 export async function storeApplication(
   db: DbClient,
@@ -158,9 +159,9 @@ export async function isAgreed(db: DbClient, orderId: string): Promise<boolean> 
 
 /**
  * Deletes the personal data of at most `limit` applications whose orders last changed more than `retentionMs` ago: they
- * closed, or are abandoned. An open application is kept while the lender decides, for `retentionMs` after the decision, and
- * while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so is the offer of
- * an open order, which its customer can still accept; both with the digest of the browser that may see them.
+ * closed, or are abandoned. An open application is kept while the lender decides, for `retentionMs` after the decision,
+ * and while a payment is in progress. An agreement is kept, because its instalments are due for longer, and so is the
+ * offer of an open order, which its customer can still accept; both with the digest of the browser that may see them.
  * @returns the number of purged applications
  */
 export async function purgeApplicantData(db: DbClient, retentionMs: number, limit: number): Promise<number> {

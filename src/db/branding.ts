@@ -14,8 +14,8 @@ export interface Branding {
 
 export async function findBranding(db: DbClient, sellerId: string): Promise<Branding> {
   const { rows } = await db.query<Branding>(
-    `select shop_url as "shopUrl", brand_colour as colour, logo is not null as "hasLogo", contact_email as "contactEmail",
-       help_url as "helpUrl" from seller where id = $1`,
+    `select shop_url as "shopUrl", brand_colour as colour, logo is not null as "hasLogo",
+       contact_email as "contactEmail", help_url as "helpUrl" from seller where id = $1`,
     [sellerId],
   );
   return rows[0] ?? { shopUrl: null, colour: null, hasLogo: false, contactEmail: null, helpUrl: null };

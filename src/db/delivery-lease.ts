@@ -3,7 +3,8 @@ import { setSaveProven } from './order-work';
 import type { DbClient } from './pool';
 
 /**
- * SQL, true for the attempt `$2` at an event `e` that the last save of `order_work w` has added: the workflow has that save.
+ * SQL, true for the attempt `$2` at an event `e` that the last save of `order_work w` has added: the workflow has that
+ * save.
  */
 const PROVES_SAVE = '($2::integer is not null and e.sequence is not distinct from w.saved_sequence)';
 
@@ -13,13 +14,15 @@ export interface DeliveryLease {
   token: string;
   /** When it was taken, by the clock of Postgres. */
   at: Date;
-  /** The request that a resend answers, in Postgres' notation, because a Date lacks its microseconds; null for a step. */
+  /**
+   * The request that a resend answers, in Postgres' notation, because a Date lacks its microseconds; null for a step.
+   */
   resendRequestedAt: string | null;
 }
 
 /**
- * Leases the delivery of an order's webhooks for one attempt, so that attempts never overlap, even if a timed-out activity
- * or the activity of a terminated workflow still executes.
+ * Leases the delivery of an order's webhooks for one attempt, so that attempts never overlap, even if a timed-out
+ * activity or the activity of a terminated workflow still executes.
  * @param step the position in the retry schedule, from 1; null for a resend
  * @param leaseMs longer than an attempt can take; a lease that is not ended expires
  * @returns undefined if another attempt may be running, or this one has been made in the meantime

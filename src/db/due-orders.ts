@@ -30,7 +30,10 @@ export interface DueOrder extends StoredOrder {
   savedRecently: boolean;
 }
 
-/** SQL, the relation `seller`: the sellers of orders whose workflow is not started. One index lookup for each, however many orders wait. */
+/**
+ * SQL, the relation `seller`: the sellers of orders whose workflow is not started. One index lookup for each, however
+ * many orders wait.
+ */
 const NEW_ORDERS_SELLERS = `recursive seller as (
     (select seller_id from order_work where not started order by seller_id limit 1)
     union all
@@ -53,7 +56,8 @@ const DUE = {
       ) turn order by turn.nth, turn.sweep_at limit $1)
     and not w.started and w.sweep_at <= now() for update skip locked`,
   /** Started orders, to check that their workflows run. */
-  checks: `select w.order_id from order_work w where w.started and w.requests <= w.requests_passed_on and w.sweep_at <= now()
+  checks: `select w.order_id from order_work w
+    where w.started and w.requests <= w.requests_passed_on and w.sweep_at <= now()
     order by w.sweep_at limit $1 for update skip locked`,
 };
 

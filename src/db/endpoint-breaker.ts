@@ -2,9 +2,10 @@ import { inMs } from './clock';
 import type { DbClient } from './pool';
 
 /*
- * The circuit breaker of endpoints, which all workers share. An endpoint is a seller and the origin of its webhook URLs: shops
- * put order numbers into paths, and a host that does not answer one path rarely answers another. A row exists from an attempt
- * without an answer until the next answer. After several such attempts the endpoint is silent: its breaker is open.
+ * The circuit breaker of endpoints, which all workers share. An endpoint is a seller and the origin of its webhook
+ * URLs: shops put order numbers into paths, and a host that does not answer one path rarely answers another. A row
+ * exists from an attempt without an answer until the next answer. After several such attempts the endpoint is silent:
+ * its breaker is open.
  */
 
 /** Times in ms. */
@@ -20,11 +21,14 @@ export interface BreakerOptions {
 const PROBE_LEASE_MS = 30_000;
 /** Between two probes, if resends are requested. */
 const RESEND_PROBE_MS = 5000;
-/** The longest wait beside a running probe, which may end at any time. While it hangs, shorter waits would cause many checks. */
+/**
+ * The longest wait beside a running probe, which may end at any time. While it hangs, shorter waits would cause many
+ * checks.
+ */
 const RUNNING_PROBE_WAIT_MS = 5000;
 /**
- * Between two deliveries that wait for an endpoint, so that their checks cost the same for ten as for 20,000. It is also the
- * rate at which they are sent once it answers.
+ * Between two deliveries that wait for an endpoint, so that their checks cost the same for ten as for 20,000. It is
+ * also the rate at which they are sent once it answers.
  */
 const TURN_MS = 250;
 
@@ -84,7 +88,8 @@ export async function closeBreaker(
   { sellerId, origin }: Endpoint,
 ): Promise<UnansweredAttempts | undefined> {
   const { rows } = await db.query<UnansweredAttempts>(
-    `delete from endpoint_breaker where seller_id = $1 and origin = $2 returning since, failures, probe_at as "probeAt"`,
+    `delete from endpoint_breaker where seller_id = $1 and origin = $2
+     returning since, failures, probe_at as "probeAt"`,
     [sellerId, origin],
   );
   return rows[0];
@@ -132,8 +137,9 @@ export async function leaseProbe(
 const besideProbe = (at: string): string => `least(${at}, ${inMs(String(RUNNING_PROBE_WAIT_MS))})`;
 
 /**
- * SQL that postpones the next attempt of the schedule of an event's order, so that a run that resumes the order, and the
- * sweep, know that its deliveries wait. A next attempt that is already later, as when only a resend waits, keeps its time.
+ * SQL that postpones the next attempt of the schedule of an event's order, so that a run that resumes the order, and
+ * the sweep, know that its deliveries wait. A next attempt that is already later, as when only a resend waits, keeps
+ * its time.
  */
 const postponeNext = (eventId: string, at: string): string =>
   `update webhook_event e set next_attempt_at = greatest(e.next_attempt_at, ${at})
@@ -160,8 +166,8 @@ interface Turn {
 
 /**
  * Gives a delivery its turn: after the next probe, and after all deliveries that wait already. An urgent one waits for
- * the next moment at which it may probe. Beside a running probe, which usually ends long before its lease, both wait for
- * seconds only.
+ * the next moment at which it may probe. Beside a running probe, which usually ends long before its lease, both wait
+ * for seconds only.
  * @returns undefined if the breaker is closed
  */
 export async function takeTurn(
@@ -182,7 +188,8 @@ export async function takeTurn(
      ), postponed as (
        ${postponeNext('$3', '(select at from turn)')} and not $4 and exists (select from turn)
      ), note as (
-       select md5(e.order_id || ':' || extract(epoch from turn.since))::uuid as id from turn, webhook_event e where e.id = $3
+       select md5(e.order_id || ':' || extract(epoch from turn.since))::uuid as id
+       from turn, webhook_event e where e.id = $3
      )
      select since, extract(epoch from at - now())::float8 * 1000 as "waitMs",
        (select id from note where not exists (select from order_timeline t where t.note_id = note.id)) as "noteId"

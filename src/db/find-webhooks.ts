@@ -16,8 +16,8 @@ export interface ListedWebhook {
 }
 
 const COLUMNS = `e.id, e.order_id as "orderId", o.reference, e.sequence, e.state,
-  coalesce((select max(attempt) from webhook_attempt a where a.event_id = e.id), 0) as attempts, e.created_at as "createdAt",
-  e.next_attempt_at as "nextAttemptAt", e.resend_requested_at as "resendRequestedAt"`;
+  coalesce((select max(attempt) from webhook_attempt a where a.event_id = e.id), 0) as attempts,
+  e.created_at as "createdAt", e.next_attempt_at as "nextAttemptAt", e.resend_requested_at as "resendRequestedAt"`;
 
 export interface WebhookFilter {
   sellerId?: string | undefined;

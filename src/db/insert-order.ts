@@ -34,8 +34,8 @@ export async function insertOrder(
        select $2, $18, $19, $1, $20 where $18::text is not null
        on conflict do nothing returning key
      ), new_order as (
-       insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url, webhook_url,
-         pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, cancel_url, sandbox)
+       insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url,
+         webhook_url, pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, cancel_url, sandbox)
        select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $22, $23
        where $18::text is null or exists (select from new_key)
        returning id, seller_id

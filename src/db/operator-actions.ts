@@ -56,8 +56,8 @@ export async function listActions(
 }
 
 /**
- * Takes finished actions for the log, each once. One that is not finished within a minute is taken before its end too: it may
- * have been interrupted.
+ * Takes finished actions for the log, each once. One that is not finished within a minute is taken before its end too:
+ * it may have been interrupted.
  * @param limit the maximum number of actions
  */
 export async function takeActionsToLog(db: DbClient, limit: number): Promise<RecordedAction[]> {

@@ -4,10 +4,10 @@ import { lockOrder } from './find-orders';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 /*
- * The rules about what is left to do for an order: when the sweep checks it, and when it is settled. A row of `order_work`
- * exists while the order is not settled, and then until something shows that Temporal's history has the order's last save: an
- * attempt at its webhook, or the sweep. due-orders.ts has the sweep's lease, delivery-lease.ts that of an attempt. The
- * functions `save_change` and `record_attempt` in the migrations write `order_work` too.
+ * The rules about what is left to do for an order: when the sweep checks it, and when it is settled. A row of
+ * `order_work` exists while the order is not settled, and then until something shows that Temporal's history has the
+ * order's last save: an attempt at its webhook, or the sweep. due-orders.ts has the sweep's lease, delivery-lease.ts
+ * that of an attempt. The functions `save_change` and `record_attempt` in the migrations write `order_work` too.
  */
 
 /** SQL, true for an order `o` that is settled: final, with no pending webhook event and no requested resend. */
@@ -21,8 +21,8 @@ const APPLICATION_UNDECIDED = `exists (select from application a
   where a.order_id = o.id and a.submitted_at is not null and a.decision is null and a.purged_at is null)`;
 
 /**
- * SQL, true for an order `o` whose status does not show the decision on its application or the result of its payment yet.
- * It may be recorded already. A restored backup may lack the decision on an application of an APPROVED order.
+ * SQL, true for an order `o` whose status does not show the decision on its application or the result of its payment
+ * yet. It may be recorded already. A restored backup may lack the decision on an application of an APPROVED order.
  */
 export const DECISION_PENDING = `((o.status = 'PENDING'
     and exists (select from application a where a.order_id = o.id and a.submitted_at is not null))
@@ -30,7 +30,9 @@ export const DECISION_PENDING = `((o.status = 'PENDING'
   or (o.status in ('PENDING', 'APPROVED')
     and exists (select from payment where order_id = o.id and ${CURRENT_PAYMENT})))`;
 
-/** SQL, true for an APPROVED order `o` that is not completed yet although its customer has agreed to the offer or paid. */
+/**
+ * SQL, true for an APPROVED order `o` that is not completed yet although its customer has agreed to the offer or paid.
+ */
 export const AGREEMENT_PENDING = `(o.status = 'APPROVED' and exists (
   select from application a where a.order_id = o.id and a.agreed_at is not null))`;
 
@@ -39,8 +41,8 @@ export const RESEND_PENDING = `exists (
   select from webhook_event e where e.order_id = o.id and e.resend_requested_at is not null)`;
 
 /**
- * SQL: when the next webhook of an order `o` is due; null if none is pending. An event becomes the next one when the one
- * before it has ended.
+ * SQL: when the next webhook of an order `o` is due; null if none is pending. An event becomes the next one when the
+ * one before it has ended.
  */
 const WEBHOOK_DUE_AT = `(
   select coalesce(e.next_attempt_at, greatest(e.created_at, (select max(a.at) from webhook_attempt a
@@ -59,7 +61,9 @@ export const STUCK_RECENTLY = `coalesce(w.stuck_at > now() - interval '1 hour', 
 /** SQL, true for the work `w` of an order whose last save may not be in Temporal's history yet. */
 export const SAVED_RECENTLY = `coalesce(w.saved_at > now() - interval '30 seconds', false)`;
 
-/** SQL: an order whose check is due before this is about to be checked, or is being checked: a sweep leases it for 30 s. */
+/**
+ * SQL: an order whose check is due before this is about to be checked, or is being checked: a sweep leases it for 30 s.
+ */
 const SOON = `now() + interval '30 seconds'`;
 
 /**
@@ -77,8 +81,8 @@ export async function addRebuiltOrder(db: DbClient, orderId: string): Promise<vo
 }
 
 /**
- * SQL that sets columns of the work `w` of an order once something shows that Temporal's history has its last save: the next
- * check is the regular one, unless a request is not passed on yet.
+ * SQL that sets columns of the work `w` of an order once something shows that Temporal's history has its last save: the
+ * next check is the regular one, unless a request is not passed on yet.
  * @param isProven SQL, true if something shows it
  */
 export const setSaveProven = (isProven: string): string =>
@@ -95,8 +99,8 @@ export const addWorkflowRequest = (orders: string, ms: string): string =>
    where order_id in (select order_id from ${orders})`;
 
 /**
- * Makes the sweep check the events' orders within `ms`, settled orders too, each `gapMs` after the one before. The caller
- * holds the lock on their rows.
+ * Makes the sweep check the events' orders within `ms`, settled orders too, each `gapMs` after the one before. The
+ * caller holds the lock on their rows.
  */
 export async function makeDueForResends(
   client: DbClient,
@@ -116,8 +120,8 @@ export async function makeDueForResends(
 }
 
 /**
- * Ends the sweep's work for an order that is settled, unless it still has to prove the last save. The caller holds the lock
- * on the order's row. `record_attempt` has the same statement, so that an attempt is recorded in one round trip.
+ * Ends the sweep's work for an order that is settled, unless it still has to prove the last save. The caller holds the
+ * lock on the order's row. `record_attempt` has the same statement, so that an attempt is recorded in one round trip.
  */
 export async function removeIfSettled(client: DbClient, orderId: string): Promise<void> {
   await client.query(
@@ -155,15 +159,16 @@ export async function isDecisionPending(db: DbClient, orderId: string): Promise<
 export type RequestKind = 'resends' | 'decision';
 
 /**
- * Returns the request number that the caller may record as passed on once it has passed on `kind`. Read it before passing
- * on. If a request of another kind waits, returns the number already recorded, so that the sweep passes on the rest; 0
- * without work.
+ * Returns the request number that the caller may record as passed on once it has passed on `kind`. Read it before
+ * passing on. If a request of another kind waits, returns the number already recorded, so that the sweep passes on the
+ * rest; 0 without work.
  */
 export async function lastRequestToConfirm(db: DbClient, orderId: string, kind: RequestKind): Promise<number> {
   const other = kind === 'resends' ? DECISION_PENDING : RESEND_PENDING;
   const { rows } = await db.query<{ requests: number }>({
     name: `last_request_to_confirm_${kind}`,
-    text: `select (case when ${AGREEMENT_PENDING} or ${other} then w.requests_passed_on else w.requests end)::float8 as requests
+    text: `select
+        (case when ${AGREEMENT_PENDING} or ${other} then w.requests_passed_on else w.requests end)::float8 as requests
       from order_work w join orders o on o.id = w.order_id where w.order_id = $1`,
     values: [orderId],
   });
@@ -187,10 +192,10 @@ const AWAITS_PROVIDER = `(exists (select from payment where order_id = o.id and 
 
 /**
  * Records that an order's workflow runs. The sweep checks the order again after `checkAfterMs`, an older order after as
- * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. There are exceptions, because a
- * restored Temporal may lack the run or its requests: an order whose payment or application is undecided is checked like a
- * new one, one with a requested resend hourly, and an open one at the latest `checkAfterMs` after its expiry. A settled
- * order stays due.
+ * long as it has existed, but at least daily, so that abandoned orders cost almost nothing. There are exceptions,
+ * because a restored Temporal may lack the run or its requests: an order whose payment or application is undecided is
+ * checked like a new one, one with a requested resend hourly, and an open one at the latest `checkAfterMs` after its
+ * expiry. A settled order stays due.
  */
 export async function markRunning(
   db: DbClient,
@@ -202,12 +207,15 @@ export async function markRunning(
     name: 'mark_running',
     text: `update order_work w set started = true, requests_passed_on = greatest(requests_passed_on, $3),
        proven_sweep_at = case when coalesce(w.saved_version, o.version) = $4 then null else w.proven_sweep_at end,
-       sweep_at = case when requests > $3 or coalesce(w.saved_version, o.version) <> $4 or ($4::integer is null and w.proven_sweep_at is not null)
-             or ${SETTLED}
+       sweep_at = case when requests > $3 or coalesce(w.saved_version, o.version) <> $4
+             or ($4::integer is null and w.proven_sweep_at is not null) or ${SETTLED}
            then sweep_at
          when now() - o.created_at <= $2 * interval '1 ms' or ${AWAITS_PROVIDER} then ${inMs('$2')}
-         else least(now() + least(now() - o.created_at, case when ${RESEND_PENDING} then interval '1 hour' else interval '1 day' end),
-           case when o.expires_at is not null and ${OPEN} then greatest(o.expires_at, now()) + $2 * interval '1 ms' end) end
+         else least(
+           now() + least(now() - o.created_at,
+             case when ${RESEND_PENDING} then interval '1 hour' else interval '1 day' end),
+           case when o.expires_at is not null and ${OPEN}
+             then greatest(o.expires_at, now()) + $2 * interval '1 ms' end) end
      from orders o where order_id = $1 and o.id = order_id`,
     values: [orderId, checkAfterMs, passedOn, version],
   });
@@ -233,8 +241,8 @@ export async function makeDueUnlessStuckRecently(db: DbClient, orderIds: readonl
 }
 
 /**
- * Makes the sweep check those of these orders now whose row has another status than their open run. One that has just been
- * saved is left out: Temporal may list the status before.
+ * Makes the sweep check those of these orders now whose row has another status than their open run. One that has just
+ * been saved is left out: Temporal may list the status before.
  * @param statuses of the runs
  */
 export async function makeDueIfStatusDiffers(
@@ -270,8 +278,8 @@ export async function makeDueIfOpen(db: Db, orderIds: readonly string[]): Promis
 }
 
 /**
- * Makes the sweep check the settled ones of these orders, whose runs should have ended. Leaves out orders that are being
- * changed: to wait for their rows after the insert could be a deadlock.
+ * Makes the sweep check the settled ones of these orders, whose runs should have ended. Leaves out orders that are
+ * being changed: to wait for their rows after the insert could be a deadlock.
  */
 export async function makeDueIfSettled(db: DbClient, orderIds: readonly string[]): Promise<void> {
   await db.query(
@@ -301,8 +309,8 @@ export async function makeDueIfWebhookOverdue(db: DbClient, limit: number): Prom
 }
 
 /**
- * How long ago the webhook that is overdue the longest should have been attempted, in seconds; about 0 if none is overdue.
- * Its cost grows with the orders whose webhooks have been pending for a while.
+ * How long ago the webhook that is overdue the longest should have been attempted, in seconds; about 0 if none is
+ * overdue. Its cost grows with the orders whose webhooks have been pending for a while.
  */
 export async function oldestOverdueWebhookSeconds(db: DbClient): Promise<number> {
   const { rows } = await db.query<{ seconds: number }>(
@@ -315,8 +323,8 @@ export async function oldestOverdueWebhookSeconds(db: DbClient): Promise<number>
 }
 
 /**
- * Makes the sweep check an order now, settled or not, because a person has found that its workflow and its row differ. A stuck
- * run is replaced, however recently one was.
+ * Makes the sweep check an order now, settled or not, because a person has found that its workflow and its row differ.
+ * A stuck run is replaced, however recently one was.
  */
 export async function makeDueForRepair(db: DbClient, orderId: string): Promise<void> {
   await db.query(
@@ -329,7 +337,8 @@ export async function makeDueForRepair(db: DbClient, orderId: string): Promise<v
 }
 
 /**
- * Makes the sweep check an order within seconds, because its workflow is about to stop. It does nothing for a settled order.
+ * Makes the sweep check an order within seconds, because its workflow is about to stop. It does nothing for a settled
+ * order.
  */
 export async function makeDueSoon(db: DbClient, orderId: string): Promise<void> {
   await db.query(

@@ -23,14 +23,14 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
 }
 
 /**
- * A payment that is pending for longer than this, because the bank does not answer, no longer stops the expiry. If it turns
- * out to be paid, it is reversed.
+ * A payment that is pending for longer than this, because the bank does not answer, no longer stops the expiry. If it
+ * turns out to be paid, it is reversed.
  */
 const MAX_PENDING = '1 day';
 
 /**
- * True if the customer has approved a payment of the order, or may have: a pending one may have been approved since the bank
- * was last asked. One that nobody approves is cancelled at the bank after 15 minutes.
+ * True if the customer has approved a payment of the order, or may have: a pending one may have been approved since the
+ * bank was last asked. One that nobody approves is cancelled at the bank after 15 minutes.
  */
 export async function mayBePaid(db: DbClient, orderId: string): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -44,7 +44,8 @@ export async function mayBePaid(db: DbClient, orderId: string): Promise<boolean>
 /** SQL, true if the payment `payment` has completed its order. @see hasCompletedOrder */
 const hasCompleted = (payment: string): string =>
   `exists (select from order_timeline t where t.order_id = ${payment}.order_id and t.version is not null
-    and t.event = 'completed' and t.at >= ${payment}.started_at and t.channel in ('hosted_checkout', 'workflow', 'sweep'))`;
+    and t.event = 'completed' and t.at >= ${payment}.started_at
+    and t.channel in ('hosted_checkout', 'workflow', 'sweep'))`;
 
 /**
  * Starts a payment of a PENDING order, unless one is in progress or paid, or the customer waits for the lender.
@@ -95,9 +96,9 @@ export async function insertPayment(
 
 /**
  * Records what the payment provider reports. A payment that is over stays as it is, and one that the customer has
- * approved does not become pending again: that answer is an older one. One that becomes paid after its order was completed in
- * another way stays in progress until it is refunded. A paid order is completed by the sweep if the caller does not
- * complete it within `sweepAfterMs`; recording it again renews that.
+ * approved does not become pending again: that answer is an older one. One that becomes paid after its order was
+ * completed in another way stays in progress until it is refunded. A paid order is completed by the sweep if the caller
+ * does not complete it within `sweepAfterMs`; recording it again renews that.
  */
 export async function recordPaymentStatus(
   db: DbClient,
@@ -129,9 +130,9 @@ export async function recordPaymentStatus(
 }
 
 /**
- * True if a payment has completed its order, although its own row may not show it: a restored backup. The service completes
- * an order after a payment or an agreement, and a payment in progress excludes an agreement. Everybody else who reports
- * `completed` was paid in another way.
+ * True if a payment has completed its order, although its own row may not show it: a restored backup. The service
+ * completes an order after a payment or an agreement, and a payment in progress excludes an agreement. Everybody else
+ * who reports `completed` was paid in another way.
  */
 export async function hasCompletedOrder(db: DbClient, paymentId: string): Promise<boolean> {
   const { rowCount } = await db.query(`select from payment p where p.id = $1 and ${hasCompleted('p')}`, [paymentId]);
@@ -148,8 +149,8 @@ export async function closePaidPayments(db: DbClient): Promise<void> {
 
 /**
  * Leases at most `limit` payments that must be reversed, because their orders are closed. A payment that is
- * not reversed is due again after `firstMs`, then after twice as long each time, up to `maxMs`, whichever worker leases it.
- * New ones come first, so that payments that fail again and again do not hold back the others.
+ * not reversed is due again after `firstMs`, then after twice as long each time, up to `maxMs`, whichever worker leases
+ * it. New ones come first, so that payments that fail again and again do not hold back the others.
  */
 export async function leasePaymentsToReverse(
   db: DbClient,

@@ -23,12 +23,14 @@ export function createPool(url: string, max: number, onError: (error: Error) => 
   return pool;
 }
 
-/** SQLSTATEs of a statement that Postgres refused although the connection works: a violated constraint, a lock timeout. */
+/**
+ * SQLSTATEs of a statement that Postgres refused although the connection works: a violated constraint, a lock timeout.
+ */
 const REFUSED = /^(23|55P03)/;
 
 /**
- * Runs a statement that callers can make fail. Unlike `db.query`, which closes the connection after every error, it keeps the
- * connection if Postgres refused the statement.
+ * Runs a statement that callers can make fail. Unlike `db.query`, which closes the connection after every error, it
+ * keeps the connection if Postgres refused the statement.
  */
 export async function runStatement(db: Db, statement: pg.QueryConfig): Promise<pg.QueryResult> {
   const client = await db.connect();

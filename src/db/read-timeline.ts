@@ -2,7 +2,9 @@ import type { WebhookState } from '../domain/webhook';
 import type { Actor, Channel, OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 
-/** An entry of an order's timeline: a change, a refused signal, a replaced run, a wait of webhooks or a webhook attempt. */
+/**
+ * An entry of an order's timeline: a change, a refused signal, a replaced run, a wait of webhooks or a webhook attempt.
+ */
 export interface TimelineEntry {
   /** Orders the entries. New entries get higher positions than those that were read. */
   position: string;

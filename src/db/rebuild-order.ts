@@ -42,7 +42,8 @@ export async function rebuildOrder(
       await client.query(
         `insert into orders (id, seller_id, sandbox, seller_name, amount_pence, reference, allowed_payment_terms,
            redirect_url, pay_link_id, pricing, created_at, expires_at, version, status, cancelled_at)
-         select $1, s.id, s.sandbox, $3, $4, $5, $6, $7, $8, s.pricing, $9, $10, $11, $12, $13 from seller s where s.id = $2`,
+         select $1, s.id, s.sandbox, $3, $4, $5, $6, $7, $8, s.pricing, $9, $10, $11, $12, $13
+         from seller s where s.id = $2`,
         [
           order.id,
           sellerId,

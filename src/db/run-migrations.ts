@@ -71,7 +71,9 @@ export async function migrate(
   }
 }
 
-/** Polls, because a blocked `pg_advisory_lock` holds a snapshot that `create index concurrently` waits for: a deadlock. */
+/**
+ * Polls, because a blocked `pg_advisory_lock` holds a snapshot that `create index concurrently` waits for: a deadlock.
+ */
 async function acquireLock(client: pg.Client): Promise<void> {
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK]);

@@ -60,7 +60,9 @@ export function createSandboxPaymentStore(db: DbClient) {
       );
     },
 
-    /** Cancels a payment that no customer has decided on, or only `undecided` ones. An unknown one can no longer start. */
+    /**
+     * Cancels a payment that no customer has decided on, or only `undecided` ones. An unknown one can no longer start.
+     */
     async cancel(id: string, undecided: readonly string[]): Promise<void> {
       await db.query(
         `insert into sandbox_payment as p (id, cancelled_at) values ($1, now())

@@ -12,7 +12,9 @@ export class RowConflict extends Error {}
 /** The customer has agreed to the offer, or has paid, so the order cannot expire. */
 export class CustomerAgreed extends Error {}
 
-/** The customer has approved a payment, or may have, and the bank has not confirmed it, so the order cannot expire yet. */
+/**
+ * The customer has approved a payment, or may have, and the bank has not confirmed it, so the order cannot expire yet.
+ */
 export class PaymentProcessing extends Error {}
 
 /** Milliseconds until the sweep checks an order. */
@@ -33,13 +35,14 @@ interface SavedHistory {
 /**
  * Saves `history`: row, timeline and webhook events, all or nothing. Saving the same history again changes nothing. If
  * the row holds its last change already, made at another time, the save adopts the row's copy: an earlier save of that
- * change was committed, and its result was lost. A row that is older (a restored backup) gets every change that it lacks.
+ * change was committed, and its result was lost. A row that is older (a restored backup) gets every change that it
+ * lacks.
  * @param webhooks for all status changes of the history; none if the order has no webhook URL
  * @param isRestored true if the history was saved before, and the row may be that of a restored backup. Its expiry then
  * stands although the backup shows a payment in progress, which is reversed
  * @throws RowConflict if the row is newer, holds a different change, or is missing
- * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the offer
- * or paid; PaymentProcessing if the bank may still confirm a payment
+ * @throws CustomerAgreed if the last change is an expiry that is not saved yet, and the customer has agreed to the
+ * offer or paid; PaymentProcessing if the bank may still confirm a payment
  */
 export async function saveOrder(
   db: Db,

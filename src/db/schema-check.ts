@@ -10,8 +10,8 @@ const RETRY_MS = 1000;
 export class SchemaError extends Error {}
 
 /**
- * @throws SchemaError if the schema is older than this build, lacks what it needs, or was made by files that have changed
- * since
+ * @throws SchemaError if the schema is older than this build, lacks what it needs, or was made by files that have
+ * changed since
  */
 export async function assertSchemaIsCurrent(db: Db, folder = MIGRATIONS_FOLDER): Promise<void> {
   const pending = await findPendingMigrations(db, await readMigrationFiles(folder));

@@ -26,8 +26,8 @@ export interface AttemptRecord {
 }
 
 /**
- * Records an attempt and the event's new state, and ends the delivery lease, in one statement. The function's comment in the
- * migrations states what applies if another attempt has taken over the lease.
+ * Records an attempt and the event's new state, and ends the delivery lease, in one statement. The function's comment
+ * in the migrations states what applies if another attempt has taken over the lease.
  * @returns the event's new state
  */
 export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<DeliveryProgress> {

@@ -17,7 +17,8 @@ export interface PendingWebhook {
 }
 
 /**
- * SQL, the progress of an event `e`. Durations by the clock of Postgres, because the workers' clocks may differ from it.
+ * SQL, the progress of an event `e`. Durations by the clock of Postgres, because the workers' clocks may differ from
+ * it.
  */
 const EVENT_STATE = `e.state, e.attempts,
   case when e.next_attempt_at is not null
@@ -69,8 +70,8 @@ export interface WebhookEvent extends DeliveryProgress {
 }
 
 /**
- * An older event no longer waits for its endpoint: its remaining attempts are made as the schedule requires, so that it ends even
- * if the endpoint never answers again. Longer than the schedule.
+ * An older event no longer waits for its endpoint: its remaining attempts are made as the schedule requires, so that it
+ * ends even if the endpoint never answers again. Longer than the schedule.
  */
 export const MAX_ENDPOINT_WAIT = '4 days';
 
@@ -125,9 +126,9 @@ export async function findResends(db: DbClient, orderId: string): Promise<Reques
 const URGENT_RESENDS = 20;
 
 /**
- * Requests a resend of events. An event whose resend is requested already is sent once, unless that attempt has begun. If the
- * caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless the seller's requested
- * resends would be too many; one that is urgent stays so.
+ * Requests a resend of events. An event whose resend is requested already is sent once, unless that attempt has begun.
+ * If the caller does not notify the workflows within `sweepAfterMs`, the sweep does. A resend is urgent unless the
+ * seller's requested resends would be too many; one that is urgent stays so.
  * @param sweepAfterMs time for the caller to notify the workflows
  * @param gapMs between the orders, if the sweep notifies their workflows
  */

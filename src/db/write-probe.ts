@@ -36,8 +36,8 @@ export function createWriteProbe(url: string, onError: (error: Error) => void): 
 }
 
 /**
- * Checks whether Postgres can write. The lock fails on a standby and in a read-only database. The rows fail if the disk is
- * full, on which statements that reuse free space still succeed.
+ * Checks whether Postgres can write. The lock fails on a standby and in a read-only database. The rows fail if the disk
+ * is full, on which statements that reuse free space still succeed.
  * @throws the error of Postgres
  */
 export async function probeWrite(db: Db): Promise<void> {

@@ -87,7 +87,9 @@ export type WorkflowOrderHistory = OrderHistory<WorkflowOrder>;
 export interface PreviousRun {
   /** The order as that run last saved it; null if it is unknown. */
   saved: WorkflowOrderHistory | null;
-  /** Requests that Temporal had accepted for that run and that it had not processed. The new run processes them first. */
+  /**
+   * Requests that Temporal had accepted for that run and that it had not processed. The new run processes them first.
+   */
   unprocessed: readonly UncheckedRequest[];
   /**
    * Why it was replaced, for the timeline; null if it had completed, also if its retention has ended since, or if it
@@ -105,7 +107,9 @@ export interface ChangeRequest {
   reason: string | null;
 }
 
-/** A request whose sender saw the order at `observedVersion`. A workflow with an older version must not decide on it. */
+/**
+ * A request whose sender saw the order at `observedVersion`. A workflow with an older version must not decide on it.
+ */
 export interface VersionedRequest extends ChangeRequest {
   observedVersion: number;
 }

@@ -1,6 +1,7 @@
 /**
  * `pending`: the customer has not approved it at the bank. `processing`: approved, and the bank has not confirmed it.
- * `refused`: the bank did not pay. `cancelled`: nobody approved it. `refunded`: it was paid, and the money was sent back.
+ * `refused`: the bank did not pay. `cancelled`: nobody approved it. `refunded`: it was paid, and the money was sent
+ * back.
  */
 export type PaymentStatus = 'pending' | 'processing' | 'paid' | 'refused' | 'cancelled' | 'refunded';
 

@@ -1,4 +1,7 @@
-/** The request, or the CLI command, that work is done for. It is passed on to workflows and activities, for logs and traces. */
+/**
+ * The request, or the CLI command, that work is done for. It is passed on to workflows and activities, for logs and
+ * traces.
+ */
 export interface RequestContext {
   requestId?: string | undefined;
   /** W3C Trace Context: of the caller, if it sent a valid one, or of our own span. */

@@ -14,8 +14,8 @@ export interface UncheckedRequest {
 }
 
 /**
- * Reads a message's payload. People in the Temporal UI can send anything or nothing, and a handler that threw on it would
- * block the workflow. So this never throws.
+ * Reads a message's payload. People in the Temporal UI can send anything or nothing, and a handler that threw on it
+ * would block the workflow. So this never throws.
  * @param event the event of a message that always means the same one
  */
 export function toUncheckedRequest(

@@ -22,8 +22,8 @@ interface Ciphertext {
 export class DecryptionError extends Error {}
 
 /**
- * Encrypts with the first key, and decrypts with any. The context, such as the owner's id, is authenticated: a ciphertext
- * that was moved to another context cannot be decrypted.
+ * Encrypts with the first key, and decrypts with any. The context, such as the owner's id, is authenticated: a
+ * ciphertext that was moved to another context cannot be decrypted.
  */
 export interface KeyRing {
   /** The id of the first key; undefined if there are no keys. */

@@ -6,8 +6,8 @@ const DAYS_PER_YEAR = 365;
 
 /**
  * Splits an amount into equal monthly instalments of at least one penny each. The first one includes the pence that do
- * not divide. Interest accrues daily on the outstanding amount, except on days that a promotion makes interest-free, and
- * is added to the last instalment.
+ * not divide. Interest accrues daily on the outstanding amount, except on days that a promotion makes interest-free,
+ * and is added to the last instalment.
  * @param maxInstalments fewer are offered if the amount has fewer pence
  * @param today the calendar date that interest starts on
  */

@@ -17,8 +17,8 @@ export interface LenderApplication {
 export type LenderAnswer = LenderDecision | { kind: 'referred'; askAgainMs: number };
 
 /**
- * Decides on applications. It is asked again after every error and every `referred`, and two workers may ask at the same
- * time, so it must treat a repeated id as the same application.
+ * Decides on applications. It is asked again after every error and every `referred`, and two workers may ask at the
+ * same time, so it must treat a repeated id as the same application.
  */
 export interface Lender {
   /** How long a review by a person usually takes, for customers: `about 2 hours`. */
@@ -35,7 +35,9 @@ export interface Lender {
   decide(application: LenderApplication, signal: AbortSignal): Promise<LenderAnswer>;
 }
 
-/** Names, after "is configured for", the accounts that lack a lender or a payment provider, and what an operator can do. */
+/**
+ * Names, after "is configured for", the accounts that lack a lender or a payment provider, and what an operator can do.
+ */
 export function remedyFor(isSandbox: boolean): string {
   return isSandbox ? 'sandbox accounts: set CHECKOUT_LENDER' : 'live accounts: set `live` in src/providers.ts';
 }

@@ -3,8 +3,8 @@ import type { Seller } from '../db/sellers';
 import { formatPence } from '../domain/money';
 
 /**
- * Checks a create request against the seller's account: the amount is within the account's limit, and there is a redirect
- * URL if the account has no default.
+ * Checks a create request against the seller's account: the amount is within the account's limit, and there is a
+ * redirect URL if the account has no default.
  * @param body as it was sent: fields of the wrong type are left to the schema
  */
 export function accountErrors({ maxOrderAmountPence, defaultRedirectUrl }: Seller, body: unknown): FieldError[] {

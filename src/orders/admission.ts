@@ -19,7 +19,8 @@ interface WaitingInsert {
 export interface Admission {
   /**
    * Runs the insert of a new order when it is its turn. Sellers take turns.
-   * @throws Problem `overloaded` if its turn does not come in time, or while the seller's orders wait too long for their workflows
+   * @throws Problem `overloaded` if its turn does not come in time, or while the seller's orders wait too long for
+   * their workflows
    */
   insert<T>(sellerId: string, work: () => Promise<T>): Promise<T>;
   /** True while inserts wait for their turn. */
@@ -27,8 +28,10 @@ export interface Admission {
 }
 
 /**
- * @param concurrency the maximum number of inserts at the same time: calls about existing orders get the other connections
- * @param maxBacklogAgeMs how long an accepted order may wait for its workflow before further orders of its seller are refused
+ * @param concurrency the maximum number of inserts at the same time: calls about existing orders get the other
+ * connections
+ * @param maxBacklogAgeMs how long an accepted order may wait for its workflow before further orders of its seller are
+ * refused
  */
 export function createAdmission(
   db: Db,

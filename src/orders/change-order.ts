@@ -43,7 +43,8 @@ export async function reportProgress(
 }
 
 /**
- * Applies what a seller simulates about the customer of an order in its sandbox account, as if the checkout reported it.
+ * Applies what a seller simulates about the customer of an order in its sandbox account, as if the checkout reported
+ * it.
  * @throws Problem `sandbox_only` if the account is live, or `transition_not_allowed`
  */
 export async function simulateProgress(

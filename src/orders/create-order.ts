@@ -75,7 +75,8 @@ async function tryToCreate(
 ): Promise<CreatedOrder | undefined> {
   const requestDigest = toRequestDigest(request);
   try {
-    // The order is dated when its turn comes. With an earlier date, it would be missing from pages that were read already.
+    // The order is dated when its turn comes. With an earlier date, it would be missing from pages that were read
+    // already.
     const inserted = await deps.admission.insert(seller.id, async () => {
       const order = newOrder(deps, seller, request);
       const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);

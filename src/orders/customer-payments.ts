@@ -10,8 +10,8 @@ import type { OrderDependencies } from './dependencies';
 import { type Checkout, reportCheckoutEvent } from './hosted-checkout';
 
 /**
- * Records a payment, unless one is in progress or paid, and has the order's workflow check it until the bank has decided,
- * whatever the customer's browser does. `startAtBank` then starts it at the bank.
+ * Records a payment, unless one is in progress or paid, and has the order's workflow check it until the bank has
+ * decided, whatever the customer's browser does. `startAtBank` then starts it at the bank.
  * @param browser its digest will own the payment; an application that was submitted must belong to one of `ownDigests`
  */
 export async function createPayment(
@@ -78,8 +78,8 @@ function mayChange(status: Checkout['order']['status'], payment: Payment): boole
 }
 
 /**
- * Cancels the payment of an order that is closed, or refunds it if it is paid already, unless it has completed the order. A
- * payment that the bank is still processing stays as it is; a later call refunds it.
+ * Cancels the payment of an order that is closed, or refunds it if it is paid already, unless it has completed the
+ * order. A payment that the bank is still processing stays as it is; a later call refunds it.
  * @returns the status afterwards
  * @throws PaymentProviderUnavailable also if the provider contradicts itself
  */

@@ -20,7 +20,10 @@ export interface OrderDependencies {
   rules: OrderRules;
   payments: PaymentProviders;
   checkoutBaseUrl: string;
-  /** True if a real lender decides on the applications of live accounts. Those of sandbox accounts have the sandbox lender. */
+  /**
+   * True if a real lender decides on the applications of live accounts. Those of sandbox accounts have the sandbox
+   * lender.
+   */
   hasLiveLender: boolean;
   expiresAfterMs: number | undefined;
   /** The time after which the sweep starts a new order's workflow that the dispatcher has not started. */

@@ -13,7 +13,10 @@ import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
 import { readByPayLink, readStored } from './read-order';
 
-/** The order belongs to a live account, and no real lender is configured, or no bank for an order that can only be paid now. */
+/**
+ * The order belongs to a live account, and no real lender is configured, or no bank for an order that can only be paid
+ * now.
+ */
 export class NoProviderError extends Error {}
 
 /** An order as the hosted checkout shows it to its customer, with the payment terms that are available. */
@@ -62,8 +65,8 @@ export async function choosePaymentTerm(
 }
 
 /**
- * Chooses the only payment term of an order, whose customer skips the choice. An order can be PENDING without a choice, for
- * example after a purge. A choice that was made stays.
+ * Chooses the only payment term of an order, whose customer skips the choice. An order can be PENDING without a choice,
+ * for example after a purge. A choice that was made stays.
  * @throws Problem `service_unavailable`
  */
 export async function ensurePaymentTerm(
@@ -77,9 +80,10 @@ export async function ensurePaymentTerm(
 
 /**
  * Saves the application to pay later and notifies the order's workflow, which asks the lender. Does nothing if an
- * application was submitted before, if the order is not PENDING, or if the customer has chosen another payment term since.
- * @param application `browserDigest`: of the browser that it will belong to. `replaces`: the id of the application that the
- *   lender could not process; undefined for the first one
+ * application was submitted before, if the order is not PENDING, or if the customer has chosen another payment term
+ * since.
+ * @param application `browserDigest`: of the browser that it will belong to. `replaces`: the id of the application that
+ *   the lender could not process; undefined for the first one
  */
 export async function submitApplication(
   deps: OrderDependencies,
@@ -118,8 +122,8 @@ export async function continueApplication(
 }
 
 /**
- * Saves the customer's agreement and completes the order. If the order's workflow is unavailable, the sweep completes it
- * later. Does nothing if the application belongs to another browser.
+ * Saves the customer's agreement and completes the order. If the order's workflow is unavailable, the sweep completes
+ * it later. Does nothing if the application belongs to another browser.
  */
 export async function agreeToOffer(
   deps: OrderDependencies,

@@ -14,8 +14,8 @@ export interface LiveOrderReader {
 }
 
 /**
- * A circuit breaker stops readers from waiting for workflows that do not respond: after 5 consecutive failures, only one
- * read every 2 s queries a workflow.
+ * A circuit breaker stops readers from waiting for workflows that do not respond: after 5 consecutive failures, only
+ * one read every 2 s queries a workflow.
  * @param budgetMs how long one read waits for a workflow
  * @param onClosed called if no run is open. A caller reads open orders only, so the order may have to be resumed
  */

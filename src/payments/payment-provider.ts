@@ -36,8 +36,9 @@ export interface PaymentProvider {
    */
   start(payment: NewPayment): Promise<string>;
   /**
-   * @returns `pending` for a payment that has not been started: it is asked before `start`. `paid` only once the whole amount
-   * has been received: the service does not compare amounts itself. `refused`, `cancelled` and `refunded` are final
+   * @returns `pending` for a payment that has not been started: it is asked before `start`. `paid` only once the whole
+   * amount has been received: the service does not compare amounts itself. `refused`, `cancelled` and `refunded` are
+   * final
    * @throws PaymentProviderUnavailable
    */
   statusOf(id: string): Promise<PaymentStatus>;

@@ -4,8 +4,8 @@ import { type Payment, type PaymentStatus, APPROVE_WITHIN_MS, isInProgress } fro
 import { type PaymentProvider, type PaymentProviders, providerOf } from './payment-provider';
 
 /**
- * Asks the payment provider about a payment in progress, and records its status. A payment that nobody has approved in time
- * is cancelled.
+ * Asks the payment provider about a payment in progress, and records its status. A payment that nobody has approved in
+ * time is cancelled.
  * @param sweepAfterMs time for the caller to complete the order of a paid payment
  * @returns the status afterwards
  * @throws PaymentProviderUnavailable

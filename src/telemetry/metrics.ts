@@ -107,7 +107,9 @@ export function trackBreaker(breaker: string, countOpen: () => number): void {
   openBreakers.set(breaker, countOpen);
 }
 
-/** Without a failure for this time, a breaker that only calls can close is shown as closed: there may be no more calls. */
+/**
+ * Without a failure for this time, a breaker that only calls can close is shown as closed: there may be no more calls.
+ */
 const FAILURE_COUNTS_MS = 5 * 60_000;
 
 /**

@@ -6,8 +6,9 @@ import type { RecordedAttempt } from '../webhooks/deliver';
 import { requestContextFields } from './current-request-context';
 import * as metrics from './metrics';
 
-// Each function counts one kind of event, and writes a log line if it is a change, a failure or an action. Lines have ids
-// only: no names except those of operators, no URLs or secrets, and no text from outside except an operator's reason.
+// Each function counts one kind of event, and writes a log line if it is a change, a failure or an action. Lines have
+// ids only: no names except those of operators, no URLs or secrets, and no text from outside except an operator's
+// reason.
 
 const orderFields = (orderId: string) => ({ order_id: orderId, workflow_id: workflowId(orderId) });
 
@@ -74,7 +75,9 @@ export function reportEnded(log: Logger, webhook: ReportedWebhook, state: Exclud
     log.warn(webhookFields(webhook), "the receiver answered 410: the order's webhooks are disabled");
 }
 
-/** A command of the CLI that changes something. Its options may hold names, so only its arguments, the ids, are logged. */
+/**
+ * A command of the CLI that changes something. Its options may hold names, so only its arguments, the ids, are logged.
+ */
 export function reportOperatorAction(
   log: Logger,
   action: { id: string; at: Date; operator: string; command: string; arguments: unknown; outcome: string },

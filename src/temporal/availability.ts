@@ -11,7 +11,9 @@ const PROBE_EVERY_MS = 500;
 /** The server may recover in a moment. */
 const WAIT_MS = 500;
 
-/** The call was not made: the Temporal server is known to be unavailable, or too many calls wait. Repeating it is safe. */
+/**
+ * The call was not made: the Temporal server is known to be unavailable, or too many calls wait. Repeating it is safe.
+ */
 export class CallNotMade extends Error {}
 
 /** Tracks whether the Temporal server can be reached. */
@@ -33,8 +35,8 @@ interface Availability {
 }
 
 /**
- * Probes the server itself, not an order: a slow worker or a stuck run does not mean that the server is unavailable. While
- * the server answers, a probe costs a call per slow call, and otherwise nothing.
+ * Probes the server itself, not an order: a slow worker or a stuck run does not mean that the server is unavailable.
+ * While the server answers, a probe costs a call per slow call, and otherwise nothing.
  */
 export function createAvailability(client: Client): Availability {
   const ending = new AbortController();

@@ -114,8 +114,8 @@ function refusalOf(error: unknown): ChangeRefused | undefined {
 }
 
 /**
- * True if the server dropped the update: the task that handled it was to close the run, and a signal came meanwhile. The
- * server repeats such a task without its updates. The change may be saved already: a repeated update adopts it.
+ * True if the server dropped the update: the task that handled it was to close the run, and a signal came meanwhile.
+ * The server repeats such a task without its updates. The change may be saved already: a repeated update adopts it.
  */
 function wasDropped(error: unknown): error is Error {
   return grpcErrorOf(error)?.code === status.FAILED_PRECONDITION;

@@ -6,7 +6,8 @@ import { tracing } from '../telemetry/tracing';
 import { sendRequestContext } from './send-request-context';
 
 /**
- * Reads Temporal's address, namespace and TLS settings from the TEMPORAL_* variables or a profile of `@temporalio/envconfig`.
+ * Reads Temporal's address, namespace and TLS settings from the TEMPORAL_* variables or a profile of
+ * `@temporalio/envconfig`.
  * @param env replaces the environment of the process
  */
 export function temporalSettings(env?: Readonly<Record<string, string | undefined>>): ClientConnectConfig {

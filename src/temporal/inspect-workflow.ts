@@ -23,8 +23,8 @@ export interface InspectedWorkflow {
   runId: string;
   running: boolean;
   /**
-   * The order as the run last saved it, or read it from the row; undefined until then. If it has closed before that, as the run
-   * before it saved it.
+   * The order as the run last saved it, or read it from the row; undefined until then. If it has closed before that, as
+   * the run before it saved it.
    */
   saved: WorkflowOrderHistory | undefined;
   /** From the search attribute; undefined if it is missing. */
@@ -32,8 +32,8 @@ export interface InspectedWorkflow {
   /** Why a run does not work: how it closed, or that its workflow tasks fail. Null if it runs or has completed. */
   failureReason: string | null;
   /**
-   * True while an activity, such as a webhook attempt, runs or is retried, a worker has yet to act on an event, or the run
-   * waits to repeat a failed call to Postgres. A call to the lender or the bank does not count.
+   * True while an activity, such as a webhook attempt, runs or is retried, a worker has yet to act on an event, or the
+   * run waits to repeat a failed call to Postgres. A call to the lender or the bank does not count.
    */
   isBusy: boolean;
   /** @see unprocessedRequests */
@@ -41,8 +41,8 @@ export interface InspectedWorkflow {
 }
 
 /**
- * Inspects the newest run of an order's workflow. It reads the server's history, not a query: a query needs a worker, and
- * a worker's cache hides that the server was restored from an older backup.
+ * Inspects the newest run of an order's workflow. It reads the server's history, not a query: a query needs a worker,
+ * and a worker's cache hides that the server was restored from an older backup.
  * @returns undefined if there is no run, or its retention has ended
  */
 export async function inspectWorkflow(
@@ -73,8 +73,8 @@ export async function inspectWorkflow(
 }
 
 /**
- * True if the newest run certainly matches the row: it has the row's status, and it runs or, if the order is settled, has
- * completed. False if only Temporal's history can show it.
+ * True if the newest run certainly matches the row: it has the row's status, and it runs or, if the order is settled,
+ * has completed. False if only Temporal's history can show it.
  */
 export async function matchesRow({ workflow }: Client, { order }: OrderHistory, settled: boolean): Promise<boolean> {
   // Orders reach it at several versions. For any other status, an equal status proves an equal version.

@@ -95,7 +95,8 @@ export function createRunLists(
 
     findClosedByForce: (closedAfter) =>
       listOrderIds(
-        `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') and CloseTime > '${closedAfter.toISOString()}'`,
+        `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') ` +
+          `and CloseTime > '${closedAfter.toISOString()}'`,
       ),
 
     findStuck: () => listOrderIds(STUCK),

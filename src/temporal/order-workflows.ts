@@ -32,8 +32,8 @@ import { type RunLists, createRunLists } from './list-runs';
 import { firstStartOptions, resumeOptions } from './workflow-options';
 
 /**
- * Changes of one seller's orders that run at the same time; further ones wait. Each takes the workers and Temporal several
- * steps, so those of one seller must not hold up the others'.
+ * Changes of one seller's orders that run at the same time; further ones wait. Each takes the workers and Temporal
+ * several steps, so those of one seller must not hold up the others'.
  */
 const CHANGES_AT_ONCE = 10;
 const MAX_WAIT_MS = 10_000;

@@ -22,8 +22,8 @@ function decode(payloads: Payloads): unknown {
 }
 
 /**
- * The order as a run last saved it or read it from the row. The input of a first start is saved too. A save and a read are
- * local activities, which leave a marker with their result.
+ * The order as a run last saved it or read it from the row. The input of a first start is saved too. A save and a read
+ * are local activities, which leave a marker with their result.
  */
 export function lastSaved(events: readonly Event[]): WorkflowOrderHistory | undefined {
   let saved: WorkflowOrderHistory | undefined;
@@ -62,9 +62,9 @@ export function taskFailure(events: readonly Event[]): string {
 const MAX_UNPROCESSED = 100;
 
 /**
- * The requests for a change that Temporal has accepted and the run has neither carried out nor refused: each refusal leaves a
- * marker. Of successive requests for the same event, only the first is returned. At most `MAX_UNPROCESSED`, plus the first
- * cancel if it comes later.
+ * The requests for a change that Temporal has accepted and the run has neither carried out nor refused: each refusal
+ * leaves a marker. Of successive requests for the same event, only the first is returned. At most `MAX_UNPROCESSED`,
+ * plus the first cancel if it comes later.
  * @param saved see `lastSaved`
  * @param previous see `previousRun`
  */
@@ -97,8 +97,8 @@ function refusedEvent({ markerRecordedEventAttributes: marker, userMetadata }: E
 }
 
 /**
- * True while the run waits to repeat a read or write of Postgres that has failed, until the workflow task after that. The
- * timer is the SDK's, and the only one without a summary.
+ * True while the run waits to repeat a read or write of Postgres that has failed, until the workflow task after that.
+ * The timer is the SDK's, and the only one without a summary.
  */
 export function waitsForPostgres(events: readonly Event[]): boolean {
   const start = events.findLastIndex((event) => event.timerStartedEventAttributes && !event.userMetadata);

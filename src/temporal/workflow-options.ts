@@ -35,7 +35,9 @@ function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {
     workflowTaskTimeout: TASK_TIMEOUT,
     // While tasks wait for a worker, sellers take turns.
     priority: { fairnessKey: order.sellerId },
-    staticSummary: `${order.sandbox ? 'Sandbox: ' : ''}${formatPence(order.amountPence)} for ${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
+    staticSummary:
+      `${order.sandbox ? 'Sandbox: ' : ''}${formatPence(order.amountPence)} for ` +
+      `${toCodeSpan(order.sellerName)}, reference ${toCodeSpan(order.reference)}`,
     typedSearchAttributes: new TypedSearchAttributes([
       { key: orderStatusKey, value: order.status },
       { key: sellerIdKey, value: order.sellerId },
@@ -47,8 +49,8 @@ function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {
 
 /**
  * Options of an order's first run. The server refuses them if the order has ever had a run.
- * @param delayMs how long it waits for a first message. An update, a cancellation request or a signal-with-start ends the
- *   wait; a plain signal and a query do not
+ * @param delayMs how long it waits for a first message. An update, a cancellation request or a signal-with-start ends
+ *   the wait; a plain signal and a query do not
  */
 export function firstStartOptions(history: OrderHistory, delayMs: number, isEncrypted: boolean) {
   const { expiresAt } = history.order;

@@ -13,7 +13,9 @@ interface AttemptPhases {
 export interface Attempt {
   /** HTTP status; null without a response in time. */
   status: number | null;
-  /** `gone` (410): the receiver wants no more webhooks. `not_sent`: the deadline had passed before the attempt began. */
+  /**
+   * `gone` (410): the receiver wants no more webhooks. `not_sent`: the deadline had passed before the attempt began.
+   */
   outcome: 'delivered' | 'failed' | 'gone' | 'not_sent';
   error: AttemptError | null;
   /** One line of plain text, at most 300 characters, without control characters. */

@@ -30,8 +30,8 @@ const UNANSWERED: readonly (AttemptError | null)[] = [
 type Result = Pick<Attempt, 'status' | 'error'>;
 
 /**
- * Stops attempts at endpoints that do not answer, whichever worker makes them. After some attempts in a row without an answer
- * the breaker opens: deliveries wait, and one at a time probes the endpoint. The first answer closes it.
+ * Stops attempts at endpoints that do not answer, whichever worker makes them. After some attempts in a row without an
+ * answer the breaker opens: deliveries wait, and one at a time probes the endpoint. The first answer closes it.
  */
 export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logger) {
   async function recordAnswer(endpoint: Endpoint): Promise<void> {

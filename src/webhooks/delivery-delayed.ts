@@ -9,7 +9,8 @@ class DeliveryDelayed extends Error {
 }
 
 /**
- * Another attempt of the order is running, the seller has reached its limit, or the database was too slow for the lease.
+ * Another attempt of the order is running, the seller has reached its limit, or the database was too slow for the
+ * lease.
  */
 export class DeliveryBusy extends DeliveryDelayed {}
 

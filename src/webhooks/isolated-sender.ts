@@ -36,8 +36,9 @@ export interface IsolatedSenderOptions extends Omit<SenderOptions, 'lookup'> {
 }
 
 /**
- * Sends webhooks in a thread of its own: whatever receivers send, they share neither event loop nor heap with the saves.
- * If the thread dies or is stuck, its attempts fail with `interrupted`, and the next attempt starts a new thread.
+ * Sends webhooks in a thread of its own: whatever receivers send, they share neither event loop nor heap with the
+ * saves. If the thread dies or is stuck, its attempts fail with `interrupted`, and the next attempt starts a new
+ * thread.
  */
 export function createIsolatedSender({
   concurrency,

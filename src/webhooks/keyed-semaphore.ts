@@ -12,8 +12,8 @@ const MAX_WAIT_MS = 3_600_000;
 
 /**
  * Limits how many slots each key holds at the same time, so that one seller cannot use all of them. Each caller that is
- * refused gets another turn, at the rate at which slots become free: however many wait, they ask no more often than slots are
- * released.
+ * refused gets another turn, at the rate at which slots become free: however many wait, they ask no more often than
+ * slots are released.
  */
 interface KeyedSemaphore {
   /**

@@ -1,6 +1,8 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Ranges that are not public: the IANA special-purpose registry, multicast, and Azure's host address (168.63.129.16). */
+/**
+ * Ranges that are not public: the IANA special-purpose registry, multicast, and Azure's host address (168.63.129.16).
+ */
 const REFUSED_IPV4 = subnets('ipv4', [
   '0.0.0.0/8',
   '10.0.0.0/8',

@@ -25,8 +25,8 @@ export interface SenderOptions {
   /** Limit for a whole attempt, in milliseconds. */
   timeoutMs: number;
   /**
-   * If the deadline is noticed this late, in ms, the process was frozen, or too busy: the receiver may have answered in time.
-   * Default: 1000.
+   * If the deadline is noticed this late, in ms, the process was frozen, or too busy: the receiver may have answered in
+   * time. Default: 1000.
    */
   frozenAfterMs?: number;
   /** Resolves names. Default: `dns.lookup`. */
@@ -49,13 +49,18 @@ export interface WebhookRequest {
 }
 
 export interface WebhookSender {
-  /** Makes one attempt. A failure of the receiver or the network is in the result; rejects only if the sender is closed. */
+  /**
+   * Makes one attempt. A failure of the receiver or the network is in the result; rejects only if the sender is closed.
+   */
   send: (request: WebhookRequest) => Promise<Attempt>;
   /** Accepts no further requests; resolves when the running attempts have ended. */
   close: () => Promise<void>;
 }
 
-/** An attempt without a usable address takes at least this long: otherwise its duration reveals which names exist internally. */
+/**
+ * An attempt without a usable address takes at least this long: otherwise its duration reveals which names exist
+ * internally.
+ */
 const NO_ADDRESS_MS = 1000;
 
 /**

@@ -2,7 +2,9 @@ import { isIP } from 'node:net';
 import { MAX_URL_LENGTH } from '../domain/limits';
 import { isPublicAddress } from './public-address';
 
-/** Which targets webhooks may have. In production, both are true if operators allow private addresses, otherwise false. */
+/**
+ * Which targets webhooks may have. In production, both are true if operators allow private addresses, otherwise false.
+ */
 export interface AddressPolicy {
   /** Allows loopback, private and reserved addresses, on any port. */
   allowPrivate: boolean;

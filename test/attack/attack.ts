@@ -17,7 +17,8 @@ import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from '.
  * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes. Fails if a
  * process ends or uses too much memory, a valid key of the others is refused, anybody gets a 5xx other than 503, the
  * others get too many 503s or wait too long, or an attack did nothing. `--only <attack>` runs one, `--root <folder>`
- * attacks another version's `dist/`, and `--load-balancer` puts the load balancer of `docker-compose.yml` in front of the API.
+ * attacks another version's `dist/`, and `--load-balancer` puts the load balancer of `docker-compose.yml` in front of
+ * the API.
  */
 const FULL = { seconds: 15, calmSeconds: 8, scale: 1, afterSeconds: 3 };
 /** Time limits on CI vary with its load, so the short form allows more. */

@@ -12,7 +12,10 @@ export interface LoadBalancer {
   stop: () => Promise<void>;
 }
 
-/** Starts HAProxy as in `docker-compose.yml`, in front of one API, with the limit for callers that connect to it directly. */
+/**
+ * Starts HAProxy as in `docker-compose.yml`, in front of one API, with the limit for callers that connect to it
+ * directly.
+ */
 export async function startLoadBalancer(apiPort: number): Promise<LoadBalancer> {
   const port = await freePort();
   const folder = mkdtempSync(path.join(tmpdir(), 'order-service-attack-'));

@@ -8,8 +8,8 @@ const LONG_ADDRESS = '9'.repeat(4000);
 const TIMEOUT_MS = 10_000;
 
 /**
- * Sends a request as a proxy passes it on that appends its client's address, after more headers than Node keeps by default.
- * Every tenth request has an address of 4,000 characters instead. Returns the status, or `cut`.
+ * Sends a request as a proxy passes it on that appends its client's address, after more headers than Node keeps by
+ * default. Every tenth request has an address of 4,000 characters instead. Returns the status, or `cut`.
  */
 export function sendPadded(attacker: Attacker, index: number): Promise<string> {
   const isLong = index % 10 === 0;

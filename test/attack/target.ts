@@ -47,7 +47,8 @@ export interface RunningTarget {
 }
 
 /**
- * Starts an API, a worker, and an API behind a proxy, from the `dist/` of `root`, with default limits and a new database.
+ * Starts an API, a worker, and an API behind a proxy, from the `dist/` of `root`, with default limits and a new
+ * database.
  * @param attackers their number
  * @param balanced whether everybody calls the API through the load balancer of `docker-compose.yml`
  */

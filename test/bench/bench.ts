@@ -13,13 +13,13 @@ import { type Servers, startServers } from './servers';
 import { seededRandom } from './statistics';
 
 /**
- * `npm run bench`: compares the service with bare Temporal and with other ways to do the same job, and writes the tables
- * and plots of docs/performance.md and docs/scale.md. All arms run one at a time on one Postgres and one Temporal server,
- * in blocks, in random order.
+ * `npm run bench`: compares the service with bare Temporal and with other ways to do the same job, and writes the
+ * tables and plots of docs/performance.md and docs/scale.md. All arms run one at a time on one Postgres and one
+ * Temporal server, in blocks, in random order.
  *
  * `--only <section>` (repeatable) runs some sections, `--blocks <n>` more or fewer blocks, `--seed <n>` another order,
- * `--short` small sizes without writing anything, `--render` writes the pages from the last results, `--profile` records
- * CPU profiles of the processes during whole orders instead.
+ * `--short` small sizes without writing anything, `--render` writes the pages from the last results, `--profile`
+ * records CPU profiles of the processes during whole orders instead.
  */
 const { values } = parseArgs({
   options: {

@@ -47,7 +47,10 @@ async function countRows(url: string): Promise<number> {
 
 const { EventType } = temporal.api.enums.v1;
 const TASK_COMPLETED: number = EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED;
-/** Events that Temporal Cloud bills as one action each. Retries of activities are billed too, and are not in the history. */
+/**
+ * Events that Temporal Cloud bills as one action each. Retries of activities are billed too, and are not in the
+ * history.
+ */
 const ACTIONS = new Set<number>([
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED,
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED,

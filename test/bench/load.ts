@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /*
- * Load from a client of our own. autocannon speaks HTTP only, and the arms are also called through clients of Temporal; a
- * whole order is a sequence of different calls. So every arm gets its load from the same loops.
+ * Load from a client of our own. autocannon speaks HTTP only, and the arms are also called through clients of Temporal;
+ * a whole order is a sequence of different calls. So every arm gets its load from the same loops.
  */
 
 /** Makes `count` calls, `clients` at a time, each as soon as the one before it has ended. Returns their times in ms. */

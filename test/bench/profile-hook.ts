@@ -4,9 +4,9 @@ import path from 'node:path';
 import { threadId } from 'node:worker_threads';
 
 /*
- * Preloaded into a process and all its threads by `--require`. Records a CPU profile between the moments at which the files
- * `start` and `stop` appear in PROFILE_DIR, and writes it there. `--cpu-prof` would also profile the start of the process,
- * and loses threads that are terminated.
+ * Preloaded into a process and all its threads by `--require`. Records a CPU profile between the moments at which the
+ * files `start` and `stop` appear in PROFILE_DIR, and writes it there. `--cpu-prof` would also profile the start of the
+ * process, and loses threads that are terminated.
  */
 const POLL_MS = 100;
 const SAMPLING_MICROSECONDS = 500;

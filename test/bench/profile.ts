@@ -18,8 +18,8 @@ const WRITE_MS = 3000;
 const FOLDER = path.join(PACKAGE_ROOT, '.data/profile');
 
 /**
- * Records CPU profiles of API and worker, with all their threads, during whole orders. Writes them to `.data/profile`, for
- * the profiler of Chromium's developer tools, and prints the functions with the most self time.
+ * Records CPU profiles of API and worker, with all their threads, during whole orders. Writes them to `.data/profile`,
+ * for the profiler of Chromium's developer tools, and prints the functions with the most self time.
  */
 export async function profile(servers: Servers): Promise<void> {
   const folder = path.join(FOLDER, new Date().toISOString().replaceAll(':', '-'));

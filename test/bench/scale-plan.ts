@@ -5,7 +5,10 @@ const RATES = [100, 1000, 10_000];
 /** A cluster should not run hotter than this share of its processors. */
 const USED = 0.5;
 const MONTH_SECONDS = 30 * 86_400;
-/** US dollars per million actions on Temporal Cloud, by monthly volume: an assumption, not checked against the price list. */
+/**
+ * US dollars per million actions on Temporal Cloud, by monthly volume: an assumption, not checked against the price
+ * list.
+ */
 const PRICES: [upToMillions: number, price: number][] = [
   [5, 50],
   [10, 45],

@@ -1,4 +1,6 @@
-/** Small plots without a library: text, lines and dots on a white ground, so that they are readable in dark mode too. */
+/**
+ * Small plots without a library: text, lines and dots on a white ground, so that they are readable in dark mode too.
+ */
 
 const WIDTH = 860;
 const ROW = 24;

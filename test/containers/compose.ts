@@ -85,7 +85,9 @@ export async function containersOf({ run, name }: Project): Promise<Container[]>
     }));
 }
 
-/** Kills a container as a crash would, and waits until Docker has restarted it and it is healthy. Returns the seconds. */
+/**
+ * Kills a container as a crash would, and waits until Docker has restarted it and it is healthy. Returns the seconds.
+ */
 export async function crash(project: Project, { id, service, startedAt }: Container): Promise<number> {
   const start = performance.now();
   process.kill(Number(await project.run(`docker inspect -f '{{.State.Pid}}' ${id}`)), 'SIGKILL');

@@ -16,9 +16,9 @@ import { type Numbers, type RollOut, printNumbers, writeTable } from './report';
  * `npm run containers -- [--stand-ins] [--keep]`: runs the commands of docs/containers.md as printed, in a copy of the
  * repository: builds the image, starts all services, creates an account, and upgrades to a next version while calls
  * arrive. It interrupts and repeats another upgrade, scales to two of each, rolls back while calls arrive, and makes
- * Postgres read-only for a while. Then it crashes each container in turn, starts everything twice on the kept volumes, and
- * restores a backup from before the crashes. Fails if a call fails during an upgrade or the rollback, or if an order or a
- * webhook is lost. Writes the table in docs/containers.md.
+ * Postgres read-only for a while. Then it crashes each container in turn, starts everything twice on the kept volumes,
+ * and restores a backup from before the crashes. Fails if a call fails during an upgrade or the rollback, or if an
+ * order or a webhook is lost. Writes the table in docs/containers.md.
  */
 const { values } = parseArgs({
   options: { 'stand-ins': { type: 'boolean', default: false }, keep: { type: 'boolean', default: false } },
@@ -62,7 +62,9 @@ function setVersion(folder: string, version: string): void {
   writeFileSync(file, readFileSync(file, 'utf8').replace(/"version": "[^"]+"/, `"version": "${version}"`));
 }
 
-/** Runs the commands of a section of docs/containers.md while calls arrive, which must bring every process to `version`. */
+/**
+ * Runs the commands of a section of docs/containers.md while calls arrive, which must bring every process to `version`.
+ */
 async function rollOut(
   section: string,
   version: string,

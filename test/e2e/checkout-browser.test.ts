@@ -71,7 +71,9 @@ interface Visit {
   context: BrowserContext;
 }
 
-/** A test in a browser context of its own. The tests run at the same time, because most of them wait most of the time. */
+/**
+ * A test in a browser context of its own. The tests run at the same time, because most of them wait most of the time.
+ */
 const visit = (title: string, run: (visit: Visit) => Promise<void>, options: BrowserContextOptions = {}): void =>
   inBrowserConcurrently(title, async () => {
     const context = await newContext(options);

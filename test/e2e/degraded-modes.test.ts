@@ -11,8 +11,9 @@ import { useStack } from '../support/stack';
 import { until } from '../support/until';
 
 /*
- * docs/degraded-modes.md: what callers see, what waits, and that everything continues without a person. An unavailable Temporal is in
- * faults.test.ts, and receivers in failing-receivers.test.ts and test/integration/webhooks/circuit-breaker.test.ts.
+ * docs/degraded-modes.md: what callers see, what waits, and that everything continues without a person. An unavailable
+ * Temporal is in faults.test.ts, and receivers in failing-receivers.test.ts and
+ * test/integration/webhooks/circuit-breaker.test.ts.
  */
 const stack = useStack({ worker: false, env: { UPDATE_TIMEOUT_MS: '2000', WEBHOOK_RETRY_DELAYS: '0,1,1,1,1,1,1,1' } });
 const receiver = useReceiver('test');

@@ -39,7 +39,9 @@ let memory: ReturnType<typeof watchMemory>;
 let liveBesideTrials: number;
 const trials = new Map<string, Trial>();
 
-/** Runs every kind of failing receiver at the same time, each with its own seller and order, beside a working receiver. */
+/**
+ * Runs every kind of failing receiver at the same time, each with its own seller and order, beside a working receiver.
+ */
 beforeAll(async () => {
   dataDir = mkdtempSync(path.join(tmpdir(), 'order-service-receivers-'));
   writeFileSync(path.join(dataDir, 'other-host.pem'), otherHost.cert);
@@ -70,7 +72,9 @@ async function openTrial(kind: Kind): Promise<Trial> {
   return { ...receiver, kind, orderId: await openOrder({ ...stack, api }, { webhook_url: receiver.url }) };
 }
 
-/** Causes two webhooks per order, usually the second during the first one's attempts, and waits until none is pending. */
+/**
+ * Causes two webhooks per order, usually the second during the first one's attempts, and waits until none is pending.
+ */
 async function runTrials(group: Trial[]): Promise<void> {
   await change(group, 'signup_started');
   const disabled = group.filter(({ kind }) => kind.state === 'disabled');
@@ -90,7 +94,9 @@ async function settled(group: Trial[]): Promise<void> {
   await until(() => noWebhookPending(stack, ids), 'no webhook is pending', 120_000);
 }
 
-/** Sends webhooks to the working receiver, one after the other, until `work` ends. Returns how many arrived before that. */
+/**
+ * Sends webhooks to the working receiver, one after the other, until `work` ends. Returns how many arrived before that.
+ */
 async function besideLiveWebhooks(what: string, work: () => Promise<void>): Promise<number> {
   let working = true;
   let slowestMs = 0;

@@ -143,7 +143,10 @@ describe('an API process that is killed between the insert of a key and the comm
     release: () => Promise<void>;
   }
 
-  /** Makes a create call wait, after it has inserted its key, for the seller's row; starts a second call; kills the first. */
+  /**
+   * Makes a create call wait, after it has inserted its key, for the seller's row; starts a second call; kills the
+   * first.
+   */
   async function killed(key: string): Promise<Killed> {
     const doomed = await startApi();
     const lock = await holdTransaction(stack.db, 'select from seller where id = $1 for update', [stack.seller.id]);

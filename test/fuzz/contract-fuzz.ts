@@ -16,8 +16,8 @@ import { blockExternalConnections } from './block-external-connections';
 
 /**
  * `npm run contract-fuzz -- [cases] [further arguments of schemathesis run]`: starts the service and lets Schemathesis
- * generate calls from /openapi.json, `cases` per operation: valid and invalid, with and without keys, alone and along the
- * document's links. A response that the document does not allow fails, and so does any 5xx.
+ * generate calls from /openapi.json, `cases` per operation: valid and invalid, with and without keys, alone and along
+ * the document's links. A response that the document does not allow fails, and so does any 5xx.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/fuzz');
 const ORDERS_PER_SEQUENCE = 15;

@@ -9,9 +9,10 @@ import { codeBlocks } from '../integration/docs/markdown-blocks';
 import { installRequirements } from '../support/python-venv';
 
 /**
- * `npm run kubernetes`: renders deploy/kubernetes/ with kustomize, and the overlay of docs/kubernetes.md alone, with its
- * component and with a CA of Postgres, and checks each object against the schemas of these versions of Kubernetes, the settings against the
- * service, and the references between the objects. Needs Go and Python; both programs are cached.
+ * `npm run kubernetes`: renders deploy/kubernetes/ with kustomize, and the overlay of docs/kubernetes.md alone, with
+ * its component and with a CA of Postgres, and checks each object against the schemas of these versions of Kubernetes,
+ * the settings against the service, and the references between the objects. Needs Go and Python; both programs are
+ * cached.
  */
 const KUSTOMIZE = '5.8.1';
 const KUBERNETES = ['1.29', '1.37'];

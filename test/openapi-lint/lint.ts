@@ -6,8 +6,8 @@ import { PACKAGE_ROOT } from '../../src/package';
 import { document } from '../support/contract';
 
 /**
- * `npm run lint:openapi`: checks the OpenAPI document with the recommended rules of Redocly and Spectral. npx installs them,
- * because they have 200 packages of 83 MB that nothing else needs.
+ * `npm run lint:openapi`: checks the OpenAPI document with the recommended rules of Redocly and Spectral. npx installs
+ * them, because they have 200 packages of 83 MB that nothing else needs.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/openapi-lint');
 const LINTERS: [name: string, command: (file: string) => string[]][] = [

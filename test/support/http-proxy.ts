@@ -7,7 +7,9 @@ interface HttpProxy {
   url: string;
   /** `METHOD path` of every request, including those that met a fault. */
   requests: string[];
-  /** Sets one fault for each of the next requests: the proxy drops the target's response, or the fault responds itself. */
+  /**
+   * Sets one fault for each of the next requests: the proxy drops the target's response, or the fault responds itself.
+   */
   failNext: (...faults: ('lose the response' | Fault)[]) => void;
   stop(): Promise<void>;
 }

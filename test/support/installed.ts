@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 
 /**
- * Returns the languages whose command works on this machine. The tests of the others are skipped with a message, except on
- * CI, which installs all of them: see .ci/run.
+ * Returns the languages whose command works on this machine. The tests of the others are skipped with a message, except
+ * on CI, which installs all of them: see .ci/run.
  */
 export function installed(
   languages: readonly string[],

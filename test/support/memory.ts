@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Measures a process's resident memory in MB: now, and its peak since now (see proc(5)). Always 0 on other systems than Linux. */
+/**
+ * Measures a process's resident memory in MB: now, and its peak since now (see proc(5)). Always 0 on other systems than
+ * Linux.
+ */
 export function watchMemory(pid: number): { read(): { before: number; peak: number } } {
   if (process.platform !== 'linux') return { read: () => ({ before: 0, peak: 0 }) };
   const megabytes = (field: string) => {

@@ -27,8 +27,8 @@ const BLOCKING: [RegExp, string][] = [
 ];
 
 /**
- * What is wrong with a migration that is applied while the previous release serves a large database. It reads the text, so it
- * finds the usual mistakes and not all of them.
+ * What is wrong with a migration that is applied while the previous release serves a large database. It reads the text,
+ * so it finds the usual mistakes and not all of them.
  * @param release that the migration is part of
  */
 export function migrationFaults({ name, sql, transactional }: MigrationFile, release: string): string[] {

@@ -30,7 +30,9 @@ const STEPS: Record<OrderEvent, Partial<Record<OrderStatus, OrderStatus>>> = {
   ...{ failed: END, expired: END, cancel: END },
 };
 
-/** Event sequences in which about half of the events are the next step towards SUCCESSFUL: random ones rarely get far. */
+/**
+ * Event sequences in which about half of the events are the next step towards SUCCESSFUL: random ones rarely get far.
+ */
 export function eventSequences(events: readonly OrderEvent[], maxLength: number): fc.Arbitrary<OrderEvent[]> {
   const steps = ['signup_started', 'approved', 'completed'] as const;
   const event = fc.oneof(

@@ -8,8 +8,8 @@ import type { Stack } from './stack';
 import { until } from './until';
 
 /**
- * Creates an order, waits until its workflow is started and the row states it, and reports `events`. Without the second wait
- * the row would change during the test. Returns the order's id.
+ * Creates an order, waits until its workflow is started and the row states it, and reports `events`. Without the second
+ * wait the row would change during the test. Returns the order's id.
  */
 export async function openOrder(
   { api, db }: Pick<Stack, 'api' | 'db'>,

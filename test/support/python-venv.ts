@@ -4,7 +4,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 
-/** Installs a requirements file into a venv of its own in the user's cache folder, once. Returns the venv's `bin` folder. */
+/**
+ * Installs a requirements file into a venv of its own in the user's cache folder, once. Returns the venv's `bin`
+ * folder.
+ */
 export function installRequirements(name: string, requirements: string): string {
   const digest = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
   const cache = process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');

@@ -17,8 +17,8 @@ import { type Stack, startStack } from './stack';
 import { until } from './until';
 
 /**
- * `npm run record-histories -- <prefix> [<scenario>…]`: runs orders on real servers and saves each workflow's history to
- * test/histories/ for the replay test. Add files with every release, and never change existing ones.
+ * `npm run record-histories -- <prefix> [<scenario>…]`: runs orders on real servers and saves each workflow's history
+ * to test/histories/ for the replay test. Add files with every release, and never change existing ones.
  */
 const FOLDER = path.join(PACKAGE_ROOT, 'test/histories');
 

@@ -1,9 +1,10 @@
 export type Scope = 'file' | 'test';
 
 /**
- * Starts a resource before the tests of a file, or of a `describe` block, and stops it after them. With scope `test` every
- * test gets its own. The returned object has its fields once the `beforeAll` (or `beforeEach`) hook has run. Jest runs
- * `afterAll` hooks in the order of their definition, so a resource must be declared after those that use it when they stop.
+ * Starts a resource before the tests of a file, or of a `describe` block, and stops it after them. With scope `test`
+ * every test gets its own. The returned object has its fields once the `beforeAll` (or `beforeEach`) hook has run. Jest
+ * runs `afterAll` hooks in the order of their definition, so a resource must be declared after those that use it when
+ * they stop.
  */
 export function useResource<T extends object>(
   start: () => Promise<T>,

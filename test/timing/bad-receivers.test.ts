@@ -8,7 +8,9 @@ import { useReceiver } from '../support/receiver';
 import { createSeller, useStack } from '../support/stack';
 import { until } from '../support/until';
 
-/** TIMING_BAD_RECEIVERS=2000,20000 npm run timing: webhooks that wait for a bad receiver, and webhooks of a bulk resend. */
+/**
+ * TIMING_BAD_RECEIVERS=2000,20000 npm run timing: webhooks that wait for a bad receiver, and webhooks of a bulk resend.
+ */
 const [WAITING = 100, RESENDS = 200] = (process.env.TIMING_BAD_RECEIVERS ?? '').split(',').filter(Boolean).map(Number);
 const SAMPLES = Number(process.env.TIMING_BAD_RECEIVERS_SAMPLES ?? 20);
 const METRICS = '127.0.0.1:19464';

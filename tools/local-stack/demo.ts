@@ -69,9 +69,9 @@ async function readEnv(file: string): Promise<DemoAccess | undefined> {
 }
 
 /**
- * Writes a file that both `sh` and `node --env-file` can read, with access for this user only, because it contains keys.
- * Both take a text in single quotes as it is, but they have no common way to write a single quote in it. Only the URLs
- * can contain one, and in a URL `%27` means the same.
+ * Writes a file that both `sh` and `node --env-file` can read, with access for this user only, because it contains
+ * keys. Both take a text in single quotes as it is, but they have no common way to write a single quote in it. Only the
+ * URLs can contain one, and in a URL `%27` means the same.
  */
 export async function writeEnv(file: string, values: Readonly<Record<string, string>>): Promise<void> {
   const lines = Object.entries(values).map(([name, value]) => `${name}='${value.replaceAll("'", '%27')}'\n`);

@@ -11,8 +11,8 @@ export function isPortFree(port: number): Promise<boolean> {
 }
 
 /**
- * A free port of 127.0.0.1. It is random and below the ephemeral range, so that an outgoing connection or a second stack
- * that starts at the same time is unlikely to take it before the caller binds it.
+ * A free port of 127.0.0.1. It is random and below the ephemeral range, so that an outgoing connection or a second
+ * stack that starts at the same time is unlikely to take it before the caller binds it.
  */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < 100; tries += 1) {

@@ -2,8 +2,8 @@
 const NO_LIMIT = 1_000_000;
 
 /**
- * The server's dynamic config for local use, with the names of common/dynamicconfig/constants.go in the server's module.
- * Limits on a single workflow (updates in flight, history size) stay the same as in production.
+ * The server's dynamic config for local use, with the names of common/dynamicconfig/constants.go in the server's
+ * module. Limits on a single workflow (updates in flight, history size) stay the same as in production.
  */
 const DYNAMIC_CONFIG: Record<string, boolean | number> = {
   'system.enableEagerWorkflowStart': true,
@@ -35,8 +35,8 @@ export function dynamicConfigFile(durable: boolean): string {
 }
 
 /**
- * The config of the stock server: all four services in one process on loopback, one SQLite file. File paths are relative
- * to the working directory.
+ * The config of the stock server: all four services in one process on loopback, one SQLite file. File paths are
+ * relative to the working directory.
  */
 export function serverConfig(ports: number[], files: { database: string; dynamicConfig: string }, durable: boolean) {
   const [frontend, ...rest] = ports;

@@ -34,7 +34,10 @@ async function allServicesAnswer({ workflowService }: Connection): Promise<boole
   }
 }
 
-/** Waits until the UI reaches the server: it answers earlier, with pages that show an error. Returns what went wrong if it does not. */
+/**
+ * Waits until the UI reaches the server: it answers earlier, with pages that show an error. Returns what went wrong if
+ * it does not.
+ */
 export function uiReady(ui: Child, url: string): Promise<string | undefined> {
   const namespaces = `${url}/api/v1/namespaces`;
   return ready(ui, UI_LIMIT_MS, async () => (await fetch(namespaces, { signal: AbortSignal.timeout(2000) })).ok);

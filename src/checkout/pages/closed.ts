@@ -47,7 +47,8 @@ const MESSAGES: Record<
       title: 'This order was cancelled',
       sentences: [
         `${isSeller ? `${order.sellerName} cancelled it` : 'It was cancelled'} on ${formatDateTime(closing?.at ?? order.createdAt)}.`,
-        `If you still want to buy, go back to ${order.sellerName} and order again. If you did not expect this, ask ${order.sellerName}.`,
+        `If you still want to buy, go back to ${order.sellerName} and order again. If you did not expect this, ` +
+          `ask ${order.sellerName}.`,
       ],
     };
   },
@@ -84,7 +85,10 @@ export function closedPage(
 function money(checkout: Checkout): string {
   const amount = formatPence(checkout.order.amountPence);
   if (isReversing(checkout)) {
-    return `If you approved a payment of ${amount} at your bank, it is returned to your account. You owe nothing for this order.`;
+    return (
+      `If you approved a payment of ${amount} at your bank, it is returned to your account. ` +
+      'You owe nothing for this order.'
+    );
   }
   if (checkout.payment?.status === 'refunded') {
     return `Your payment of ${amount} was returned to your bank account. You owe nothing for this order.`;

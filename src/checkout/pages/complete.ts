@@ -8,7 +8,10 @@ import type { Page } from '../layout';
 import { type ProviderDetails, bankName } from '../provider-details';
 import { repaymentSchedule } from './repayment-schedule';
 
-/** How long the page of a new order is visible before it continues to the shop. A repayment schedule takes longer to read. */
+/**
+ * How long the page of a new order is visible before it continues to the shop. A repayment schedule takes longer to
+ * read.
+ */
 const REDIRECT_SECONDS = { withoutSchedule: 4, withSchedule: 15 };
 
 interface CompleteOptions {
@@ -70,8 +73,8 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
 }
 
 /**
- * When the customer agreed to repayments; null if there are none, or the order was completed in another way: then nobody
- * agreed to those of an approved application.
+ * When the customer agreed to repayments; null if there are none, or the order was completed in another way: then
+ * nobody agreed to those of an approved application.
  */
 function repaymentsAgreedAt({ application }: Checkout): Date | null {
   const hasRepayments = application?.paymentTerm === 'PAY_LATER' && offerOf(application).instalments.length > 0;

@@ -10,7 +10,9 @@ export const CODE_INCOMPLETE = 'Enter the code as it was shown to you. It has 8 
 export const CODE_WRONG = 'This code is not correct. Check that it is the last code that you were shown for this order';
 export const TOO_MANY_CODES = 'Too many codes were entered for this order. Try again in 6 minutes';
 
-/** The same after a decline and after a failure: as long as the order is open, the seller does not learn which it was. */
+/**
+ * The same after a decline and after a failure: as long as the order is open, the seller does not learn which it was.
+ */
 const NOT_COMPLETE = {
   title: 'This order is not complete yet',
   text: 'An application for this order was submitted. Only the person who applied can continue.',
@@ -26,7 +28,9 @@ const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
   bank: NOT_COMPLETE,
   paying: {
     title: 'A payment for this order is in progress',
-    text: 'It was started in another browser, and is completed there or at the bank. If nobody approves it, it is cancelled after about 15 minutes.',
+    text:
+      'It was started in another browser, and is completed there or at the bank. ' +
+      'If nobody approves it, it is cancelled after about 15 minutes.',
   },
   confirming: {
     title: 'A payment for this order is being confirmed',

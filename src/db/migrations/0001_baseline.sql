@@ -1,6 +1,6 @@
--- Accounts with their changes, keys and secrets; orders with what is left to do, timelines, idempotency keys, webhooks and
--- attempts; breakers of webhook endpoints; applications and payments of the hosted checkout; the operators' audit log and rate
--- limits. Amounts are in pence. Times are set by Postgres unless the comment states otherwise.
+-- Accounts with their changes, keys and secrets; orders with what is left to do, timelines, idempotency keys, webhooks
+-- and attempts; breakers of webhook endpoints; applications and payments of the hosted checkout; the operators' audit
+-- log and rate limits. Amounts are in pence. Times are set by Postgres unless the comment states otherwise.
 
 create table seller (
   id uuid primary key,
@@ -93,7 +93,8 @@ create table orders (
   webhooks_disabled boolean not null default false,
   foreign key (seller_id, sandbox) references seller (id, sandbox)
 );
--- A price change is a new order, and shops keep their order number: the reference of an UNSUCCESSFUL order is free again.
+-- A price change is a new order, and shops keep their order number: the reference of an UNSUCCESSFUL order is free
+-- again.
 create unique index orders_reference on orders (seller_id, reference) where status <> 'UNSUCCESSFUL';
 create index orders_by_age on orders (created_at desc, id desc);
 create index orders_by_seller on orders (seller_id, created_at desc, id desc);
@@ -103,9 +104,9 @@ create index orders_by_seller_reference on orders (seller_id, reference, created
 -- Numbers the requests of all orders: see `order_work.requests`.
 create sequence order_request;
 
--- What is left to do for an order. A row exists while the order is open or has a pending webhook or a requested resend, and for
--- a settled order until something shows that Temporal's history has its last save. It changes about nine times per order, and `orders` only
--- three times: measured, 70 % fewer updates of `orders` and 9 % less WAL.
+-- What is left to do for an order. A row exists while the order is open or has a pending webhook or a requested resend,
+-- and for a settled order until something shows that Temporal's history has its last save. It changes about nine times
+-- per order, and `orders` only three times: measured, 70 % fewer updates of `orders` and 9 % less WAL.
 create table order_work (
   order_id uuid primary key references orders,
   -- True once the workflow has been started.
@@ -119,22 +120,23 @@ create table order_work (
   -- The regular next check, kept here until something shows that Temporal's history has the last save; until then,
   -- `sweep_at` is an earlier check. Null once it is shown.
   proven_sweep_at timestamptz,
-  -- The last save since the row exists: its version, the sequence of its webhook, if it has one, and its time. They are columns of this
-  -- table because a statement that waited for the row's lock sees its new values, but the old state of other tables.
+  -- The last save since the row exists: its version, the sequence of its webhook, if it has one, and its time. They are
+  -- columns of this table because a statement that waited for the row's lock sees its new values, but the old state of
+  -- other tables.
   saved_version integer,
   saved_sequence integer,
   saved_at timestamptz,
-  -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them. Only
-  -- the attempt that took the lease with this expiry may end it.
+  -- Until when a delivery attempt for the order may be running: attempts never overlap, whichever process makes them.
+  -- Only the attempt that took the lease with this expiry may end it.
   delivery_lease_until timestamptz,
   -- Resends, applications, started payments and agreements that wait for the workflow are numbered, so that one that
-  -- arrives while the sweep or the API passes on an earlier one is not forgotten. The number of the last one, and of the
-  -- last one that is passed on; 0 if there is none. They are no counts: a new row would count from 1 again, and the late
-  -- acknowledgement of an earlier request would be taken for that of a later one.
+  -- arrives while the sweep or the API passes on an earlier one is not forgotten. The number of the last one, and of
+  -- the last one that is passed on; 0 if there is none. They are no counts: a new row would count from 1 again, and the
+  -- late acknowledgement of an earlier request would be taken for that of a later one.
   requests bigint not null default 0,
   requests_passed_on bigint not null default 0,
-  -- When the sweep last found the order's run stuck. It replaces a stuck run at most once an hour, so that a lasting cause
-  -- does not replace run after run.
+  -- When the sweep last found the order's run stuck. It replaces a stuck run at most once an hour, so that a lasting
+  -- cause does not replace run after run.
   stuck_at timestamptz
 ) with (fillfactor = 70);
 create index order_work_due on order_work (sweep_at) where started;
@@ -235,8 +237,9 @@ create table webhook_attempt (
 -- For the timeline, which reads an order's attempts in pieces.
 create index webhook_attempt_position on webhook_attempt (event_id, position);
 
--- An endpoint (a seller and the origin of its webhook URLs) from an attempt without an answer until the next answer. After
--- some failures its deliveries wait, and one at a time is sent as a probe: a circuit breaker that all workers share.
+-- An endpoint (a seller and the origin of its webhook URLs) from an attempt without an answer until the next answer.
+-- After some failures its deliveries wait, and one at a time is sent as a probe: a circuit breaker that all workers
+-- share.
 create table endpoint_breaker (
   seller_id uuid not null references seller,
   origin text not null,
@@ -253,11 +256,11 @@ create table endpoint_breaker (
   primary key (seller_id, origin)
 ) with (fillfactor = 50);
 
--- Saves one change of an order, with its webhook, if the row's last change is the one that it builds on. A function, so that
--- it takes one round trip, and each statement sees what was committed while the first one waited for the lock.
+-- Saves one change of an order, with its webhook, if the row's last change is the one that it builds on. A function, so
+-- that it takes one round trip, and each statement sees what was committed while the first one waited for the lock.
 --
--- The webhook's id is a UUID of version 8 (RFC 9562, 5.8) made from the order, the sequence and the body: a webhook that a
--- restored backup has lost gets the same id again, and one with other content another id.
+-- The webhook's id is a UUID of version 8 (RFC 9562, 5.8) made from the order, the sequence and the body: a webhook
+-- that a restored backup has lost gets the same id again, and one with other content another id.
 create function save_change(
   p_order_id uuid, p_base_event text, p_base_at timestamptz,
   p_version integer, p_event text, p_from text, p_to text, p_actor text, p_channel text, p_reason text,
@@ -269,7 +272,8 @@ declare
   v_seller_id uuid;
   v_state text;
 begin
-  select seller_id, case when webhooks_disabled then 'disabled' else 'pending' end into v_seller_id, v_state from orders where id = p_order_id and version = p_version - 1 for update;
+  select seller_id, case when webhooks_disabled then 'disabled' else 'pending' end into v_seller_id, v_state
+    from orders where id = p_order_id and version = p_version - 1 for update;
   saved := found and exists (select from order_timeline t where t.order_id = p_order_id and t.version = p_version - 1
     and t.event = p_base_event and date_trunc('milliseconds', t.at) = p_base_at);
   if not saved then
@@ -280,14 +284,15 @@ begin
   update orders set version = p_version, status = p_to, cancelled_at = p_cancelled_at where id = p_order_id;
   if p_body is not null then
     insert into webhook_event (id, order_id, seller_id, sequence, body, request_id, traceparent, state)
-      values (overlay(overlay(md5(p_order_id || ':' || p_sequence || ':' || p_body) placing '8' from 13) placing 'a' from 17)::uuid,
+      values (overlay(
+          overlay(md5(p_order_id || ':' || p_sequence || ':' || p_body) placing '8' from 13) placing 'a' from 17)::uuid,
         p_order_id, v_seller_id, p_sequence, p_body, p_request_id, p_traceparent, v_state)
       returning case when state = 'pending' then id end into webhook_id;
   end if;
   -- A request that is not passed on stays due.
   insert into order_work (order_id, started, sweep_at, proven_sweep_at, saved_version, saved_sequence, saved_at)
-    values (p_order_id, true, now() + least(p_unproven_ms, p_check_ms) * interval '1 ms', now() + p_check_ms * interval '1 ms',
-      p_version, case when p_body is not null then p_sequence end, now())
+    values (p_order_id, true, now() + least(p_unproven_ms, p_check_ms) * interval '1 ms',
+      now() + p_check_ms * interval '1 ms', p_version, case when p_body is not null then p_sequence end, now())
     on conflict (order_id) do update set started = true, proven_sweep_at = excluded.proven_sweep_at,
       saved_version = excluded.saved_version, saved_sequence = excluded.saved_sequence, saved_at = excluded.saved_at,
       sweep_at = case when order_work.requests > order_work.requests_passed_on
@@ -301,11 +306,11 @@ create function is_settled(p_order_id uuid, p_status text) returns boolean langu
     where e.order_id = p_order_id and (e.state = 'pending' or e.resend_requested_at is not null))
 $$;
 
--- Records an attempt and its event's new state, and ends the delivery lease `p_token`. If another attempt has taken over
--- the lease, or has made the same step, the schedule belongs to that one: this attempt is recorded without a step.
--- Whichever attempt it is, a delivery ends its event, and a 410 (`disabled`) disables all pending and further events of the
--- order, until a resend is delivered. Only the attempt of a step moves the schedule. A resend answers the request that its
--- lease has read, and no later one.
+-- Records an attempt and its event's new state, and ends the delivery lease `p_token`. If another attempt has taken
+-- over the lease, or has made the same step, the schedule belongs to that one: this attempt is recorded without a step.
+-- Whichever attempt it is, a delivery ends its event, and a 410 (`disabled`) disables all pending and further events of
+-- the order, until a resend is delivered. Only the attempt of a step moves the schedule. A resend answers the request
+-- that its lease has read, and no later one.
 create function record_attempt(
   p_event_id uuid, p_step integer, p_token timestamptz, p_at timestamptz, p_resend_requested_at timestamptz,
   p_duration_ms integer, p_connected_ms integer, p_headers_ms integer, p_status integer, p_error text,
@@ -325,22 +330,24 @@ begin
   end if;
   insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
       error_detail, address, response_body, next_attempt_at)
-    select p_event_id, coalesce(max(attempt), 0) + 1, v_step, p_at, p_duration_ms, p_connected_ms, p_headers_ms, p_status,
-      p_error, p_error_detail, p_address, p_response_body,
+    select p_event_id, coalesce(max(attempt), 0) + 1, v_step, p_at, p_duration_ms, p_connected_ms, p_headers_ms,
+      p_status, p_error, p_error_detail, p_address, p_response_body,
       case when v_step is not null then now() + p_delay_ms * interval '1 ms' end
     from webhook_attempt where event_id = p_event_id;
   update webhook_event set
       state = case when v_ends_event or (v_step is not null and state = 'pending') then p_state else state end,
       attempts = greatest(attempts, v_step),
       next_attempt_at = case when v_ends_event then null
-        when v_step is not null and state = 'pending' then now() + p_delay_ms * interval '1 ms' else next_attempt_at end,
+        when v_step is not null and state = 'pending' then now() + p_delay_ms * interval '1 ms'
+        else next_attempt_at end,
       resend_requested_at = nullif(resend_requested_at, p_resend_requested_at)
     where id = p_event_id;
   if v_ends_event and v_disabled <> (p_state = 'disabled') then
     update orders set webhooks_disabled = not v_disabled where id = v_order_id;
   end if;
   if p_state = 'disabled' then
-    update webhook_event set state = 'disabled', next_attempt_at = null where order_id = v_order_id and state = 'pending';
+    update webhook_event set state = 'disabled', next_attempt_at = null
+      where order_id = v_order_id and state = 'pending';
   end if;
   -- As in removeIfSettled of src/db/order-work.ts.
   delete from order_work w using orders o
@@ -373,7 +380,8 @@ create table operator_action (
 create index operator_action_by_age on operator_action (at desc, id desc);
 create index operator_action_to_log on operator_action (at) where logged_at is null;
 
--- How a customer of the hosted checkout pays: the chosen term, and for PAY_LATER the application and the lender's decision.
+-- How a customer of the hosted checkout pays: the chosen term, and for PAY_LATER the application and the lender's
+-- decision.
 create table application (
   id uuid primary key default gen_random_uuid(),
   order_id uuid not null unique references orders,
@@ -385,8 +393,8 @@ create table application (
   email text,
   monthly_turnover_pence bigint,
   submitted_at timestamptz,
-  -- SHA-256 of the secret, in a cookie, of the browser that the application belongs to. It is kept with the agreement, so
-  -- that only the applicant can read it.
+  -- SHA-256 of the secret, in a cookie, of the browser that the application belongs to. It is kept with the agreement,
+  -- so that only the applicant can read it.
   browser_digest bytea,
   -- Counts how often the application has moved to another browser. The code for the next move is calculated from it.
   code_number integer not null default 0,
@@ -452,7 +460,8 @@ create table sandbox_payment (
   refunded_at timestamptz
 );
 
--- The secret with which all API processes sign the checkout's forms, encrypted like webhook secrets. Created on first use.
+-- The secret with which all API processes sign the checkout's forms, encrypted like webhook secrets. Created on first
+-- use.
 create table checkout_secret (
   only_one boolean primary key default true check (only_one),
   secret text not null

@@ -14,8 +14,8 @@ interface AdaptiveLimit {
 }
 
 /**
- * Starts of new orders yield to everything else that the Temporal server has to do: more of them at the same time would only
- * lengthen its queues. Additive increase, multiplicative decrease, as in TCP.
+ * Starts of new orders yield to everything else that the Temporal server has to do: more of them at the same time would
+ * only lengthen its queues. Additive increase, multiplicative decrease, as in TCP.
  */
 export function createAdaptiveLimit(max: number): AdaptiveLimit {
   let limit = Math.min(max, 4);

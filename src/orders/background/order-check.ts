@@ -21,8 +21,8 @@ interface CheckOptions {
 }
 
 /**
- * Creates a function that checks a due order: it starts or resumes the order's workflow, replaces a run that cannot continue
- * it, and passes on what waits in Postgres. An order whose check fails is due again when its lease ends.
+ * Creates a function that checks a due order: it starts or resumes the order's workflow, replaces a run that cannot
+ * continue it, and passes on what waits in Postgres. An order whose check fails is due again when its lease ends.
  */
 export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: CheckOptions) {
   const logPostponed = createPostponedLog(log, 'sweep: orders could not be checked, retrying later');
@@ -58,8 +58,8 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   }
 
   /**
-   * @returns true if nothing is left to prove: the newest run has the row's last change and, if the order is settled, has
-   * closed
+   * @returns true if nothing is left to prove: the newest run has the row's last change and, if the order is settled,
+   * has closed
    */
   async function recover(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;

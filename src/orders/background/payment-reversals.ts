@@ -13,13 +13,16 @@ interface PaymentReversalOptions {
   db: Db;
   payments: PaymentProviders;
   log: Logger;
-  /** Time in ms between two searches for payments, and until a payment's first retry. Each later retry waits twice as long. */
+  /**
+   * Time in ms between two searches for payments, and until a payment's first retry. Each later retry waits twice as
+   * long.
+   */
   intervalMs: number;
 }
 
 /**
- * Cancels or refunds the payments of orders that were cancelled, expired or closed in another way while the customer was
- * at the bank. Several workers may do this at the same time.
+ * Cancels or refunds the payments of orders that were cancelled, expired or closed in another way while the customer
+ * was at the bank. Several workers may do this at the same time.
  * @returns a function that stops it and resolves once it has stopped
  */
 export function startPaymentReversals({ db, payments, log, intervalMs }: PaymentReversalOptions): () => Promise<void> {

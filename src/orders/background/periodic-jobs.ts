@@ -18,7 +18,10 @@ import type { OrderWorkflows } from '../../temporal/order-workflows';
 
 /** Rows that one statement changes. */
 const BATCH = 500;
-/** How many runs are compared with their rows at a time. A scan compares one page of open runs: a million take most of a day. */
+/**
+ * How many runs are compared with their rows at a time. A scan compares one page of open runs: a million take most of a
+ * day.
+ */
 const PAGE = 1000;
 /** How far back a new process looks for closed runs. The sweep visits every open order at least daily. */
 const LOOK_BACK_MS = 86_400_000;
@@ -34,7 +37,8 @@ export interface PeriodicJobOptions {
 }
 
 /**
- * Creates the periodic jobs: some find orders and make them due, the others delete expired data. Each is safe to repeat.
+ * Creates the periodic jobs: some find orders and make them due, the others delete expired data. Each is safe to
+ * repeat.
  */
 export function createPeriodicJobs(
   { db, workflows, idempotencyKeyDays, applicationRetentionMs }: PeriodicJobOptions,
@@ -86,7 +90,10 @@ export function createPeriodicJobs(
     }
   }
 
-  /** Makes orders due whose rows do not match their open runs: one of the databases was restored. Each scan compares one page. */
+  /**
+   * Makes orders due whose rows do not match their open runs: one of the databases was restored. Each scan compares one
+   * page.
+   */
   async function compareOpenRuns(): Promise<void> {
     const runs = await openRuns.next(PAGE);
     const orderIds = runs.map(({ orderId }) => orderId);
@@ -99,8 +106,8 @@ export function createPeriodicJobs(
   }
 
   /**
-   * Makes orders due that are open although their runs have completed: Postgres was restored. It reads the runs that completed
-   * last, and older ones as long as a page contains such an order.
+   * Makes orders due that are open although their runs have completed: Postgres was restored. It reads the runs that
+   * completed last, and older ones as long as a page contains such an order.
    */
   async function compareCompletedRuns(): Promise<void> {
     while (!signal.aborted) {

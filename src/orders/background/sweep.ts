@@ -26,7 +26,8 @@ interface SweepOptions extends PeriodicJobOptions {
 
 /**
  * Does what is left to do for orders: starts their workflows, passes on requests, and compares rows with runs, which it
- * resumes, replaces, or has save again. Also runs the periodic jobs. docs/architecture.md, "The sweep", has the details.
+ * resumes, replaces, or has save again. Also runs the periodic jobs. docs/architecture.md, "The sweep", has the
+ * details.
  * @returns a function that stops the sweep and resolves once it has stopped
  */
 export function startSweep(options: SweepOptions): () => Promise<void> {

@@ -10,13 +10,13 @@ import { createNewOrderStarts } from './new-order-starts';
 import { createPostponedLog } from './postponed-log';
 
 /**
- * The maximum number of waiting calls whose effect people wait for. If more arrive, the sweep makes all waiting calls of the
- * seller with the most.
+ * The maximum number of waiting calls whose effect people wait for. If more arrive, the sweep makes all waiting calls
+ * of the seller with the most.
  */
 const MAX_WAITING_CALLS = 500;
 /**
- * The maximum number of new orders whose start waits, about 2 KB each: a burst that is started before the sweep checks it.
- * The sweep starts all further ones.
+ * The maximum number of new orders whose start waits, about 2 KB each: a burst that is started before the sweep checks
+ * it. The sweep starts all further ones.
  */
 const MAX_WAITING_STARTS = 5000;
 
@@ -66,8 +66,8 @@ interface DispatcherDependencies {
 }
 
 /**
- * Calls that people wait for, and starts of new orders, wait in a queue each, in which sellers take turns. While inserts
- * queue, only one start runs at a time, so that the machine serves the callers that wait.
+ * Calls that people wait for, and starts of new orders, wait in a queue each, in which sellers take turns. While
+ * inserts queue, only one start runs at a time, so that the machine serves the callers that wait.
  */
 export function createWorkflowDispatcher(
   { db, workflows, admission, log }: DispatcherDependencies,

@@ -13,11 +13,11 @@ import {
 } from './shared.mjs';
 
 /**
- * The order in DBOS, as its documentation advises: one workflow per order that receives messages, steps for what touches
- * the world, events for answers. The save is one statement that does nothing when it is repeated, as a step may be: the
- * registry has no data source package for this version of DBOS, which would save one commit per change. The order's own
- * workflow sends its webhooks between two changes, so a change would wait for a slow receiver. That is cheaper than what
- * the service does, and favours DBOS.
+ * The order in DBOS, as its documentation advises: one workflow per order that receives messages, steps for what
+ * touches the world, events for answers. The save is one statement that does nothing when it is repeated, as a step may
+ * be: the registry has no data source package for this version of DBOS, which would save one commit per change. The
+ * order's own workflow sends its webhooks between two changes, so a change would wait for a slow receiver. That is
+ * cheaper than what the service does, and favours DBOS.
  */
 const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
 const db = createPool();

@@ -7,9 +7,10 @@ import * as restate from '@restatedev/restate-sdk';
 import { createPool, INSERT_ORDER, ready, RECORD_ATTEMPT, SAVE_CHANGE, sendWebhook, webhookBody } from './shared.mjs';
 
 /**
- * The order in Restate, as its documentation advises: a virtual object per order, whose handlers run one at a time, side
- * effects in `ctx.run`, and webhooks by one-way calls to a second object with the same key, which keeps their order.
- * Callers use Restate's own HTTP ingress. The server runs with its default settings, which flush each write to disk.
+ * The order in Restate, as its documentation advises: a virtual object per order, whose handlers run one at a time,
+ * side effects in `ctx.run`, and webhooks by one-way calls to a second object with the same key, which keeps their
+ * order. Callers use Restate's own HTTP ingress. The server runs with its default settings, which flush each write to
+ * disk.
  */
 // The SDK uses it, and Node 20 does not have it.
 Promise.withResolvers ??= function () {

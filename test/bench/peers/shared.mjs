@@ -1,7 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import pg from 'pg';
 
-/** What every peer does like the service, so that the arms do the same job: tables, one save per change, signed webhooks. */
+/**
+ * What every peer does like the service, so that the arms do the same job: tables, one save per change, signed
+ * webhooks.
+ */
 
 const SECRET = Buffer.from(randomUUID());
 

@@ -16,7 +16,8 @@ jest.setTimeout(120_000);
 const stack = useStack(
   {
     env: {
-      // The sweep looks for differences at its start, and again after 12 intervals, which is longer than a test may take.
+      // The sweep looks for differences at its start, and again after 12 intervals, which is longer than a test may
+      // take.
       SWEEP_INTERVAL_MS: '11000',
       SWEEP_START_AFTER_MS: '600000',
       SWEEP_CHECK_AFTER_MS: '86400000',

@@ -147,7 +147,9 @@ const INVALID: [code: string, error: string][] = [
   [`client.retrieve('1').then((order) => order.total)`, `'total' does not exist`],
 ];
 
-/** The ways in which shops' compilers find packages. `node10` ignores `exports`. The last one also checks our own types. */
+/**
+ * The ways in which shops' compilers find packages. `node10` ignores `exports`. The last one also checks our own types.
+ */
 const COMPILERS: [moduleResolution: string, skipLibCheck: string, ...others: string[]][] = [
   ['node10', 'true', '--module', 'commonjs', '--ignoreDeprecations', '6.0'],
   ['node16', 'true', '--module', 'node16'],

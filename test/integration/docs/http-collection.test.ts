@@ -28,7 +28,10 @@ const requests = sections.map((section): HttpRequest => {
   return { title, name, method, url, headers, body: body?.trim() || undefined };
 });
 
-/** Replaces `{{…}}` as httpYac does: by an environment variable, a new UUID, a variable or a part of an earlier response. */
+/**
+ * Replaces `{{…}}` as httpYac does: by an environment variable, a new UUID, a variable or a part of an earlier
+ * response.
+ */
 function fill(text: string, known: Record<string, unknown>, env: Record<string, string>): string {
   return text.replace(/\{\{(.+?)\}\}/g, (_, expression: string) => {
     if (expression === '$guid') return randomUUID();

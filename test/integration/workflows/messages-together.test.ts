@@ -78,7 +78,9 @@ test('a cancel succeeds although a signal comes while the task that carries it o
 /** The SDK ends a task after 4 s of a local activity, and continues the activity in the next one. */
 const LONGER_THAN_A_TASK_MS = 5500;
 
-/** Waits until an order's first `count` attempts have failed. A lock that is taken earlier would hold up their records. */
+/**
+ * Waits until an order's first `count` attempts have failed. A lock that is taken earlier would hold up their records.
+ */
 async function untilFailed({ db }: Stack, id: string, count: number): Promise<void> {
   const query = 'select from webhook_attempt a join webhook_event e on e.id = a.event_id where e.order_id = $1';
   await until(async () => (await db.query(query, [id])).rowCount === count, `${count} attempts have failed`);

@@ -84,7 +84,10 @@ async function restoreBackup(id: string): Promise<void> {
   });
 }
 
-/** The status in the first response that does not come from the row: on a busy machine, a query can exceed its time limit. */
+/**
+ * The status in the first response that does not come from the row: on a busy machine, a query can exceed its time
+ * limit.
+ */
 function liveStatus(id: string): Promise<string> {
   return until(async () => {
     const { headers, body } = await stack.api.get(id);

@@ -6,7 +6,9 @@ import { until } from '../../support/until';
 // The regular check of an order, which would find the difference too, comes long after the test.
 const stack = useStack({ env: { SWEEP_CHECK_AFTER_MS: '600000' } });
 
-/** Resets Postgres to a backup that was made after the order was created, and before its workflow's start was recorded. */
+/**
+ * Resets Postgres to a backup that was made after the order was created, and before its workflow's start was recorded.
+ */
 async function restoreAsNotStarted(id: string): Promise<void> {
   await inTransaction(stack.db, async (client) => {
     await setBack(client, id, 1, 'CREATED');

@@ -3,7 +3,8 @@ import { openOrder, timelineOf } from '../../support/orders';
 import { expectProblem, pointers } from '../../support/problems';
 import { useStack } from '../../support/stack';
 
-// The orders wait for a first message. A call gives up before Temporal repeats a workflow task that was lost, after 5 s.
+// The orders wait for a first message. A call gives up before Temporal repeats a workflow task that was lost, after 5
+// s.
 const stack = useStack({ env: { WORKFLOW_START_DELAY_MS: '60000', UPDATE_TIMEOUT_MS: '4000' } });
 
 const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);

@@ -10,7 +10,10 @@ const SHOWN = { id: ID, reference: 'ref', amount: 1 };
 const WEBHOOK_SECRET = `whsec_${Buffer.alloc(24, 'secret').toString('base64')}`;
 const STATUSES = ['PENDING', 'APPROVED', 'SUCCESSFUL'];
 
-/** An order that three calls have completed, one second each, with all of its webhooks delivered and the last one resent. */
+/**
+ * An order that three calls have completed, one second each, with all of its webhooks delivered and the last one
+ * resent.
+ */
 function completedOrder(): { record: OrderRecord; order: OrderFacts } {
   const now = Date.now();
   const answers = ['create', 'signup_started', 'approved', 'completed', 'read', 'resend'].map((kind, index) => ({
