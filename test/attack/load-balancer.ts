@@ -12,10 +12,7 @@ export interface LoadBalancer {
   stop: () => Promise<void>;
 }
 
-/**
- * Starts HAProxy as in `docker-compose.yml`, in front of one API, with the limit for callers that connect to it
- * directly.
- */
+/** Starts HAProxy as in `docker-compose.yml`, in front of one API. */
 export async function startLoadBalancer(apiPort: number): Promise<LoadBalancer> {
   const port = await freePort();
   const folder = mkdtempSync(path.join(tmpdir(), 'order-service-attack-'));
@@ -40,12 +37,11 @@ export async function startLoadBalancer(apiPort: number): Promise<LoadBalancer> 
   };
 }
 
-/** The deployed configuration for this machine: without Docker's DNS, and with the limit of an address. */
+/** The deployed configuration for this machine: without Docker's DNS. */
 function localConfig(deployed: string, port: number, apiPort: number): string {
   return deployed
     .replace(/^resolvers docker\n(?: .*\n)*/m, '')
     .replace('bind :3000', `bind 127.0.0.1:${port}`)
-    .replace(/^( +)# (stick-table|tcp-request) /gm, '$1$2 ')
     .replace(/ resolvers docker init-addr none/, '')
     .replace(/server-template api- \d+ api:3000/, `server api 127.0.0.1:${apiPort}`);
 }

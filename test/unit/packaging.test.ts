@@ -177,6 +177,16 @@ describe('load balancers', () => {
     expect(read('docs/containers.md')).toContain('run at most 16');
   });
 
+  test('HAProxy gives one address, or one IPv6 network of 64 bits, 400 of its connections', () => {
+    const lines = matches(read('deploy/haproxy.cfg'), /^ *(stick-table .*|tcp-request .*)$/gm);
+    expect(lines).toEqual([
+      expect.stringMatching(/^stick-table type ipv6 size \d+k expire \d+s store conn_cur$/),
+      'tcp-request connection track-sc0 src,ipmask(32,64)',
+      'tcp-request connection reject if { sc0_conn_cur gt 400 }',
+    ]);
+    expect(read('docs/containers.md')).toContain('400 connections');
+  });
+
   test('Kubernetes starts a pod of the API with /health/ready, and sends requests by /health/serving', () => {
     const [deployment] = parseAllDocuments(read('deploy/kubernetes/api.yaml')).map((document) => document.toJS());
     const [{ startupProbe, readinessProbe }] = deployment.spec.template.spec.containers;
