@@ -66,6 +66,20 @@ const SIDE_EFFECTS: SideEffect[] = [
     name: 'it stores an agreement',
     most: 1,
   },
+  {
+    of: 'API',
+    effect: 'write',
+    match: 'insert into application \\(',
+    name: 'it stores the method of payment',
+    most: 2,
+  },
+  {
+    of: 'API',
+    effect: 'call',
+    match: '/Signal(WithStart)?WorkflowExecution .*requestDecision',
+    name: 'it passes on an application',
+    most: 1,
+  },
   { of: 'API', effect: 'write', match: 'insert into payment \\(', name: 'it stores a payment', most: 1 },
   { of: 'worker', effect: 'write', match: 'save_change\\(', name: 'it saves a change' },
   {
@@ -92,6 +106,14 @@ const SIDE_EFFECTS: SideEffect[] = [
       if (rows[0]) await signal(stack, rows[0].id, 'cancel', { reason: 'chaos' });
     },
   },
+  { of: 'worker', effect: 'write', match: 'update application set decision', name: 'it stores a decision', most: 2 },
+  {
+    of: 'worker',
+    effect: 'write',
+    match: 'update application set referred_at',
+    name: 'it stores that the lender needs time',
+    most: 1,
+  },
   { of: 'worker', effect: 'write', match: 'delivery_lease_until =', name: 'it takes a delivery lease' },
   { of: 'worker', effect: 'send', match: 'webhook', name: 'it sends a webhook' },
   { of: 'worker', effect: 'write', match: 'insert into webhook_attempt|record_attempt', name: 'it records an attempt' },
@@ -102,6 +124,31 @@ const SIDE_EFFECTS: SideEffect[] = [
     name: 'its sweep leases orders',
     most: 3,
     isOnlyAfter: true,
+  },
+  {
+    of: 'worker',
+    effect: 'write',
+    match: 'delete from order_work .*o\\.version',
+    name: 'its sweep removes the work of a settled order',
+    most: 3,
+  },
+  {
+    of: 'worker',
+    effect: 'write',
+    match: 'update order_work w set started = true',
+    name: 'its sweep records that a workflow runs',
+    most: 3,
+  },
+  {
+    of: 'worker',
+    effect: 'call',
+    match: '/StartWorkflowExecution ',
+    name: 'its sweep starts a workflow again',
+    most: 2,
+    provoke: async ({ stack, random, ledger }) => {
+      const { id } = random.pick(acknowledged(ledger));
+      await stack.client.workflow.getHandle(`order-${id}`).terminate('chaos');
+    },
   },
   {
     of: 'worker',

@@ -55,7 +55,8 @@ function wrap(
     const last = args.at(-1);
     if (typeof last === 'function') {
       args[args.length - 1] = (...results: any[]) => {
-        done(results[1]);
+        // A failed call is no side effect.
+        if (!results[0]) done(results[1]);
         last(...results);
       };
     }
