@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Koa from 'koa';
@@ -202,6 +203,20 @@ test('a connection that sends 1,000 requests with an unknown Expect header is cl
   const { socket, response } = open('GET / HTTP/1.1\r\nHost: x\r\nExpect: x\r\n\r\n'.repeat(1000));
   await closed(socket);
   expect(response().match(/ 400 /g)?.length ?? 0).toBeLessThanOrEqual(20);
+});
+
+test('the requests on a connection after one that closes it are not parsed', async () => {
+  let parsed = 0;
+  const handle = (): void => undefined;
+  server = await listen({ callback: () => handle } as never, 0, '127.0.0.1', HTTP);
+  const onRequest = (): void => {
+    parsed++;
+  };
+  subscribe('http.server.request.start', onRequest);
+  const { socket } = open('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2000));
+  await closed(socket);
+  unsubscribe('http.server.request.start', onRequest);
+  expect(parsed).toBe(21);
 });
 
 test('a connection may send 20 requests before their responses, and is closed with more', async () => {
