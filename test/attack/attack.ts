@@ -9,24 +9,24 @@ import type { AttackInput } from './attackers';
 import { ATTACKS, makeBombs } from './attacks';
 import { runInChild } from './child';
 import type { Call } from './other-sellers';
-import { type Bounds, failuresOf, headerRows, type Period, rowOf } from './report';
+import { attackersLine, type Bounds, failuresOf, headerRows, type Period, rowOf } from './report';
 import { MEMORY_LIMIT_MB, type RunningTarget, type Target, startTarget } from './target';
 
 /**
  * `npm run attack`: starts the service and attacks it, one attack at a time and then all at once, while other sellers
- * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes. Fails if a
- * process ends or uses too much memory, a valid key of the others is refused, anybody gets a 5xx other than 503, the
- * others get too many 503s or wait too long, or an attack did nothing. `--only <attack>` runs one, `--root <folder>`
- * attacks another version's `dist/`, and `--load-balancer` puts the load balancer of `docker-compose.yml` in front of
- * the API.
+ * create, read and cancel orders. Prints what each attack did to them and to the memory of the processes, as a table
+ * for docs/security.md, and then what the attackers got. Fails if a process ends or uses too much memory, a valid key
+ * of the others is refused, anybody gets a 5xx other than 503, the others get too many 503s or wait too long, or an
+ * attack did nothing. `--only <attack>` runs one, `--root <folder>` attacks another version's `dist/`, and
+ * `--load-balancer` puts the load balancer of `docker-compose.yml` in front of the API.
  */
 const FULL = { seconds: 15, calmSeconds: 8, scale: 1, afterSeconds: 3 };
-/** Time limits on CI vary with its load, so the short form allows more. */
 const SHORT = { seconds: 6, calmSeconds: 3, scale: 0.3, afterSeconds: 1 };
 const FULL_BOUNDS: Bounds = { peakMb: 768, ratio: 3, alwaysAllowedMs: 100, busyShare: 0.01 };
-const SHORT_BOUNDS: Bounds = { peakMb: 768, ratio: 10, alwaysAllowedMs: 1500, busyShare: 0.01 };
+/** Twice what the short form measures on the 2 cores of CI: see docs/security.md. Its calm p99 is of few calls. */
+const SHORT_BOUNDS: Bounds = { ...FULL_BOUNDS, alwaysAllowedMs: 300 };
 /** For all attacks at once in the short form: on 2 cores the attackers alone use one. */
-const SHORT_TOGETHER: Bounds = { ...SHORT_BOUNDS, alwaysAllowedMs: 8000, busyShare: 0.05 };
+const SHORT_TOGETHER: Bounds = { ...SHORT_BOUNDS, alwaysAllowedMs: 6000, busyShare: 0.02 };
 /** The attackers are on other machines in reality, so they get what the service leaves of the processors. */
 const ATTACKERS_NICENESS = 5;
 const TOGETHER = 'all at once';
@@ -80,6 +80,7 @@ async function run(): Promise<number> {
     console.log(headerRows());
     for (const name of names) periods.push(await attack(running, name, [name]));
     if (names.length > 1) periods.push(await attack(running, TOGETHER, names));
+    console.log(`\nThe attackers got:\n\n${periods.map(attackersLine).join('\n')}\n`);
     const together = values.short ? SHORT_TOGETHER : bounds;
     const failures = periods.flatMap((period) => failuresOf(period, period.name === TOGETHER ? together : bounds));
     for (const failure of failures) console.log(`failed: ${failure}`);

@@ -33,6 +33,7 @@ function percentile(calls: readonly Call[], part: number): number {
   return Math.round(sorted[Math.ceil(sorted.length * part) - 1] ?? 0);
 }
 
+/** The first lines of a table for docs/security.md. */
 export function headerRows(): string {
   const header = [
     'attack',
@@ -40,13 +41,13 @@ export function headerRows(): string {
     'calm p99',
     'p99',
     'others refused',
-    'others 5xx',
+    'others 5xx or no answer',
   ];
-  const columns = [...header, ...SHOWN.map((name) => `RSS ${name}`), 'attacker got'];
-  return `| ${columns.join(' | ')} |\n|---|${'--:|'.repeat(columns.length - 2)}---|`;
+  const columns = [...header, ...SHOWN.map((name) => `RSS ${name}`)];
+  return `| ${columns.join(' | ')} |\n|---|${'--:|'.repeat(columns.length - 1)}`;
 }
 
-export function rowOf({ name, calm, calls, tallies, rss, rssAfter, died }: Period): string {
+export function rowOf({ name, calm, calls, rss, rssAfter, died }: Period): string {
   const cells = [
     died.length > 0 ? `${name} (**ended: ${died.join(', ')}**)` : name,
     ...KINDS.map((kind) => {
@@ -58,11 +59,16 @@ export function rowOf({ name, calm, calls, tallies, rss, rssAfter, died }: Perio
     refused(calls).length,
     countsOf(calls.filter(({ status }) => status >= 500 || status === 0)),
     ...SHOWN.map((process) => `${rss[process]?.before} / ${rss[process]?.peak} / ${rssAfter[process] || '–'}`),
-    Object.entries(tallies)
-      .map(([one, tally]) => (one === name ? '' : `${one}: `) + entriesOf(tally))
-      .join('; '),
   ];
   return `| ${cells.join(' | ')} |`;
+}
+
+/** What the attackers got. */
+export function attackersLine({ name, tallies }: Period): string {
+  const results = Object.entries(tallies).map(
+    ([attack, tally]) => (attack === name ? '' : `${attack}: `) + entriesOf(tally),
+  );
+  return `${name}: ${results.join('; ')}`;
 }
 
 /** Returns what is not acceptable: of every period, or with the bounds of the short form. */

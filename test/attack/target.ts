@@ -16,8 +16,8 @@ import { type LoadBalancer, startLoadBalancer } from './load-balancer';
 
 /** A process that uses more is killed, as in a container with this limit. */
 export const MEMORY_LIMIT_MB = 1024;
-/** Half of the container's memory, which Node would choose itself in a container. */
-const NODE_OPTIONS = [`--max-old-space-size=${MEMORY_LIMIT_MB / 2}`];
+/** As in the image. The heap is half of the container's memory, which Node would choose itself in a container. */
+const NODE_OPTIONS = ['--max-semi-space-size=16', `--max-old-space-size=${MEMORY_LIMIT_MB / 2}`];
 const WATCH_MS = 50;
 const OTHERS = 2;
 /** Enough for each call of a period to use a key that the API has not seen. */

@@ -1,5 +1,8 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { PACKAGE_ROOT } from '../../../src/package';
 import type { Call } from '../../attack/other-sellers';
-import { type Bounds, failuresOf, type Period } from '../../attack/report';
+import { attackersLine, type Bounds, failuresOf, headerRows, type Period, rowOf } from '../../attack/report';
 
 const BOUNDS: Bounds = { peakMb: 768, ratio: 3, alwaysAllowedMs: 100, busyShare: 0.01 };
 
@@ -22,4 +25,15 @@ test.each<[string, Partial<Period>]>([
   ["the attack 'lists' did nothing", { tallies: { lists: {} } }],
 ])('a failure: %s', (failure, changes) => {
   expect(failuresWith(changes)).toEqual([`lists: ${failure}`]);
+});
+
+test('the rows are a table that docs/security.md can contain, without what the attackers got', () => {
+  const rss = { API: { before: 1, peak: 3 }, worker: { before: 4, peak: 5 } };
+  const tallies = { lists: { '200': 5 } };
+  const period = { name: 'lists', calm: successes, calls: successes, tallies, rss, rssAfter: { API: 2 }, died: [] };
+  const [header, rule, row] = [...headerRows().split('\n'), rowOf(period)].map((line) => line.split('|').length);
+  expect([rule, row]).toEqual([header, header]);
+  expect(rowOf(period)).toMatch(/^\| lists \| 10 \/ 10 \| .* \| 0 \| 0 \| 1 \/ 3 \/ 2 \| 4 \/ 5 \/ – \|$/);
+  expect(readFileSync(path.join(PACKAGE_ROOT, 'docs/security.md'), 'utf8')).toContain(headerRows());
+  expect(attackersLine(period)).toBe('lists: 5 × 200');
 });
