@@ -13,7 +13,7 @@ const NEARLY_FULL = 9 / 10;
 const ANSWER_DELAY_MS = 1000;
 const delayed = new WeakSet<IncomingMessage>();
 
-/** Delays the answer to a caller with too many requests. If connections are used up meanwhile, its connection is closed first. */
+/** Delays the answer to a caller with too many requests. Its connection is the first to be closed if they run out. */
 export async function delayAnswer({ req }: Pick<Context, 'req'>): Promise<void> {
   delayed.add(req);
   await delay(ANSWER_DELAY_MS);
@@ -67,9 +67,10 @@ class Connections {
 }
 
 /**
- * Keeps connections available. One address gets a tenth of them. If those of an address are used up, or nearly all are, a new
- * connection closes one whose answer is delayed, or else the one that has been without a request for the longest time, or else
- * the one whose request takes longest to arrive. A new connection is refused if its address has none of them.
+ * Keeps connections available. One address gets a tenth of them. If those of an address are used up, or nearly all are,
+ * a new connection closes one whose answer is delayed, or else the one that has been without a request for the longest
+ * time, or else the one whose request takes longest to arrive. A new connection is refused if its address has none of
+ * them.
  */
 export function guardConnections(
   server: Server,
