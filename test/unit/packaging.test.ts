@@ -177,12 +177,12 @@ describe('load balancers', () => {
     expect(read('docs/containers.md')).toContain('run at most 16');
   });
 
-  test('HAProxy gives one address, or one IPv6 network of 64 bits, 400 of its connections', () => {
+  test('HAProxy gives one public address, or one IPv6 network of 64 bits, 400 of its connections', () => {
     const lines = matches(read('deploy/haproxy.cfg'), /^ *(stick-table .*|tcp-request .*)$/gm);
     expect(lines).toEqual([
       expect.stringMatching(/^stick-table type ipv6 size \d+k expire \d+s store conn_cur$/),
       'tcp-request connection track-sc0 src,ipmask(32,64)',
-      'tcp-request connection reject if { sc0_conn_cur gt 400 }',
+      'tcp-request connection reject if { sc0_conn_cur gt 400 } !is_private',
     ]);
     expect(read('docs/containers.md')).toContain('400 connections');
   });
