@@ -62,7 +62,7 @@ const FORMS: [form: string, path: string, open: Open, fields: Record<string, str
   ['of the payment method', 'choice', openOrderPage, { payment_term: 'PAY_LATER' }],
   ['of the business', 'application', choose('PAY_LATER'), { ...BUSINESS, replaces: '' }],
   ['of the business, after a failure', 'application', apply('failed@b.example'), { ...BUSINESS, replaces: '' }],
-  ['that gives up', 'give-up', apply('failed@b.example'), {}],
+  ['that withdraws the application', 'withdraw', apply('failed@b.example'), {}],
   ['of the agreement', 'confirmation', apply('jo@b.example'), { agree: 'yes', agreed_on: londonDate(new Date()) }],
   ['of the code', 'continue', openInOtherBrowser, { code: '0000-0000' }],
   ['of the bank', 'payment', choose('PAY_NOW'), { bank: 'oak' }],
