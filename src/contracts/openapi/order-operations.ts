@@ -10,6 +10,16 @@ import { PATH_IDS, inData, operation, page, requestBody } from './operation';
 
 const { seller, order: orderIds } = PATH_IDS;
 const RETRIEVED = { pending: { summary: 'The customer has started the signup', value: { data: order } } };
+const RETURNS_ORDER = {
+  response: {
+    status: 200,
+    description: 'The order',
+    schema: inData(orderSchema),
+    examples: RETRIEVED,
+    headers: { 'Order-Source': HEADERS.orderSource },
+  },
+  conditional: true,
+} as const;
 /** The operations with the seller in the path. */
 const SAME = 'Same as `/order/{order_id}/`. ';
 const CANCELLED = { cancelled: { summary: 'A cancelled order', value: { data: cancelledOrder } } };
@@ -46,14 +56,7 @@ const retrieve = (operationId: string, path: z.ZodRawShape, scope = '', note = '
       'last saved snapshot.',
     key: 'seller',
     path,
-    response: {
-      status: 200,
-      description: 'The order',
-      schema: inData(orderSchema),
-      examples: RETRIEVED,
-      headers: { 'Order-Source': HEADERS.orderSource },
-    },
-    conditional: true,
+    ...RETURNS_ORDER,
   });
 
 const cancel = (operationId: string, path: z.ZodRawShape, scope = '', note = '') =>
@@ -163,14 +166,7 @@ const retrieveByPayLink = operation({
     'ID that `reportProgress` requires.',
   key: 'checkout',
   path: { pay_link_id: z.uuid().meta({ description: 'The `pay_link_id` of the order' }) },
-  response: {
-    status: 200,
-    description: 'The order',
-    schema: inData(orderSchema),
-    examples: RETRIEVED,
-    headers: { 'Order-Source': HEADERS.orderSource },
-  },
-  conditional: true,
+  ...RETURNS_ORDER,
 });
 
 export function orderPaths(basePath: string, rules: OrderRules): ZodOpenApiPathsObject {
