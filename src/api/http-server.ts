@@ -37,6 +37,8 @@ const IDLE_CHECK_MS = 50;
 const MAX_HEADERS = 200;
 /** Requests that a connection may send before their responses. Node begins all of them at the same time. */
 const MAX_PIPELINED = 20;
+/** Connections that may wait to be accepted. Beyond it, a caller's system tries again after 1, 3 and 7 s. */
+const BACKLOG = 4096;
 /** Time in which Node reads what arrived before the deadline. */
 const UNREAD_MS = 100;
 
@@ -100,7 +102,7 @@ export async function listen(
     if (error.code === REQUEST_TIMEOUT) unlessReceived(() => latest.get(socket), reject);
     else reject();
   });
-  await once(server.listen(port, host), 'listening');
+  await once(server.listen({ port, host, backlog: BACKLOG }), 'listening');
   server.on('error', onError);
   return {
     port: (server.address() as AddressInfo).port,

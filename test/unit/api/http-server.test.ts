@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -344,4 +345,15 @@ test('a request with more than 200 headers returns 431', async () => {
   expect(await get(199)).toMatch(/^HTTP\/1\.1 415 /);
   for (const headers of [200, 2500])
     expect(await get(headers)).toMatch(/^HTTP\/1\.1 431 .*"code":"headers_too_large"/s);
+});
+
+test('1,000 callers can connect at once while the process is busy', async () => {
+  await startServer({});
+  // The parent waits for this program, so it accepts nothing meanwhile.
+  const connectAll = `
+    const { connect } = require('node:net');
+    let connected = 0;
+    for (let i = 0; i < 1000; i++) connect(${server.port}, '127.0.0.1', () => connected++).on('error', () => undefined);
+    setTimeout(() => { console.log(connected); process.exit(); }, 800);`;
+  expect(Number(execFileSync(process.execPath, ['-e', connectAll]))).toBe(1000);
 });
