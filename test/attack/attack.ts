@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT } from '../../src/package';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
+import { killProcesses } from '../support/processes';
 import type { Tally } from './attacker';
 import type { AttackInput } from './attackers';
 import { ATTACKS, makeBombs } from './attacks';
@@ -87,6 +88,7 @@ async function run(): Promise<number> {
     return failures.length > 0 ? 1 : 0;
   } finally {
     await running?.stop();
+    await killProcesses();
     await globalTeardown();
   }
 }

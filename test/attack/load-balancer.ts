@@ -26,7 +26,8 @@ export async function startLoadBalancer(apiPort: number): Promise<LoadBalancer> 
       ({ ok }) => ok,
       () => false,
     );
-  await until(isUp, 'the load balancer passes on requests');
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('HAProxy ended: it says why above')));
+  await Promise.race([until(isUp, 'the load balancer passes on requests'), ended]);
   return {
     port,
     async stop() {

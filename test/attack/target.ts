@@ -43,6 +43,7 @@ export interface RunningTarget {
   watch: () => { read: () => Rss; now: () => Record<string, number> };
   /** Starts the processes that have ended, and returns their names. */
   restart: () => Promise<string[]>;
+  /** Leaves its processes to `killProcesses`, which also ends those of a failed start. */
   stop: () => Promise<void>;
 }
 
@@ -136,7 +137,6 @@ export async function startTarget(root: string, attackers: number, balanced: boo
     async stop() {
       clearInterval(enforce);
       await balancer?.stop();
-      await Promise.all([...processes.keys()].filter(isRunning).map((name) => processes.get(name)!.signal('SIGKILL')));
     },
   };
 }
