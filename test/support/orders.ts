@@ -20,10 +20,14 @@ export async function openOrder(
   if (status !== 201) throw new Error(text);
   const { id } = body.data;
   await until(async () => (await findOrder(db, id))?.started, 'the row states that the workflow is started');
-  for (const event of events) {
+  const isReported = async (event: string): Promise<boolean> => {
     const response = await api.progress(id, event);
+    // A busy machine: the call can be repeated, and changes nothing if the first one did.
+    if (response.status === 503) return false;
     if (response.status !== 200) throw new Error(response.text);
-  }
+    return true;
+  };
+  for (const event of events) await until(() => isReported(event), `${event} is reported`, 60_000);
   return id;
 }
 
