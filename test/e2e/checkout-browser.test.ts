@@ -33,7 +33,7 @@ afterAll(async () => {
   if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);
   await browser.close();
 });
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '4000' } });
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '8000' } });
 const receiver = useReceiver();
 const shop = useResource(
   () => startShop(() => stack.api),
@@ -96,6 +96,7 @@ async function drawLogo(): Promise<Buffer> {
 
 async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const opened = await browser.newContext({ locale: 'en-GB', viewport: { width: 390, height: 844 }, ...options });
+  opened.setDefaultTimeout(60_000);
   opened.on('request', (request) => {
     const { protocol, origin } = new URL(request.url());
     const isOurs = origin === stack.api.url || protocol === 'data:' || request.isNavigationRequest();
@@ -300,10 +301,10 @@ visit(
     await inspect(page, 'refused');
     await payAtBank(page, 'abandoned');
     await expectPage(page, 'Approve the payment at Oak Bank');
-    await page.getByText('The payment at Oak Bank was cancelled.').waitFor({ timeout: 20_000 });
+    await page.getByText('The payment at Oak Bank was cancelled.').waitFor({ timeout: 40_000 });
     await payAtBank(page, 'slow');
     await expectPage(page, 'Your bank is confirming the payment');
-    await page.getByRole('heading', { name: 'Your order is complete' }).waitFor({ timeout: 20_000 });
+    await page.getByRole('heading', { name: 'Your order is complete' }).waitFor({ timeout: 40_000 });
     await page.getByRole('link', { name: 'Stay on this page' }).click();
     await page.getByText('You can print or save').waitFor();
     await inspect(page, 'paid');
@@ -349,8 +350,8 @@ visit(
     const still = await context.newPage();
     await still.goto(`${url}?refresh=off`);
     await inspect(still, 'referred');
-    await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 20_000 });
-    expect(await heading(still)).not.toBe('You are approved');
+    await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 40_000 });
+    expect(await heading(still)).toBe('Sandbox Lender is reviewing your application');
     await still.getByRole('link', { name: 'Check now' }).click();
     await expectPage(still, 'You are approved');
     await expectWebhooks(id, 'PENDING', 'APPROVED');

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { storeApplication, upsertPaymentTerm } from '../../src/db/applications';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
@@ -35,6 +36,8 @@ interface CustomerPage {
 
 export type Customer = ReturnType<typeof customerAt>;
 
+const WAITING = 'Waiting for the decision';
+
 /** A minimal browser: it keeps the cookie, and sends the hidden fields of the last form that it received. */
 export function customerAt(orderUrl: string) {
   let cookie = '';
@@ -71,10 +74,18 @@ export function customerAt(orderUrl: string) {
         headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
       });
     },
-    /** Sends a form and follows the redirect. */
+    /** Sends a form and follows the redirect. After an application, waits up to 30 s for the decision. */
     async submit(part: string, fields: Record<string, string>): Promise<CustomerPage> {
       const response = await customer.send(part, fields);
-      return response.status === 303 ? call(new URL(response.headers.get('Location')!, orderUrl).href) : response;
+      if (response.status !== 303) return response;
+      const target = new URL(response.headers.get('Location')!, orderUrl).href;
+      let page = await call(target);
+      // The response waits 3 s for the decision, which takes longer on a busy machine.
+      for (let tries = 0; part === 'application' && page.heading === WAITING && tries < 60; tries++) {
+        await delay(500);
+        page = await call(target);
+      }
+      return page;
     },
     /** Chooses to pay now at a bank, and returns the address of the bank's page. */
     async startPayment(bank = 'oak'): Promise<string> {

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findOrder } from '../../../src/db/find-orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
 import { apiOf } from '../../support/api';
-import { holdTransaction } from '../../support/database';
+import { holdTransaction, statementsWaiting } from '../../support/database';
 import { openOrder } from '../../support/orders';
 import { type Stack, createSeller, useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
 const stack = useStack({ env: { DATABASE_POOL_SIZE: '30' } });
 
@@ -20,7 +21,7 @@ test("ten changes of a seller's orders run at once: further ones wait, and anoth
   // Each of the ten waits for its row.
   const held = await holdSaves(stack, ids.slice(0, 10));
   const slow = ids.slice(0, 10).map((id) => stack.api.cancel(id));
-  await delay(300);
+  await until(async () => (await statementsWaiting(stack.db, 'save_change')) === 10, 'ten changes wait for their rows');
   let isDone = false;
   const waiting = stack.api.cancel(last).finally(() => (isDone = true));
   expect((await other.cancel(others)).status).toBe(200);

@@ -13,13 +13,17 @@ describe('with a worker', () => {
   const stack = useStack();
 
   const sourceOf = async (id: string) => (await stack.api.get(id)).headers.get('Order-Source');
+  const readLive = (id: string) =>
+    until(async () => {
+      const read = await stack.api.get(id);
+      return read.headers.get('Order-Source') === 'workflow' ? read : undefined;
+    }, 'the read comes from the workflow');
 
   test('a read of an open order comes from its workflow', async () => {
     const id = await openOrder(stack);
-    await until(async () => (await sourceOf(id)) === 'workflow', 'the read comes from the workflow');
+    await readLive(id);
     await stack.api.progress(id, 'signup_started');
-    const read = await stack.api.get(id);
-    expect([read.headers.get('Order-Source'), read.body.data.status]).toEqual(['workflow', 'PENDING']);
+    expect((await readLive(id)).body.data.status).toBe('PENDING');
   });
 
   test('a read of a closed order comes from its row', async () => {
@@ -66,8 +70,7 @@ describe('with a worker', () => {
 
   test('workflow and row return the same body', async () => {
     const id = await openOrder(stack, { meta_data: { a: 1 } }, ['signup_started']);
-    await until(async () => (await sourceOf(id)) === 'workflow', 'the read comes from the workflow');
-    const shown = await stack.api.get(id);
+    const shown = await readLive(id);
     await stack.stopWorker();
     const stored = await stack.api.get(id);
     await stack.startWorker();

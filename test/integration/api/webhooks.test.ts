@@ -16,7 +16,7 @@ import { useReceiver } from '../../support/receiver';
 import { createSeller, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2', WEBHOOK_TIMEOUT_MS: '1000' } });
+const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.2' } });
 const receiver = useReceiver('test');
 let other: { seller: TestSeller; api: Api };
 beforeAll(async () => {

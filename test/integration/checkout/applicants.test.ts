@@ -16,7 +16,7 @@ const EXPLANATION = 'Open this link in the browser that you used before';
 const PRIVATE =
   /£411\.50|Total to repay|turnover|checked the details|Bloggs|01234567|form_token" value="[^"]+" \/>\s*<input type="hidden" name="agreed_on"/;
 
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '4000' } });
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '60000' } });
 
 const newOrder = () => newCustomer(stack, { redirect_url: REDIRECT });
 const codeOn = (page: { text: string }) => /<span class="code">([\dA-Z]{4}-[\dA-Z]{4})<\/span>/.exec(page.text)?.[1];

@@ -59,7 +59,7 @@ async function answerAll(ids: string[]): Promise<void> {
   mockAnswer = { kind: 'approved', offer: NO_OFFER };
   for (const answer of mockCalls) answer(mockAnswer);
   const isApproved = async (id: string) => (await statusOfOrder(stack, id)) === 'APPROVED';
-  await until(async () => (await Promise.all(ids.map(isApproved))).every(Boolean), 'the answers are used', 40_000);
+  await until(async () => (await Promise.all(ids.map(isApproved))).every(Boolean), 'the answers are used', 80_000);
 }
 
 /** Much shorter than a call may hang. */

@@ -5,7 +5,8 @@ import { until } from '../../support/until';
 
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
-const stack = useCheckout();
+// So many calls while a page waits for the lender.
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '5000', RATE_LIMIT_PAY_LINK: '1000' } });
 const receiver = useReceiver();
 
 const newOrder = (data: Record<string, unknown> = {}) =>
@@ -142,7 +143,7 @@ test('an application that the lender could not process is replaced by a new one,
   const again = { ...BUSINESS, email: 'jo@b.example' };
   const sent = await Promise.all([customer.send('application', again), customer.send('application', again)]);
   expect(sent.map(({ status }) => status)).toEqual([303, 303]);
-  expect((await customer.look()).heading).toBe('You are approved');
+  await until(async () => (await customer.look()).heading === 'You are approved', 'the lender has decided');
   expect((await ids()).rows).toEqual([{ id: expect.not.stringMatching(before) }]);
 });
 
@@ -199,7 +200,7 @@ test('the same form sent twice at the same time makes one application, one agree
     const responses = await twice(part, fields);
     expect(responses.map(({ status }) => status)).toEqual([303, 303]);
     locations.push(...responses.map(({ headers }) => headers.get('Location')));
-    await customer.look();
+    await until(async () => (await customer.look()).heading !== 'Waiting for the decision', 'the lender has decided');
   }
   expect(locations.some((location) => location!.includes('message'))).toBe(false);
   expect(await changesOf(id)).toEqual([

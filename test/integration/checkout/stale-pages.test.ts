@@ -7,7 +7,8 @@ import { timelineOf } from '../../support/orders';
 
 const DAY_MS = 86_400_000;
 
-const stack = useCheckout();
+// No test here waits for the end of a referral.
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '60000' } });
 
 test('the customer must choose a payment method and can change it until the application is submitted', async () => {
   const { id, customer } = await newCustomer(stack);

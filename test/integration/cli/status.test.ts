@@ -47,6 +47,7 @@ test('status lists every part of a healthy service, and exits with 0', async () 
 
 test('status reports a working Postgres as ok while its queries about the work that waits are slow', async () => {
   const run = await inTransaction(stack.db, async (client) => {
+    await client.query('set local idle_in_transaction_session_timeout = 0');
     await client.query('lock table order_work in access exclusive mode');
     return status({ ORDERS_URL: stack.api.url });
   });

@@ -104,7 +104,7 @@ test('migrate ignores the timeouts of the database', async () => {
   }
   const reader = new pg.Client({
     connectionString: database.url,
-    options: '-c idle_in_transaction_session_timeout=0',
+    options: '-c idle_in_transaction_session_timeout=0 -c statement_timeout=0 -c lock_timeout=0',
   });
   await reader.connect();
   await reader.query('begin; select from item');

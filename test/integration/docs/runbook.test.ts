@@ -10,7 +10,7 @@ import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 import { codeBlocks } from './markdown-blocks';
 
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 const PAGE = 'docs/runbook.md';
 const stack = useStack({

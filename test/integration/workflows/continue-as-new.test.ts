@@ -32,6 +32,8 @@ async function fillHistory(id: string): Promise<void> {
   const isContinued = async (): Promise<boolean> => {
     // A signal that no handler takes changes nothing.
     await Promise.all(Array.from({ length: 100 }, () => workflow(id).signal('fill-the-history')));
+    // Signals that arrive while it continues as new make it start again.
+    await until(async () => !(await workflow(id).describe()).raw.pendingWorkflowTask, 'its last task ends', 30_000);
     return (await workflow(id).describe()).runId !== runId;
   };
   await until(isContinued, 'the workflow has continued as new', 90_000);

@@ -137,8 +137,11 @@ test('an application that is submitted while no worker runs is decided later', a
   const id = await openOrder(stack, {}, ['signup_started']);
   const { order_url: url } = (await stack.api.get(id)).body.data;
   await stack.stopWorker();
-  const page = await customerAt(url).apply();
-  expect(page.heading).toBe('Waiting for the decision');
+  const customer = customerAt(url);
+  await customer.look();
+  await customer.submit('choice', { payment_term: 'PAY_LATER' });
+  await customer.send('application', BUSINESS);
+  expect((await customer.look()).heading).toBe('Waiting for the decision');
   await stack.startWorker();
   await untilStatus(id, 'APPROVED');
 });
@@ -290,14 +293,15 @@ test('a call to a lender that does not answer is aborted before Temporal ends it
 
 test('the late answer of a call that was given up changes nothing after the next call has a decision', async () => {
   const id = await appliedLive();
-  let answerLate: (answer: LenderAnswer) => void = () => undefined;
+  let answerLate: ((answer: LenderAnswer) => void) | undefined;
   const late = askForDecision(id, {
     sandbox: unreachable,
     live: answering(() => new Promise((resolve) => (answerLate = resolve))),
   });
   const declining = answering(() => Promise.resolve({ kind: 'declined', code: 'other' }));
+  await until(() => answerLate, 'the lender is asked');
   await askForDecision(id, { sandbox: unreachable, live: declining });
-  answerLate({ kind: 'approved', offer: NO_OFFER });
+  answerLate!({ kind: 'approved', offer: NO_OFFER });
   expect(await late).toMatchObject({ kind: 'decided', event: 'declined' });
   expect((await findApplication(stack.db, id))!.decision).toEqual({ kind: 'declined', code: 'other' });
 });

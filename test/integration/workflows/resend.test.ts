@@ -60,7 +60,7 @@ test('a successful resend interrupts the backoff, ends the retries and releases 
   await until(
     async () => (await eventsOf(id)).every(({ state }) => state === 'delivered'),
     'both webhooks are delivered',
-    5000,
+    15_000,
   );
   expect(receiver.deliveries.map(({ body }) => body.data.sequence)).toEqual([1, 1, 2]);
   expect(await stepsOf(event.id)).toEqual([
@@ -169,7 +169,7 @@ test('ten concurrent requests cause one or two resends, and no attempts overlap'
     setTimeout(() => {
       open--;
       response.end();
-    }, 700);
+    }, 2000);
   });
   const id = await openOrder(stack, { webhook_url: slow.url }, ['signup_started']);
   await until(() => open === 1, 'the first attempt has started');
@@ -198,7 +198,7 @@ test('a resend that is requested while another one hangs is made right after it'
   await until(() => count === 1, 'the first resend hangs');
   await resend(event.id);
   release();
-  await until(() => count === 2, 'the second resend is made', 5000);
+  await until(() => count === 2, 'the second resend is made', 15_000);
   await untilResent(id);
   expect((await eventsOf(id))[0]!.state).toBe('delivered');
   await hanging.close();

@@ -17,7 +17,7 @@ afterEach(stopRecordingServers);
 /** Makes two attempts at a receiver on 127.0.0.1, whatever its host name is. */
 async function sendTo(origin: string, ca?: string, timeoutMs = LONG_TIMEOUT_MS) {
   const sender = createWebhookSender({
-    ...{ policy, timeoutMs, lookup: lookupReturning(['127.0.0.1']) },
+    ...{ policy, timeoutMs, frozenAfterMs: SLACK_MS, lookup: lookupReturning(['127.0.0.1']) },
     ...(ca !== undefined && { ca }),
   });
   const request = { id: 'evt_1', timestamp: 1_750_000_000, signature: 'v1,c2lnbmF0dXJl', body: '{}' };
