@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { findOrder } from '../../../src/db/find-orders';
 import { createOrderWorkflows } from '../../../src/temporal/order-workflows';
+import type { ApiResponse } from '../../support/api';
 import { noWebhookPending, openOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
@@ -47,6 +48,13 @@ async function isIdle(id: string): Promise<boolean> {
   return !raw.pendingWorkflowTask && (raw.pendingActivities ?? []).length === 0;
 }
 
+/** Repeats a call that gets 503, as callers do: if Temporal has dropped it, only the next one learns who has won. */
+const answered = (call: () => Promise<ApiResponse>): Promise<ApiResponse> =>
+  until(async () => {
+    const response = await call();
+    return response.status === 503 ? undefined : response;
+  }, 'the call is answered');
+
 test('one of a concurrent cancel and completion wins in each of 200 orders, and row, timeline and responses agree', async () => {
   const ids: string[] = [];
   for (let batch = 0; batch < 10; batch++) {
@@ -58,13 +66,11 @@ test('one of a concurrent cancel and completion wins in each of 200 orders, and 
     const race = async (id: string, index: number) => {
       // One of the two is sent a moment later, so that both kinds of request win.
       const [cancel, complete] = await Promise.all([
-        delay(index % 3 === 1 ? 4 : 0).then(() => stack.api.cancel(id)),
-        delay(index % 3 === 2 ? 30 : 0).then(() => stack.api.progress(id, 'completed')),
+        delay(index % 3 === 1 ? 4 : 0).then(() => answered(() => stack.api.cancel(id))),
+        delay(index % 3 === 2 ? 30 : 0).then(() => answered(() => stack.api.progress(id, 'completed'))),
       ]);
       const winner = cancel.status === 200 ? 'UNSUCCESSFUL' : 'SUCCESSFUL';
-      // The text of a 503 says which wait was too long.
-      const answers = [cancel, complete].map(({ status, text }) => (status === 503 ? text : status));
-      expect(answers.sort()).toEqual([200, 409]);
+      expect([cancel.status, complete.status].sort()).toEqual([200, 409]);
       if (winner === 'UNSUCCESSFUL') cancelled++;
       expect(await statusOfRow(id)).toBe(winner);
       expect((await stack.api.get(id)).body.data.status).toBe(winner);
