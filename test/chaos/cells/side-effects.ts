@@ -7,10 +7,12 @@ import { until } from '../../support/until';
 import type { Cell, Scene } from '../cell';
 import { acknowledged } from '../ledger';
 import type { KillPoint } from '../preload/kill-at';
+import type { Mode } from '../receiver';
 import type { ChaosStack } from '../stack';
 
 const STRUCK_WITHIN_MS = 60_000;
 const PROVOKE_MS = 200;
+const STEADY_MS = 2000;
 /** Odd seeds kill the process after the side effect, and even ones before it. */
 const WHEN = ['after', 'before'] as const;
 
@@ -23,6 +25,8 @@ interface SideEffect extends Pick<KillPoint, 'effect' | 'match'> {
   isOnlyAfter?: true;
   /** Makes it happen, if the load does so rarely. It acts as an operator, again and again. */
   provoke?: (scene: Scene) => Promise<unknown>;
+  /** The receiver is silent for two seconds, healthy for two, and so on. */
+  isReceiverUnsteady?: true;
 }
 
 const signal = ({ client }: ChaosStack, orderId: string, ...[name, input]: [string, object]): Promise<void> =>
@@ -120,6 +124,31 @@ const SIDE_EFFECTS: SideEffect[] = [
   {
     of: 'worker',
     effect: 'write',
+    match: 'insert into endpoint_breaker',
+    name: 'it counts an unanswered attempt',
+    most: 10,
+    isReceiverUnsteady: true,
+  },
+  {
+    of: 'worker',
+    effect: 'write',
+    match: 'update endpoint_breaker s set probe_at',
+    name: 'it takes the lease of a probe',
+    most: 2,
+    isReceiverUnsteady: true,
+  },
+  {
+    of: 'worker',
+    effect: 'write',
+    match: 'delete from endpoint_breaker where seller_id',
+    name: 'it closes a breaker',
+    most: 2,
+    isOnlyAfter: true,
+    isReceiverUnsteady: true,
+  },
+  {
+    of: 'worker',
+    effect: 'write',
     match: 'update order_work w set sweep_at',
     name: 'its sweep leases orders',
     most: 3,
@@ -164,7 +193,7 @@ const victimOf = ({ stack }: Scene, of: SideEffect['of']): ChaosStack['apis'][0]
   of === 'API' ? stack.apis[1] : stack.workers[0];
 
 export const SIDE_EFFECT_CELLS: Cell[] = SIDE_EFFECTS.map(
-  ({ of, effect, match, name, most = 20, isOnlyAfter = false, provoke }): Cell => ({
+  ({ of, effect, match, name, most = 20, isOnlyAfter = false, provoke, isReceiverUnsteady = false }): Cell => ({
     name: `SIGKILL ${of === 'API' ? 'an API' : 'a worker'} when ${name}`,
     group: 'side effects',
     variants: isOnlyAfter ? WHEN.slice(0, 1) : WHEN,
@@ -185,10 +214,16 @@ export const SIDE_EFFECT_CELLS: Cell[] = SIDE_EFFECTS.map(
       writeFileSync(armedBy, '');
       // A closed workflow takes no signal.
       const provoking = provoke && setInterval(() => void provoke(scene).catch(() => undefined), PROVOKE_MS);
+      const { receiver } = scene.stack;
+      let mode: Mode = 'healthy';
+      const changeMode = (): void => receiver.setMode((mode = mode === 'healthy' ? 'reset' : 'healthy'));
+      const changing = isReceiverUnsteady ? setInterval(changeMode, STEADY_MS) : undefined;
       try {
         await until(() => !victim.isRunning(), `${victim.name} is killed ${scene.variant} ${name}`, STRUCK_WITHIN_MS);
       } finally {
         clearInterval(provoking);
+        clearInterval(changing);
+        receiver.setMode('healthy');
         rmSync(armedBy);
       }
       if (victim.hasExited()) throw new Error(`${victim.name} ended by itself, and not by the kill`);
