@@ -26,7 +26,7 @@ const project = (name, setup = {}) => ({
 /** @type {import('jest').Config} */
 export default {
   // On the 2 cores of CI. A test often waits.
-  maxWorkers: 3,
+  maxWorkers: 4,
   // Jest ignores this setting in a project.
   testTimeout: 120_000,
   projects: [project('unit'), ...['integration', 'e2e', 'model', 'timing'].map((name) => project(name, STACK))],

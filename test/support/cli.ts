@@ -17,10 +17,10 @@ export async function runCli(
   env: Record<string, string> = {},
   entry: 'cli' | 'migrate' | 'server' = 'cli',
 ): Promise<CliRun> {
-  const { PATH, HOME } = process.env;
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, `dist/src/${entry}.js`), ...args], {
     // No DATA_DIR: the settings that `npm start` wrote in this clone do not count.
-    env: { PATH, HOME, DATA_DIR: '/nonexistent', ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, DATA_DIR: '/nonexistent', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];

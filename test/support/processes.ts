@@ -76,6 +76,6 @@ export async function startProcess(
 
 /** Leaves out all other variables of the shell, because they would configure the service under test. */
 function inherited(): Record<string, string | undefined> {
-  const { PATH, HOME, XDG_CACHE_HOME } = process.env;
-  return { PATH, HOME, XDG_CACHE_HOME };
+  const { PATH, HOME, XDG_CACHE_HOME, NODE_COMPILE_CACHE } = process.env;
+  return { PATH, HOME, XDG_CACHE_HOME, NODE_COMPILE_CACHE };
 }
