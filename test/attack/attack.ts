@@ -2,6 +2,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT } from '../../src/package';
+import { exitWith } from '../support/exit-with';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import { killProcesses } from '../support/processes';
@@ -93,10 +94,4 @@ async function run(): Promise<number> {
   }
 }
 
-void run().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+exitWith(run());

@@ -11,6 +11,7 @@ import { markdownTable, rowLine } from './table';
 import { SECTIONS } from './sections';
 import { type Servers, startServers } from './servers';
 import { seededRandom } from './statistics';
+import { exitWith } from '../support/exit-with';
 
 /**
  * `npm run bench`: compares the service with bare Temporal and with other ways to do the same job, and writes the
@@ -98,10 +99,4 @@ async function run(): Promise<number> {
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
-void run().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+exitWith(run());

@@ -12,6 +12,7 @@ import { fillIn } from '../bench/fill-in';
 import { insertClosedOrders } from '../bench/insert-orders';
 import { percentile } from '../bench/statistics';
 import { markdownTable } from '../bench/table';
+import { exitWith } from '../support/exit-with';
 import { migrationFaults } from '../support/migration-faults';
 import { createSeller } from '../support/stack';
 import type { Cell, Scene } from './cell';
@@ -174,10 +175,4 @@ async function run(): Promise<number> {
   }
 }
 
-void run().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+exitWith(run());

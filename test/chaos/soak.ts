@@ -13,6 +13,7 @@ import { explain } from './explain';
 import type { Part } from './part';
 import { checkSweep, runCell } from './run';
 import { partsOf, startChaosStack } from './stack';
+import { exitWith } from '../support/exit-with';
 
 /**
  * `npm run soak -- --minutes 30 --rate 6`: lets the service work at a steady load, samples memory, connections and handles of every
@@ -156,10 +157,4 @@ async function run(): Promise<number> {
   }
 }
 
-void run().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+exitWith(run());

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { exitWith } from '../support/exit-with';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import { installRequirements } from '../support/python-venv';
@@ -65,10 +66,4 @@ async function main(names: readonly string[]): Promise<number> {
   return 0;
 }
 
-void main(process.argv.slice(2)).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+exitWith(main(process.argv.slice(2)));

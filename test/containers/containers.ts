@@ -6,6 +6,7 @@ import { PACKAGE_ROOT } from '../../src/package';
 import { shell } from '../clients/shell';
 import { codeBlocks } from '../integration/docs/markdown-blocks';
 import { type Api, type ApiResponse, apiOf } from '../support/api';
+import { exitWith } from '../support/exit-with';
 import { until } from '../support/until';
 import { type Project, containersOf, crash, createProject } from './compose';
 import { startLoad } from './load';
@@ -273,10 +274,4 @@ async function main(): Promise<number> {
   return failures.length === 0 ? 0 : 1;
 }
 
-void main().then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+exitWith(main());

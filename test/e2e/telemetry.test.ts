@@ -42,7 +42,7 @@ beforeAll(async () => {
     ...stack.env,
     CHECKOUT_BASE_URL: `http://127.0.0.1:${port}`,
     CHECKOUT_LENDER: 'sandbox',
-    SANDBOX_REFERRAL_MS: '2500',
+    SANDBOX_REFERRAL_MS: '6000',
     WEBHOOK_RETRY_DELAYS: '0,0.1,0.1',
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_BSP_SCHEDULE_DELAY: '100',

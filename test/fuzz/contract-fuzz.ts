@@ -6,6 +6,7 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
 import { BASE } from '../support/api';
 import { operations } from '../support/contract';
+import { exitWith } from '../support/exit-with';
 import globalSetup from '../support/global-setup';
 import globalTeardown from '../support/global-teardown';
 import { openOrder } from '../support/orders';
@@ -120,10 +121,4 @@ async function fuzz(cases: string, further: string[]): Promise<number> {
 }
 
 const [cases = '1000', ...further] = process.argv.slice(2);
-void fuzz(cases, further).then(
-  (code) => process.exit(code),
-  (error: unknown) => {
-    console.error(error);
-    process.exit(1);
-  },
-);
+exitWith(fuzz(cases, further));

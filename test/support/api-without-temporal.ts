@@ -1,7 +1,10 @@
 import { loadConfig } from '../../src/config';
 import { startServer } from '../../src/server';
 import { freePort } from '../../tools/local-stack/ports';
-import { QUICK, log } from './stack';
+import { apiOf } from './api';
+import { createDatabase } from './database';
+import { QUICK, createSeller, log } from './stack';
+import { useResource } from './use-resource';
 
 export interface ApiServer {
   url: string;
@@ -13,4 +16,20 @@ export async function startApiWithoutTemporal(env: Record<string, string>, logge
   const temporal = { connectionOptions: { address: `127.0.0.1:${await freePort()}` }, namespace: 'none' };
   const server = await startServer(loadConfig({ ...QUICK, ...env }), temporal, logger);
   return { url: `http://127.0.0.1:${server.port}`, stop: () => server.stop() };
+}
+
+/** The same for the tests of a file, with a database and a seller. */
+export function useApiWithoutTemporal(env: Record<string, string>, logger = log) {
+  return useResource(
+    async () => {
+      const database = await createDatabase();
+      const server = await startApiWithoutTemporal({ ...env, DATABASE_URL: database.url }, logger);
+      const seller = await createSeller(database.db);
+      return { server, database, db: database.db, seller, api: apiOf(server.url, seller, 'ck_unknown') };
+    },
+    async ({ server, database }) => {
+      await server.stop();
+      await database.drop();
+    },
+  );
 }

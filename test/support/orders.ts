@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { findOrder } from '../../src/db/find-orders';
-import { type DbClient, inTransaction } from '../../src/db/pool';
+import { type Db, type DbClient, inTransaction } from '../../src/db/pool';
 import type { WorkflowOrder } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
 import { BASE } from './api';
@@ -151,4 +151,9 @@ export async function acceptVersions(db: DbClient): Promise<void> {
 export async function waitsOnTimer(client: Client, id: string): Promise<boolean> {
   const { events } = await client.workflow.getHandle(`order-${id}`).fetchHistory();
   return events!.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
+}
+
+/** Keeps the sweep away from an order. */
+export async function postponeSweep(db: Db, orderId: string): Promise<void> {
+  await db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [orderId]);
 }

@@ -2,27 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { pino } from 'pino';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { httpProblems, httpRequests } from '../../../src/telemetry/metrics';
-import { BASE, apiOf } from '../../support/api';
-import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
-import { useDatabase } from '../../support/database';
+import { BASE } from '../../support/api';
+import { type ApiServer, startApiWithoutTemporal, useApiWithoutTemporal } from '../../support/api-without-temporal';
 import { parseRaw, sendRaw } from '../../support/raw-http';
-import { createSeller, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
 const SECOND = '/api/iwocapay/ecommerce';
 const lines: Record<string, unknown>[] = [];
 const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
 
-let server: ApiServer;
-afterAll(() => server.stop());
-const database = useDatabase();
-let seller: TestSeller;
-let api: ReturnType<typeof apiOf>;
-beforeAll(async () => {
-  server = await startApiWithoutTemporal({ DATABASE_URL: database.url, API_BASE_PATHS: `${BASE},${SECOND}` }, log);
-  seller = await createSeller(database.db);
-  api = apiOf(server.url, seller, 'ck_unknown');
-});
+const service = useApiWithoutTemporal({ API_BASE_PATHS: `${BASE},${SECOND}` }, log);
 
 /** The log lines of the request that `make` sends, without those about changes of orders. */
 async function logged(make: (headers: Record<string, string>) => Promise<unknown>) {
@@ -34,42 +23,42 @@ async function logged(make: (headers: Record<string, string>) => Promise<unknown
 test('a request writes one log line with its method, path, status, order and seller', async () => {
   let id = '';
   const created = await logged(async (headers) => {
-    id = (await api.create({}, { headers })).body.data.id;
+    id = (await service.api.create({}, { headers })).body.data.id;
   });
   expect(created).toEqual([
     expect.objectContaining({
       msg: 'request',
       method: 'POST',
-      path: `${BASE}/seller/${seller.id}/order/`,
+      path: `${BASE}/seller/${service.seller.id}/order/`,
       status: 201,
       duration_ms: expect.any(Number),
       order_id: id,
-      seller_id: seller.id,
+      seller_id: service.seller.id,
     }),
   ]);
-  const read = await logged((headers) => api.get(id, { headers }));
-  expect(read).toMatchObject([{ method: 'GET', status: 200, order_id: id, seller_id: seller.id }]);
+  const read = await logged((headers) => service.api.get(id, { headers }));
+  expect(read).toMatchObject([{ method: 'GET', status: 200, order_id: id, seller_id: service.seller.id }]);
 });
 
 test('a successful health check is logged at debug level', async () => {
-  const healthy = await logged((headers) => api.call('GET', '/health/live', { headers }));
+  const healthy = await logged((headers) => service.api.call('GET', '/health/live', { headers }));
   expect(healthy).toMatchObject([{ level: 20, path: '/health/live', status: 200 }]);
-  const unknown = await logged((headers) => api.call('GET', '/health/other', { headers }));
+  const unknown = await logged((headers) => service.api.call('GET', '/health/other', { headers }));
   expect(unknown).toMatchObject([{ level: 30, path: '/health/other', status: 404 }]);
 });
 
 test('a refused request writes one log line', async () => {
-  const noKey = await logged((headers) => api.create({}, { headers, key: null }));
+  const noKey = await logged((headers) => service.api.create({}, { headers, key: null }));
   expect(noKey).toMatchObject([{ status: 401 }]);
   expect(noKey[0]).not.toHaveProperty('seller_id');
-  expect(await logged((headers) => api.create({ amount: -1 }, { headers }))).toMatchObject([{ status: 422 }]);
-  expect(await logged((headers) => api.call('GET', '/nothing', { headers }))).toMatchObject([{ status: 404 }]);
+  expect(await logged((headers) => service.api.create({ amount: -1 }, { headers }))).toMatchObject([{ status: 422 }]);
+  expect(await logged((headers) => service.api.call('GET', '/nothing', { headers }))).toMatchObject([{ status: 404 }]);
 });
 
 test('the log line of a request has the trace id of its traceparent, if that is valid', async () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
   const traced = (traceparent: string) =>
-    logged((headers) => api.call('GET', '/health/live', { headers: { ...headers, traceparent } }));
+    logged((headers) => service.api.call('GET', '/health/live', { headers: { ...headers, traceparent } }));
   expect(await traced(`00-${trace}-00f067aa0ba902b7-01`)).toMatchObject([{ trace_id: trace }]);
   for (const broken of [
     `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
@@ -84,40 +73,40 @@ test('the log line of a request has the trace id of its traceparent, if that is 
 
 test('no log line contains a key, a body, a query or an Idempotency-Key', async () => {
   const body = { reference: 'private-reference', meta_data: { card: 'private-meta' } };
-  await api.create(body, { headers: { 'Idempotency-Key': 'private-idem', 'X-Other': 'private-header' } });
-  await api.create({ ...body, amount: 'private-amount' });
-  await api.call('GET', '/nothing?token=private-query');
-  await api.get(randomUUID(), { key: 'sk_private-key' });
+  await service.api.create(body, { headers: { 'Idempotency-Key': 'private-idem', 'X-Other': 'private-header' } });
+  await service.api.create({ ...body, amount: 'private-amount' });
+  await service.api.call('GET', '/nothing?token=private-query');
+  await service.api.get(randomUUID(), { key: 'sk_private-key' });
   const text = JSON.stringify(lines);
-  expect(text).not.toContain(seller.key);
-  expect(text).not.toContain(seller.webhookSecret);
+  expect(text).not.toContain(service.seller.key);
+  expect(text).not.toContain(service.seller.webhookSecret);
   expect(text).not.toContain('private-');
 });
 
 test('an id is logged in full only if it belongs to the caller: a wrong id may be a pay link', async () => {
   const id = randomUUID();
-  expect(await logged((headers) => api.get(id, { headers }))).toMatchObject([
+  expect(await logged((headers) => service.api.get(id, { headers }))).toMatchObject([
     { path: `${BASE}/order/${id.slice(0, 8)}…/`, status: 404 },
   ]);
 });
 
 test('the id of an order of the caller is logged in full if its change fails', async () => {
-  const { id } = (await api.create()).body.data as { id: string };
-  const made = await logged((headers) => api.call('DELETE', `${BASE}/order/${id}/`, { headers }));
+  const { id } = (await service.api.create()).body.data as { id: string };
+  const made = await logged((headers) => service.api.call('DELETE', `${BASE}/order/${id}/`, { headers }));
   expect(made.filter(({ msg }) => msg === 'request')).toMatchObject([
     { path: `${BASE}/order/${id}/`, status: 503, order_id: id },
   ]);
 });
 
 test('the pay link of an order is not logged if it is used as an id, whatever the response is', async () => {
-  const { order_url: url } = (await api.create()).body.data as { order_url: string };
+  const { order_url: url } = (await service.api.create()).body.data as { order_url: string };
   const payLinkId = /[\da-f-]{36}/.exec(url)![0];
-  const key = await createCheckoutKey(database.db);
+  const key = await createCheckoutKey(service.db);
   const statuses = [
-    (await api.get(payLinkId)).status,
-    (await api.get(payLinkId, { key: null })).status,
-    (await api.call('POST', `${BASE}/order/${payLinkId}/progress/`, { key, body: { data: {} } })).status,
-    (await api.call('PUT', `${BASE}/order/${payLinkId}/`)).status,
+    (await service.api.get(payLinkId)).status,
+    (await service.api.get(payLinkId, { key: null })).status,
+    (await service.api.call('POST', `${BASE}/order/${payLinkId}/progress/`, { key, body: { data: {} } })).status,
+    (await service.api.call('PUT', `${BASE}/order/${payLinkId}/`)).status,
   ];
   expect(statuses).toEqual([404, 401, 422, 405]);
   expect(JSON.stringify(lines)).not.toContain(payLinkId);
@@ -126,7 +115,7 @@ test('the pay link of an order is not logged if it is used as an id, whatever th
 test.each([BASE, SECOND, SECOND.toUpperCase()])('no log line contains a pay link below %s', async (base) => {
   const payLinkId = randomUUID();
   for (const path of ['pay_link', 'PAY_LINK', 'Pay_Link']) {
-    await logged((headers) => api.call('GET', `${base}/${path}/${payLinkId}/`, { headers, key: null }));
+    await logged((headers) => service.api.call('GET', `${base}/${path}/${payLinkId}/`, { headers, key: null }));
   }
   expect(lines.at(-1)).toMatchObject({ path: expect.stringContaining(`/${payLinkId.slice(0, 8)}…/`) });
   expect(JSON.stringify(lines)).not.toContain(payLinkId);
@@ -143,7 +132,7 @@ describe('a request that is answered before Koa sees it', () => {
     const [requestId, payLinkId] = [randomUUID(), randomUUID()];
     const path = `/pay/${payLinkId}/`;
     const head = `GET ${path}?token=private-query HTTP/1.1\r\nX-Request-Id: ${requestId}\r\n${headers}\r\n\r\n`;
-    const { status, body } = parseRaw(await sendRaw(server.url, head));
+    const { status, body } = parseRaw(await sendRaw(service.server.url, head));
     expect([body.instance, body.request_id]).toEqual([path, requestId]);
     expect(linesOf(requestId)).toMatchObject([
       { level: 30, msg: 'request', method: 'GET', path: `/pay/${payLinkId.slice(0, 8)}…/`, status },
@@ -163,7 +152,7 @@ describe('a request that is answered before Koa sees it', () => {
         }),
       );
     const [requests, problems] = await counts();
-    const { body } = parseRaw(await sendRaw(server.url, text));
+    const { body } = parseRaw(await sendRaw(service.server.url, text));
     expect(body).toMatchObject({ status, instance: '/' });
     expect(linesOf(body.request_id)).toMatchObject([{ level: 30, msg: 'request', path: '/', status }]);
     expect(await counts()).toEqual([requests! + 1, problems! + 1]);
@@ -173,7 +162,7 @@ describe('a request that is answered before Koa sees it', () => {
 describe('a request that is refused because it is late', () => {
   let hasty: ApiServer;
   beforeAll(async () => {
-    const env = { DATABASE_URL: database.url, HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' };
+    const env = { DATABASE_URL: service.database.url, HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' };
     hasty = await startApiWithoutTemporal(env, log);
   });
   afterAll(() => hasty.stop());
@@ -182,15 +171,17 @@ describe('a request that is refused because it is late', () => {
     ['a client that sends an id', `X-Request-Id: ${randomUUID()}\r\n`],
     ['a client that sends none', ''],
   ])('has one id in its response and in one log line, if only its body is late: %s', async (_, given) => {
-    const path = `${BASE}/seller/${seller.id}/order/`;
+    const path = `${BASE}/seller/${service.seller.id}/order/`;
     const head =
-      `POST ${path}?a=b HTTP/1.1\r\nHost: x\r\n${given}Authorization: Bearer ${seller.key}\r\n` +
+      `POST ${path}?a=b HTTP/1.1\r\nHost: x\r\n${given}Authorization: Bearer ${service.seller.key}\r\n` +
       'Content-Type: application/json\r\nContent-Length: 10\r\n\r\n{';
     const { body } = parseRaw(await sendRaw(hasty.url, head));
     expect(body).toMatchObject({ code: 'request_timeout', instance: path });
     if (given !== '') expect(given).toContain(body.request_id);
     await until(() => linesOf(body.request_id).length > 0, 'the request is logged');
-    expect(linesOf(body.request_id)).toMatchObject([{ msg: 'request', path, status: 408, seller_id: seller.id }]);
+    expect(linesOf(body.request_id)).toMatchObject([
+      { msg: 'request', path, status: 408, seller_id: service.seller.id },
+    ]);
   });
 
   test('writes a log line if its headers are late, and none if nothing was sent', async () => {

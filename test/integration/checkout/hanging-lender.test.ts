@@ -1,8 +1,8 @@
 import { NO_OFFER } from '../../../src/domain/application';
 import type { Lender, LenderAnswer } from '../../../src/lender/lender';
-import type * as Providers from '../../../src/providers';
 import { apiOf } from '../../support/api';
 import { applied, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import type * as LiveProviders from '../../support/live-providers';
 import { openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { createSeller } from '../../support/stack';
@@ -33,14 +33,9 @@ const mockLender: Lender = {
       });
     }),
 };
-jest.mock('../../../src/providers', () => {
-  const providers = jest.requireActual<typeof Providers>('../../../src/providers');
-  const { lendersOf } = providers;
-  return {
-    ...providers,
-    lendersOf: (...args: Parameters<typeof lendersOf>) => ({ ...lendersOf(...args), live: mockLender }),
-  };
-});
+jest.mock('../../../src/providers', () =>
+  jest.requireActual<typeof LiveProviders>('../../support/live-providers').withLiveProviders(() => mockLender),
+);
 
 const stack = useCheckout({ sandbox: false, env: { WEBHOOK_CONCURRENCY: '10' } });
 const receiver = useReceiver('test');

@@ -1,8 +1,8 @@
 import type { Lender } from '../../../src/lender/lender';
 import type { PaymentProvider } from '../../../src/payments/payment-provider';
-import type * as Providers from '../../../src/providers';
 import { apiOf } from '../../support/api';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import type * as LiveProviders from '../../support/live-providers';
 import { createSeller } from '../../support/stack';
 
 /** Adapters as an operator connects them: see docs/hosted-checkout.md. */
@@ -22,17 +22,12 @@ const mockBank: PaymentProvider = {
   cancel: () => Promise.resolve('cancelled'),
   refund: () => Promise.resolve(),
 };
-jest.mock('../../../src/providers', () => {
-  const providers = jest.requireActual<typeof Providers>('../../../src/providers');
-  const { lendersOf, paymentProvidersOf } = providers;
-  return {
-    lendersOf: (...args: Parameters<typeof lendersOf>) => ({ ...lendersOf(...args), live: mockLender }),
-    paymentProvidersOf: (...args: Parameters<typeof paymentProvidersOf>) => ({
-      ...paymentProvidersOf(...args),
-      live: mockBank,
-    }),
-  };
-});
+jest.mock('../../../src/providers', () =>
+  jest.requireActual<typeof LiveProviders>('../../support/live-providers').withLiveProviders(
+    () => mockLender,
+    () => mockBank,
+  ),
+);
 
 const stack = useCheckout({ sandbox: false });
 

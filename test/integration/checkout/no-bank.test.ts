@@ -1,6 +1,6 @@
 import type { Lender } from '../../../src/lender/lender';
-import type * as Providers from '../../../src/providers';
 import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import type * as LiveProviders from '../../support/live-providers';
 import { until } from '../../support/until';
 
 const mockLender: Lender = {
@@ -11,14 +11,9 @@ const mockLender: Lender = {
       applicant.email.startsWith('failed') ? { kind: 'failed' } : { kind: 'declined', code: 'affordability' },
     ),
 };
-jest.mock('../../../src/providers', () => {
-  const providers = jest.requireActual<typeof Providers>('../../../src/providers');
-  const { lendersOf } = providers;
-  return {
-    ...providers,
-    lendersOf: (...args: Parameters<typeof lendersOf>) => ({ ...lendersOf(...args), live: mockLender }),
-  };
-});
+jest.mock('../../../src/providers', () =>
+  jest.requireActual<typeof LiveProviders>('../../support/live-providers').withLiveProviders(() => mockLender),
+);
 
 /** Of a live account, with a lender and without a bank. */
 const stack = useCheckout({ sandbox: false });

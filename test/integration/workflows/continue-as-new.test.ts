@@ -1,6 +1,14 @@
 import { requestResends } from '../../../src/db/webhook-events';
 import { applied, useCheckout } from '../../support/checkout';
-import { detailsOf, openOrder, queryOrder, restoreApproved, timelineOf, versionOfRow } from '../../support/orders';
+import {
+  detailsOf,
+  openOrder,
+  postponeSweep,
+  queryOrder,
+  restoreApproved,
+  timelineOf,
+  versionOfRow,
+} from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
@@ -27,7 +35,7 @@ async function continueAsNew(id: string): Promise<void> {
 
 /** Fills the history of an order's run, while the sweep leaves the order alone, until the order has a new run. */
 async function fillHistory(id: string): Promise<void> {
-  await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+  await postponeSweep(stack.db, id);
   const { runId } = await workflow(id).describe();
   const isContinued = async (): Promise<boolean> => {
     // A signal that no handler takes changes nothing.

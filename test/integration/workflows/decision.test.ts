@@ -19,7 +19,12 @@ import { until } from '../../support/until';
 import { useResource } from '../../support/use-resource';
 
 const { EventType } = temporal.api.enums.v1;
-const stack = useResource(startCheckout, (started) => started.stop());
+/** Long enough for two attempts on a slow machine. */
+const WAIT_MS = 8000;
+const stack = useResource(
+  () => startCheckout({ env: { SANDBOX_REFERRAL_MS: String(WAIT_MS) } }),
+  (started) => started.stop(),
+);
 const receiver = useReceiver();
 
 /** A decline ends these orders, because their customers cannot pay now instead. */
@@ -37,6 +42,12 @@ async function pendingActivities(id: string): Promise<string[]> {
 }
 const untilLenderIsAsked = (id: string) =>
   until(async () => (await pendingActivities(id)).includes('askForDecision'), 'the workflow asks the lender');
+/** Ends the lender's outage or review. */
+const endWait = (id: string) =>
+  stack.db.query(`update application set submitted_at = submitted_at - $2 * interval '1 ms' where order_id = $1`, [
+    id,
+    WAIT_MS,
+  ]);
 const details = (id: string) => detailsOf(stack.client, id);
 
 test('the sweep notifies a workflow of an application if nothing else did', async () => {
@@ -61,6 +72,7 @@ test('the workflow retries during an outage of the lender and shows the outage w
   expect(await details(id)).toMatch(
     /^- Decision: the lender has been unavailable since 2\S+Z, error `the sandbox simulates an outage`; it is asked again/m,
   );
+  await endWait(id);
   await untilStatus(id, 'APPROVED');
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved']);
   await until(async () => !(await details(id)).includes('the lender'), 'the details no longer mention the lender');
@@ -95,6 +107,7 @@ test('a workflow that is resumed after a terminate asks the lender again', async
     const id = await applied(stack, email, { data: ONLY_PAY_LATER });
     await until(async () => (await details(id)).includes('lender'), 'the workflow waits for the lender');
     await workflow(id).terminate('an operator pressed the button');
+    await endWait(id);
     await untilStatus(id, email.startsWith('outage') ? 'APPROVED' : 'UNSUCCESSFUL');
   }
 });

@@ -21,6 +21,7 @@ import {
   approveInRow,
   isRunning,
   openOrder,
+  postponeSweep,
   queryOrder,
   refuseVersion,
   restoreApproved,
@@ -228,7 +229,7 @@ describe('after a restore of Postgres, a finished order', () => {
 
 test('a GET that meets an open workflow ahead of its row has the row brought forward', async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved']);
-  await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+  await postponeSweep(stack.db, id);
   await restoreBackup(id);
   // A GET that the workflow does not answer in time shows the row.
   await until(async () => (await stack.api.get(id)).body.data.status === 'APPROVED', 'a GET shows the workflow');
@@ -254,7 +255,7 @@ async function checkTomorrow(id: string): Promise<void> {
 describe('a terminated run', () => {
   async function terminated(): Promise<string> {
     const id = await openOrder(stack, {}, ['signup_started']);
-    await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+    await postponeSweep(stack.db, id);
     await workflow(id).terminate('an operator pressed the button');
     return id;
   }
@@ -300,7 +301,7 @@ describe('a run that a person has started under a workflow id that is no order',
 
   test('does not keep the sweep from finding a terminated run', async () => {
     const id = await openOrder(stack, {}, ['signup_started']);
-    await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+    await postponeSweep(stack.db, id);
     await workflow(id).terminate();
     await until(() => isRunning(stack.client, id), 'the workflow runs again', 20_000);
   });
@@ -426,7 +427,7 @@ test('a request whose save Postgres refuses is handed over when the run is repla
 describe('a run whose workflow tasks keep failing', () => {
   /** Breaks the run: its history has a timer that the workflow code does not start. */
   async function breakRun(id: string): Promise<string> {
-    await stack.db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [id]);
+    await postponeSweep(stack.db, id);
     await stack.stopWorker();
     const { runId } = await workflow(id).describe();
     await completeTaskWithUnknownCommand(id);

@@ -1,9 +1,9 @@
-import { text as readText } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../../support/api';
 import { startTestServer } from '../../support/listening-server';
 import { noWebhookPending, openOrder, timelineOf } from '../../support/orders';
 import { startReceiver, useReceiver } from '../../support/receiver';
+import { startSlowReceiver } from '../../support/slow-receiver';
 import { QUICK, createSeller, startStack, useStack } from '../../support/stack';
 import { storedText } from '../../support/history';
 import { until } from '../../support/until';
@@ -160,26 +160,13 @@ test('an order sends no further webhooks after a 410', async () => {
 });
 
 test('attempts of one order do not overlap, even if its workflow is terminated during one', async () => {
-  let open = 0;
-  let maxOpen = 0;
-  const sequences: number[] = [];
-  const slow = await startTestServer((request, response) => {
-    maxOpen = Math.max(maxOpen, ++open);
-    void readText(request).then((text) => {
-      sequences.push(JSON.parse(text).data.sequence);
-      setTimeout(() => {
-        open--;
-        response.end();
-      }, 2000);
-    });
-  });
+  const { seen, ...slow } = await startSlowReceiver(2000);
   const id = await openOrder(stack, { webhook_url: slow.url }, ['signup_started']);
-  await until(() => open === 1, 'the first attempt has started');
+  await until(() => seen.open === 1, 'the first attempt has started');
   await stack.client.workflow.getHandle(`order-${id}`).terminate();
   await stack.api.progress(id, 'approved');
   await until(() => hasEnded(id), 'both webhooks have ended');
-  expect(maxOpen).toBe(1);
-  expect(sequences).toEqual([1, 2]);
+  expect(seen).toMatchObject({ maxOpen: 1, sequences: [1, 2] });
   await slow.close();
 });
 
