@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT } from '../../src/package';
+import { exitWith } from '../support/exit-with';
 import { readResults, writeResults } from './results';
 import { describeMachine } from './machine';
 import { renderPages } from './page';
@@ -11,7 +12,6 @@ import { markdownTable, rowLine } from './table';
 import { SECTIONS } from './sections';
 import { type Servers, startServers } from './servers';
 import { seededRandom } from './statistics';
-import { exitWith } from '../support/exit-with';
 
 /**
  * `npm run bench`: compares the service with bare Temporal and with other ways to do the same job, and writes the

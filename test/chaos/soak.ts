@@ -7,13 +7,13 @@ import { PACKAGE_ROOT } from '../../src/package';
 import { fillIn } from '../bench/fill-in';
 import { linePlot } from '../bench/svg';
 import { markdownTable } from '../bench/table';
+import { exitWith } from '../support/exit-with';
 import type { Cell } from './cell';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import type { Part } from './part';
 import { checkSweep, runCell } from './run';
 import { partsOf, startChaosStack } from './stack';
-import { exitWith } from '../support/exit-with';
 
 /**
  * `npm run soak -- --minutes 30 --rate 6`: lets the service work at a steady load, samples memory, connections and handles of every

@@ -25,7 +25,7 @@ export function useApiWithoutTemporal(env: Record<string, string>, logger = log)
       const database = await createDatabase();
       const server = await startApiWithoutTemporal({ ...env, DATABASE_URL: database.url }, logger);
       const seller = await createSeller(database.db);
-      return { server, database, db: database.db, seller, api: apiOf(server.url, seller, 'ck_unknown') };
+      return { server, database, seller, api: apiOf(server.url, seller, 'ck_unknown') };
     },
     async ({ server, database }) => {
       await server.stop();

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { storeApplication, upsertPaymentTerm } from '../../src/db/applications';
+import type { Db } from '../../src/db/pool';
 import { freePort } from '../../tools/local-stack/ports';
 import { openOrder } from './orders';
 import { type Stack, type StackOptions, startStack } from './stack';
@@ -163,4 +164,9 @@ export async function applied(
     throw new Error('the application was not submitted');
   if (notify) await stack.client.workflow.getHandle(`order-${id}`).signal('requestDecision');
   return id;
+}
+
+/** Ends the sandbox lender's referral or outage: it decides when it is asked again. */
+export async function endReferral(db: Db, orderId: string): Promise<void> {
+  await db.query(`update application set submitted_at = now() - interval '1 hour' where order_id = $1`, [orderId]);
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, statfsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { migrate } from '../../src/db/run-migrations';
@@ -31,6 +31,8 @@ export default async function globalSetup(): Promise<void> {
     durable: false,
   });
   stopOnExit(temporal.pid);
+  // After the servers: in memory, what an interrupted run leaves would stay until the machine restarts.
+  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true, maxRetries: 10 }));
   process.env.TEST_DATABASE_URL = postgres.url;
   process.env.TEST_TEMPORAL_ADDRESS = temporal.address;
   process.env.TEST_DATA_DIR = dataDir;

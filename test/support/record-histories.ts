@@ -8,6 +8,7 @@ import { findApplication, upsertPaymentTerm } from '../../src/db/applications';
 import { recordPaymentStatus } from '../../src/db/payments';
 import { inTransaction } from '../../src/db/pool';
 import { applied, newCustomer, startCheckout } from './checkout';
+import { exitWith } from './exit-with';
 import globalSetup from './global-setup';
 import globalTeardown from './global-teardown';
 import { startTestServer } from './listening-server';
@@ -285,11 +286,5 @@ if (require.main === module) {
     console.error('usage: npm run record-histories -- <prefix> [<scenario>…], for example v1.0');
     process.exit(1);
   }
-  void record(prefix, only).then(
-    () => process.exit(0),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
+  exitWith(record(prefix, only).then(() => 0));
 }

@@ -101,7 +101,7 @@ test('the id of an order of the caller is logged in full if its change fails', a
 test('the pay link of an order is not logged if it is used as an id, whatever the response is', async () => {
   const { order_url: url } = (await service.api.create()).body.data as { order_url: string };
   const payLinkId = /[\da-f-]{36}/.exec(url)![0];
-  const key = await createCheckoutKey(service.db);
+  const key = await createCheckoutKey(service.database.db);
   const statuses = [
     (await service.api.get(payLinkId)).status,
     (await service.api.get(payLinkId, { key: null })).status,

@@ -32,6 +32,13 @@ const decidedIn = async (id: string, time: string) =>
     (await paymentOf(id)).id,
     time,
   ]);
+/** Approves the payment and returns from the bank while it still processes it. Returns the page that the customer sees. */
+async function returnEarly(id: string, customer: Customer, bankPage: string) {
+  await customer.leaveAtBank(bankPage, 'slow');
+  await decidedIn(id, '1 hour');
+  await customer.look('return/');
+  return customer.look();
+}
 const startedAgo = async (id: string, time: string) =>
   stack.db.query('update payment set started_at = now() - $2::interval where id = $1', [
     (await paymentOf(id)).id,
@@ -123,10 +130,7 @@ test.concurrent('the wait for the bank counts from the approval, not from the ch
   const { id, customer } = await newOrder();
   const bankPage = await customer.startPayment();
   await startedAgo(id, '10 minutes');
-  await customer.leaveAtBank(bankPage, 'slow');
-  await decidedIn(id, '1 hour');
-  await customer.look('return/');
-  const confirming = await customer.look();
+  const confirming = await returnEarly(id, customer, bankPage);
   expect(confirming.heading).toBe('Your bank is confirming the payment');
   expect(confirming.text).toContain('This usually takes a few seconds.');
   expect(confirming.headers.get('Refresh')).toMatch(/^5;/);
@@ -252,10 +256,7 @@ test.concurrent(
   'a payment that the bank is still confirming when the order is cancelled is refunded as soon as it is paid',
   async () => {
     const { id, url, customer } = await newOrder();
-    await customer.leaveAtBank(await customer.startPayment(), 'slow');
-    await decidedIn(id, '1 hour');
-    await customer.look('return/');
-    const confirming = await customer.look();
+    const confirming = await returnEarly(id, customer, await customer.startPayment());
     expect(confirming.heading).toBe('Your bank is confirming the payment');
     // The shop's cart would invite the customer to buy twice.
     const other = await customerAt(url).look();

@@ -14,7 +14,7 @@ const isOpen = async (breaker: string) =>
 
 test('the breaker of reads from workflows is shown as open while Temporal fails, and as closed without reads', async () => {
   const { id } = (await service.api.create()).body.data;
-  await service.db.query('update order_work set started = true where order_id = $1', [id]);
+  await service.database.db.query('update order_work set started = true where order_id = $1', [id]);
   expect(await isOpen('temporal_reader')).toBe(0);
   for (let reads = 0; reads < 5; reads++)
     expect((await service.api.get(id)).headers.get('Order-Source')).toBe('snapshot');
@@ -25,13 +25,13 @@ test('the breaker of reads from workflows is shown as open while Temporal fails,
 
 test('the shared count of a rate limit is shown as open while Postgres does not count, and closed after', async () => {
   expect(await isOpen('rate_limit_key')).toBe(0);
-  await service.db.query('alter table rate_limit rename to hidden');
+  await service.database.db.query('alter table rate_limit rename to hidden');
   await service.api.call('GET', '/nowhere');
   await until(async () => (await isOpen('rate_limit_key')) === 1, 'the breaker is open');
   later(5 * 60_000);
   expect(await isOpen('rate_limit_key')).toBe(0);
   jest.restoreAllMocks();
-  await service.db.query('alter table hidden rename to rate_limit');
+  await service.database.db.query('alter table hidden rename to rate_limit');
   await service.api.call('GET', '/nowhere');
   await until(async () => (await isOpen('rate_limit_key')) === 0, 'the breaker is closed');
 });

@@ -1,5 +1,5 @@
 import { requestResends } from '../../../src/db/webhook-events';
-import { applied, useCheckout } from '../../support/checkout';
+import { applied, endReferral, useCheckout } from '../../support/checkout';
 import {
   detailsOf,
   openOrder,
@@ -79,7 +79,7 @@ test('a requested resend is made by a run that is continued as new', async () =>
 test('the lender is asked again about a referred application by a run that is continued as new', async () => {
   const id = await applied(stack, 'referred@bloggs.example', { sweepAfterMs: 600_000 });
   await until(async () => (await details(id)).includes('has not decided yet'), 'the application is referred');
-  await stack.db.query(`update application set submitted_at = now() - interval '1 hour' where order_id = $1`, [id]);
+  await endReferral(stack.db, id);
   await continueAsNew(id);
   await until(async () => (await queryOrder(stack.client, id))?.status === 'APPROVED', 'the order is approved');
 });

@@ -10,7 +10,7 @@ import type { PaymentStatus } from '../../../src/domain/payment';
 import { type Lender, type LenderAnswer, LenderUnavailable } from '../../../src/lender/lender';
 import { type PaymentProvider, PaymentProviderUnavailable } from '../../../src/payments/payment-provider';
 import { apiOf } from '../../support/api';
-import { BUSINESS, applied, customerAt, newCustomer, startCheckout } from '../../support/checkout';
+import { BUSINESS, applied, customerAt, endReferral, newCustomer, startCheckout } from '../../support/checkout';
 import { storedText } from '../../support/history';
 import { detailsOf, isRunning, openOrder, statusOf, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -19,10 +19,9 @@ import { until } from '../../support/until';
 import { useResource } from '../../support/use-resource';
 
 const { EventType } = temporal.api.enums.v1;
-/** Long enough for two attempts on a slow machine. */
-const WAIT_MS = 8000;
 const stack = useResource(
-  () => startCheckout({ env: { SANDBOX_REFERRAL_MS: String(WAIT_MS) } }),
+  // Long enough for two attempts on a slow machine.
+  () => startCheckout({ env: { SANDBOX_REFERRAL_MS: '8000' } }),
   (started) => started.stop(),
 );
 const receiver = useReceiver();
@@ -42,12 +41,6 @@ async function pendingActivities(id: string): Promise<string[]> {
 }
 const untilLenderIsAsked = (id: string) =>
   until(async () => (await pendingActivities(id)).includes('askForDecision'), 'the workflow asks the lender');
-/** Ends the lender's outage or review. */
-const endWait = (id: string) =>
-  stack.db.query(`update application set submitted_at = submitted_at - $2 * interval '1 ms' where order_id = $1`, [
-    id,
-    WAIT_MS,
-  ]);
 const details = (id: string) => detailsOf(stack.client, id);
 
 test('the sweep notifies a workflow of an application if nothing else did', async () => {
@@ -72,7 +65,7 @@ test('the workflow retries during an outage of the lender and shows the outage w
   expect(await details(id)).toMatch(
     /^- Decision: the lender has been unavailable since 2\S+Z, error `the sandbox simulates an outage`; it is asked again/m,
   );
-  await endWait(id);
+  await endReferral(stack.db, id);
   await untilStatus(id, 'APPROVED');
   expect(await eventsOf(id)).toEqual(['created', 'signup_started', 'approved']);
   await until(async () => !(await details(id)).includes('the lender'), 'the details no longer mention the lender');
@@ -107,7 +100,7 @@ test('a workflow that is resumed after a terminate asks the lender again', async
     const id = await applied(stack, email, { data: ONLY_PAY_LATER });
     await until(async () => (await details(id)).includes('lender'), 'the workflow waits for the lender');
     await workflow(id).terminate('an operator pressed the button');
-    await endWait(id);
+    await endReferral(stack.db, id);
     await untilStatus(id, email.startsWith('outage') ? 'APPROVED' : 'UNSUCCESSFUL');
   }
 });
