@@ -27,7 +27,8 @@ function start(env: Record<string, string>) {
     lines: (stdout + stderr)
       .trim()
       .split('\n')
-      .filter((line) => line !== '' && !/^(Stopping|Postgres:)/.test(line)),
+      // Another program, or another test, may use port 3000.
+      .filter((line) => line !== '' && !/^(Stopping|Postgres:|Port 3000 is in use)/.test(line)),
   };
 }
 

@@ -31,7 +31,7 @@ export async function runCli(
 }
 
 /** Expects the exit code, one line on standard error that matches `line`, and nothing on standard output. */
-export function expectError(run: CliRun, code: number, line: RegExp): void {
+export function expectError(run: Omit<CliRun, 'json'>, code: number, line: RegExp): void {
   expect(run.stderr).toMatch(/^error: .+\n$/);
   expect(run.stderr).toMatch(line);
   expect(run).toMatchObject({ code, stdout: '' });
