@@ -11,7 +11,7 @@ import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { PAID_LATER, PROVIDER_DETAILS } from '../support/provider-details';
 import { apiOf } from '../support/api';
-import { BUSINESS, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
+import { BUSINESS, endReferral, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
 import { useReceiver } from '../support/receiver';
@@ -33,7 +33,8 @@ afterAll(async () => {
   if (SCREENSHOTS) await writeScreenshots(SCREENSHOTS);
   await browser.close();
 });
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '8000' } });
+// Each test ends the referral or the bank's delay itself, after it has seen its page.
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '600000' } });
 const receiver = useReceiver();
 const shop = useResource(
   () => startShop(() => stack.api),
@@ -179,6 +180,15 @@ async function payAtBank(on: Page, customer: string): Promise<void> {
   await on.getByRole('button', { name: 'Approve payment' }).click();
 }
 
+/** Makes the bank confirm a slow payment of an order, or cancel an abandoned one. */
+async function endBankDelay(id: string): Promise<void> {
+  await stack.db.query(
+    `update sandbox_payment set decided_at = now() - interval '1 hour'
+     where id in (select id from payment where order_id = $1)`,
+    [id],
+  );
+}
+
 async function fill(on: Page, more: Partial<typeof BUSINESS> = {}): Promise<void> {
   for (const [name, value] of Object.entries({ ...BUSINESS, ...more })) await on.fill(`[name=${name}]`, value);
 }
@@ -301,10 +311,12 @@ visit(
     await inspect(page, 'refused');
     await payAtBank(page, 'abandoned');
     await expectPage(page, 'Approve the payment at Oak Bank');
-    await page.getByText('The payment at Oak Bank was cancelled.').waitFor({ timeout: 40_000 });
+    await endBankDelay(id);
+    await page.getByText('The payment at Oak Bank was cancelled.').waitFor();
     await payAtBank(page, 'slow');
     await expectPage(page, 'Your bank is confirming the payment');
-    await page.getByRole('heading', { name: 'Your order is complete' }).waitFor({ timeout: 40_000 });
+    await endBankDelay(id);
+    await page.getByRole('heading', { name: 'Your order is complete' }).waitFor();
     await page.getByRole('link', { name: 'Stay on this page' }).click();
     await page.getByText('You can print or save').waitFor();
     await inspect(page, 'paid');
@@ -350,7 +362,11 @@ visit(
     const still = await context.newPage();
     await still.goto(`${url}?refresh=off`);
     await inspect(still, 'referred');
-    await page.getByRole('heading', { name: 'You are approved' }).waitFor({ timeout: 40_000 });
+    await page.waitForEvent('load');
+    await expectPage(page, 'Sandbox Lender is reviewing your application');
+    await endReferral(stack.db, id);
+    await stack.client.workflow.getHandle(`order-${id}`).signal('requestDecision');
+    await page.getByRole('heading', { name: 'You are approved' }).waitFor();
     expect(await heading(still)).toBe('Sandbox Lender is reviewing your application');
     await still.getByRole('link', { name: 'Check now' }).click();
     await expectPage(still, 'You are approved');

@@ -5,7 +5,7 @@ import type { Kind } from './failing-receivers';
 /** Allowed difference between two clocks that are read one after the other and rounded. */
 export const ROUNDING_MS = 20;
 /** Allowed delay on a loaded machine. */
-export const SLACK_MS = 5000;
+export const SLACK_MS = 10_000;
 /** Allowed delay of an attempt's start: Temporal shares the machine with all receivers. */
 const LATE_MS = 30_000;
 
@@ -51,7 +51,10 @@ export async function webhooksOf(db: Db, orderId: string): Promise<{ event: Even
 /** Checks one attempt against what a receiver of that kind causes. */
 export function expectKind(row: AttemptRow, { status, error, detail, slow, unconnected }: Kind): void {
   const address = unconnected ? null : '127.0.0.1';
-  expect(row).toMatchObject({ status: status ?? null, error: error ?? null, address });
+  // If the machine stalls at the timeout, the worker notices that it could not tell what the receiver did.
+  const isStalled = error === 'timeout' && row.duration_ms > TIMEOUT_MS + 1000;
+  const recorded = isStalled ? expect.stringMatching(/^(timeout|interrupted)$/) : (error ?? null);
+  expect(row).toMatchObject({ status: status ?? null, error: recorded, address });
   expect(row.error_detail ?? '').toMatch(detail ?? (error ? /./ : /^$/));
   expect(Buffer.byteLength(row.response_body)).toBeLessThanOrEqual(1024);
   expect(row.duration_ms).toBeGreaterThanOrEqual(slow ? TIMEOUT_MS - ROUNDING_MS : 0);

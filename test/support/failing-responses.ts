@@ -5,8 +5,8 @@ import { type RecordingServer, startRecordingServer, startRecordingTlsServer } f
 
 /** Seconds before each attempt. */
 export const DELAYS = [0, 0.2, 0.4, 0.6];
-/** Timeout of an attempt. */
-export const TIMEOUT_MS = 2000;
+/** Timeout of an attempt. Longer than a stall of the machine, which would make other receivers time out too. */
+export const TIMEOUT_MS = 6000;
 
 export interface FailingReceiver {
   url: string;
@@ -80,7 +80,7 @@ export function unknownHost(): Promise<FailingReceiver> {
 }
 
 export function afterTimeout(response: ServerResponse): void {
-  const timer = setTimeout(() => response.end(), TIMEOUT_MS + 500);
+  const timer = setTimeout(() => response.end(), TIMEOUT_MS + 10_000);
   response.on('close', () => clearTimeout(timer));
 }
 

@@ -11,9 +11,11 @@ export async function until<T>(
 ): Promise<NonNullable<T>> {
   const deadline = Date.now() + timeoutMs;
   for (;;) {
+    // A machine that stalls may reach the deadline with a probe from long before it.
+    const isLast = Date.now() > deadline;
     const value = await probe();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error(`timed out waiting until ${typeof what === 'string' ? what : what()}`);
+    if (isLast) throw new Error(`timed out waiting until ${typeof what === 'string' ? what : what()}`);
     await delay(25);
   }
 }

@@ -7,7 +7,8 @@ import { openOrder } from '../../support/orders';
 import { type Stack, createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useStack({ env: { DATABASE_POOL_SIZE: '30' } });
+// Changes wait for held saves, also on a machine that stalls.
+const stack = useStack({ env: { DATABASE_POOL_SIZE: '30', UPDATE_TIMEOUT_MS: '60000' } });
 
 /** Makes the saves of these orders wait. */
 const holdSaves = ({ db }: Stack, ids: readonly string[]) =>
@@ -32,7 +33,7 @@ test("ten changes of a seller's orders run at once: further ones wait, and anoth
 });
 
 test('a process that shuts down waits for changes that wait for their turn', async () => {
-  const timeouts = { startTimeoutMs: 5000, updateTimeoutMs: 10_000 };
+  const timeouts = { startTimeoutMs: 60_000, updateTimeoutMs: 60_000 };
   const workflows = createOrderWorkflows(stack.client, { ...timeouts, encryptPayloads: false });
   const ids = await Promise.all(Array.from({ length: 11 }, () => openOrder(stack)));
   const rows = await Promise.all(ids.map((id) => findOrder(stack.db, id)));

@@ -5,7 +5,7 @@ import { findOrder } from '../../../src/db/find-orders';
 import { createCheckoutKey } from '../../../src/db/sellers';
 import { freePort } from '../../../tools/local-stack/ports';
 import type { OrderEvent } from '../../../src/domain/status';
-import { type ApiResponse, BASE, apiOf } from '../../support/api';
+import { type Api, type ApiResponse, BASE, apiOf } from '../../support/api';
 import { type ApiServer, startApiWithoutTemporal } from '../../support/api-without-temporal';
 import { saveHistory } from '../../support/new-orders';
 import { applyEvents } from '../../support/order-histories';
@@ -92,7 +92,7 @@ describe('a Postgres outage', () => {
       where datname = current_database() and wait_event_type = 'Lock'`);
 
   test('load balancers leave out an API that shuts down, while it still takes requests', async () => {
-    const stopping = await startApiWithoutTemporal({ DATABASE_URL: stack.databaseUrl, SHUTDOWN_DELAY_MS: '2000' });
+    const stopping = await startApiWithoutTemporal({ DATABASE_URL: stack.databaseUrl, SHUTDOWN_DELAY_MS: '7000' });
     const serving = async () => (await fetch(`${stopping.url}/health/serving`)).status;
     await until(async () => (await serving()) === 200, 'the API has reached the database');
     const stopped = stopping.stop();
@@ -173,9 +173,14 @@ describe('/health/ready returns 503', () => {
   test('while Postgres does not respond, and within three seconds', async () => {
     const held = await holdTransaction(stack.db, 'lock table schema_migration');
     await turnsTo(503);
-    const start = performance.now();
-    await ready();
-    expect(performance.now() - start).toBeLessThan(3000);
+    const isInTime = async (): Promise<boolean> => {
+      // A result is shared for a second.
+      await delay(1100);
+      const start = performance.now();
+      return (await ready()) === 503 && performance.now() - start < 3000;
+    };
+    // Without the time limit, every check would wait 4 s for the lock. Load on the machine passes.
+    await until(isInTime, '/health/ready returns in time');
     await held.rollback();
     await turnsTo(200);
   });
@@ -225,8 +230,13 @@ describe('without Temporal', () => {
 
   test('a change returns 503 with an unknown outcome', async () => {
     const { id } = (await api.create()).body.data;
-    expectUnavailable(await api.cancel(id), UNKNOWN);
-    expectUnavailable(await api.progress(id, 'signup_started'), UNKNOWN);
+    const changes = [(its: Api) => its.cancel(id), (its: Api) => its.progress(id, 'signup_started')];
+    for (const change of changes) {
+      // A new API, because one that knows of the outage makes no calls.
+      const fresh = await startApi(database.url);
+      expectUnavailable(await change(apiOf(fresh.url, seller, api.checkoutKey)), UNKNOWN);
+      await fresh.stop();
+    }
     expect((await api.get(id)).body.data.status).toBe('CREATED');
   });
 
@@ -251,6 +261,7 @@ describe('without Temporal', () => {
     const { id } = (await api.create()).body.data;
     const quitting = await startApi(database.url, 5000);
     const hangUp = new AbortController();
+    const started = performance.now();
     const call = fetch(`${quitting.url}${BASE}/order/${id}/`, {
       method: 'DELETE',
       headers: { Authorization: `Bearer ${seller.key}` },
@@ -260,9 +271,8 @@ describe('without Temporal', () => {
     await delay(1000);
     hangUp.abort();
     await expect(call).rejects.toThrow();
-    const started = performance.now();
     await quitting.stop();
-    expect(performance.now() - started).toBeGreaterThan(500);
+    expect(performance.now() - started).toBeGreaterThan(1500);
     // A retry on the closed connection would end this process by now.
     await delay(2000);
   });

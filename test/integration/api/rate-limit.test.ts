@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { type Socket, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import pino from 'pino';
 import { updateAccount } from '../../../src/db/accounts';
 import { deleteEndedCounts } from '../../../src/db/rate-limits';
 import { createCheckoutKey, createSellerKey } from '../../../src/db/sellers';
@@ -15,11 +16,14 @@ import { type Proxy, startProxy } from '../../support/proxy';
 import { createSeller, type TestSeller } from '../../support/stack';
 import { until } from '../../support/until';
 
+let warnings: string[] = [];
+const logger = pino({ level: 'warn' }, { write: (line) => void warnings.push(line) });
 let running: ApiServer[] = [];
-afterEach(async () => {
+afterEach(stopApis);
+async function stopApis(): Promise<void> {
   await Promise.all(running.map((server) => server.stop()));
   running = [];
-});
+}
 const database = useDatabase('test');
 let seller: TestSeller;
 let checkoutKey: string;
@@ -30,9 +34,29 @@ beforeEach(async () => {
 
 /** Starts an API. The default window is longer than a test. */
 async function startApi(env: Record<string, string>, databaseUrl = database.url): Promise<Api> {
-  const server = await startApiWithoutTemporal({ RATE_LIMIT_WINDOW_MS: '60000', ...env, DATABASE_URL: databaseUrl });
+  const settings = { RATE_LIMIT_WINDOW_MS: '60000', ...env, DATABASE_URL: databaseUrl };
+  const server = await startApiWithoutTemporal(settings, logger);
   running.push(server);
   return apiOf(server.url, seller, checkoutKey);
+}
+
+/** A test of counts that processes share. It begins again if a stall kept Postgres from counting in time. */
+function testShared(title: string, run: () => Promise<void>): void {
+  test(title, async () => {
+    const succeeds = async () => {
+      await stopApis();
+      await database.db.query('delete from rate_limit');
+      warnings = [];
+      try {
+        await run();
+        return true;
+      } catch (error) {
+        if (!warnings.some((line) => line.includes('rate limit not shared'))) throw error;
+        return false;
+      }
+    };
+    await until(succeeds, 'Postgres counts in time');
+  });
 }
 
 /** A call that needs only a valid key. */
@@ -58,19 +82,19 @@ function expectRateLimited(response: ApiResponse, limit: string): void {
 }
 
 describe('a key', () => {
-  test('has one limit across all API processes', async () => {
+  testShared('has one limit across all API processes', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];
     expect(await statuses(8, check, ...apis)).toEqual([...times(6, 200), 429, 429]);
     for (const api of apis) expectRateLimited(await check(api), 'key');
   });
 
-  test('has the same limit for concurrent calls', async () => {
+  testShared('has the same limit for concurrent calls', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '6' }), await startApi({ RATE_LIMIT_KEY: '6' })];
     const responses = await Promise.all(Array.from({ length: 40 }, (_, index) => check(apis[index % 2]!)));
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(6);
   });
 
-  test('can exceed a large limit slightly across several processes', async () => {
+  testShared('can exceed a large limit slightly across several processes', async () => {
     const apis = [await startApi({ RATE_LIMIT_KEY: '200' }), await startApi({ RATE_LIMIT_KEY: '200' })];
     const served = (await statuses(220, check, ...apis)).filter((status) => status === 200).length;
     expect(served).toBeGreaterThanOrEqual(200);
@@ -125,7 +149,7 @@ describe('a key', () => {
 });
 
 describe('a seller whose account has its own limit', () => {
-  test('gets that many requests per minute for all its keys together, instead of the limit per key', async () => {
+  testShared('gets that many requests per minute for all its keys together, instead of the limit per key', async () => {
     const env = { RATE_LIMIT_KEY: '2', RATE_LIMIT_WINDOW_MS: '30000' };
     const apis = [await startApi(env), await startApi(env)];
     await updateAccount(database.db, seller.id, { rateLimit: 6 });
@@ -174,7 +198,7 @@ describe('an address', () => {
   const keyless = (api: Api, headers = {}) => check(api, null, headers);
   const guess = (api: Api, headers = {}) => check(api, wrongKey(), headers);
 
-  test('has one limit for all its requests without a valid key, over all API processes', async () => {
+  testShared('has one limit for all its requests without a valid key, over all API processes', async () => {
     const apis = [await startApi({ RATE_LIMIT_ADDRESS: '4' }), await startApi({ RATE_LIMIT_ADDRESS: '4' })];
     expect((await keyless(apis[0]!)).status).toBe(401);
     expect((await guess(apis[1]!)).status).toBe(401);
@@ -220,10 +244,14 @@ describe('an address', () => {
       const { status } = await call(api);
       return { status, ms: performance.now() - begun };
     };
-    const [refused, served] = await Promise.all([timed(guess), timed(check)]);
-    expect([refused.status, served.status]).toEqual([429, 200]);
-    expect(refused.ms).toBeGreaterThan(950);
-    expect(served.ms).toBeLessThan(refused.ms - 500);
+    // If the machine stalls, both get their answers late.
+    const isServedFirst = async () => {
+      const [refused, served] = await Promise.all([timed(guess), timed(check)]);
+      expect([refused.status, served.status]).toEqual([429, 200]);
+      expect(refused.ms).toBeGreaterThan(950);
+      return served.ms < refused.ms - 500;
+    };
+    await until(isServedFirst, 'the valid key gets its answer immediately', 30_000);
   });
 
   test('over its limit cannot keep others out with answers that wait', async () => {

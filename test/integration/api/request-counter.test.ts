@@ -93,26 +93,28 @@ test('a request over a limit that is known to be reached is refused without Post
 describe('while Postgres is', () => {
   let proxy: Proxy;
   let counter: RequestCounter;
+  let pool: Db;
   beforeEach(async () => {
     const url = new URL(database.url);
     proxy = await startProxy(url.host);
     url.host = proxy.address;
-    const made = newCounter(url.href, SYNC_TIMEOUT_MS);
-    counter = made.counter;
-    await made.pool.query('select');
+    ({ counter, pool } = newCounter(url.href, SYNC_TIMEOUT_MS));
+    // Only the counter itself gives up a query.
+    pool.options.query_timeout = 0;
+    await pool.query('select');
     expect(within(await counter.increment('shop', 10))).toBe(true);
   });
   afterEach(() => proxy.stop());
 
   test('unresponsive, a burst waits for one timeout, and then the process uses its own count', async () => {
     proxy.blackHole();
-    const start = performance.now();
+    const write = jest.spyOn(pool, 'query');
     const early = burst([counter], 5, 10);
     await setImmediate();
     const late = burst([counter], 20, 10);
     expect(await Promise.all([early, late])).toEqual([5, 4]);
     // Requests that arrive during the wait do not start another one.
-    expect(performance.now() - start).toBeLessThan(2 * SYNC_TIMEOUT_MS);
+    expect(write).toHaveBeenCalledTimes(1);
   });
 
   test('unavailable, the process continues with its own count', async () => {

@@ -389,10 +389,9 @@ test.each([
   const waiting = Array.from({ length: 25 }, () => stack.api.call('POST', BASE + path));
   // Two of them have a connection, and the others wait for these.
   await until(async () => (await statementsWaiting(stack.db)) >= 2, 'two calls wait for the lock');
-  const startedAt = performance.now();
+  // A call that waits for a connection returns 503 after 3 s, before the calls that wait for the lock end.
   expect((await other.api.call('GET', `${BASE}/seller/${other.seller.id}/connection_check/`)).status).toBe(200);
   expect((await other.api.create()).status).toBe(201);
-  expect(performance.now() - startedAt).toBeLessThan(2000);
   await held.rollback();
   await Promise.all(waiting);
 });

@@ -1,4 +1,12 @@
-import { BUSINESS, buttonTarget, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import {
+  BUSINESS,
+  buttonTarget,
+  customerAt,
+  endReferral,
+  newCustomer,
+  statusOfOrder,
+  useCheckout,
+} from '../../support/checkout';
 import { timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
@@ -6,7 +14,7 @@ import { until } from '../../support/until';
 const REDIRECT = 'https://shop.example/thanks?from=checkout';
 
 // So many calls while a page waits for the lender.
-const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '5000', RATE_LIMIT_PAY_LINK: '1000' } });
+const stack = useCheckout({ env: { SANDBOX_REFERRAL_MS: '600000', RATE_LIMIT_PAY_LINK: '1000' } });
 const receiver = useReceiver();
 
 const newOrder = (data: Record<string, unknown> = {}) =>
@@ -151,17 +159,19 @@ test.each([
   ['referred@b.example', 'You are approved'],
   ['referred-declined@b.example', 'Pay later was not approved'],
 ])('the customer %s waits on a page that refreshes unless they turn that off', async (email, heading) => {
-  const { customer } = await newOrder();
+  const { id, customer } = await newOrder();
   const page = await customer.apply({ email });
   expect(page.heading).toBe('Sandbox Lender is reviewing your application');
   expect(page.headers.get('Refresh')).toMatch(/^5;url=\/pay\/[^/]+\/$/);
   const still = await customer.look('?refresh=off');
   expect([still.heading, still.headers.get('Refresh')]).toEqual([page.heading, null]);
+  await endReferral(stack.db, id);
+  await stack.client.workflow.getHandle(`order-${id}`).signal('requestDecision');
   await until(async () => (await customer.look()).heading === heading, 'the lender has decided');
 });
 
 test('an outage of the lender delays the decision', async () => {
-  const { customer } = await newOrder();
+  const { id, customer } = await newOrder();
   await customer.look();
   await customer.submit('choice', { payment_term: 'PAY_LATER' });
   // Not awaited: the response waits a moment for the decision.
@@ -171,6 +181,7 @@ test('an outage of the lender delays the decision', async () => {
     return page.heading === 'Waiting for the decision' ? page : undefined;
   }, 'the page waits for the lender');
   expect(waiting.headers.get('Refresh')).toMatch(/^5;/);
+  await endReferral(stack.db, id);
   await submitted;
   await until(async () => (await customer.look()).heading === 'You are approved', 'the lender has decided');
 });

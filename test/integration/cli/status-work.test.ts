@@ -17,7 +17,7 @@ test('an old webhook needs a person only if a delivery attempt of it is overdue'
   await database.db.query(`update webhook_event set next_attempt_at = now() - interval '1 hour'`);
   expect(await find('webhooks pending')).toMatchObject({
     state: 'attention',
-    detail: expect.stringMatching(/; an attempt is 360\d s overdue$/),
+    detail: expect.stringMatching(/; an attempt is 36\d\d s overdue$/),
   });
 });
 
@@ -32,8 +32,9 @@ test('a payment that is not reversed 20 minutes after its order has closed needs
       history.order.id,
       time,
     ]);
+  const oldestFor = (seconds: string) => expect.stringMatching(`^1, the oldest for ${seconds} s$`);
   await closedAgo('19 minutes');
-  expect(await find('payments to reverse')).toMatchObject({ state: 'ok', detail: '1, the oldest for 1140 s' });
+  expect(await find('payments to reverse')).toMatchObject({ state: 'ok', detail: oldestFor('11[4-9]\\d') });
   await closedAgo('21 minutes');
-  expect(await find('payments to reverse')).toMatchObject({ state: 'failed', detail: '1, the oldest for 1260 s' });
+  expect(await find('payments to reverse')).toMatchObject({ state: 'failed', detail: oldestFor('12[6-9]\\d') });
 });

@@ -8,7 +8,9 @@ import { replay } from '../../support/replay';
 import { type Stack, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,2,60' } });
+// Calls wait for held saves, also on a machine that stalls.
+const PATIENT = { UPDATE_TIMEOUT_MS: '60000' };
+const stack = useStack({ env: { ...PATIENT, WEBHOOK_RETRY_DELAYS: '0,2,60' } });
 const receiver = useReceiver('test');
 
 test('a run that got several messages in one workflow task can be replayed', async () => {
@@ -58,21 +60,25 @@ test('messages that come before a run has begun are handled in their order, sign
 });
 
 test('a cancel succeeds although a signal comes while the task that carries it out closes the run', async () => {
-  const id = await openOrder(stack, {}, ['signup_started']);
-  const handle = stack.client.workflow.getHandle(`order-${id}`);
-  const held = await holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
-  const cancelled = stack.api.cancel(id);
-  await until(async () => (await statementsWaiting(stack.db)) === 1, 'the cancel is being saved');
-  await handle.signal(resendWebhooksSignal);
-  await held.rollback();
-  expect((await cancelled).status).toBe(200);
-  await handle.result();
-  const history = await handle.fetchHistory();
-  expect(history.events?.map((event) => event.workflowTaskFailedEventAttributes?.failure?.message)).toContain(
-    'UnhandledCommand',
-  );
-  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
-  await replay(history);
+  const isTaskRefused = async () => {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    const handle = stack.client.workflow.getHandle(`order-${id}`);
+    const held = await holdTransaction(stack.db, 'select from orders where id = $1 for update', [id]);
+    const cancelled = stack.api.cancel(id);
+    await until(async () => (await statementsWaiting(stack.db, 'save_change')) === 1, 'the cancel is being saved');
+    await handle.signal(resendWebhooksSignal);
+    await held.rollback();
+    expect((await cancelled).status).toBe(200);
+    await handle.result();
+    const history = await handle.fetchHistory();
+    expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
+    await replay(history);
+    return history.events!.some(
+      ({ workflowTaskFailedEventAttributes: failed }) => failed?.failure?.message === 'UnhandledCommand',
+    );
+  };
+  // On a machine that stalls, the task may end before the signal comes.
+  await until(isTaskRefused, 'the server refuses the task that closes the run');
 });
 
 /** The SDK ends a task after 4 s of a local activity, and continues the activity in the next one. */
@@ -83,7 +89,7 @@ const LONGER_THAN_A_TASK_MS = 5500;
  */
 async function untilFailed({ db }: Stack, id: string, count: number): Promise<void> {
   const query = 'select from webhook_attempt a join webhook_event e on e.id = a.event_id where e.order_id = $1';
-  await until(async () => (await db.query(query, [id])).rowCount === count, `${count} attempts have failed`);
+  await until(async () => (await db.query(query, [id])).rowCount! >= count, `${count} attempts have failed`);
 }
 
 /** Reports `approved`, and holds up its save. */
@@ -100,7 +106,7 @@ test('a run whose timer fired during a save that took longer than a workflow tas
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await untilFailed(stack, id, 1);
   await approveSlowly(stack, id);
-  await until(() => receiver.deliveries.length === 2, 'the second attempt has failed');
+  await until(() => receiver.deliveries.length >= 2, 'the second attempt has failed');
   await stack.api.cancel(id);
   await replay(await stack.client.workflow.getHandle(`order-${id}`).fetchHistory());
 });
@@ -116,19 +122,19 @@ test('a run whose retry was due while it read which webhook to resend can be rep
   await handle.signal(resendWebhooksSignal);
   await delay(LONGER_THAN_A_TASK_MS);
   await held.rollback();
-  await until(() => receiver.deliveries.length === 3, 'the resend and the second attempt have failed', 20_000);
+  await until(() => receiver.deliveries.length >= 3, 'the resend and the second attempt have failed');
   await stack.api.cancel(id);
   await replay(await handle.fetchHistory());
 });
 
-const impatient = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1,0.1,0.1,3,60' } });
+const impatient = useStack({ env: { ...PATIENT, WEBHOOK_RETRY_DELAYS: '0,0.1,0.1,0.1,0.1,3,60' } });
 
 test('a run whose sixth attempt was due while a save added the next webhook can be replayed', async () => {
   receiver.answerWith(500);
   const id = await openOrder(impatient, { webhook_url: receiver.url }, ['signup_started']);
   await untilFailed(impatient, id, 5);
   await approveSlowly(impatient, id);
-  await until(() => receiver.deliveries.length >= 6, 'the next webhook is attempted', 20_000);
+  await until(() => receiver.deliveries.length >= 6, 'the next webhook is attempted');
   await impatient.api.cancel(id);
   await replay(await impatient.client.workflow.getHandle(`order-${id}`).fetchHistory());
 });

@@ -8,7 +8,7 @@ import { until } from '../../support/until';
 const stack = useStack({
   env: {
     // The UI finds the order before the third attempt.
-    WEBHOOK_RETRY_DELAYS: '0,0.2,10,0.2,0.2,0.2',
+    WEBHOOK_RETRY_DELAYS: `0,0.2,10${',0.2'.repeat(20)}`,
     WEBHOOK_BREAKER_FAILURES: '2',
     WEBHOOK_BREAKER_MIN_WAIT_MS: '2000',
     WEBHOOK_BREAKER_MAX_WAIT_MS: '2000',
@@ -48,10 +48,8 @@ test('an order whose webhooks arrive, or fail once, never sets the search attrib
 test('the Temporal UI finds an order with a failing webhook, and shows its error and the webhook behind it', async () => {
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: `${receiver.url}?${SECRET_URL}` }, ['signup_started', 'approved']);
-  await until(async () => /attempt 3 at/.test(await details(id)), 'two attempts have failed');
-  expect(await details(id)).toMatch(
-    /webhook 1: attempt 3 at \d{4}-\S+Z, last error HTTP 500; webhook 2 waits behind it$/m,
-  );
+  const failing = /webhook 1: attempt 3 at \d{4}-\S+Z, last error HTTP 500; webhook 2 waits behind it$/m;
+  await until(async () => failing.test(await details(id)), 'the details show the failing webhook');
   await until(async () => (await found('retrying')).includes(`order-${id}`), 'the UI finds the order');
   receiver.answerWith(200);
   await resendFirst(stack, id);
@@ -66,17 +64,13 @@ test('the Temporal UI finds an order with a failing webhook, and shows its error
 test('the Temporal UI names a webhook that was given up until a resend of it arrives', async () => {
   receiver.answerWith(({ body }) => (body.data.sequence === 1 ? 503 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
-  await until(
-    async () => /webhook 1 was given up, last error HTTP 503/.test(await details(id)),
-    'it is given up',
-    30_000,
-  );
+  await until(async () => /webhook 1 was given up, last error HTTP 503/.test(await details(id)), 'it is given up');
   await until(async () => (await found('exhausted')).includes(`order-${id}`), 'the UI finds the order');
   receiver.answerWith(200);
   await resendFirst(stack, id);
   await until(async () => /Webhooks: none pending/.test(await details(id)), 'the resend has arrived');
   expect(await webhookStates(id)).toEqual(['retrying', 'exhausted', undefined]);
-}, 60_000);
+});
 
 test('the Temporal UI names a webhook that got a 410 until a resend of it arrives', async () => {
   receiver.answerWith(410);

@@ -390,7 +390,8 @@ describe('the run of a settled order ends', () => {
   });
 
   test('before the sweep leaves the order alone', async () => {
-    receiver.answerWith(500);
+    // Its second attempt, which ends the run, comes long after the sweep.
+    receiver.answerWith(503, { 'Retry-After': '10' });
     const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
     const settle = `update webhook_event set state = 'delivered', next_attempt_at = null where order_id = $1 and attempts = 1`;
     await until(async () => (await stack.db.query(settle, [id])).rowCount, 'the first attempt is recorded');

@@ -86,7 +86,7 @@ test('a webhook with five failed attempts is exhausted as soon as a later one wa
   await until(async () => (await eventsOf(id))[0]!.attempts === 5, 'five attempts are recorded');
   // The next attempt is 30 seconds away.
   await stack.api.progress(id, 'approved');
-  await until(() => hasEnded(id), 'both webhooks have ended', 20_000);
+  await until(() => hasEnded(id), 'both webhooks have ended');
   expect(await eventsOf(id)).toEqual([
     { sequence: 1, state: 'exhausted', attempts: 5 },
     { sequence: 2, state: 'delivered', attempts: 1 },
@@ -101,7 +101,7 @@ test('a long Retry-After is cut short as soon as a later webhook waits, although
   expect(first!.next!.getTime()).toBeGreaterThan(Date.now() + 86_000_000);
   receiver.answerWith(200);
   await stack.api.progress(id, 'approved');
-  await until(() => hasEnded(id), 'both webhooks have ended', 10_000);
+  await until(() => hasEnded(id), 'both webhooks have ended');
   expect(receiver.deliveries.map(({ body }) => body.data.sequence)).toEqual([1, 1, 2]);
   expect(receiver.deliveries[1]!.at - receiver.deliveries[0]!.at).toBeGreaterThanOrEqual(
     MAX_WAIT_WITH_SUCCESSOR_MS - 100,
@@ -216,7 +216,7 @@ test('an attempt that runs when the worker shuts down, and takes longer than its
 test('a restart of the worker neither skips nor repeats a step of the schedule', async () => {
   receiver.answerWith(500);
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
-  await until(async () => (await eventsOf(id))[0]!.attempts === 2, 'two attempts are recorded');
+  await until(async () => (await eventsOf(id))[0]!.attempts >= 2, 'two attempts are recorded');
   await stack.stopWorker();
   await stack.startWorker();
   await until(async () => (await eventsOf(id))[0]!.attempts === 5, 'three more attempts are recorded');
@@ -226,10 +226,10 @@ test('a restart of the worker neither skips nor repeats a step of the schedule',
 });
 
 test('a resumed workflow continues the schedule of its webhooks', async () => {
-  receiver.answerWith(500);
-  const id = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
-  await until(async () => (await eventsOf(id))[0]!.attempts === 3, 'three attempts are recorded');
-  receiver.answerWith(200);
+  receiver.answerWith(() => (receiver.deliveries.length <= 3 ? 500 : 200));
+  // Not final: its run can be terminated even if the fourth attempt has already been made.
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
+  await until(async () => (await eventsOf(id))[0]!.attempts >= 3, 'three attempts are recorded');
   await stack.client.workflow.getHandle(`order-${id}`).terminate();
   await until(() => hasEnded(id), 'the sweep has resumed the workflow and the webhook has ended');
   expect(await eventsOf(id)).toEqual([{ sequence: 1, state: 'delivered', attempts: 4 }]);
@@ -262,7 +262,7 @@ test('an endpoint that hangs takes only the slots of its seller and delays neith
   const sentAt = Date.now();
   const { body } = await otherApi.create({ webhook_url: receiver.url });
   await otherApi.progress(body.data.id, 'failed');
-  await until(() => receiver.deliveries.length === 1, "the other seller's webhook has arrived", 5000);
+  await until(() => receiver.deliveries.length === 1, "the other seller's webhook has arrived");
   process.stdout.write(`another seller's webhook arrived after ${Date.now() - sentAt} ms beside 12 hanging ones\n`);
   const { rows } = await busy.db.query(
     'select from webhook_attempt a join webhook_event e on e.id = a.event_id where e.order_id = any($1)',
