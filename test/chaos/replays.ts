@@ -11,13 +11,13 @@ import type { ChaosStack } from './stack';
 
 let isInstalled = false;
 
-/** How many runs with the same events are replayed. A replay takes 40 ms of processor time, most runs are alike. */
+/** How many runs with the same events are replayed: a replay takes 40 ms of processor time, and most runs are alike. */
 const ALIKE_MAX = 3;
 
 export interface Replayed {
   /** The runs that were replayed, or left out, by their id, with what is wrong: a worker that drops one from its cache cannot continue it. */
   runs: Map<string, Broken[]>;
-  /** The number of runs by what happened in them. */
+  /** How many runs had these events, by the events. */
   alike: Map<string, number>;
 }
 
