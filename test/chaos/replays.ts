@@ -11,21 +11,17 @@ import type { ChaosStack } from './stack';
 
 let isInstalled = false;
 
-/** How many runs with the same events are replayed: a replay takes 40 ms of processor time, and most runs are alike. */
+/** How many runs of a stack with the same events are replayed: a replay takes 40 ms of processor time, and most are alike. */
 const ALIKE_MAX = 3;
 
-export interface Replayed {
-  /** The runs that were replayed, or left out, by their id, with what is wrong: a worker that drops one from its cache cannot continue it. */
-  runs: Map<string, Broken[]>;
-  /** How many runs had these events, by the events. */
-  alike: Map<string, number>;
-}
+/** The runs that were replayed, or left out, by their id, with what is wrong: a worker that drops one from its cache cannot continue it. */
+export type Replayed = Map<string, Broken[]>;
 
 /** Replays the runs of these sellers' orders that are not among the replayed ones yet, and adds them. */
 export async function replayRuns(
-  { client }: ChaosStack,
+  { client, alike }: ChaosStack,
   sellerIds: readonly string[],
-  { runs, alike }: Replayed,
+  replayed: Replayed,
   options: {
     /** Runs that started before this time (unix ms) are left out. */
     cachedUntil?: number | undefined;
@@ -39,7 +35,7 @@ export async function replayRuns(
     for (const sellerId of sellerIds) {
       const query = `SellerId = '${sellerId}'${onlyClosed ? ` and ExecutionStatus != 'Running'` : ''}`;
       for await (const { workflowId, runId, startTime } of client.workflow.list({ query })) {
-        if (startTime.getTime() < cachedUntil || runs.has(runId)) continue;
+        if (startTime.getTime() < cachedUntil || replayed.has(runId)) continue;
         const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
         // The replay of a run that has not begun never ends.
         if (!history.events?.some(({ workflowTaskCompletedEventAttributes: completed }) => completed)) continue;
@@ -47,7 +43,7 @@ export async function replayRuns(
         const count = (alike.get(events) ?? 0) + 1;
         alike.set(events, count);
         if (count > ALIKE_MAX) {
-          runs.set(runId, []);
+          replayed.set(runId, []);
           continue;
         }
         yield { workflowId, history: temporal.api.history.v1.History.fromObject(history) };
@@ -55,10 +51,10 @@ export async function replayRuns(
     }
   }
   for await (const { workflowId, runId, error } of Worker.runReplayHistories(replayOptions(), histories())) {
-    runs.set(runId, []);
+    replayed.set(runId, []);
     if (!error) continue;
     const fault = `run ${runId} cannot be replayed (${fileOf(runId)}): ${error.message.slice(0, 500)}`;
-    runs.set(runId, [{ orderId: workflowId.slice('order-'.length), fault }]);
+    replayed.set(runId, [{ orderId: workflowId.slice('order-'.length), fault }]);
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
     writeFileSync(fileOf(runId), JSON.stringify(temporal.api.history.v1.History.fromObject(history)));
   }

@@ -86,7 +86,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const finishMs = lap();
   await load.cancelOpen();
   await cell.repair?.(scene).catch((error: unknown) => ledger.complaints.push(`the repair: ${String(error)}`));
-  const replayed: Replayed = { runs: new Map(), alike: new Map() };
+  const replayed: Replayed = new Map();
   const { cachedUntil } = cell.allowed?.(scene) ?? {};
   // Most runs are closed by now. What fails here is replayed again at the end.
   const replaying = replayRuns(stack, sellerIds, replayed, { cachedUntil, onlyClosed: true }).catch(() => undefined);
@@ -113,7 +113,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   await replaying;
   await replayRuns(stack, sellerIds, replayed, { cachedUntil });
   const replayMs = lap();
-  broken.push(...[...replayed.runs.values()].flat(), ...(own ?? []));
+  broken.push(...[...replayed.values()].flat(), ...(own ?? []));
   const share = firstTryShare(ledger.firstTries, struckAt, healedAt);
   if (spared && share < FIRST_TRY_SHARE) {
     const fault = `only ${Math.round(100 * share)} % of the creates and GETs during the fault succeeded at the first try`;

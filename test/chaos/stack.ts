@@ -73,6 +73,8 @@ export interface ChaosStack {
   env: () => Record<string, string>;
   /** The mounted file system that Postgres uses; undefined if this process may not mount one. */
   disk: string | undefined;
+  /** How many workflow runs had these events, by the events. Only the first ones are replayed. */
+  alike: Map<string, number>;
   /** Heals the links, starts what does not run, and restarts the processes with changed settings. */
   restore: () => Promise<void>;
 }
@@ -151,6 +153,7 @@ export async function startChaosStack(cleanup: Cleanup, isDiskLimited = true): P
       TEMPORAL_NAMESPACE: NAMESPACE,
     }),
     disk,
+    alike: new Map(),
     async restore() {
       for (const link of Object.values(links).flat()) link.heal();
       receiver.setMode('healthy');

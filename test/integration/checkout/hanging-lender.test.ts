@@ -15,6 +15,8 @@ const APPLICATIONS = 60;
 
 /** The calls to the lender that hang until they are answered here, or aborted. */
 const mockCalls = new Set<(answer: LenderAnswer) => void>();
+/** How many calls were aborted: each makes room for another one. */
+let mockAborted = 0;
 /** Answers further calls immediately. */
 let mockAnswer: LenderAnswer | undefined;
 const mockLender: Lender = {
@@ -29,6 +31,7 @@ const mockLender: Lender = {
       mockCalls.add(resolve);
       signal.addEventListener('abort', () => {
         mockCalls.delete(resolve);
+        mockAborted += 1;
         reject(signal.reason as Error);
       });
     }),
@@ -50,40 +53,51 @@ async function hang(): Promise<string[]> {
 }
 
 /** Makes the lender answer, and waits until the orders have the status that follows. */
-async function answerAll(ids: string[]): Promise<void> {
+async function answerAll(ids: readonly string[]): Promise<void> {
   mockAnswer = { kind: 'approved', offer: NO_OFFER };
   for (const answer of mockCalls) answer(mockAnswer);
   const isApproved = async (id: string) => (await statusOfOrder(stack, id)) === 'APPROVED';
   await until(async () => (await Promise.all(ids.map(isApproved))).every(Boolean), 'the answers are used', 80_000);
 }
 
-/** Much shorter than a call may hang. */
-const SOON_MS = 15_000;
+/** A slow machine may abort a call before other work is done. */
+const TRIES = 3;
+
+/** @returns true if, in one of the tries, the work was done before any of the calls that hung was aborted */
+async function isDoneWhileHanging(work: (orderId: string) => Promise<void>): Promise<boolean> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const [first, ...ids] = await hang();
+    mockAborted = 0;
+    await work(first!);
+    const isDone = mockAborted === 0;
+    expect(mockCalls.size).toBeLessThanOrEqual(CALLS);
+    await answerAll(ids);
+    if (isDone) return true;
+  }
+  return false;
+}
 
 test('a lender that hangs in as many calls as a worker makes delays neither saves nor webhooks', async () => {
-  const [cancelled, ...ids] = await hang();
-  const startedAt = performance.now();
-  const other = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
-  await until(() => receiver.deliveries.length === 3, 'the webhooks have arrived');
-  expect((await stack.api.cancel(cancelled!)).status).toBe(200);
-  expect(performance.now() - startedAt).toBeLessThan(SOON_MS);
-  expect(mockCalls.size).toBeLessThanOrEqual(CALLS);
-  expect(await Promise.all([other, cancelled!].map((id) => statusOfOrder(stack, id)))).toEqual([
-    'SUCCESSFUL',
-    'UNSUCCESSFUL',
-  ]);
-  await answerAll(ids);
+  const work = async (cancelled: string): Promise<void> => {
+    receiver.deliveries.length = 0;
+    const other = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved', 'completed']);
+    await until(() => receiver.deliveries.length === 3, 'the webhooks have arrived');
+    expect((await stack.api.cancel(cancelled)).status).toBe(200);
+    expect(await Promise.all([other, cancelled].map((id) => statusOfOrder(stack, id)))).toEqual([
+      'SUCCESSFUL',
+      'UNSUCCESSFUL',
+    ]);
+  };
+  expect(await isDoneWhileHanging(work)).toBe(true);
 });
 
 test('a lender that hangs in as many calls as a worker makes does not delay the confirmation of a payment', async () => {
   const seller = await createSeller(stack.db, undefined, { sandbox: true });
   const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);
-  const { id, customer } = await newCustomer({ ...stack, api });
-  const bankPage = await customer.startPayment();
-  const ids = await hang();
-  const startedAt = performance.now();
-  await customer.leaveAtBank(bankPage, 'slow');
-  await until(async () => (await api.get(id)).body.data.status === 'SUCCESSFUL', 'the payment is confirmed', 40_000);
-  expect(performance.now() - startedAt).toBeLessThan(SOON_MS);
-  await answerAll(ids);
+  const work = async (): Promise<void> => {
+    const { id, customer } = await newCustomer({ ...stack, api });
+    await customer.leaveAtBank(await customer.startPayment(), 'slow');
+    await until(async () => (await api.get(id)).body.data.status === 'SUCCESSFUL', 'the payment is confirmed');
+  };
+  expect(await isDoneWhileHanging(work)).toBe(true);
 });

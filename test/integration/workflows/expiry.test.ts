@@ -8,6 +8,13 @@ import { saveAgainSignal } from '../../../workflows/messages';
 
 const stack = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '15000', SWEEP_INTERVAL_MS: '600000' } });
 
+/** Waits until the row has the order's last change. Its run may fail by design, if the machine stalls while it saves. */
+async function closingChange(id: string) {
+  const closing = async () =>
+    (await timelineOf(stack, id)).find(({ to_status: to }) => to === 'SUCCESSFUL' || to === 'UNSUCCESSFUL');
+  return until(closing, 'the order is closed');
+}
+
 test.concurrent("an expiry does not override the customer's recorded agreement", async () => {
   const id = await openOrder(stack, {}, ['signup_started', 'approved']);
   await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
@@ -15,10 +22,9 @@ test.concurrent("an expiry does not override the customer's recorded agreement",
   const browser = Buffer.alloc(32);
   await stack.db.query('update application set browser_digest = $2 where order_id = $1', [id, browser]);
   await recordAgreement(stack.db, id, [browser], new Date(), 600_000);
-  const completed = await stack.client.workflow.getHandle(`order-${id}`).result();
-  expect(completed).toMatchObject({ status: 'SUCCESSFUL', version: 4 });
-  expect((await timelineOf(stack, id)).at(-1)).toMatchObject({
+  expect(await closingChange(id)).toMatchObject({
     event: 'completed',
+    version: 4,
     actor: 'customer',
     channel: 'workflow',
   });
@@ -47,8 +53,7 @@ test.concurrent.each([
     await until(hasWaited, 'the expiry was tried and is tried again');
     await recordPaymentStatus(stack.db, rows[0]!.id, result, 600_000);
     if (result === 'paid') await run.signal('requestDecision');
-    expect(await run.result()).toMatchObject({ status });
-    expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event });
+    expect(await closingChange(id)).toMatchObject({ event, to_status: status });
   },
 );
 
@@ -91,5 +96,5 @@ test.concurrent('an expiry does not override a recorded payment', async () => {
   };
   await until(hasExpired, "the order's expiry has fired");
   await run.signal('requestDecision');
-  expect(await run.result()).toMatchObject({ status: 'SUCCESSFUL' });
+  expect(await closingChange(id)).toMatchObject({ to_status: 'SUCCESSFUL' });
 });
