@@ -21,7 +21,7 @@ export interface Csrf {
 }
 
 /**
- * @param readSecret reads the signing secret that all API processes share
+ * @param readSecret reads the checkout secret that all API processes share
  * @param ownOrigin the public origin of the pages
  */
 export function createCsrf(readSecret: () => Promise<string>, browsers: BrowserCookie, ownOrigin: string): Csrf {

@@ -66,7 +66,8 @@ export async function choosePaymentTerm(
 
 /**
  * Chooses the only payment term of an order, whose customer skips the choice. An order can be PENDING without a choice,
- * for example after a purge. A choice that was made stays.
+ * for example after a purge. A choice that was made stays, unless the order no longer allows it: the operator has removed
+ * the payment provider.
  * @throws Problem `service_unavailable`
  */
 export async function ensurePaymentTerm(
@@ -74,8 +75,9 @@ export async function ensurePaymentTerm(
   checkout: Checkout,
   paymentTerm: PaymentTerm,
 ): Promise<void> {
-  if (checkout.order.status === 'CREATED' || !checkout.application)
-    await choosePaymentTerm(deps, checkout, paymentTerm);
+  const { order, application } = checkout;
+  const isChosen = application && order.allowedPaymentTerms.includes(application.paymentTerm);
+  if (order.status === 'CREATED' || !isChosen) await choosePaymentTerm(deps, checkout, paymentTerm);
 }
 
 /**

@@ -28,7 +28,8 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
   const { order, changes, application, payment } = checkout;
   const { lenderName, creditAgreementUrl } = providerDetails;
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
-  const { paymentTerm } = application ?? {};
+  // If the order was completed in another way, nobody used the payment method that was chosen.
+  const paymentTerm = application?.agreedAt ? application.paymentTerm : undefined;
   const agreedAt = repaymentsAgreedAt(checkout);
   const isPayLater = paymentTerm === 'PAY_LATER';
   const bank = !isPayLater && payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;

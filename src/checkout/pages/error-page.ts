@@ -36,7 +36,7 @@ export const FORM_UNREADABLE: ErrorPage = {
 export const TOO_MANY_REQUESTS: ErrorPage = {
   status: 429,
   title: 'Too many requests',
-  text: 'This link was opened too often in a short time. Try again in a minute. Nothing is lost.',
+  text: 'There were too many requests in a short time. Try again in a minute. Nothing is lost.',
 };
 export const SERVICE_UNAVAILABLE: ErrorPage = {
   status: 503,

@@ -8,7 +8,7 @@ export interface FormContext {
   token: string;
 }
 
-/** @param action the last segment of the path that the form is sent to */
+/** @param action what follows the order's path in the path that the form is sent to */
 export function form({ path, token }: FormContext, action: string, content: Html): Html {
   return html`<form method="post" action="${path}/${action}/" novalidate>
     <input type="hidden" name="${TOKEN_FIELD}" value="${token}" />

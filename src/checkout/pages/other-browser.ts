@@ -41,7 +41,7 @@ const TEXTS: Record<ApplicantState, { title: string; text: string }> = {
     text: 'The order is not complete yet. Only the person who applied can review the repayments and complete the order.',
   },
   completing: { title: 'This order is being completed', text: 'You do not need to do anything. Do not pay again.' },
-  complete: { title: 'This order is complete', text: 'The person who paid can see the details of the payment.' },
+  complete: { title: 'This order is complete', text: 'The person who completed it can see the details.' },
   declined: {
     title: 'The application for this order was not approved',
     text: 'The person who applied can see the reason. No payment was taken, and nothing is owed for this order.',

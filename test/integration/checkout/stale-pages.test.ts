@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatDate } from '../../../src/checkout/format';
+import { upsertPaymentTerm } from '../../../src/db/applications';
 import { monthsAfter } from '../../../src/domain/calendar';
 import { londonDate } from '../../../src/lender/london-date';
 import { BUSINESS, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
@@ -74,6 +75,24 @@ test.each([
     expect(await timelineOf(stack, id)).toHaveLength(term === 'PAY_LATER' ? 3 : 2);
   },
 );
+
+test('a customer continues with the other payment method if the chosen one is no longer offered', async () => {
+  const { id, customer } = await newCustomer(stack, { allowed_payment_terms: ['PAY_LATER'] });
+  expect((await stack.api.progress(id, 'signup_started')).status).toBe(200);
+  // Chosen before the operator removed the payment provider.
+  await upsertPaymentTerm(stack.db, id, 'PAY_NOW');
+  expect((await customer.look()).heading).toBe('About your business');
+  expect((await customer.submit('application', BUSINESS)).heading).toBe('You are approved');
+});
+
+test('the receipt of an order that was completed in another way names no payment method', async () => {
+  const { id, customer } = await newCustomer(stack);
+  expect((await customer.apply()).heading).toBe('You are approved');
+  expect((await stack.api.progress(id, 'completed')).status).toBe(200);
+  const receipt = await customer.look();
+  expect(receipt.heading).toBe('Your order is complete');
+  expect(receipt.text).not.toContain('Payment method');
+});
 
 test('a form decides on the order as it is when its body arrives, not when its headers did', async () => {
   const { id, url, customer } = await newCustomer(stack);
