@@ -22,7 +22,7 @@ export class OrderServiceError extends Error {
     super(`${status} ${code}: ${detail}${problem ? ` (request ${problem.request_id})` : ''}`);
   }
 
-  /** Every invalid field, with a JSON pointer. */
+  /** The errors of the response. With `invalid_request`, one for each invalid field, with its `pointer` or `parameter`. */
   get errors(): readonly FieldError[] {
     return this.problem?.errors ?? [];
   }

@@ -14,9 +14,7 @@ import type {
 import { type ApiResponse, type Transport, createTransport } from './transport';
 
 const BASE_PATH = '/api/lending/edge/ecommerce';
-/**
- * The service responds within 28 s, the longest wait for a webhook test. The client waits longer, to get that response.
- */
+/** Longer than the 28 s that a webhook test may take. Almost all other calls get their response sooner. */
 const TIMEOUT_MS = 30_000;
 
 export type CreatedOrder = CreatedOrderBody & {
@@ -129,6 +127,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
     timeline: (orderId: string, query: PageQuery = {}): Promise<Page<TimelineEntry>> =>
       bodyOf(get(call, `${order(orderId)}/timeline/`, query)),
 
+    /** Returns one page of webhooks, newest first. */
     listWebhooks: (query: PageQuery & { state?: WebhookEvent['state'] } = {}): Promise<Page<WebhookEvent>> =>
       bodyOf(get(call, `${seller}/webhook_event/`, query)),
 
@@ -142,7 +141,7 @@ export function createClient({ baseUrl, apiKey, sellerId, timeoutMs = TIMEOUT_MS
         call({ method: 'POST', path: `/webhook_event/${encodeURIComponent(webhookId)}/resend/`, idempotent: true }),
       ),
 
-    /** Sends a `webhook.test` event to a URL and returns the result. */
+    /** Sends a `webhook.test` webhook to a URL and returns the result. */
     testWebhook: (url: string): Promise<WebhookTestResult> =>
       dataOf(call({ method: 'POST', path: `${seller}/webhook_test/`, body: { data: { url } }, idempotent: false })),
 

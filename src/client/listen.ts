@@ -40,8 +40,9 @@ export async function listen({ orders, forwardTo, print, signal }: ListenOptions
       }
     } catch (error) {
       if (error instanceof OrderServiceError) {
-        // A 4xx does not go away by itself. The client has retried all other errors.
-        if (error.status < 500 && error.status !== 429) throw error;
+        // The client has retried these. Other errors do not go away by themselves.
+        const isTemporary = error.status >= 500 || error.status === 408 || error.status === 429;
+        if (!isTemporary) throw error;
         waitMs = Math.max(waitMs, error.retryAfterMs ?? 0);
       }
       print((error as Error).message);

@@ -106,7 +106,7 @@ function toConnectionError(error: unknown, origin: string, timeoutMs: number): C
   const message =
     name === 'TimeoutError'
       ? `no response from ${origin} within ${timeoutMs} ms`
-      : `the order service at ${origin} is unreachable${reason}`;
+      : `no response from the order service at ${origin}${reason}`;
   return new ConnectionError(message, { cause: error });
 }
 

@@ -313,6 +313,6 @@ describe('after a temporary failure', () => {
     await expect(call).rejects.toThrow(/^no response from http:\/\/127\.0\.0\.1:\d+ within 200 ms$/);
     const baseUrl = `http://127.0.0.1:${await freePort()}`;
     const unreachable = clientOf({ baseUrl, maxRetries: 1 }).retrieve(randomUUID());
-    await expect(unreachable).rejects.toThrow(`the order service at ${baseUrl} is unreachable (ECONNREFUSED)`);
+    await expect(unreachable).rejects.toThrow(`no response from the order service at ${baseUrl} (ECONNREFUSED)`);
   });
 });

@@ -84,6 +84,27 @@ test('listen waits as long as the service requests before it asks again', async 
   }
 });
 
+test('listen continues after 408s, with which a proxy refuses slow requests', async () => {
+  const proxy = await startHttpProxy(stack.api.url);
+  const running = listen(['--forward-to', local.url], stack.seller, proxy.url);
+  try {
+    await until(() => running.output().includes('Forwarding'), 'listen is ready');
+    const refuse: Parameters<typeof proxy.failNext>[0] = (incoming, response) => {
+      incoming.resume();
+      response.writeHead(408).end();
+    };
+    // The client makes four tries.
+    proxy.failNext(refuse, refuse, refuse, refuse);
+    await until(() => /^(?!Forwarding).*408/m.test(running.output()), 'the error is printed');
+    await openOrder(stack, { webhook_url: remote.url, reference: 'INV-3' }, ['signup_started']);
+    await until(() => running.output().includes('INV-3: CREATED -> PENDING'), 'a later webhook is forwarded');
+  } finally {
+    running.child.kill('SIGTERM');
+    await running.exited;
+    await proxy.stop();
+  }
+});
+
 test('listen refuses a live account, an unknown or missing key and wrong usage, in a message', async () => {
   const live = await createSeller(stack.db);
   const forward = ['--forward-to', 'http://localhost:8080/'];
