@@ -5,7 +5,7 @@ import { readClock } from '../src/db/clock';
 import { findOrder } from '../src/db/find-orders';
 import { findLastPayment } from '../src/db/payments';
 import type { Db } from '../src/db/pool';
-import { BANK_UNAVAILABLE_FAILURE } from '../src/domain/activity-failures';
+import { BANK_UNAVAILABLE_FAILURE, LENDER_BUSY_FAILURE } from '../src/domain/activity-failures';
 import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
 import type { PaymentTerm } from '../src/domain/order';
 import { type Payment, isCurrent, isInProgress } from '../src/domain/payment';
@@ -147,7 +147,7 @@ function busy(message: string): ApplicationFailure {
   const delayMs = Math.min(2 ** Context.current().info.attempt * 1000, LONGEST_BUSY_MS);
   return ApplicationFailure.create({
     message,
-    type: 'LenderBusy',
+    type: LENDER_BUSY_FAILURE,
     category: ApplicationFailureCategory.BENIGN,
     nextRetryDelay: delayMs * (0.5 + Math.random() / 2),
   });

@@ -7,7 +7,7 @@ import {
   proxyActivities,
 } from '@temporalio/workflow';
 import type { Activities, LenderResponse } from '../activities';
-import { BANK_UNAVAILABLE_FAILURE } from '../src/domain/activity-failures';
+import { BANK_UNAVAILABLE_FAILURE, LENDER_BUSY_FAILURE } from '../src/domain/activity-failures';
 import { toCodeSpan } from '../src/domain/markdown';
 import { isFinal } from '../src/domain/status';
 import { toUncheckedRequest } from '../src/domain/unchecked-request';
@@ -114,9 +114,11 @@ const lender = (summary: string, maximumAttempts = Infinity) =>
 
 function describeOutage(error: unknown, since: string): string {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
-  const who = cause instanceof ApplicationFailure && cause.type === BANK_UNAVAILABLE_FAILURE ? 'bank' : 'lender';
-  return (
-    `the ${who} has been unavailable since ${since}, error ${toCodeSpan(cause?.message ?? String(error))}; ` +
-    'it is asked again at least once a minute. "Pending Activities" shows the last error'
-  );
+  const type = cause instanceof ApplicationFailure ? cause.type : undefined;
+  const reason = toCodeSpan(cause?.message ?? String(error));
+  const next = 'it is asked again within a minute after each failure. "Pending Activities" shows the last error';
+  if (type === LENDER_BUSY_FAILURE)
+    return `waiting since ${since} for a worker that may call the lender, ${reason}; ${next}`;
+  const who = type === BANK_UNAVAILABLE_FAILURE ? 'bank' : 'lender';
+  return `the ${who} has been unavailable since ${since}, error ${reason}; ${next}`;
 }

@@ -207,7 +207,7 @@ export class OrderEntity {
       return await saveOrder(history, isRestored);
     } catch (error) {
       if (whyNotExpired(error) !== undefined) throw error;
-      log.error('the row holds a different change: this run stops, and the sweep resumes the order from the row', {
+      log.error('a save conflicts with the row: this run stops, and the sweep resumes the order if it has a row', {
         error,
       });
       this.fail(error);

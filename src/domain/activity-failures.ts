@@ -4,5 +4,8 @@ export const CUSTOMER_AGREED_FAILURE = 'CustomerAgreed';
 /** Failure type of a save of an expiry while the bank confirms a payment. */
 export const PAYMENT_PROCESSING_FAILURE = 'PaymentProcessing';
 
+/** Failure type of a call to the lender that a worker does not make: as many run as it may make. */
+export const LENDER_BUSY_FAILURE = 'LenderBusy';
+
 /** Failure type of a call to the payment provider that is retried. */
 export const BANK_UNAVAILABLE_FAILURE = 'BankUnavailable';

@@ -2,7 +2,7 @@ import { Problem } from '../contracts/problem';
 import type { StoredOrder } from '../db/find-orders';
 import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
-import { CallNotMade } from '../temporal/availability';
+import { CallNotMade, TooManyChanges } from '../temporal/availability';
 import { ChangeRefused } from '../temporal/change-through-workflow';
 import type { OrderDependencies } from './dependencies';
 
@@ -74,14 +74,18 @@ async function changeOrder(
     return { order: withState(order, await deps.workflows.change(stored, request)), attachments };
   } catch (error) {
     if (error instanceof ChangeRefused) throw refused(request, error.status);
-    throw new Problem(
-      'service_unavailable',
-      error instanceof CallNotMade
-        ? 'Orders cannot be changed at the moment. Nothing changed. Repeating the same call is safe.'
-        : 'The outcome is unknown: the change may still be made. Repeating the same call is safe.',
-      { retryAfterS: 5, cause: error },
-    );
+    throw new Problem('service_unavailable', `${outcomeOf(error)} Repeating the same call is safe.`, {
+      retryAfterS: 5,
+      cause: error,
+    });
   }
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof TooManyChanges) return "Too many changes of this seller's orders are running. Nothing changed.";
+  return error instanceof CallNotMade
+    ? 'Orders cannot be changed at the moment. Nothing changed.'
+    : 'The outcome is unknown: the change may still be made.';
 }
 
 function refused({ event }: ChangeRequest, status: OrderStatus): Problem {

@@ -48,7 +48,7 @@ export async function createOrder(
   }
   throw new Problem(
     'service_unavailable',
-    'A conflicting request disappeared during each try. Nothing changed. Repeating the call is safe.',
+    'In each try, the reference or the Idempotency-Key was in use, and then free again. Nothing changed. Repeating the call is safe.',
     { retryAfterS: 1 },
   );
 }

@@ -11,7 +11,7 @@ import type { OrderDependencies } from './dependencies';
 import { notFound } from './not-found';
 
 /**
- * Creates a new signing secret for a seller. Older secrets continue to sign during the overlap.
+ * Creates a new webhook secret for a seller. Older secrets continue to sign during the overlap.
  * @throws Problem `too_many_webhook_secrets`, or `service_unavailable` if the secret may have been created
  */
 export async function rotateSecret(

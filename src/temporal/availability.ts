@@ -16,6 +16,9 @@ const WAIT_MS = 500;
  */
 export class CallNotMade extends Error {}
 
+/** A seller's change has waited for too long for the seller's other changes. */
+export class TooManyChanges extends CallNotMade {}
+
 /** Tracks whether the Temporal server can be reached. */
 interface Availability {
   /** True from a failed probe until a successful one. */
@@ -36,7 +39,7 @@ interface Availability {
 
 /**
  * Probes the server itself, not an order: a slow worker or a stuck run does not mean that the server is unavailable.
- * While the server answers, a probe costs a call per slow call, and otherwise nothing.
+ * While the server answers, each slow call costs one probe, and a fast call none.
  */
 export function createAvailability(client: Client): Availability {
   const ending = new AbortController();

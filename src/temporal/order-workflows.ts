@@ -24,7 +24,7 @@ import {
 import { type Channel, isFinal } from '../domain/status';
 import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
-import { CallNotMade, createAvailability } from './availability';
+import { TooManyChanges, createAvailability } from './availability';
 import { type StartableOrder, changeThroughWorkflow } from './change-through-workflow';
 import { grpcErrorOf } from './grpc-errors';
 import { type InspectedWorkflow, inspectWorkflow, matchesRow } from './inspect-workflow';
@@ -119,7 +119,7 @@ export function createOrderWorkflows(
         ),
       );
     } catch (error) {
-      throw error === WAITED_TOO_LONG ? new CallNotMade("too many changes of the seller's orders wait") : error;
+      throw error === WAITED_TOO_LONG ? new TooManyChanges("too many changes of the seller's orders wait") : error;
     }
   }
 

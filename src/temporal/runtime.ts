@@ -14,6 +14,8 @@ const FIELDS: Record<string, string> = {
   error: 'err',
   workflowId: 'workflow_id',
   runId: 'run_id',
+  // Of an activity.
+  workflowRunId: 'run_id',
   activityType: 'activity',
   attempt: 'attempt',
   taskQueue: 'task_queue',

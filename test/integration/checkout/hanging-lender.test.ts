@@ -3,7 +3,7 @@ import type { Lender, LenderAnswer } from '../../../src/lender/lender';
 import { apiOf } from '../../support/api';
 import { applied, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
-import { openOrder } from '../../support/orders';
+import { detailsOf, openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
@@ -89,6 +89,14 @@ test('a lender that hangs in as many calls as a worker makes delays neither save
     ]);
   };
   expect(await isDoneWhileHanging(work)).toBe(true);
+});
+
+test('the details of an order that waits for a call to the lender do not show an outage', async () => {
+  const ids = await hang();
+  const details = async () => (await Promise.all(ids.map((id) => detailsOf(stack.client, id)))).join('\n');
+  await until(async () => /may call the lender, `40 other/.test(await details()), 'the details show it');
+  expect(await details()).not.toContain('unavailable');
+  await answerAll(ids);
 });
 
 test('a lender that hangs in as many calls as a worker makes does not delay the confirmation of a payment', async () => {

@@ -55,6 +55,18 @@ test('status reports a working Postgres as ok while its queries about the work t
   expect(stateOf(run)).toMatchObject({ postgres: 'ok', schema: 'ok', backlog: 'failed' });
 });
 
+test('status shows the other work that waits if the search for overdue webhooks is too slow', async () => {
+  const run = await inTransaction(stack.db, async (client) => {
+    await client.query('set local idle_in_transaction_session_timeout = 0');
+    await client.query('lock table webhook_attempt in access exclusive mode');
+    return status({ ORDERS_URL: stack.api.url });
+  });
+  expect(stateOf(run)).toMatchObject({ 'orders waiting': 'ok', 'webhooks pending': 'attention' });
+  expect(run.json().checks.find(({ part }: any) => part === 'webhooks pending').detail).toMatch(
+    /^none; whether an attempt is overdue: .*timeout/,
+  );
+});
+
 test('status names each part that needs a person, and exits with 1', async () => {
   const closed = await closedPort();
   const id = await openOrder(stack);
