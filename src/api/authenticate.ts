@@ -71,7 +71,7 @@ function reasonFor(ctx: Context): string {
   const key = BEARER.exec(header)?.[1];
   if (header === '') return 'The header Authorization is missing.';
   if (key === undefined && /^Bearer +\S/i.test(header))
-    return 'The value after Bearer is not an API key: it has only letters, digits, _ and -, without quotes.';
+    return 'The value after Bearer is not an API key. A key has only letters, digits, _ and -; send it without quotes.';
   if (key === undefined) return 'The header Authorization has no Bearer key.';
   if (ctx.state.caller) return `The key is a ${ctx.state.caller.kind} key.`;
   return `The key ${SHOWN.exec(key)?.[0]}… is unknown or revoked, or its account is disabled.`;

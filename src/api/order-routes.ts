@@ -139,7 +139,8 @@ export function orderRoutes(
 }
 
 /**
- * Sets the `ETag`, and the status 304 if the caller has this version. All other parts of an order never change.
+ * Sets the `ETag`, and the status 304 if the caller has this version. All other parts change only if a row is
+ * rebuilt after a restore, or the operator changes CHECKOUT_BASE_URL.
  * @returns true if the response is a 304
  */
 function respondNotModified(ctx: Context, { version }: Order): boolean {

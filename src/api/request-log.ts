@@ -18,7 +18,7 @@ const shorten = (value: string): string => `${value.slice(0, 8)}…`;
 
 /**
  * The path as it is logged. A pay link gives access to the order's checkout, and a wrong path may contain one anywhere,
- * so only words, the caller's own ids and the ids of a request that succeeded are logged in full.
+ * so only words, the caller's own ids and the ids of a request that succeeded or got a 409 are logged in full.
  */
 function loggedPath({ path, status, params = {}, state: { orderId, caller } }: LoggedRequest): string {
   const ids = Object.entries(params).filter(

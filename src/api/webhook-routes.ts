@@ -17,7 +17,7 @@ import { validate, validateQuery } from './validate';
 /** A test starts a workflow and can take as long as a delivery attempt. */
 const TEST_COST = 20;
 
-/** A seller's webhooks: the list, resends, the signing secret and test deliveries. */
+/** A seller's webhooks: the list, resends, the webhook secret and test deliveries. */
 export function webhookRoutes(
   basePath: string,
   deps: OrderDependencies,

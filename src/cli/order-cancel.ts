@@ -26,8 +26,8 @@ export function addOrderCancel(order: Command, services: Services): void {
   order
     .command('cancel')
     .description(
-      'cancel an order that is not SUCCESSFUL, or open orders selected by a filter, ten per second, through their ' +
-        'workflows; the sellers receive webhooks',
+      'cancel an order that is not SUCCESSFUL, or open orders selected by a filter, at most ten per second, through ' +
+        'their workflows; the sellers receive webhooks',
     )
     .argument('[order-id]', 'id of the order', uuid)
     .option('--seller <seller-id>', 'open orders of this seller', uuid)

@@ -19,7 +19,7 @@ export const webhookState = z.enum(WEBHOOK_STATES).meta({
   id: 'WebhookState',
   description:
     'pending: not delivered yet. delivered: the endpoint accepted the webhook. exhausted: given up, because ' +
-    'the schedule ended or a later webhook of the order was waiting. disabled: a 410 response disabled the endpoint.',
+    'the schedule ended or a later webhook of the order was waiting. disabled: a 410 response disabled the webhooks of the order.',
 });
 
 export const webhookEventSchema = z
@@ -92,5 +92,5 @@ export const rotatedSecretSchema = z
       .nullable()
       .meta({ description: 'Until when older secrets stay active; null if there are none' }),
   })
-  .meta({ id: 'RotatedWebhookSecret', description: 'A new signing secret' });
+  .meta({ id: 'RotatedWebhookSecret', description: 'A new webhook secret' });
 export type RotatedSecretBody = z.infer<typeof rotatedSecretSchema>;

@@ -11,6 +11,7 @@ interface OperatorAction {
 }
 
 interface RecordedAction extends OperatorAction {
+  /** When it began. */
   at: Date;
   outcome: 'started' | 'succeeded' | 'failed';
   error: string | null;

@@ -3,7 +3,7 @@ import { CHECKOUT_CONTEXT } from './checkout-secret';
 import { inMs } from './clock';
 import { type Db, type DbClient, inTransaction } from './pool';
 
-/** Stores a signing secret, encrypted in the context of its seller, so that it cannot be moved to another seller. */
+/** Stores a webhook secret, encrypted in the context of its seller, so that it cannot be moved to another seller. */
 export async function insertWebhookSecret(
   db: DbClient,
   keys: KeyRing,
@@ -42,7 +42,7 @@ export type Rotation =
   | { kind: 'too_many'; possibleAt: Date };
 
 /**
- * Adds a signing secret. Older secrets continue to sign for at most `overlapMs`, so that the receiver can change to the
+ * Adds a webhook secret. Older secrets continue to sign for at most `overlapMs`, so that the receiver can change to the
  * new one. None of them ends earlier to make room: a rotation that would leave too many active secrets changes nothing.
  * @returns undefined if the seller does not exist
  */

@@ -1,7 +1,7 @@
 /** How the sandbox lender decides on the application of a test customer. */
 export type LenderOutcome = 'approved' | 'declined' | 'failed' | 'referred' | 'referred-declined' | 'outage';
 
-/** A customer for tests. Each one always meets the same outcome. */
+/** A customer for tests. Each one always has the same outcome. */
 export interface TestCustomer<T extends string> {
   /** For the lender, the part of the email address before `@` or `+`; for the sandbox bank, the customer's number. */
   name: T;

@@ -87,7 +87,7 @@ export function reportOperatorAction(
   if (outcome !== 'started') metrics.operatorActions.inc({ outcome });
   const { arguments: ids } = action.arguments as { arguments?: unknown };
   log.info(
-    { request_id: id, operator, command, arguments: ids, outcome, done_at: at.toISOString() },
+    { request_id: id, operator, command, arguments: ids, outcome, started_at: at.toISOString() },
     'operator action',
   );
 }

@@ -207,7 +207,7 @@ export function createDelivery({
     } catch (error) {
       // A seller without a usable secret is treated like a receiver that fails: retried, and visible in the log.
       if (!(error instanceof RangeError || error instanceof TypeError)) throw error;
-      return { ...emptyAttempt(), error: 'no_secret', errorDetail: 'the seller has no usable signing secret' };
+      return { ...emptyAttempt(), error: 'no_secret', errorDetail: 'the seller has no usable webhook secret' };
     }
     const { operatorDetail, ...attempt } = await sender.send({
       url,

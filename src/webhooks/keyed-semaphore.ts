@@ -29,7 +29,7 @@ interface Slots {
   held: number;
   /** Mean duration. */
   meanMs: number;
-  /** When the last slot was acquired or released. A caller waits at least as long as no slot has changed since. */
+  /** When the last slot was acquired or released. If that is longer ago than the mean duration, it is used instead. */
   changedAt: number;
   /** The turn of the last caller in the queue. */
   lastTurnAt: number;

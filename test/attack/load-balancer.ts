@@ -26,7 +26,7 @@ export async function startLoadBalancer(apiPort: number): Promise<LoadBalancer> 
       ({ ok }) => ok,
       () => false,
     );
-  const ended = once(child, 'exit').then(() => Promise.reject(new Error('HAProxy ended: it says why above')));
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('HAProxy ended: its output above states why')));
   await Promise.race([until(isUp, 'the load balancer passes on requests'), ended]);
   return {
     port,

@@ -177,7 +177,7 @@ export function tablesOf(runs: readonly RecordedRun[], version: Code): string {
         runs.filter((run) => run.cell === cell),
       ),
     ),
-    row(`**all ${cells.length} cells**`, runs),
+    row(`**these ${cells.length} cells**`, runs),
     ...(failures.length > 0
       ? [
           '',

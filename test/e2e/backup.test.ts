@@ -57,8 +57,8 @@ async function repeatForgotten(logged: readonly string[], since: string): Promis
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line));
-  for (const { command, arguments: ids, done_at: at } of actions) {
-    if (at < since || !rows.includes(`\`${command}\``)) continue;
+  for (const { command, arguments: ids, time } of actions) {
+    if (time < since || !rows.includes(`\`${command}\``)) continue;
     const repeated = await runCli([...command.split(' '), ...ids], { ...stack.env, DATABASE_URL: restored.url });
     expect(repeated).toMatchObject({ stderr: '', code: 0 });
   }

@@ -374,7 +374,7 @@ test('no log line of API or worker contains a pay link, key, secret, name, or UR
   expect(text).not.toMatch(/Test Shop Ltd|reference-of-the-shop|shop\.example|\/hooks|bloggs/i);
 });
 
-test('a worker with LOG_LEVEL=warn logs operator actions all the same, because a restore needs them', async () => {
+test('a worker with LOG_LEVEL=warn logs operator actions anyway, because a restore needs them', async () => {
   if (worker.isRunning()) await worker.signal('SIGTERM');
   expect(await runCli(['checkout-key', 'create', '--operator', 'kim'], env)).toMatchObject({ code: 0 });
   const isUp = /"msg":"operator action"/;

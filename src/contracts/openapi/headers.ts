@@ -34,7 +34,7 @@ export const HEADERS = {
     description: 'Where the order was read. Both sources include every acknowledged change.',
     header: { id: 'Order-Source' },
   }),
-  etag: text('ETag', 'Version of the content. Send it in If-None-Match to get 304 if nothing changed.', '"Zq3kTQ"'),
+  etag: text('ETag', 'Version of the content. Send it in If-None-Match to get 304 if nothing changed.', '"2"'),
 };
 
 const limits = { RateLimit: HEADERS.rateLimit, 'RateLimit-Policy': HEADERS.rateLimitPolicy };
@@ -44,7 +44,7 @@ export function sometimes<T extends z.ZodType>(header: T): z.ZodOptional<T> {
   return header.optional().meta({ description: header.description });
 }
 
-/** Headers of every response except those of the health checks. */
+/** Headers of every response except those of the health checks and those to requests that cannot be read. */
 export const STANDARD_HEADERS = { 'X-Request-Id': HEADERS.requestId, 'Cache-Control': HEADERS.cacheControl, ...limits };
 
 export const IF_NONE_MATCH = z

@@ -7,7 +7,7 @@ import { problemResponses } from './problem-responses';
 export const TAGS = [
   { name: 'Orders', description: 'Create, retrieve, list and cancel orders.' },
   { name: 'Checkout', description: "Report the customer's progress. Requires a checkout key." },
-  { name: 'Webhooks', description: 'Inspect and resend webhooks, test an endpoint, rotate the signing secret.' },
+  { name: 'Webhooks', description: 'Inspect and resend webhooks, test an endpoint, rotate the webhook secret.' },
   { name: 'Service', description: 'Health checks and this document. No key is required.' },
 ] as const;
 

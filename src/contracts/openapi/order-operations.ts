@@ -20,7 +20,7 @@ const RETURNS_ORDER = {
   },
   conditional: true,
 } as const;
-/** The operations with the seller in the path. */
+/** Starts the description of an operation with the seller in its path. */
 const SAME = 'Same as `/order/{order_id}/`. ';
 const CANCELLED = { cancelled: { summary: 'A cancelled order', value: { data: cancelledOrder } } };
 

@@ -58,8 +58,7 @@ function webhook(
     responses: {
       '2XX': { description: 'Accepted. Respond within 15 seconds and process the webhook afterwards.' },
       '410': {
-        description:
-          'Disables the endpoint for this order: no webhooks are sent until a resend of one of its webhooks succeeds.',
+        description: 'Disables the webhooks of this order: none is sent until a resend of one of them succeeds.',
       },
       '429': RETRY_LATER,
       '503': RETRY_LATER,
@@ -81,7 +80,7 @@ export const WEBHOOKS: ZodOpenApiPathsObject = {
         'in order, one at a time, at least once. Every attempt has the same body. A resend ignores the order: it can ' +
         'arrive after a newer webhook. So process each `webhook-id` once, and do not apply the status of a webhook whose ' +
         '`sequence` is not higher than the highest of the order so far. A gap in `sequence` means that a webhook was given ' +
-        'up. You need not wait for it: the newer webhook has the current state.',
+        'up or disabled. You need not wait for it: the newer webhook has the current state.',
       orderStatusChangedSchema,
       {
         type: 'order.status_changed',

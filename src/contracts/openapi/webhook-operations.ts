@@ -104,9 +104,9 @@ const resendWebhook = operation({
 const rotateWebhookSecret = operation({
   operationId: 'rotateWebhookSecret',
   tag: 'Webhooks',
-  summary: 'Rotate the signing secret',
+  summary: 'Rotate the webhook secret',
   description:
-    'Creates a new signing secret. Older secrets stay active for at most `overlap_seconds`, so that you can update your ' +
+    'Creates a new webhook secret. Older secrets stay active for at most `overlap_seconds`, so that you can update your ' +
     'endpoint. If the response is lost, rotate again. At most five secrets are active: with five, a rotation returns ' +
     '409 `too_many_webhook_secrets` until one of them expires.',
   key: 'seller',

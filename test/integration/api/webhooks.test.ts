@@ -212,7 +212,7 @@ describe('a resend', () => {
   });
 });
 
-describe('rotating the signing secret', () => {
+describe('rotating the webhook secret', () => {
   const rotate = (body?: unknown, api = other.api, sellerId = other.seller.id) =>
     api.call('POST', `${BASE}/seller/${sellerId}/webhook_secret/rotate/`, body === undefined ? {} : { body });
   const signedBy = (secret: string): boolean => {

@@ -162,7 +162,14 @@ test('the server listens only on loopback and has its own process group', async 
 
 /** The addresses of the process's listening sockets, found by inode in /proc/<pid>/fd and /proc/<pid>/net/tcp. */
 function listeningOn(pid: number): string[] {
-  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`));
+  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => {
+    try {
+      return readlinkSync(`/proc/${pid}/fd/${fd}`);
+    } catch {
+      // The server has closed it since.
+      return '';
+    }
+  });
   const rows = ['tcp', 'tcp6'].flatMap((table) =>
     readFileSync(`/proc/${pid}/net/${table}`, 'utf8').trim().split('\n').slice(1),
   );

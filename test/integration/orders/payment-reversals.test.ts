@@ -15,7 +15,7 @@ const database = useDatabase('test');
 const INTERVAL_MS = 100;
 const log = pino({ level: 'silent' });
 
-test('two workers ask a provider whose refunds fail at a growing interval, and return the money when it is available', async () => {
+test('two workers retry a failing refund at growing intervals, and refund once the provider is available', async () => {
   const { db } = database;
   const id = await insertPaymentToReverse(db);
   // A call can come long after its lease, so Postgres notes the times of the leases.

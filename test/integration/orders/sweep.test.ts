@@ -89,7 +89,7 @@ test('a settled order whose run was closed by force is checked: the run may have
   await until(async () => (await database.db.query(due, [settled.order.id])).rowCount === 1, 'the order is due');
 });
 
-test('an order whose run keeps failing is due at once, and again after an hour', async () => {
+test('an order whose run keeps failing is due immediately, and again after an hour', async () => {
   const { order } = await insertNewOrder(database.db);
   const { order: replaced } = await insertNewOrder(database.db);
   await database.db.query(`update order_work set started = true, sweep_at = now() + interval '1 day'`);

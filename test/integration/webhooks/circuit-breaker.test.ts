@@ -249,7 +249,7 @@ test('a delivery that cannot send its probe leaves the probe to another delivery
   expect(await send(worker, waiting[1]!)).toMatchObject({ state: 'delivered' });
 });
 
-test('a probe that sent nothing leaves the probe to another delivery', async () => {
+test('a probe that the service interrupts leaves the probe to another delivery', async () => {
   const worker = createWorker();
   const waiting = await open([worker], 2);
   await makeProbeDue();
@@ -338,7 +338,7 @@ test('if a worker dies during its probe, another delivery probes the endpoint la
 test.each([
   ['throws', (): Promise<Attempt> => Promise.reject(new Error('Postgres is unavailable'))],
   ['gets no answer', (): Promise<Attempt> => Promise.resolve(TIMEOUT)],
-  ['sends nothing', (): Promise<Attempt> => Promise.resolve({ ...TIMEOUT, error: 'interrupted' })],
+  ['is interrupted', (): Promise<Attempt> => Promise.resolve({ ...TIMEOUT, error: 'interrupted' })],
 ])('a probe that outlives its lease and then %s leaves the lease to its successor', async (_, end) => {
   const workers = [createWorker(), createWorker()];
   const [first, second] = await open(workers, 2);

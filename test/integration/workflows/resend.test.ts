@@ -193,7 +193,7 @@ test('a resend that is requested while another one hangs is made right after it'
   await hanging.close();
 });
 
-test('a 410 on a resend disables the endpoint for later webhooks', async () => {
+test('a 410 on a resend disables the later webhooks of the order', async () => {
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(async () => (await eventsOf(id))[0]!.state === 'delivered', 'the webhook is delivered');
   receiver.answerWith(410);

@@ -25,7 +25,7 @@ test.each([
   ['is open', ['signup_started', 'approved'], 3],
   ['has ended', ['signup_started', 'approved', 'completed'], 4],
 ])(
-  'the row of a restored backup that does not know that its workflow was started, which %s, is brought forward at once',
+  'the row of a restored backup that does not know that its workflow was started, which %s, is brought forward immediately',
   async (_, events, version) => {
     const id = await openOrder(stack, {}, events);
     if (version === 4) await stack.client.workflow.getHandle(`order-${id}`).result();

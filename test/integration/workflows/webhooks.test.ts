@@ -170,7 +170,7 @@ test('attempts of one order do not overlap, even if its workflow is terminated d
   await slow.close();
 });
 
-test('attempts for a seller without a signing secret are recorded as no_secret and retried on the schedule', async () => {
+test('attempts for a seller without a webhook secret are recorded as no_secret and retried on the schedule', async () => {
   const seller = await createSeller(stack.db);
   await stack.db.query('delete from webhook_secret where seller_id = $1', [seller.id]);
   const api = apiOf(stack.api.url, seller, stack.api.checkoutKey);

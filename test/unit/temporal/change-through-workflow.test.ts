@@ -29,7 +29,7 @@ function complete(...outcomes: Error[]): Promise<unknown> {
   return changeThroughWorkflow(client, row, request('completed'), { first: start, next: start });
 }
 
-test('a refused change is refused', async () => {
+test('a change that the workflow refuses rejects with ChangeRefused', async () => {
   await expect(complete(refused)).rejects.toBeInstanceOf(ChangeRefused);
 });
 
@@ -38,6 +38,6 @@ test('a change that was dropped, and perhaps saved, is not refused when it is re
   await expect(complete(dropped, refused)).rejects.toBe(dropped);
 });
 
-test('a change that is dropped again and again ends', async () => {
+test('a change that Temporal drops four times rejects with its last error', async () => {
   await expect(complete(dropped, dropped, dropped, dropped)).rejects.toBe(dropped);
 });

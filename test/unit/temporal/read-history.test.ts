@@ -74,7 +74,7 @@ test('of equal requests in a row, the first counts', () => {
   expect(unprocessedOf([started({ orderId: 'a' }), ...events])).toEqual([cancel]);
 });
 
-test('a request that came too early and again counts both times, and there are no more than a hundred', () => {
+test('a request that came too early and again counts both times, and of a flood, the first hundred and the first cancel', () => {
   const progress = (...names: string[]) => names.map((event) => signal('customerProgress', { event }));
   const eventsOf = (events: readonly Event[]) =>
     unprocessedOf([started({ orderId: 'a' }), ...events]).map(({ event }) => event);

@@ -48,7 +48,7 @@ async function deliver(count: number): Promise<(string | number)[]> {
   return log;
 }
 
-test('an urgent resend that is requested during an attempt does not wait as long as that attempt', async () => {
+test('an urgent resend that is requested during an attempt is not held up by the wait that the attempt begins', async () => {
   queue.add([{ ...SCHEDULED, yieldsToNext: false }]);
   onAttempt.scheduled = () => queue.addResends([URGENT]);
   expect(await deliver(2)).toEqual(['scheduled', 'urgent']);
