@@ -88,7 +88,7 @@ export class DecisionPoller {
       if (isCancellation(error)) throw error;
       onUnavailable(error);
       return this.scheduler.runCommand(LOOPS.decisions, () =>
-        lender('ask the lender or the bank again: it was unavailable').askForDecision(orderId),
+        lender('ask the lender or the bank again').askForDecision(orderId),
       );
     }
   }
@@ -116,9 +116,10 @@ function describeOutage(error: unknown, since: string): string {
   const cause = error instanceof ActivityFailure ? error.cause : undefined;
   const type = cause instanceof ApplicationFailure ? cause.type : undefined;
   const reason = toCodeSpan(cause?.message ?? String(error));
-  const next = 'it is asked again within a minute after each failure. "Pending Activities" shows the last error';
-  if (type === LENDER_BUSY_FAILURE)
-    return `waiting since ${since} for a worker that may call the lender, ${reason}; ${next}`;
+  const isBusy = type === LENDER_BUSY_FAILURE;
   const who = type === BANK_UNAVAILABLE_FAILURE ? 'bank' : 'lender';
-  return `the ${who} has been unavailable since ${since}, error ${reason}; ${next}`;
+  const what = isBusy
+    ? `waiting since ${since} for a worker that may call the lender, ${reason}`
+    : `the ${who} has been unavailable since ${since}, error ${reason}`;
+  return `${what}; the ${who} is asked again within a minute after each failure. "Pending Activities" shows the last error`;
 }

@@ -207,9 +207,12 @@ export class OrderEntity {
       return await saveOrder(history, isRestored);
     } catch (error) {
       if (whyNotExpired(error) !== undefined) throw error;
-      log.error('a save conflicts with the row: this run stops, and the sweep resumes the order if it has a row', {
-        error,
-      });
+      log.error(
+        'the row is missing or has other changes: this run stops, and the sweep resumes the order if it has a row',
+        {
+          error,
+        },
+      );
       this.fail(error);
       throw behindRow();
     }

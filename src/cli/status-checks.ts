@@ -169,7 +169,7 @@ function checkBacklog(backlog: Backlog, overdueSeconds: number | Error): Check[]
 function checkPending(pending: string, overdueSeconds: number | Error): Check {
   const part = 'webhooks pending';
   if (overdueSeconds instanceof Error)
-    return attention(part, `${pending}; whether an attempt is overdue: ${reasonOf(overdueSeconds)}`);
+    return attention(part, `${pending}; overdue attempts could not be read: ${reasonOf(overdueSeconds)}`);
   return overdueSeconds > OVERDUE_TOO_LONG_SECONDS
     ? attention(part, `${pending}; an attempt is ${Math.round(overdueSeconds)} s overdue`)
     : ok(part, pending);

@@ -19,7 +19,7 @@ export function limitPerKey(limit: number, maxWaitMs?: number) {
       try {
         return await semaphore.runExclusive(work);
       } finally {
-        if (semaphore.getValue() === limit && semaphores.get(key) === semaphore) semaphores.delete(key);
+        if (semaphore.getValue() === limit) semaphores.delete(key);
       }
     },
   };

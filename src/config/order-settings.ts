@@ -120,7 +120,7 @@ export const sweepSettings = {
       'SWEEP_INTERVAL_MS',
       milliseconds(50, 10 * MINUTE).default(5 * SECOND),
       'Pause between two searches for due orders, and for payments to reverse. Closed and stuck runs, overdue webhooks and ' +
-        'old data are searched for twelve times less often. A longer interval delays recovery by the same amount.',
+        'old data are searched for twelve times less often. A longer interval delays each of these in proportion.',
     ),
     startAfterMs: setting(
       'SWEEP_START_AFTER_MS',

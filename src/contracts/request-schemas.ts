@@ -22,12 +22,14 @@ export function createOrderRequestSchema(rules: OrderRules) {
       webhook_url: optional(webhookUrl(rules)).meta({
         description:
           'Receives a webhook for each status change after CREATED. Without it, none is sent. Private addresses and ' +
-          'user names are not allowed. Must be https if the service runs in production, also for a sandbox account.',
+          'user names are not allowed. Must be https if the service runs in production, also for a sandbox ' +
+          'account.',
       }),
       redirect_url: optional(redirectUrl(rules)).meta({
         description:
           'Where the customer returns when the order is SUCCESSFUL, with the query parameter `orderId` added. ' +
-          'Required if your account has no default. User names are not allowed. Must be https if the service runs in production, also for a sandbox account.',
+          'Required if your account has no default. User names are not allowed. Must be https if the service runs ' +
+          'in production, also for a sandbox account.',
       }),
       cancel_url: optional(redirectUrl(rules)).meta({
         description:

@@ -66,8 +66,8 @@ export async function choosePaymentTerm(
 
 /**
  * Chooses the only payment term of an order, whose customer skips the choice. An order can be PENDING without a choice,
- * for example after a purge. A choice that was made stays, unless the order no longer allows it: the operator has removed
- * the payment provider.
+ * for example after a purge. A choice that was made stays, unless the order no longer allows it because the
+ * operator has removed the payment provider.
  * @throws Problem `service_unavailable`
  */
 export async function ensurePaymentTerm(

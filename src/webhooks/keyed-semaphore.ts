@@ -29,7 +29,7 @@ interface Slots {
   held: number;
   /** Mean duration. */
   meanMs: number;
-  /** When the last slot was acquired or released. If that is longer ago than the mean duration, it is used instead. */
+  /** When the last slot was acquired or released. If more time than the mean duration has passed since, that time is used. */
   changedAt: number;
   /** The turn of the last caller in the queue. */
   lastTurnAt: number;

@@ -9,7 +9,7 @@ import type { Seeded } from './seeded';
 const RETRY_MS = 250;
 /** Between two looks at a page that waits for the lender or the bank. */
 const WAIT_MS = 500;
-/** A page that asks for the same for this long is stuck: the lender is asked again at least once a minute. */
+/** A page that asks for the same for this long is stuck: the lender is asked again within a minute after each failure. */
 const STUCK_AFTER_MS = 90_000;
 /** A customer who is sent back as often gives up. */
 const MOST_TRIES = 3;

@@ -29,7 +29,8 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
   const { lenderName, creditAgreementUrl } = providerDetails;
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   // If the order was completed in another way, nobody used the payment method that was chosen.
-  const paymentTerm = application?.agreedAt ? application.paymentTerm : undefined;
+  const agreedTerm = application?.agreedAt ? application.paymentTerm : undefined;
+  const paymentTerm = payment?.status === 'paid' ? 'PAY_NOW' : agreedTerm;
   const agreedAt = repaymentsAgreedAt(checkout);
   const isPayLater = paymentTerm === 'PAY_LATER';
   const bank = !isPayLater && payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;

@@ -365,7 +365,6 @@ end $$;
 -- The audit log of the CLI: every command that changes something.
 create table operator_action (
   id uuid primary key,
-  -- When it began.
   at timestamptz not null default now(),
   operator text not null,
   -- For example 'order cancel'.

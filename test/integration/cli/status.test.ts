@@ -63,7 +63,7 @@ test('status shows the other work that waits if the search for overdue webhooks 
   });
   expect(stateOf(run)).toMatchObject({ 'orders waiting': 'ok', 'webhooks pending': 'attention' });
   expect(run.json().checks.find(({ part }: any) => part === 'webhooks pending').detail).toMatch(
-    /^none; whether an attempt is overdue: .*timeout/,
+    /^none; overdue attempts could not be read: .*timeout/,
   );
 });
 

@@ -62,7 +62,7 @@ describe('an attempt whose lease another attempt has taken over', () => {
     expect((await findPendingWebhooks(database.db, order.id)).map(({ sequence }) => sequence)).toEqual([2]);
   });
 
-  test('disables the endpoint if it got a 410', async () => {
+  test("disables the order's webhooks if it got a 410", async () => {
     const { id, ids, frozen } = await frozenAttempt();
     expect(await record(database.db, id, frozen, GONE)).toMatchObject({ state: 'disabled' });
     expect((await findWebhookEvent(database.db, ids[1]!))?.state).toBe('disabled');
@@ -101,7 +101,7 @@ describe('a resend', () => {
   });
 
   test.each(['delivered', 'exhausted'] as const)(
-    'of an event that is %s disables the endpoint if it gets a 410, for later events too',
+    "of an event that is %s disables the order's webhooks if it gets a 410, later ones too",
     async (state) => {
       const { order, history, ids } = await orderWithWebhooks(database.db, 'signup_started');
       await makeAttempt(database.db, ids[0]!, { ...DELIVERED, state });

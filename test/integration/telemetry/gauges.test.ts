@@ -113,14 +113,15 @@ test('a payment of a closed live order is shown until it is reversed', async () 
   expect(await read('order_service_oldest_payment_to_reverse_seconds')).toBe(0);
 });
 
-test('if the work of orders cannot be read, the backlog is missing, and Postgres is shown as down', async () => {
+test('if `order_work` cannot be read, the backlog is missing, and Postgres is shown as down', async () => {
   expect(await read('order_service_postgres_up')).toBe(1);
   await database.db.query('alter table order_work rename to hidden');
   const { names, value } = parseMetrics(await registry.metrics());
   await database.db.query('alter table hidden rename to order_work');
   expect(value('order_service_postgres_up')).toBe(0);
   expect(names).toContain('order_service_database_connections');
-  const backlog = /_(orders|oldest_order|webhooks_pending|webhooks_exhausted|payments_to_reverse|silent_endpoints)/;
+  const backlog =
+    /_(orders|oldest_(order|webhook_pending|payment)|webhooks_pending|webhooks_exhausted|payments_to_reverse|silent_endpoints)/;
   expect([...names].filter((name) => backlog.test(name) && !/_total/.test(name))).toEqual([]);
 });
 

@@ -65,7 +65,7 @@ test('the workflow retries during an outage of the lender and shows the outage w
     /^- Decision: (waiting for the lender or the bank since 2\S+Z$|the lender has been unavailable)/m,
   );
   const outage =
-    /^- Decision: the lender has been unavailable since 2\S+Z, error `the sandbox simulates an outage`; it is asked again/m;
+    /^- Decision: the lender has been unavailable since 2\S+Z, error `the sandbox simulates an outage`; the lender is asked again/m;
   await until(async () => outage.test(await details(id)), 'the details show the outage after two attempts');
   await endReferral(stack.db, id);
   await untilStatus(id, 'APPROVED');

@@ -1,0 +1,23 @@
+import type { StoredOrder } from '../../../src/db/find-orders';
+import type { OrderDependencies } from '../../../src/orders/dependencies';
+import { cancelOrder } from '../../../src/orders/change-order';
+import { CallNotMade, TooManyChanges } from '../../../src/temporal/availability';
+import { IN_STATUS } from '../../support/order-histories';
+
+const FAILURES: [string, Error, RegExp][] = [
+  ['nothing changed if the call was not made', new CallNotMade('down'), /^Orders cannot be changed.*Nothing changed\./],
+  [
+    "the seller's other changes run if it has waited for them",
+    new TooManyChanges('busy'),
+    /^Too many changes of this seller's orders are running\. Nothing changed\./,
+  ],
+  ['it may still be made after any other error', new Error('deadline'), /^The outcome is unknown/],
+];
+
+test.each(FAILURES)('a change that fails states its outcome: %s', async (_, error, detail) => {
+  const deps = { workflows: { change: () => Promise.reject(error) } } as unknown as OrderDependencies;
+  const problem: unknown = await cancelOrder(deps, IN_STATUS.PENDING as unknown as StoredOrder).catch(
+    (thrown: unknown) => thrown,
+  );
+  expect(problem).toMatchObject({ code: 'service_unavailable', message: expect.stringMatching(detail) });
+});
