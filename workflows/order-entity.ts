@@ -209,9 +209,7 @@ export class OrderEntity {
       if (whyNotExpired(error) !== undefined) throw error;
       log.error(
         'the row is missing or has other changes: this run stops, and the sweep resumes the order if it has a row',
-        {
-          error,
-        },
+        { error },
       );
       this.fail(error);
       throw behindRow();

@@ -19,6 +19,6 @@ export function limitInFlight(limit: number, overflow: 'wait' | 'fail') {
 }
 
 function tooMany(limit: number): Problem {
-  const detail = `An API process runs at most ${limit} requests of this kind of an account at the same time. Nothing changed. Retry in 1 s.`;
+  const detail = `An API process runs at most ${limit} of an account's requests of this kind at the same time. Nothing changed. Retry in 1 s.`;
   return new Problem('rate_limited', detail, { retryAfterS: 1 });
 }

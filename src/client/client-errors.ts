@@ -65,3 +65,8 @@ export class ConnectionError extends Error {
 export class WebhookVerificationError extends Error {
   override readonly name = 'WebhookVerificationError';
 }
+
+/** True for an error that may go away by itself. A proxy has its own statuses, such as 520, and its 429 has no code. */
+export function isTemporary({ status }: OrderServiceError): boolean {
+  return status === 408 || status === 429 || status >= 500;
+}

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OrderServiceClient } from './client';
-import { OrderServiceError } from './client-errors';
+import { OrderServiceError, isTemporary } from './client-errors';
 import type { OrderStatusChanged, WebhookEvent } from './contract-types';
 
 const POLL_MS = 1000;
@@ -40,9 +40,7 @@ export async function listen({ orders, forwardTo, print, signal }: ListenOptions
       }
     } catch (error) {
       if (error instanceof OrderServiceError) {
-        // The client has retried these. Other errors do not go away by themselves.
-        const isTemporary = error.status >= 500 || error.status === 408 || error.status === 429;
-        if (!isTemporary) throw error;
+        if (!isTemporary(error)) throw error;
         waitMs = Math.max(waitMs, error.retryAfterMs ?? 0);
       }
       print((error as Error).message);

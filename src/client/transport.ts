@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseRetryAfter } from '../webhooks/retry-after';
-import { ConnectionError, OrderServiceError } from './client-errors';
+import { ConnectionError, OrderServiceError, isTemporary } from './client-errors';
 import type { Problem } from './contract-types';
 
 const FIRST_BACKOFF_MS = 500;
@@ -133,8 +133,7 @@ function canRetry({ idempotent }: Call, error: Failure): boolean {
   if (error instanceof ConnectionError) return idempotent;
   // With the first code the service did nothing. With the second one the earlier call is still in progress.
   if (error.code === 'rate_limited' || error.code === 'idempotency_key_in_progress') return true;
-  // A proxy has its own statuses, such as 520, and its 429 has no code.
-  return idempotent && (error.status === 408 || error.status === 429 || error.status >= 500);
+  return idempotent && isTemporary(error);
 }
 
 /** Exponential backoff with jitter, so that clients that failed together do not retry together. */

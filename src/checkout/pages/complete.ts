@@ -30,11 +30,10 @@ export function completePage({ checkout, providerDetails, code, redirect }: Comp
   const completedAt = changes.find(({ to }) => to === 'SUCCESSFUL')?.at ?? order.createdAt;
   // If the order was completed in another way, nobody used the payment method that was chosen.
   const agreedTerm = application?.agreedAt ? application.paymentTerm : undefined;
-  const paymentTerm = payment?.status === 'paid' ? 'PAY_NOW' : agreedTerm;
+  const bank = payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;
+  const paymentTerm = bank === undefined ? agreedTerm : 'PAY_NOW';
+  const provider = paymentTerm === 'PAY_LATER' ? lenderName : bank;
   const agreedAt = repaymentsAgreedAt(checkout);
-  const isPayLater = paymentTerm === 'PAY_LATER';
-  const bank = !isPayLater && payment?.status === 'paid' ? bankName(providerDetails, payment.bank) : undefined;
-  const provider = isPayLater ? lenderName : bank;
   const offer = offerOf(application);
   const title = 'Your order is complete';
   return {

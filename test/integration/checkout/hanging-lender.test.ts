@@ -96,13 +96,10 @@ test('a lender that hangs in as many calls as a worker makes delays neither save
 test('the details of an order that waits for a call to the lender do not show an outage', async () => {
   const ids = await hang();
   const isBusy = new RegExp(`may call the lender, \`${CALLS} other`);
-  const detailsOfNext = (() => {
-    let next = 0;
-    // A query can time out while the machine is busy.
-    return () => detailsOf(stack.client, ids[next++ % ids.length]!).catch(() => '');
-  })();
+  let next = 0;
   const details = await until(async () => {
-    const text = await detailsOfNext();
+    // One query at a time, and each can time out: the machine is busy.
+    const text = await detailsOf(stack.client, ids[next++ % ids.length]!).catch(() => '');
     return isBusy.test(text) && text;
   }, 'the details of an order show it');
   expect(details).not.toContain('unavailable');

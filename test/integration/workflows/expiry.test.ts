@@ -1,6 +1,7 @@
 import { recordAgreement, upsertPaymentTerm } from '../../../src/db/applications';
 import { recordPaymentStatus } from '../../../src/db/payments';
 import { inTransaction } from '../../../src/db/pool';
+import { type OrderStatus, isFinal } from '../../../src/domain/status';
 import { openOrder, setBack, statusOf, timelineOf, versionOfRow } from '../../support/orders';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -10,8 +11,7 @@ const stack = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '15000', SWEEP_INTERVAL_
 
 /** Waits until the row has the order's last change. Its run may fail by design, if the machine stalls while it saves. */
 async function closingChange(id: string) {
-  const closing = async () =>
-    (await timelineOf(stack, id)).find(({ to_status: to }) => to === 'SUCCESSFUL' || to === 'UNSUCCESSFUL');
+  const closing = async () => (await timelineOf(stack, id)).find(({ to_status: to }) => isFinal(to as OrderStatus));
   return until(closing, 'the order is closed');
 }
 
