@@ -11,7 +11,7 @@ import { waitingPage } from '../../src/checkout/pages/waiting';
 import { findOrder } from '../../src/db/find-orders';
 import { PAID_LATER, PROVIDER_DETAILS } from '../support/provider-details';
 import { apiOf } from '../support/api';
-import { BUSINESS, endReferral, newCustomer, statusOfOrder, useCheckout } from '../support/checkout';
+import { BUSINESS, endReferral, newCustomer, requestDecision, statusOfOrder, useCheckout } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
 import { useReceiver } from '../support/receiver';
@@ -365,7 +365,7 @@ visit(
     await page.waitForEvent('load');
     await expectPage(page, 'Sandbox Lender is reviewing your application');
     await endReferral(stack.db, id);
-    await stack.client.workflow.getHandle(`order-${id}`).signal('requestDecision');
+    await requestDecision(stack, id);
     await page.getByRole('heading', { name: 'You are approved' }).waitFor();
     expect(await heading(still)).toBe('Sandbox Lender is reviewing your application');
     await still.getByRole('link', { name: 'Check now' }).click();

@@ -162,8 +162,13 @@ export async function applied(
   const applicant = { businessName: 'Bloggs Ltd', companyNumber: '01234567', email, monthlyTurnoverPence: 1_250_000 };
   if (!(await storeApplication(stack.db, id, { applicant, browserDigest: Buffer.alloc(32), sweepAfterMs })))
     throw new Error('the application was not submitted');
-  if (notify) await stack.client.workflow.getHandle(`order-${id}`).signal('requestDecision');
+  if (notify) await requestDecision(stack, id);
   return id;
+}
+
+/** Makes an order's workflow ask for the decision now, as the checkout does. */
+export async function requestDecision(stack: Stack, orderId: string): Promise<void> {
+  await stack.client.workflow.getHandle(`order-${orderId}`).signal('requestDecision');
 }
 
 /** Ends the sandbox lender's referral or outage: it decides when it is asked again. */

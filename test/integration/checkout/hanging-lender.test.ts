@@ -1,7 +1,7 @@
 import { NO_OFFER } from '../../../src/domain/application';
 import type { Lender, LenderAnswer } from '../../../src/lender/lender';
 import { apiOf } from '../../support/api';
-import { applied, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
+import { applied, newCustomer, requestDecision, statusOfOrder, useCheckout } from '../../support/checkout';
 import type * as LiveProviders from '../../support/live-providers';
 import { detailsOf, openOrder } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
@@ -53,7 +53,7 @@ async function hang(): Promise<string[]> {
     Array.from({ length: APPLICATIONS }, () => applied(stack, 'jo@bloggs.example', { notify: false })),
   );
   // All at once, because each call is aborted after 25 s.
-  await Promise.all(ids.map((id) => stack.client.workflow.getHandle(`order-${id}`).signal('requestDecision')));
+  await Promise.all(ids.map((id) => requestDecision(stack, id)));
   await until(() => mockCalls.size === CALLS, 'the calls hang');
   return ids;
 }

@@ -4,6 +4,7 @@ import {
   customerAt,
   endReferral,
   newCustomer,
+  requestDecision,
   statusOfOrder,
   useCheckout,
 } from '../../support/checkout';
@@ -166,7 +167,7 @@ test.each([
   const still = await customer.look('?refresh=off');
   expect([still.heading, still.headers.get('Refresh')]).toEqual([page.heading, null]);
   await endReferral(stack.db, id);
-  await stack.client.workflow.getHandle(`order-${id}`).signal('requestDecision');
+  await requestDecision(stack, id);
   await until(async () => (await customer.look()).heading === heading, 'the lender has decided');
 });
 
