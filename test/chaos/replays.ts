@@ -11,7 +11,7 @@ import type { ChaosStack } from './stack';
 
 let isInstalled = false;
 
-/** How many runs of a cell on a stack with the same events are replayed: a replay takes 40 ms of processor time, and most are alike. */
+/** How many runs on a stack with the same events are replayed: a replay takes 40 ms of processor time, and most are alike. */
 const ALIKE_MAX = 3;
 
 /** The runs that were replayed, or left out, by their id, with what is wrong: a worker that drops one from its cache cannot continue it. */
@@ -20,7 +20,6 @@ export type Replayed = Map<string, Broken[]>;
 /** Replays the runs of these sellers' orders that are not among the replayed ones yet, and adds them. */
 export async function replayRuns(
   { client, alike }: ChaosStack,
-  cell: string,
   sellerIds: readonly string[],
   replayed: Replayed,
   options: {
@@ -40,7 +39,7 @@ export async function replayRuns(
         const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
         // The replay of a run that has not begun never ends.
         if (!history.events?.some(({ workflowTaskCompletedEventAttributes: completed }) => completed)) continue;
-        const events = `${cell} ${eventsOf(history)}`;
+        const events = eventsOf(history);
         const count = (alike.get(events) ?? 0) + 1;
         alike.set(events, count);
         if (count > ALIKE_MAX) {

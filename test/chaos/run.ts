@@ -89,9 +89,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const replayed: Replayed = new Map();
   const { cachedUntil } = cell.allowed?.(scene) ?? {};
   // Most runs are closed by now. What fails here is replayed again at the end.
-  const replaying = replayRuns(stack, cell.name, sellerIds, replayed, { cachedUntil, onlyClosed: true }).catch(
-    () => undefined,
-  );
+  const replaying = replayRuns(stack, sellerIds, replayed, { cachedUntil, onlyClosed: true }).catch(() => undefined);
   lap();
   const isQuiet = await untilQuiet(stack, ledger, sellerIds, cell.quietWithinMs);
   const quietMs = lap();
@@ -113,7 +111,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
   lap();
   await replaying;
-  await replayRuns(stack, cell.name, sellerIds, replayed, { cachedUntil });
+  await replayRuns(stack, sellerIds, replayed, { cachedUntil });
   const replayMs = lap();
   broken.push(...[...replayed.values()].flat(), ...(own ?? []));
   const share = firstTryShare(ledger.firstTries, struckAt, healedAt);

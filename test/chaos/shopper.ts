@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ProgressEvent } from '../../src/domain/status';
 import type { TestSeller } from '../support/stack';
-import type { Caller, Reply } from './caller';
+import type { Caller, Reply, Request } from './caller';
 import type { CallKind, Ledger, Listed, OrderRecord } from './ledger';
 
 /** A seller with its webhook endpoint. */
@@ -33,7 +33,7 @@ export class Shopper {
     const record: OrderRecord = {
       ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
       webhookSecret: shop.webhookSecret,
-      ...{ ids: new Set(), answers: [], isAbandoned, isCleanedUp: false, resent: false, resends: [] },
+      ...{ ids: new Set(), answers: [], isAbandoned, isCleanedUp: false, isGivenUp: false, resent: false, resends: [] },
     };
     this.ledger.orders.push(record);
     const data = { amount, reference, ...(shop.webhookUrl !== null && { webhook_url: shop.webhookUrl }) };
@@ -58,20 +58,20 @@ export class Shopper {
 
   async read(shop: Shop, record: OrderRecord): Promise<void> {
     const request = { method: 'GET' as const, path: `/order/${idOf(record)}/`, key: shop.key };
-    this.note(record, 'read', await this.caller.call(request, [200]));
+    await this.ask(record, 'read', request, [200]);
   }
 
   /** @param isRace true if another change is requested at the same time, so that one of the two is refused */
   async cancel(shop: Shop, record: OrderRecord, isRace = false): Promise<void> {
     const request = { method: 'DELETE' as const, path: `/order/${idOf(record)}/`, key: shop.key };
-    this.note(record, 'cancel', await this.caller.call(request, this.changed(isRace)));
+    await this.ask(record, 'cancel', request, this.changed(isRace));
   }
 
   /** @param isRace as for `cancel` */
   async progress(record: OrderRecord, event: ProgressEvent, isRace = false): Promise<void> {
     const path = `/order/${idOf(record)}/progress/`;
     const request = { method: 'POST' as const, path, key: this.checkoutKey, body: { data: { event } } };
-    this.note(record, event, await this.caller.call(request, this.changed(isRace)));
+    await this.ask(record, event, request, this.changed(isRace));
   }
 
   async list(shop: Shop): Promise<void> {
@@ -104,6 +104,14 @@ export class Shopper {
   /** The statuses that answer a change. */
   private changed(isRace: boolean): number[] {
     return isRace || this.canBeRefused ? [200, 409] : [200];
+  }
+
+  /** Asks no more about an order whose call has never succeeded: each further call takes a minute. */
+  private async ask(record: OrderRecord, kind: CallKind, request: Request, expected: number[]): Promise<void> {
+    if (record.isGivenUp) return;
+    const reply = await this.caller.call(request, expected);
+    record.isGivenUp = reply === undefined;
+    this.note(record, kind, reply);
   }
 
   private note(record: OrderRecord, kind: CallKind, reply: Reply | undefined): void {
