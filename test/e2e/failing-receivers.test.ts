@@ -82,9 +82,9 @@ async function runTrials(group: Trial[]): Promise<void> {
   await settled(group);
 }
 
+/** One order after the other: on a slow machine, a burst of calls gets a 503. */
 async function change(group: Trial[], event: string): Promise<void> {
-  const responses = await Promise.all(group.map(({ orderId }) => stack.api.progress(orderId, event)));
-  expect(responses.map(({ status }) => status)).toEqual(group.map(() => 200));
+  for (const { orderId } of group) expect((await stack.api.progress(orderId, event)).status).toBe(200);
 }
 
 async function settled(group: Trial[]): Promise<void> {
