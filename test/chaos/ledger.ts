@@ -38,8 +38,6 @@ export interface OrderRecord {
   isAbandoned: boolean;
   /** True if the harness cancels it at the end of the load. */
   isCleanedUp: boolean;
-  /** True after a complaint about one of its calls. */
-  isGivenUp: boolean;
   /** True if a webhook was resent, also by an operator. */
   resent: boolean;
   resends: Resend[];

@@ -11,7 +11,7 @@ import type { ChaosStack } from './stack';
 
 let isInstalled = false;
 
-/** How many runs on a stack with the same events are replayed: a replay takes 40 ms of processor time, and most are alike. */
+/** How many of a stack's runs with the same events are replayed: a replay takes 40 ms of processor time, and most are alike. */
 const ALIKE_MAX = 3;
 
 /** The runs that were replayed, or left out, by their id, with what is wrong: a worker that drops one from its cache cannot continue it. */

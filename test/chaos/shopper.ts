@@ -13,6 +13,9 @@ export interface Shop extends TestSeller {
 
 /** Makes the calls of shops and checkouts about orders, and records every answer. */
 export class Shopper {
+  /** Orders with a complaint about a call. */
+  private readonly givenUp = new Set<OrderRecord>();
+
   constructor(
     private readonly caller: Caller,
     private readonly ledger: Ledger,
@@ -33,7 +36,7 @@ export class Shopper {
     const record: OrderRecord = {
       ...{ sellerId: shop.id, reference, amount, webhookUrl: shop.webhookUrl },
       webhookSecret: shop.webhookSecret,
-      ...{ ids: new Set(), answers: [], isAbandoned, isCleanedUp: false, isGivenUp: false, resent: false, resends: [] },
+      ...{ ids: new Set(), answers: [], isAbandoned, isCleanedUp: false, resent: false, resends: [] },
     };
     this.ledger.orders.push(record);
     const data = { amount, reference, ...(shop.webhookUrl !== null && { webhook_url: shop.webhookUrl }) };
@@ -106,11 +109,11 @@ export class Shopper {
     return isRace || this.canBeRefused ? [200, 409] : [200];
   }
 
-  /** Asks no more about an order whose call has never succeeded: each further call takes a minute. */
+  /** Calls no more about an order after a complaint: each call about a lost one takes a minute. */
   private async ask(record: OrderRecord, kind: CallKind, request: Request, expected: number[]): Promise<void> {
-    if (record.isGivenUp) return;
+    if (this.givenUp.has(record)) return;
     const reply = await this.caller.call(request, expected);
-    record.isGivenUp = reply === undefined;
+    if (!reply) this.givenUp.add(record);
     this.note(record, kind, reply);
   }
 

@@ -73,7 +73,7 @@ export interface ChaosStack {
   env: () => Record<string, string>;
   /** The mounted file system that Postgres uses; undefined if this process may not mount one. */
   disk: string | undefined;
-  /** How many workflow runs had these events. Only the first ones are replayed. */
+  /** The number of workflow runs by their events. Of those with the same events, only the first ones are replayed. */
   alike: Map<string, number>;
   /** Heals the links, starts what does not run, and restarts the processes with changed settings. */
   restore: () => Promise<void>;
