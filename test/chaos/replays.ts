@@ -53,10 +53,13 @@ export async function replayRuns(
   for await (const { workflowId, runId, error } of Worker.runReplayHistories(replayOptions(), histories())) {
     replayed.set(runId, []);
     if (!error) continue;
-    const fault = `run ${runId} cannot be replayed (${fileOf(runId)}): ${error.message.slice(0, 500)}`;
+    const fault = `run ${runId} cannot be replayed: ${error.message.slice(0, 500)}`;
     replayed.set(runId, [{ orderId: workflowId.slice('order-'.length), fault }]);
     const history = await client.workflow.getHandle(workflowId, runId).fetchHistory();
-    writeFileSync(fileOf(runId), JSON.stringify(temporal.api.history.v1.History.fromObject(history)));
+    // Not part of the fault, which is recorded in the repository.
+    const file = path.join(tmpdir(), `chaos-${runId}.json`);
+    writeFileSync(file, JSON.stringify(temporal.api.history.v1.History.fromObject(history)));
+    console.log(`history of run ${runId}: ${file}`);
   }
 }
 
@@ -77,5 +80,3 @@ function localActivityOf({ markerRecordedEventAttributes: marker }: temporal.api
   const data = marker?.details?.data?.payloads?.[0]?.data;
   return data && /"activity_type":"(\w+)"/.exec(Buffer.from(data).toString())?.[1];
 }
-
-const fileOf = (runId: string): string => path.join(tmpdir(), `chaos-${runId}.json`);
