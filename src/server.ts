@@ -130,7 +130,7 @@ function createOrderDependencies(
     workflows,
     dispatcher,
     admission,
-    orderReader: createLiveOrderReader(workflows, config.queryBudgetMs, (order) => dispatcher.check(order)),
+    orderReader: createLiveOrderReader(workflows, config.readBudgetMs, (order) => dispatcher.check(order)),
     rules: {
       maxAmountPence: config.maxAmountPence,
       httpsOnly: config.production,

@@ -47,8 +47,8 @@ export function orderRoutes(
   };
 
   /**
-   * Sends the order as it is now. A caller that has the row's state already gets a 304, without a query to the
-   * workflow.
+   * Sends the order as it is now. A caller that has the row's state already gets a 304, without a call to
+   * Temporal.
    */
   const sendCurrent = async (ctx: Context, stored: StoredOrder): Promise<void> => {
     ctx.state.orderId = stored.order.id;

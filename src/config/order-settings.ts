@@ -74,10 +74,10 @@ export const orderSettings = {
 };
 
 export const workflowSettings = {
-  queryBudgetMs: setting(
-    'QUERY_BUDGET_MS',
+  readBudgetMs: setting(
+    'READ_BUDGET_MS',
     milliseconds(1, 10 * SECOND).default(150),
-    "Time that a read waits for the order's workflow before it answers from Postgres.",
+    'Time that a read of an open order waits for Temporal before it answers from Postgres.',
   ),
   updateTimeoutMs: setting(
     'UPDATE_TIMEOUT_MS',

@@ -30,15 +30,13 @@ type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { readFrom: '
 
 /**
  * Reads an order as it is now: the facts from the row, the state from the workflow or the row, whichever has the higher
- * version. If the workflow is unavailable, the row is enough: it has every acknowledged change.
+ * version. If Temporal is unavailable, the row is enough: it has every acknowledged change.
  */
 export async function readCurrent(
-  { orderReader, dispatcher }: OrderDependencies,
+  { orderReader }: OrderDependencies,
   { order, attachments, started }: StoredOrder,
 ): Promise<RetrievedOrder> {
   const state = isFinal(order.status) || !started ? undefined : await orderReader.read(order);
-  // Usually the row was read before a save that the query shows. Otherwise it is that of a restored backup.
-  if (state !== undefined && state.version > order.version) dispatcher.check(order);
   return state !== undefined && state.version >= order.version
     ? { order: withState(order, state), attachments, readFrom: 'workflow' }
     : { order, attachments, readFrom: 'snapshot' };

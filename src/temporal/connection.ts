@@ -42,7 +42,5 @@ export function createTemporalClient(
     ...(namespace && { namespace }),
     dataConverter: { payloadCodecs },
     interceptors: { workflow: [sendRequestContext, ...(tracing()?.clientInterceptors ?? [])] },
-    // A closed run is an error: its order may have to be resumed.
-    workflow: { queryRejectCondition: 'NOT_OPEN' },
   });
 }

@@ -1,6 +1,6 @@
 import { type Client, type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
 import { orderStatusKey, sellerIdKey } from '../../workflows/messages';
-import { type OrderHistory, type WorkflowOrderHistory, workflowId } from '../domain/order';
+import { type WorkflowOrderHistory, workflowId } from '../domain/order';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import type { UncheckedRequest } from '../domain/unchecked-request';
 import { decodeAll } from './payload-codec';
@@ -72,22 +72,35 @@ export async function inspectWorkflow(
   }
 }
 
+/** The newest run of an order's workflow, as the server describes it without its history. */
+export interface DescribedWorkflow {
+  running: boolean;
+  /** True if it has completed: its order was settled. */
+  completed: boolean;
+  /** True if its workflow tasks keep failing. */
+  stuck: boolean;
+  /**
+   * The status that it has saved, or began with. It proves the version too, unless it is UNSUCCESSFUL: orders become that
+   * at several versions.
+   */
+  orderStatus: string | undefined;
+}
+
 /**
- * True if the newest run certainly matches the row: it has the row's status, and it runs or, if the order is settled,
- * has completed. False if only Temporal's history can show it.
+ * Describes the newest run of an order's workflow. Costs one call, which needs no worker and reads no history.
+ * @returns undefined if there is no run, or its retention has ended
  */
-export async function matchesRow({ workflow }: Client, { order }: OrderHistory, settled: boolean): Promise<boolean> {
-  // Orders reach it at several versions. For any other status, an equal status proves an equal version.
-  if (order.status === 'UNSUCCESSFUL') return false;
+export async function describeWorkflow({ workflow }: Client, orderId: string): Promise<DescribedWorkflow | undefined> {
   try {
-    const description = await workflow.getHandle(workflowId(order.id)).describe();
-    return (
-      description.typedSearchAttributes.get(orderStatusKey) === order.status &&
-      description.status.name === (settled ? 'COMPLETED' : 'RUNNING') &&
-      stuckReason(description, '') === null
-    );
+    const description = await workflow.getHandle(workflowId(orderId)).describe();
+    return {
+      running: description.status.name === 'RUNNING',
+      completed: description.status.name === 'COMPLETED',
+      stuck: stuckReason(description, '') !== null,
+      orderStatus: description.typedSearchAttributes.get(orderStatusKey),
+    };
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return false;
+    if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
 }

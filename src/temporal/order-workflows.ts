@@ -1,10 +1,8 @@
-import { status } from '@grpc/grpc-js';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
 import {
   ORDER_TASK_QUEUE,
   requestDecisionSignal,
-  getOrderQuery,
   resendWebhooksSignal,
   saveAgainSignal,
 } from '../../workflows/messages';
@@ -26,8 +24,7 @@ import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { TooManyChanges, createAvailability } from './availability';
 import { type StartableOrder, changeThroughWorkflow } from './change-through-workflow';
-import { grpcErrorOf } from './grpc-errors';
-import { type InspectedWorkflow, inspectWorkflow, matchesRow } from './inspect-workflow';
+import { type DescribedWorkflow, type InspectedWorkflow, describeWorkflow, inspectWorkflow } from './inspect-workflow';
 import { type RunLists, createRunLists } from './list-runs';
 import { firstStartOptions, resumeOptions } from './workflow-options';
 
@@ -51,8 +48,8 @@ export interface OrderWorkflows extends RunLists {
   start(history: OrderHistory, delayMs: number): Promise<boolean>;
   /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
   inspect(orderId: string, timeoutMs: number): Promise<InspectedWorkflow | undefined>;
-  /** True if the newest run certainly matches the row, at the cost of one call that reads no history. */
-  matchesRow(row: OrderHistory, settled: boolean, timeoutMs: number): Promise<boolean>;
+  /** Describes the newest run, without its history; undefined if there is none. Needs no worker. */
+  describe(orderId: string, timeoutMs: number): Promise<DescribedWorkflow | undefined>;
   /** Starts a run that reads the order's row, unless a workflow runs. */
   resume(order: Order, previous: PreviousRun): Promise<void>;
   /** Makes the workflow save its changes again, because the row lacks some. */
@@ -68,8 +65,6 @@ export interface OrderWorkflows extends RunLists {
   testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
-  /** The state that the workflow holds; null while it waits for a first message, or a resumed run reads the row. */
-  query(orderId: string, timeoutMs: number): Promise<OrderState | null>;
   /**
    * Makes the workflow change the order. Starts or resumes it if none runs.
    * @param row as it was read: a repeated call that read the same version joins the first one
@@ -167,7 +162,7 @@ export function createOrderWorkflows(
 
     inspect: (orderId, timeoutMs) => within(timeoutMs, () => inspect(orderId)),
 
-    matchesRow: (row, settled, timeoutMs) => within(timeoutMs, () => matchesRow(client, row, settled)),
+    describe: (orderId, timeoutMs) => within(timeoutMs, () => describeWorkflow(client, orderId)),
 
     async resume(order, previous) {
       await within(startTimeoutMs, () =>
@@ -203,15 +198,6 @@ export function createOrderWorkflows(
       }
     },
 
-    async query(orderId, timeoutMs) {
-      try {
-        return await within(timeoutMs, () => client.workflow.getHandle(workflowId(orderId)).query(getOrderQuery));
-      } catch (error) {
-        if (isNotScheduled(error)) return null;
-        throw error;
-      }
-    },
-
     change: (row, request) => track(change(row, request)),
   };
 }
@@ -224,10 +210,4 @@ export function toPrevious(run: InspectedWorkflow | undefined, { status }: Order
   // Temporal deletes closed runs after its retention.
   if (!run) return { saved: null, unprocessed: [], reason: isFinal(status) ? null : RECOVERY_REASONS.missing, channel };
   return { saved: run.saved ?? null, unprocessed: run.unprocessed, reason: run.failureReason, channel };
-}
-
-/** True if a query met a run that still waits for its first message. */
-function isNotScheduled(error: unknown): boolean {
-  const { code, details } = grpcErrorOf(error) ?? {};
-  return code === status.FAILED_PRECONDITION && details?.includes('Workflow task is not scheduled yet') === true;
 }

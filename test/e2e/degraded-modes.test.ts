@@ -15,7 +15,10 @@ import { until } from '../support/until';
  * Temporal is in faults.test.ts, and receivers in failing-receivers.test.ts and
  * test/integration/webhooks/circuit-breaker.test.ts.
  */
-const stack = useStack({ worker: false, env: { UPDATE_TIMEOUT_MS: '2000', WEBHOOK_RETRY_DELAYS: '0,1,1,1,1,1,1,1' } });
+const stack = useStack({
+  worker: false,
+  env: { READ_BUDGET_MS: '5000', UPDATE_TIMEOUT_MS: '2000', WEBHOOK_RETRY_DELAYS: '0,1,1,1,1,1,1,1' },
+});
 const receiver = useReceiver('test');
 afterEach(async () => {
   await stack.stopWorker();
@@ -43,7 +46,7 @@ test('without a worker, orders are created and read, changes get 503, and the ne
   const created = await stack.api.create();
   const read = await stack.api.get(id);
   expect([created.status, read.status, read.headers.get('Order-Source'), await isReady()]).toEqual([
-    ...[201, 200, 'snapshot', true],
+    ...[201, 200, 'workflow', true],
   ]);
   expectRetryLater(await stack.api.cancel(id), /outcome is unknown/);
   await stack.startWorker();

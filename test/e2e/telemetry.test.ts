@@ -177,7 +177,7 @@ describe('metrics', () => {
     await untilGrown(before, ...counted('order_changes_total', { event: 'created', actor: 'seller' }));
     const open = await openOrder(traced());
     const isLive = async () => (await api.get(open)).headers.get('Order-Source') === 'workflow';
-    await until(isLive, 'the workflow answers in time');
+    await until(isLive, 'Temporal responds in time');
     await api.cancel(open);
     expect((await api.get(open)).headers.get('Order-Source')).toBe('snapshot');
     await untilGrown(before, ...counted('order_reads_total', { source: 'workflow' }));

@@ -18,7 +18,7 @@ const AT_ONCE = 10;
 
 jest.setTimeout(60_000 + SEQUENCES * 3000);
 
-const stack = useStack({ env: { QUERY_BUDGET_MS: '2000' } });
+const stack = useStack({ env: { READ_BUDGET_MS: '2000' } });
 const receiver = useReceiver();
 
 /** What callers do besides reporting events: read the order, list it, or have the worker replaced. */

@@ -1,4 +1,4 @@
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { findOrder } from '../../src/db/find-orders';
 import { type Db, type DbClient, inTransaction } from '../../src/db/pool';
 import type { WorkflowOrder } from '../../src/domain/order';
@@ -46,16 +46,22 @@ export async function statusOf(client: Stack['client'], id: string): Promise<str
     );
 }
 
-/** Returns the order as its workflow's query shows it. */
-export function queryOrder(client: Stack['client'], id: string): Promise<WorkflowOrder | null> {
-  return client.workflow.getHandle(`order-${id}`).query(getOrderQuery);
+/** Returns the order as a query to its open run shows it. */
+export async function queryOrder(client: Stack['client'], id: string): Promise<WorkflowOrder | null> {
+  return (await openRun(client, id)).query(getOrderQuery);
 }
 
-/** Returns the details of an order's run that the Temporal UI shows. */
+/** @throws if the newest run of the order has closed: it would answer queries too */
+async function openRun(client: Stack['client'], id: string): Promise<WorkflowHandle> {
+  const { runId, status } = await client.workflow.getHandle(`order-${id}`).describe();
+  if (status.name !== 'RUNNING') throw new Error(`the run is ${status.name}`);
+  return client.workflow.getHandle(`order-${id}`, runId);
+}
+
+/** Returns the details of an order's open run that the Temporal UI shows. */
 export async function detailsOf(client: Stack['client'], id: string): Promise<string> {
-  const { currentDetails = '' } = await client.workflow
-    .getHandle(`order-${id}`)
-    .query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  const run = await openRun(client, id);
+  const { currentDetails = '' } = await run.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   return currentDetails;
 }
 

@@ -44,7 +44,7 @@ test('only the database and the checkout base URL are required', () => {
     maxAmountPence: 1_000_000_000,
     idempotencyKeyDays: 30,
     orderExpiresAfterMs: undefined,
-    queryBudgetMs: 150,
+    readBudgetMs: 150,
     webhookTimeoutMs: 15_000,
     webhookSchedule: {
       delaysMs: [0, 5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1000),
@@ -107,7 +107,7 @@ const INVALID: Record<string, string> = {
   MAX_ORDER_AMOUNT: '0.001',
   IDEMPOTENCY_KEY_DAYS: '29',
   ORDER_EXPIRES_AFTER_MS: '10',
-  QUERY_BUDGET_MS: '1.5',
+  READ_BUDGET_MS: '1.5',
   UPDATE_TIMEOUT_MS: '1e9',
   START_TIMEOUT_MS: 'soon',
   STARTS_IN_FLIGHT: '0',

@@ -58,13 +58,23 @@ export function createOrderCheck({ db, workflows, starts, log, checkAfterMs }: C
   }
 
   /**
+   * True if the newest run certainly matches the row: it has the row's status, and runs or, if the order is settled, has
+   * completed.
+   */
+  async function matchesRow({ order, settled }: DueOrder): Promise<boolean> {
+    if (order.status === 'UNSUCCESSFUL') return false;
+    const run = await workflows.describe(order.id, INSPECT_TIMEOUT_MS);
+    return run?.orderStatus === order.status && !run.stuck && (settled ? run.completed : run.running);
+  }
+
+  /**
    * @returns true if nothing is left to prove: the newest run has the row's last change and, if the order is settled,
    * has closed
    */
   async function recover(due: DueOrder): Promise<boolean> {
     const { order, settled, stuckRecently, webhookOverdue } = due;
     // Most runs match their rows. Temporal's history is read for the others only.
-    if (!webhookOverdue && (await workflows.matchesRow(due, settled, INSPECT_TIMEOUT_MS))) return true;
+    if (!webhookOverdue && (await matchesRow(due))) return true;
     const run = await workflows.inspect(order.id, INSPECT_TIMEOUT_MS);
     const isBehind = run?.saved !== undefined && run.saved.order.version < order.version;
     if (!run?.running) {

@@ -13,7 +13,7 @@ import { createTemporalClient } from '../../../src/temporal/connection';
 import { payloadCodecs } from '../../../src/temporal/payload-codec';
 import { cancelSignal } from '../../../workflows/messages';
 import { expectError, runCli } from '../../support/cli';
-import { openOrder, timelineOf } from '../../support/orders';
+import { openOrder, restoreApproved, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -22,7 +22,7 @@ import { useResource } from '../../support/use-resource';
 const KEY = `k1:${randomBytes(32).toString('base64')}`;
 const stack = useStack({
   sandbox: true,
-  env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', CHECKOUT_LENDER: 'sandbox' },
+  env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', CHECKOUT_LENDER: 'sandbox', READ_BUDGET_MS: '5000' },
 });
 const plain = useStack();
 const receiver = useReceiver();
@@ -92,6 +92,13 @@ test('the codec server decrypts a history for the UI', async () => {
 
 test.each([{ payloads: [{ metadata: 7 }] }, { payloads: 'none' }])('the codec server refuses %j', async (body) => {
   expect((await decode(body)).status).toBe(400);
+});
+
+test('a GET reads a state that the row of a restored backup lacks from the encrypted history', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved', 'completed']);
+  await restoreApproved(stack, id);
+  const { headers, body } = await stack.api.get(id);
+  expect([headers.get('Order-Source'), body.data.status]).toEqual(['workflow', 'SUCCESSFUL']);
 });
 
 test('the codec server refuses a compressed body', async () => {

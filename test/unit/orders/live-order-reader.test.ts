@@ -1,31 +1,70 @@
-import { QueryRejectedError } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
 import type { Order } from '../../../src/domain/order';
 import { createLiveOrderReader } from '../../../src/orders/live-order-reader';
 import type { OrderWorkflows } from '../../../src/temporal/order-workflows';
 
-const ORDER = { id: 'order' } as Order;
-const STATE = { version: 2 };
+const BUDGET_MS = 150;
+const ROW = { id: 'order', version: 2, status: 'PENDING' } as Order;
 
-const { WORKFLOW_EXECUTION_STATUS_COMPLETED } = temporal.api.enums.v1.WorkflowExecutionStatus;
+const MATCHING = { running: true, completed: false, stuck: false, orderStatus: 'PENDING' };
+const DIFFERENT = { ...MATCHING, orderStatus: 'APPROVED' };
+const CLOSED = { ...MATCHING, running: false };
 
-const closedRun = () => Promise.reject(new QueryRejectedError(WORKFLOW_EXECUTION_STATUS_COMPLETED));
 const late = () => Promise.reject(new Error('deadline exceeded'));
+const saved = (version: number) => () => Promise.resolve({ saved: { order: { version } } });
 
-test('reads of closed runs that end too late do not keep other reads from asking the workflow', async () => {
-  const query = jest.fn<Promise<unknown>, []>(closedRun);
-  const onClosed = jest.fn();
-  const workflows = { query, inspect: late } as unknown as OrderWorkflows;
-  const reader = createLiveOrderReader(workflows, 150, onClosed);
-  for (let reads = 0; reads < 6; reads += 1) expect(await reader.read(ORDER)).toBeUndefined();
-  expect(onClosed).toHaveBeenCalledTimes(6);
-  query.mockResolvedValue(STATE);
-  expect(await reader.read(ORDER)).toEqual(STATE);
+function readerOf(described: unknown, history: () => Promise<unknown> = late) {
+  const describeRun = jest.fn(() => Promise.resolve(described));
+  const inspect = jest.fn<Promise<unknown>, [orderId: string, timeoutMs: number]>(history);
+  const check = jest.fn();
+  const workflows = { describe: describeRun, inspect } as unknown as OrderWorkflows;
+  return { reader: createLiveOrderReader(workflows, BUDGET_MS, check), describeRun, inspect, check };
+}
+
+test('a running workflow with the status of the row confirms the row without its history', async () => {
+  const { reader, inspect, check } = readerOf(MATCHING);
+  expect(await reader.read(ROW)).toBe(ROW);
+  expect([inspect, check].map(({ mock }) => mock.calls)).toEqual([[], []]);
 });
 
-test('queries that end too late keep other reads from asking the workflow', async () => {
-  const query = jest.fn<Promise<unknown>, []>(late);
-  const reader = createLiveOrderReader({ query } as unknown as OrderWorkflows, 150, jest.fn());
-  for (let reads = 0; reads < 6; reads += 1) expect(await reader.read(ORDER)).toBeUndefined();
-  expect(query).toHaveBeenCalledTimes(5);
+test.each([
+  ['a closed one with the state of the row', CLOSED, saved(2), { version: 2 }],
+  ['a closed one that knew of a newer state', CLOSED, saved(3), { version: 3 }],
+  ['a closed one whose history cannot be read in time', CLOSED, late, undefined],
+  ['a running one with a newer state', DIFFERENT, saved(3), { version: 3 }],
+  ['none', undefined, late, undefined],
+])('an open order whose newest workflow run is %s is checked', async (_, described, history, state) => {
+  const { reader, check } = readerOf(described, history);
+  expect(await reader.read(ROW)).toEqual(state);
+  expect(check).toHaveBeenCalledWith(ROW);
+});
+
+test.each([
+  ['whose history has only the version before', saved(1), { version: 1 }],
+  ['whose history has the version of the row', saved(2), { version: 2 }],
+  ['whose history cannot be read in time', late, undefined],
+])('a running workflow with another status, %s, is left alone', async (_, history, state) => {
+  const { reader, check } = readerOf(DIFFERENT, history);
+  expect(await reader.read(ROW)).toEqual(state);
+  expect(check).not.toHaveBeenCalled();
+});
+
+test('a history is read in what is left of the budget', async () => {
+  const { reader, describeRun, inspect } = readerOf(CLOSED);
+  describeRun.mockImplementation(() => new Promise((resolve) => void setTimeout(resolve, 60, CLOSED)));
+  await reader.read(ROW);
+  expect(inspect.mock.calls[0]![1]).toBeLessThanOrEqual(BUDGET_MS - 50);
+});
+
+test('histories that cannot be read in time do not keep other reads from asking Temporal', async () => {
+  const { reader, describeRun } = readerOf(CLOSED);
+  for (let reads = 0; reads < 6; reads += 1) expect(await reader.read(ROW)).toBeUndefined();
+  describeRun.mockResolvedValue(MATCHING);
+  expect(await reader.read(ROW)).toBe(ROW);
+});
+
+test('calls that end too late keep other reads from asking Temporal', async () => {
+  const { reader, describeRun } = readerOf(undefined);
+  describeRun.mockImplementation(late);
+  for (let reads = 0; reads < 6; reads += 1) expect(await reader.read(ROW)).toBeUndefined();
+  expect(describeRun).toHaveBeenCalledTimes(5);
 });
