@@ -45,6 +45,8 @@ export interface Cell {
   restores?: boolean;
   /** What the fault does not touch. `API`: creates and GETs still succeed. `service`: it touches only receivers, so hardly any run is replaced. */
   spares?: Spared | ((scene: Scene) => Spared | undefined);
+  /** How long the load runs before its throughput is measured, if that takes long. */
+  warmUpMs?: number;
   /** Before the load. */
   prepare?: (scene: Scene) => Promise<void>;
   /** Breaks something under load, and heals it. */

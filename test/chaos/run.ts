@@ -156,7 +156,7 @@ async function strike(cell: Cell, scene: Scene, { seed, rate, abandonedRate = 0 
     repeatable: cell.restores ? [404] : [],
     canBeRefused: operators || restored !== undefined,
   });
-  await delay(WARM_UP_MS);
+  await delay(cell.warmUpMs ?? WARM_UP_MS);
   const from = performance.now();
   await delay(BASELINE_MS + random.between(0, 1500));
   const baseline = rateBetween(ledger.successes, from, performance.now());
