@@ -47,6 +47,8 @@ export interface Cell {
   spares?: Spared | ((scene: Scene) => Spared | undefined);
   /** How long the load runs before its throughput is measured, if that takes long. */
   warmUpMs?: number;
+  /** True if no order stays open, so that `--abandoned` adds none. */
+  endsAllOrders?: boolean;
   /** Before the load. */
   prepare?: (scene: Scene) => Promise<void>;
   /** Breaks something under load, and heals it. */

@@ -152,7 +152,8 @@ async function strike(cell: Cell, scene: Scene, { seed, rate, abandonedRate = 0 
   await cell.prepare?.(scene);
   const { operators = false, restored } = cell.allowed?.(scene) ?? {};
   const load = startLoad({
-    ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, seed, rate, abandonedRate },
+    ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, seed, rate },
+    abandonedRate: cell.endsAllOrders ? 0 : abandonedRate,
     repeatable: cell.restores ? [404] : [],
     canBeRefused: operators || restored !== undefined,
   });

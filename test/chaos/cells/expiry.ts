@@ -12,6 +12,7 @@ export const EXPIRY_CELLS: Cell[] = [
     group: 'restores, clocks and operators',
     // Expiries are part of the load, before the fault as after it.
     warmUpMs: EXPIRES_AFTER_MS + 2000,
+    endsAllOrders: true,
     prepare: ({ stack }) => relaunch(stack.apis, { ORDER_EXPIRES_AFTER_MS: String(EXPIRES_AFTER_MS) }),
     async strike({ stack, random }) {
       for (let round = 0; round < ROUNDS; round++) {
