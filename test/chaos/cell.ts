@@ -45,9 +45,9 @@ export interface Cell {
   restores?: boolean;
   /** What the fault does not touch. `API`: creates and GETs still succeed. `service`: it touches only receivers, so hardly any run is replaced. */
   spares?: Spared | ((scene: Scene) => Spared | undefined);
-  /** How long the load runs before its throughput is measured, if that takes long. */
+  /** How long the load runs before its throughput is measured. Default: 1.5 s. */
   warmUpMs?: number;
-  /** True if no order stays open, so that `--abandoned` adds none. */
+  /** True if no order stays open: `--abandoned` then adds none. */
   endsAllOrders?: boolean;
   /** Before the load. */
   prepare?: (scene: Scene) => Promise<void>;

@@ -2,7 +2,7 @@ import { findLastPayment } from '../../../src/db/payments';
 import { createSandboxPaymentStore } from '../../../src/db/sandbox-payments';
 import { BASE } from '../../support/api';
 import { type Customer, customerAt, newCustomer, statusOfOrder, useCheckout } from '../../support/checkout';
-import { postponeSweep, timelineOf } from '../../support/orders';
+import { detailsOf, postponeSweep, timelineOf } from '../../support/orders';
 import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
@@ -54,8 +54,8 @@ async function postponeCheck(id: string): Promise<void> {
        where order_id = $1 and sweep_at < now() + interval '1 hour'`,
       [id],
     );
-    const { currentDetails } = await workflow(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-    const [, at = ''] = /asked again at ([\d.:TZ-]+)/.exec(currentDetails ?? '') ?? [];
+    const details = await detailsOf(stack.client, id);
+    const [, at = ''] = /asked again at ([\d.:TZ-]+)/.exec(details) ?? [];
     return rowCount === 0 && Date.parse(at) > Date.now() + 30_000;
   }, 'the next check is in a minute');
 }
