@@ -1,3 +1,4 @@
+import type { LenderOutcome } from '../../src/lender/test-customers';
 import type { Allowances, Broken } from './invariants';
 import type { Ledger } from './ledger';
 import type { Seeded } from './seeded';
@@ -49,6 +50,8 @@ export interface Cell {
   warmUpMs?: number;
   /** True if no order stays open: `--abandoned` then adds none. */
   endsAllOrders?: boolean;
+  /** How the lender decides on half of the applications; the others take turns at random. Default: it approves them. */
+  usualDecision?: LenderOutcome;
   /** Before the load. */
   prepare?: (scene: Scene) => Promise<void>;
   /** Breaks something under load, and heals it. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LenderOutcome } from '../../src/lender/test-customers';
 import { Browser, createBrowserAgent } from './browser';
 import { createCaller, STUCK_AFTER_MS } from './caller';
 import { type Intent, checkOut, drawIntent } from './customer';
@@ -35,6 +36,8 @@ export interface LoadOptions {
   rate: number;
   /** Creates per second, besides, of orders whose customer never comes. */
   abandonedRate: number;
+  /** How the lender decides on half of the applications. */
+  usualDecision: LenderOutcome;
   /** Statuses that callers repeat too. */
   repeatable: readonly number[];
   /** True if operators or a restoration change orders too: any change can be refused. */
@@ -81,7 +84,9 @@ export function startLoad(options: LoadOptions): Load {
   const beginning = [
     begin(rate, MAX_RUNNING, () => {
       const shop = random.pick(shops);
-      return shop.isHosted ? travelPages(shopper, shop, random, visitPages) : travel(shopper, shop, random);
+      return shop.isHosted
+        ? travelPages(shopper, shop, random, drawIntent(random, options.usualDecision), visitPages)
+        : travel(shopper, shop, random);
     }),
     begin(abandonedRate, MAX_CREATING, () =>
       visitor.create(abandoned.pick(shops), abandoned.between(100, 1_000_000) / 100, { isAbandoned: true }),
@@ -137,9 +142,9 @@ async function travelPages(
   shopper: Shopper,
   shop: Shop,
   random: Seeded,
+  intent: Intent,
   visitPages: (record: OrderRecord, intent: Intent) => Promise<void>,
 ): Promise<void> {
-  const intent = drawIntent(random);
   const amount = random.between(100, 1_000_000) / 100;
   const [comes, cancels, reads] = [0.85, 0.15, 0.5].map((share) => random.chance(share));
   const cancelAfterMs = random.between(50, 3000);
