@@ -8,7 +8,6 @@ import { type AnyCell, CELLS } from './cells';
 import { createCleanup } from './cleanup';
 import { explain } from './explain';
 import type { Broken } from './invariants';
-import { takeLoadTurn } from './load-turn';
 import { currentVersion, passedRuns, productDigest, readResults, recordRun, writePage } from './results';
 import { checkSweep, type RunOptions, type RunResult, runCell, runDelivery } from './run';
 import { SHORT } from './short';
@@ -191,16 +190,14 @@ async function run(): Promise<number> {
   return failed === 0 ? 0 : 1;
 }
 
-/** Tries twice: a machine under load can be too slow. Takes the turn: a start would disturb another runner's load. */
+/** Tries twice: a machine under load can be too slow. */
 async function startStack(): Promise<ChaosStack> {
-  const endTurn = await takeLoadTurn();
-  const starting = startChaosStack(cleanup).catch(async (error: unknown) => {
+  return startChaosStack(cleanup).catch(async (error: unknown) => {
     if (isInterrupted) throw error;
     console.error('the stack did not start, and is started again:', error);
     await renewCleanup();
     return startChaosStack(cleanup);
   });
-  return starting.finally(endTurn);
 }
 
 const harnessError = (step: string, error: unknown): Broken => ({

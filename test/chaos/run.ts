@@ -9,7 +9,6 @@ import { type Allowances, type Broken, brokenInvariants } from './invariants';
 import { type OrderFacts, readFacts, withoutWorkflow } from './facts';
 import { acknowledged, createLedger, type Ledger } from './ledger';
 import { startLoad } from './load';
-import { takeLoadTurn } from './load-turn';
 import { firstTryShare, MEASURED_MS, rateBetween, recoveryMs } from './recovery';
 import { type Replayed, replayRuns } from './replays';
 import { seeded } from './seeded';
@@ -77,9 +76,8 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const variant = variantOf(cell, seed);
   const scene: Scene = { stack, random, ledger, shops, variant, oldRoot, memory };
   const logStart = stack.receiver.logSize();
-  const endTurn = await takeLoadTurn();
   const startedAt = performance.now();
-  const { load, baseline, struckAt, healedAt, back } = await strike(cell, scene, options).finally(endTurn);
+  const { load, baseline, struckAt, healedAt, back } = await strike(cell, scene, options);
   const sellerIds = shops.map(({ id }) => id);
   const lap = stopwatch();
   await load.finish();
@@ -146,7 +144,7 @@ function stopwatch(): () => number {
   };
 }
 
-/** The part of a run that only one runner makes at a time: the load, the fault, and healing until throughput is back. */
+/** The load, the fault, and healing until throughput is back. */
 async function strike(cell: Cell, scene: Scene, { seed, rate, abandonedRate = 0 }: RunOptions) {
   const { stack, ledger, shops, random } = scene;
   await cell.prepare?.(scene);

@@ -32,6 +32,10 @@ interface SideEffect extends Pick<KillPoint, 'effect' | 'match'>, Pick<Cell, 'us
 const signal = ({ client }: ChaosStack, orderId: string, ...[name, input]: [string, object]): Promise<void> =>
   client.workflow.getHandle(`order-${orderId}`).signal(name, input);
 
+/** The sweep then starts the order's workflow again. */
+const terminateOne = async ({ stack, random, ledger }: Scene): Promise<unknown> =>
+  stack.client.workflow.getHandle(`order-${random.pick(acknowledged(ledger)).id}`).terminate('chaos');
+
 /** The side effects of create, change, checkout, delivery and sweep. */
 const SIDE_EFFECTS: SideEffect[] = [
   { of: 'API', effect: 'write', match: 'insert into orders', name: 'it stores a new order' },
@@ -168,6 +172,7 @@ const SIDE_EFFECTS: SideEffect[] = [
     match: 'update order_work w set started = true',
     name: 'its sweep records that a workflow runs',
     most: 3,
+    provoke: terminateOne,
   },
   {
     of: 'worker',
@@ -175,10 +180,7 @@ const SIDE_EFFECTS: SideEffect[] = [
     match: '/StartWorkflowExecution ',
     name: 'its sweep starts a workflow again',
     most: 2,
-    provoke: async ({ stack, random, ledger }) => {
-      const { id } = random.pick(acknowledged(ledger));
-      await stack.client.workflow.getHandle(`order-${id}`).terminate('chaos');
-    },
+    provoke: terminateOne,
   },
   {
     of: 'worker',
