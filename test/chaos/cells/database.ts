@@ -114,8 +114,7 @@ export const DATABASE_CELLS: Cell[] = [
     async strike({ stack: { db, disk, postgres }, random }) {
       postgres.expectEnd();
       const filler = path.join(disk!, 'filler');
-      const { bavail, bsize } = statfsSync(disk!);
-      execFileSync('fallocate', ['--length', String(bavail * bsize), filler]);
+      fillDisk(disk!, filler);
       const refused = await db.query('create table chaos as select generate_series(1, 100000)').then(
         () => 0,
         () => 1,
@@ -145,3 +144,16 @@ export const DATABASE_CELLS: Cell[] = [
   failingCommits('40001', 'serialization failure'),
   failingCommits('40P01', 'deadlock'),
 ];
+
+/** Takes all free space for this file. Postgres can take some of what was measured as free, so it is measured again. */
+function fillDisk(disk: string, filler: string): void {
+  for (let triesLeft = 5; ; triesLeft -= 1) {
+    const { bavail, bsize } = statfsSync(disk);
+    try {
+      execFileSync('fallocate', ['--length', String(bavail * bsize), filler], { stdio: 'pipe' });
+      return;
+    } catch (error) {
+      if (triesLeft === 0) throw error;
+    }
+  }
+}
