@@ -50,8 +50,8 @@ export interface Cell {
   warmUpMs?: number;
   /** True if no order stays open: `--abandoned` then adds none. */
   endsAllOrders?: boolean;
-  /** How the lender decides on half of the applications; the others take turns at random. Default: it approves them. */
-  usualDecision?: LenderOutcome;
+  /** What the lender does with half of the applications; the others get any outcome. Default: it approves them. */
+  usualLenderOutcome?: LenderOutcome;
   /** Before the load. */
   prepare?: (scene: Scene) => Promise<void>;
   /** Breaks something under load, and heals it. */

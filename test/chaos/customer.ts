@@ -25,12 +25,12 @@ export interface Intent {
   leavesAt?: 'bank' | 'confirmation';
 }
 
-/** @param usualDecision of the lender, for half of the customers */
-export function drawIntent(random: Seeded, usualDecision: LenderOutcome): Intent {
+/** @param usualLenderOutcome for half of the customers; the others get any outcome */
+export function drawIntent(random: Seeded, usualLenderOutcome: LenderOutcome): Intent {
   const leavesAt = random.pick(['bank', 'confirmation'] as const);
   return {
     term: random.pick(['PAY_NOW', 'PAY_LATER']),
-    lender: random.chance(0.5) ? usualDecision : random.pick(LENDER_TEST_CUSTOMERS).name,
+    lender: random.chance(0.5) ? usualLenderOutcome : random.pick(LENDER_TEST_CUSTOMERS).name,
     bank: random.chance(0.5) ? 'approved' : random.pick([...BANK_TEST_CUSTOMERS.map(({ name }) => name), 'cancel']),
     ...(random.chance(0.15) && { leavesAt }),
   };

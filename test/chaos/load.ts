@@ -36,8 +36,8 @@ export interface LoadOptions {
   rate: number;
   /** Creates per second, besides, of orders whose customer never comes. */
   abandonedRate: number;
-  /** How the lender decides on half of the applications. */
-  usualDecision: LenderOutcome;
+  /** What the lender does with half of the applications. */
+  usualLenderOutcome: LenderOutcome;
   /** Statuses that callers repeat too. */
   repeatable: readonly number[];
   /** True if operators or a restoration change orders too: any change can be refused. */
@@ -85,7 +85,7 @@ export function startLoad(options: LoadOptions): Load {
     begin(rate, MAX_RUNNING, () => {
       const shop = random.pick(shops);
       return shop.isHosted
-        ? travelPages(shopper, shop, random, drawIntent(random, options.usualDecision), visitPages)
+        ? travelPages(shopper, shop, random, drawIntent(random, options.usualLenderOutcome), visitPages)
         : travel(shopper, shop, random);
     }),
     begin(abandonedRate, MAX_CREATING, () =>

@@ -185,7 +185,7 @@ export function tablesOf(runs: readonly RecordedRun[], version: Code): string {
           '|---|---|---|---|---|',
           ...failures.map(
             ({ cell, seed, at, commit: id, broken, faults = [], cause = '**not known yet**' }) =>
-              `| ${cell}, seed ${seed} | ${at} | ${id} | ${broken}: ${faults.join('; ').replaceAll('|', '\\|')} | ${cause} |`,
+              `| ${cell}, seed ${seed} | ${at} | ${id} | ${broken}: ${faults.join('; ').trim().replace(/\s+/g, ' ').replaceAll('|', '\\|')} | ${cause} |`,
           ),
         ]
       : []),

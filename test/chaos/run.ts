@@ -152,7 +152,7 @@ async function strike(cell: Cell, scene: Scene, { seed, rate, abandonedRate = 0 
   const load = startLoad({
     ...{ apiUrls: stack.apiUrls, checkoutKey: stack.checkoutKey, shops, ledger, seed, rate },
     abandonedRate: cell.endsAllOrders ? 0 : abandonedRate,
-    usualDecision: cell.usualDecision ?? 'approved',
+    usualLenderOutcome: cell.usualLenderOutcome ?? 'approved',
     repeatable: cell.restores ? [404] : [],
     canBeRefused: operators || restored !== undefined,
   });

@@ -16,7 +16,7 @@ const STEADY_MS = 2000;
 /** Odd seeds kill the process after the side effect, and even ones before it. */
 const WHEN = ['after', 'before'] as const;
 
-interface SideEffect extends Pick<KillPoint, 'effect' | 'match'>, Pick<Cell, 'usualDecision'> {
+interface SideEffect extends Pick<KillPoint, 'effect' | 'match'>, Pick<Cell, 'usualLenderOutcome'> {
   of: 'API' | 'worker';
   name: string;
   /** The largest number of the side effect that is hit; default 20. */
@@ -121,7 +121,7 @@ const SIDE_EFFECTS: SideEffect[] = [
     match: 'update application set referred_at',
     name: 'it stores that the lender needs time',
     most: 1,
-    usualDecision: 'referred',
+    usualLenderOutcome: 'referred',
   },
   { of: 'worker', effect: 'write', match: 'delivery_lease_until =', name: 'it takes a delivery lease' },
   { of: 'worker', effect: 'send', match: 'webhook', name: 'it sends a webhook' },
@@ -205,12 +205,12 @@ export const SIDE_EFFECT_CELLS: Cell[] = SIDE_EFFECTS.map(
     isOnlyAfter = false,
     provoke,
     isReceiverUnsteady = false,
-    ...load
+    usualLenderOutcome,
   }): Cell => ({
     name: `SIGKILL ${of === 'API' ? 'an API' : 'a worker'} when ${name}`,
     group: 'side effects',
     variants: isOnlyAfter ? WHEN.slice(0, 1) : WHEN,
-    ...load,
+    ...(usualLenderOutcome && { usualLenderOutcome }),
     async prepare(scene) {
       const armedBy = path.join(tmpdir(), `chaos-armed-${randomUUID()}`);
       scene.memory.set('armedBy', armedBy);

@@ -37,3 +37,8 @@ test('the tables have the seeds and orders that this version passed, the range o
   expect(text).toContain('| SIGKILL a worker, seed 1 | 2026-11-23T10:00Z | c1 | 1: lost \\| doubled | a bug |');
   expect(text).toContain('| SIGKILL a worker, seed 2 | 2026-11-24T10:00Z | c2 | 2: late; stuck | **not known yet** |');
 });
+
+test('a fault with line breaks stays in one row of the table', () => {
+  const failed = run({ broken: 1, faults: ['fallocate failed:\nNo space left\n'], cause: 'a bug' });
+  expect(tablesOf([failed], VERSION)).toContain('| 1: fallocate failed: No space left | a bug |');
+});
