@@ -20,6 +20,7 @@ const stack = useStack(
       // take.
       SWEEP_INTERVAL_MS: '11000',
       SWEEP_START_AFTER_MS: '600000',
+      START_TIMEOUT_MS: '60000',
       SWEEP_CHECK_AFTER_MS: '86400000',
       WEBHOOK_RETRY_DELAYS: '0,86400',
     },

@@ -7,7 +7,15 @@ import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 import { saveAgainSignal } from '../../../workflows/messages';
 
-const stack = useStack({ env: { ORDER_EXPIRES_AFTER_MS: '15000', SWEEP_INTERVAL_MS: '600000' } });
+const stack = useStack({
+  env: {
+    ORDER_EXPIRES_AFTER_MS: '15000',
+    SWEEP_INTERVAL_MS: '600000',
+    // Without a sweep nothing starts a workflow that the API leaves to it because its start waits or takes too long.
+    SWEEP_START_AFTER_MS: '600000',
+    START_TIMEOUT_MS: '60000',
+  },
+});
 
 /** Waits until the row has the order's last change. Its run may fail by design, if the machine stalls while it saves. */
 async function closingChange(id: string) {
