@@ -15,8 +15,8 @@ const CALL_MS = 50;
 const MAX_RUNNING = 60;
 /** The creates of abandoned orders that run at the same time, at most. */
 const MAX_CREATING = 30;
-/** The fractions of its multiples are spread evenly over [0, 1), however many there are: the golden ratio's. */
-const EVENLY_SPREAD = 0.618_033_988_75;
+/** The fractions of their multiples are spread evenly over [0, 1), independently of each other. */
+const EVENLY_SPREAD = { kind: 0.618_033_988_75, reads: 0.754_877_666_2 };
 
 export interface Load {
   /** Starts no further journeys, and waits for the end of those that run. */
@@ -85,13 +85,17 @@ export function startLoad(options: LoadOptions): Load {
   };
   // Every few seconds have the same mix of shops and journeys. A random one makes up to 40 % more calls in the seconds
   // before the fault than after it, and throughput looks lost.
-  const [firstShop, firstKind] = [random.between(0, shops.length - 1), random.next()];
+  const [firstShop, firstKind, firstReads] = [random.between(0, shops.length - 1), random.next(), random.next()];
   const beginning = [
     begin(rate, MAX_RUNNING, (count) => {
       const shop = shops[(firstShop + count) % shops.length]!;
+      const journey = {
+        kind: (firstKind + count * EVENLY_SPREAD.kind) % 1,
+        reads: (firstReads + count * EVENLY_SPREAD.reads) % 1 < 0.5,
+      };
       return shop.isHosted
-        ? travelPages(shopper, shop, random, drawIntent(random, options.usualLenderOutcome), visitPages)
-        : travel(shopper, shop, random, (firstKind + count * EVENLY_SPREAD) % 1);
+        ? travelPages(shopper, shop, random, journey, drawIntent(random, options.usualLenderOutcome), visitPages)
+        : travel(shopper, shop, random, journey);
     }),
     begin(abandonedRate, MAX_CREATING, () =>
       visitor.create(abandoned.pick(shops), abandoned.between(100, 1_000_000) / 100, { isAbandoned: true }),
@@ -142,16 +146,25 @@ export function startLoad(options: LoadOptions): Load {
 
 const isFinal = (status: string): boolean => status === 'SUCCESSFUL' || status === 'UNSUCCESSFUL';
 
+/** What a customer's number of calls depends on most. */
+interface Journey {
+  /** Decides how far the customer goes: a number in [0, 1). */
+  kind: number;
+  /** Whether the shop reads the order, after each step that changes it. */
+  reads: boolean;
+}
+
 /** One customer's way through the pages of the hosted checkout. */
 async function travelPages(
   shopper: Shopper,
   shop: Shop,
   random: Seeded,
+  { reads }: Journey,
   intent: Intent,
   visitPages: (record: OrderRecord, intent: Intent) => Promise<void>,
 ): Promise<void> {
   const amount = random.between(100, 1_000_000) / 100;
-  const [comes, cancels, reads] = [0.85, 0.15, 0.5].map((share) => random.chance(share));
+  const [comes, cancels] = [0.85, 0.15].map((share) => random.chance(share));
   const cancelAfterMs = random.between(50, 3000);
 
   const order = await shopper.create(shop, amount);
@@ -164,15 +177,12 @@ async function travelPages(
   if (reads) await shopper.read(shop, order);
 }
 
-/**
- * One customer's way through an order. Everything random is drawn first, so that it depends on the seed alone.
- * @param kind of journey, a number in [0, 1)
- */
-async function travel(shopper: Shopper, shop: Shop, random: Seeded, kind: number): Promise<void> {
+/** One customer's way through an order. Everything random is drawn first, so that it depends on the seed alone. */
+async function travel(shopper: Shopper, shop: Shop, random: Seeded, { kind, reads }: Journey): Promise<void> {
   const amount = random.between(100, 1_000_000) / 100;
   const copies = random.chance(0.1) ? 2 : 1;
   const withKey = copies > 1 || random.chance(0.8);
-  const [reads, lists, resends, repeats] = [0.5, 0.1, 0.2, 0.1].map((share) => random.chance(share));
+  const [lists, resends, repeats] = [0.1, 0.2, 0.1].map((share) => random.chance(share));
   const waits = Array.from({ length: 4 }, () => random.between(50, 600));
   const pause = (): Promise<unknown> => delay(waits.pop() ?? 100);
 
