@@ -15,8 +15,8 @@ const CALL_MS = 50;
 const MAX_RUNNING = 60;
 /** The creates of abandoned orders that run at the same time, at most. */
 const MAX_CREATING = 30;
-/** The fractions of their multiples are spread evenly over [0, 1), independently of each other. */
-const EVENLY_SPREAD = { kind: 0.618_033_988_75, reads: 0.754_877_666_2 };
+/** Steps of low-discrepancy sequences in [0, 1): one divided by the golden ratio, and by the plastic ratio. */
+const STEP = { kind: 0.618_033_988_75, reads: 0.754_877_666_2 };
 
 export interface Load {
   /** Starts no further journeys, and waits for the end of those that run. */
@@ -83,15 +83,15 @@ export function startLoad(options: LoadOptions): Load {
       running.add(one);
     }
   };
-  // Every few seconds have the same mix of shops and journeys. A random one makes up to 40 % more calls in the seconds
-  // before the fault than after it, and throughput looks lost.
+  // Any few seconds have about the same mix of shops and journeys. With a random mix, the load can make 40 % more calls
+  // before the fault than after it, which looks like lost throughput.
   const [firstShop, firstKind, firstReads] = [random.between(0, shops.length - 1), random.next(), random.next()];
   const beginning = [
     begin(rate, MAX_RUNNING, (count) => {
       const shop = shops[(firstShop + count) % shops.length]!;
       const journey = {
-        kind: (firstKind + count * EVENLY_SPREAD.kind) % 1,
-        reads: (firstReads + count * EVENLY_SPREAD.reads) % 1 < 0.5,
+        kind: (firstKind + count * STEP.kind) % 1,
+        reads: (firstReads + count * STEP.reads) % 1 < 0.5,
       };
       return shop.isHosted
         ? travelPages(shopper, shop, random, journey, drawIntent(random, options.usualLenderOutcome), visitPages)
@@ -150,7 +150,7 @@ const isFinal = (status: string): boolean => status === 'SUCCESSFUL' || status =
 interface Journey {
   /** Decides how far the customer goes: a number in [0, 1). */
   kind: number;
-  /** Whether the shop reads the order, after each step that changes it. */
+  /** Whether the shop reads the order, up to three times. */
   reads: boolean;
 }
 

@@ -11,7 +11,7 @@ const stack = useStack({
   env: {
     ORDER_EXPIRES_AFTER_MS: '15000',
     SWEEP_INTERVAL_MS: '600000',
-    // Without a sweep nothing starts a workflow that the API leaves to it because its start waits or takes too long.
+    // The API leaves slow starts to the sweep, which does not run here.
     SWEEP_START_AFTER_MS: '600000',
     START_TIMEOUT_MS: '60000',
   },
