@@ -111,7 +111,7 @@ export async function makeDueForResends(
   await client.query(
     `insert into order_work (order_id, started, sweep_at, requests)
      select order_id, true, ${inMs('($2 + $3 * (row_number() over () - 1))')}, nextval('order_request')
-     from (select distinct order_id from webhook_event where id = any($1)) resent
+     from (select distinct order_id from webhook_event where id = any($1) order by order_id) resent
      on conflict (order_id) do update set sweep_at = least(order_work.sweep_at, excluded.sweep_at),
        -- Not the number of the insert: another request may have got a later one before this one had the lock.
        requests = nextval('order_request')`,
@@ -226,18 +226,25 @@ export async function markStuck(db: DbClient, orderId: string): Promise<void> {
   await db.query('update order_work set stuck_at = now() where order_id = $1', [orderId]);
 }
 
+/**
+ * SQL that makes the sweep check orders now, unless it is about to. It locks them by their ids, as a resend of many
+ * webhooks does: otherwise, two that meet could wait for each other.
+ * @param which orders, by the columns of `order_work w`
+ */
+const setDue = (which: string): string =>
+  `with due as (
+     select order_id from order_work w where w.sweep_at > ${SOON} and ${which} order by order_id for no key update
+   )
+   update order_work set sweep_at = now() where order_id in (select order_id from due)`;
+
 /** Makes the sweep check those of these orders now that have a row in `order_work`, unless it is about to. */
 export async function makeDue(db: DbClient, orderIds: readonly string[]): Promise<void> {
-  await db.query(`update order_work set sweep_at = now() where order_id = any($1) and sweep_at > ${SOON}`, [orderIds]);
+  await db.query(setDue('w.order_id = any($1)'), [orderIds]);
 }
 
 /** The same, except for orders whose run was found stuck within the last hour. */
 export async function makeDueUnlessStuckRecently(db: DbClient, orderIds: readonly string[]): Promise<void> {
-  await db.query(
-    `update order_work w set sweep_at = now()
-     where order_id = any($1) and sweep_at > ${SOON} and not ${STUCK_RECENTLY}`,
-    [orderIds],
-  );
+  await db.query(setDue(`w.order_id = any($1) and not ${STUCK_RECENTLY}`), [orderIds]);
 }
 
 /**
@@ -251,9 +258,9 @@ export async function makeDueIfStatusDiffers(
   statuses: readonly (string | undefined)[],
 ): Promise<void> {
   await db.query(
-    `update order_work w set sweep_at = now()
-     from orders o join unnest($1::uuid[], $2::text[]) as run (order_id, status) on run.order_id = o.id
-     where w.order_id = o.id and o.status <> run.status and w.sweep_at > ${SOON} and not ${SAVED_RECENTLY}`,
+    setDue(`not ${SAVED_RECENTLY} and w.order_id in (
+      select o.id from orders o join unnest($1::uuid[], $2::text[]) as run (order_id, status) on run.order_id = o.id
+      where o.status <> run.status)`),
     [orderIds, statuses],
   );
 }
@@ -263,18 +270,16 @@ export async function makeDueIfStatusDiffers(
  * @returns how many of them are open or have no row
  */
 export async function makeDueIfOpen(db: Db, orderIds: readonly string[]): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(
-    `with differing as (
-       select id, o.id is not null as is_open from unnest($1::uuid[]) as id left join orders o using (id)
-       where o.id is null or ${OPEN}
-     ), due as (
-       update order_work w set sweep_at = now() from differing d
-       where w.order_id = d.id and d.is_open and w.sweep_at > ${SOON}
-     )
-     select count(*)::integer as count from differing`,
+  const { rows } = await db.query<{ id: string; isOpen: boolean }>(
+    `select id, o.id is not null as "isOpen" from unnest($1::uuid[]) as id left join orders o using (id)
+     where o.id is null or ${OPEN}`,
     [orderIds],
   );
-  return rows[0]?.count ?? 0;
+  await makeDue(
+    db,
+    rows.flatMap(({ id, isOpen }) => (isOpen ? [id] : [])),
+  );
+  return rows.length;
 }
 
 /**
@@ -285,7 +290,7 @@ export async function makeDueIfSettled(db: DbClient, orderIds: readonly string[]
   await db.query(
     `insert into order_work (order_id, started, sweep_at)
      select o.id, true, now() from orders o where o.id = any($1) and ${SETTLED}
-     for key share of o skip locked on conflict do nothing`,
+     order by o.id for key share of o skip locked on conflict do nothing`,
     [orderIds],
   );
 }
@@ -297,13 +302,13 @@ export async function makeDueIfSettled(db: DbClient, orderIds: readonly string[]
  */
 export async function makeDueIfWebhookOverdue(db: DbClient, limit: number): Promise<void> {
   await db.query(
-    `update order_work set sweep_at = now() where order_id in (
+    setDue(`w.order_id in (
        -- Most pending webhooks wait for their next attempt, and need no closer look.
        select o.order_id from (select distinct order_id, order_id as id from webhook_event
          where state = 'pending' and coalesce(next_attempt_at, created_at) < ${OVERDUE_BEFORE}) o
        join order_work w on w.order_id = o.order_id
        where w.sweep_at > ${SOON} and not ${STUCK_RECENTLY} and ${WEBHOOK_OVERDUE}
-       order by random() limit $1)`,
+       order by random() limit $1)`),
     [limit],
   );
 }
@@ -342,8 +347,9 @@ export async function makeDueForRepair(db: DbClient, orderId: string): Promise<v
  */
 export async function makeDueSoon(db: DbClient, orderId: string): Promise<void> {
   await db.query(
+    // Locks the order before its work, as above.
     `insert into order_work (order_id, started, sweep_at) select o.id, true, now() + interval '2 seconds' from orders o
-     where o.id = $1 and not ${SETTLED}
+     where o.id = $1 and not ${SETTLED} for key share of o
      on conflict (order_id) do update set sweep_at = excluded.sweep_at`,
     [orderId],
   );

@@ -81,6 +81,8 @@ export async function insertPayment(
              and (submitted_at is null or decision in ('declined', 'failed')))
            -- The insert would wait for a result that is being recorded, which waits for the lock above.
            and not exists (select from payment where order_id = $1 and ${CURRENT_PAYMENT})
+         -- Locks the order before its work, as a webhook attempt does: otherwise, each could wait for the other.
+         for key share of o
          on conflict (order_id) where ${CURRENT_PAYMENT} do nothing
          returning order_id
        ), owned as (
@@ -142,8 +144,13 @@ export async function hasCompletedOrder(db: DbClient, paymentId: string): Promis
 /** Closes paid payments of SUCCESSFUL orders: their money belongs to the seller. */
 export async function closePaidPayments(db: DbClient): Promise<void> {
   await db.query(
-    `update payment p set closed_at = now() from orders o
-     where p.closed_at is null and p.status = 'paid' and o.id = p.order_id and o.status = 'SUCCESSFUL'`,
+    // All workers do this: without an order, two could wait for each other.
+    `with complete as (
+       select p.id from payment p join orders o on o.id = p.order_id
+       where p.closed_at is null and p.status = 'paid' and o.status = 'SUCCESSFUL'
+       order by p.id for no key update of p
+     )
+     update payment set closed_at = now() where id in (select id from complete)`,
   );
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { findDeadlock } from '../support/find-deadlock';
 import { createSeller } from '../support/stack';
 import { type Cell, type Scene, variantOf } from './cell';
 import type { DeliveryCell } from './cells';
@@ -76,6 +77,7 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   const variant = variantOf(cell, seed);
   const scene: Scene = { stack, random, ledger, shops, variant, oldRoot, memory };
   const logStart = stack.receiver.logSize();
+  const postgresLogStart = stack.postgres.readLog().length;
   const startedAt = performance.now();
   const { load, baseline, struckAt, healedAt, back } = await strike(cell, scene, options);
   const sellerIds = shops.map(({ id }) => id);
@@ -107,6 +109,8 @@ export async function runCell(stack: ChaosStack, cell: Cell, options: RunOptions
   }
   const broken = brokenInvariants(ledger, facts, allowed);
   broken.push(...ended.map(({ name }) => ({ orderId: '', fault: `${name} ended by itself, or does not run` })));
+  const deadlock = findDeadlock(stack.postgres.readLog().slice(postgresLogStart));
+  if (deadlock !== undefined) broken.push({ orderId: '', fault: deadlock });
   lap();
   await replaying;
   await replayRuns(stack, sellerIds, replayed, { cachedUntil });

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Postgres, startPostgres } from '../../tools/local-stack/postgres';
@@ -10,6 +11,8 @@ export interface PostgresPart extends Part {
   dataDir: string;
   /** The URL of the database, without a link in between. */
   url: () => string;
+  /** All that it has written to its log. */
+  readLog: () => string;
 }
 
 /** Postgres in `<folder>/postgres`. */
@@ -21,6 +24,11 @@ export function createPostgresPart(folder: string, port: number): PostgresPart {
     name: 'Postgres',
     dataDir,
     url: () => postgres!.url,
+    readLog: () =>
+      [`${dataDir}.log.old`, `${dataDir}.log`]
+        .filter((file) => existsSync(file))
+        .map((file) => readFileSync(file, 'utf8'))
+        .join(''),
     isRunning: () => running,
     pids: () => (running ? processTree(postgres!.pid) : []),
     async start() {

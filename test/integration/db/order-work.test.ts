@@ -5,14 +5,20 @@ import { type DueKind, leaseDueOrders, sellersWithBacklog } from '../../../src/d
 import {
   lastRequestToConfirm,
   finishSettled,
+  makeDue,
   makeDueForRepair,
+  makeDueForResends,
+  makeDueIfOpen,
   makeDueIfSettled,
+  makeDueIfStatusDiffers,
   makeDueIfWebhookOverdue,
   makeDueSoon,
+  makeDueUnlessStuckRecently,
   markRunning,
   markStuck,
 } from '../../../src/db/order-work';
 import { findOrder } from '../../../src/db/find-orders';
+import { type Db, inTransaction } from '../../../src/db/pool';
 import { insertOrder } from '../../../src/db/insert-order';
 import { saveOrder } from '../../../src/db/save-order';
 import { toWorkflowOrderHistory } from '../../../src/domain/order';
@@ -411,6 +417,85 @@ test('a repair that waits for a resend of the same settled order holds nothing t
   client.release();
   await repairing;
   expect(await msUntilSweep(database.db, id)).not.toBeNull();
+});
+
+test('a run that is about to stop and waits for a resend of its order holds nothing that the resend needs', async () => {
+  const { order } = await insertNewOrder(database.db);
+  await database.db.query('delete from order_work where order_id = $1', [order.id]);
+  const client = await database.db.connect();
+  await client.query('begin');
+  await client.query('select from orders where id = $1 for update', [order.id]);
+  const stopping = makeDueSoon(database.db, order.id);
+  await until(async () => (await statementsWaiting(database.db, 'order_work')) === 1, 'the run waits');
+  await client.query('insert into order_work (order_id, started, sweep_at) values ($1, true, now())', [order.id]);
+  await client.query('commit');
+  client.release();
+  await stopping;
+  expect(await msUntilSweep(database.db, order.id)).not.toBeNull();
+});
+
+describe('work of several orders is locked by their ids, so that two who need it never wait for each other:', () => {
+  const webhooksOf = async (ids: readonly string[]) => Promise.all(ids.map(eventOf));
+  const locking: Record<string, (db: Db, ids: string[]) => Promise<unknown>> = {
+    makeDue,
+    makeDueUnlessStuckRecently,
+    makeDueIfOpen,
+    makeDueIfStatusDiffers: (db, ids) =>
+      makeDueIfStatusDiffers(
+        db,
+        ids,
+        ids.map(() => 'APPROVED'),
+      ),
+    makeDueIfWebhookOverdue: (db) => makeDueIfWebhookOverdue(db, 10),
+    makeDueForResends: async (db, ids) => {
+      const events = await webhooksOf(ids);
+      return inTransaction(db, (client) => makeDueForResends(client, events, 1000, 0));
+    },
+  };
+
+  test.each(Object.entries(locking))('%s', async (_name, makeTheseDue) => {
+    const { db } = database;
+    const orders = [await orderWithWebhooks(db, 'signup_started'), await orderWithWebhooks(db, 'signup_started')];
+    const [first, last] = orders.map(({ order }) => order.id).sort() as [string, string];
+    await db.query(`update webhook_event set created_at = now() - interval '1 hour'`);
+    // Where Postgres reads the rows from, the first one now comes last.
+    await db.query(
+      `with moved as (delete from order_work where order_id = $1 returning *) insert into order_work select * from moved`,
+      [first],
+    );
+    await db.query(`update order_work set saved_at = null, sweep_at = now() + interval '1 hour'`);
+    const held = await holdTransaction(db, 'select from order_work where order_id = $1 for update', [first]);
+    const making = makeTheseDue(db, [last, first]);
+    await until(async () => (await statementsWaiting(db, 'order_work')) === 1, 'it waits for the first order');
+    await db.query('select from order_work where order_id = $1 for update nowait', [last]);
+    await held.rollback();
+    await making;
+    expect(await msUntilSweep(db, first)).toBeLessThan(2000);
+    expect(await msUntilSweep(db, last)).toBeLessThan(2000);
+  });
+
+  test('makeDueIfSettled', async () => {
+    const { db } = database;
+    const ids = [];
+    for (let made = 0; made < 2; made += 1) {
+      const history = await insertNewOrder(db, { webhookUrl: null });
+      await saveHistory(db, applyEvents(history, 'failed'), 60_000);
+      await finishSettled(db, history.order.id, 2);
+      ids.push(history.order.id);
+    }
+    const [first, last] = ids.sort() as [string, string];
+    await db.query('update orders set version = version where id = $1', [first]);
+    const insert = 'insert into order_work (order_id, started, sweep_at) values ($1, true, now())';
+    const client = await db.connect();
+    await client.query('begin');
+    await client.query(insert, [first]);
+    const making = makeDueIfSettled(db, [last, first]);
+    await until(async () => (await statementsWaiting(db, 'order_work')) === 1, 'it waits for the first order');
+    await client.query(insert, [last]);
+    await client.query('commit');
+    client.release();
+    await making;
+  });
 });
 
 describe('a request that comes while an earlier one is passed on', () => {

@@ -1,5 +1,11 @@
 import { upsertPaymentTerm } from '../../../src/db/applications';
-import { findLastPayment, leasePaymentsToReverse, recordPaymentStatus, insertPayment } from '../../../src/db/payments';
+import {
+  closePaidPayments,
+  findLastPayment,
+  insertPayment,
+  leasePaymentsToReverse,
+  recordPaymentStatus,
+} from '../../../src/db/payments';
 import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
 import { until } from '../../support/until';
 import { insertNewOrder, insertPaymentToReverse, saveHistory } from '../../support/new-orders';
@@ -53,6 +59,39 @@ test('a payment that is started while the result of another is recorded is refus
   await held.rollback();
   await recorded;
   expect((await findLastPayment(db, order.id))?.status).toBe('paid');
+});
+
+test('a payment that is started while a webhook attempt is recorded holds nothing that the attempt needs', async () => {
+  const { db } = database;
+  const { order, changes } = await insertNewOrder(db);
+  await saveHistory(db, applyEvents({ order, changes }, 'signup_started'));
+  await upsertPaymentTerm(db, order.id, 'PAY_NOW');
+  const attempt = await db.connect();
+  await attempt.query('begin');
+  await attempt.query('select from orders where id = $1 for update', [order.id]);
+  const started = insertPayment(db, order.id, 'bank', { browserDigest: Buffer.alloc(32), ownDigests: [] }, 1000);
+  await until(async () => (await statementsWaiting(db)) === 1, 'the payment waits for the order');
+  await attempt.query('update order_work set delivery_lease_until = null where order_id = $1', [order.id]);
+  await attempt.query('commit');
+  attempt.release();
+  expect(await started).toBe(true);
+});
+
+test('paid payments of complete orders are locked by their ids, so that two workers never wait for each other', async () => {
+  const { db } = database;
+  for (let made = 0; made < 2; made += 1) await insertPaymentToReverse(db);
+  await db.query(`update orders set status = 'SUCCESSFUL'`);
+  const { rows } = await db.query<{ id: string }>(`update payment set status = 'paid' returning id`);
+  const [first, last] = idsOf(rows).sort() as [string, string];
+  // Where Postgres reads the rows from, the first one now comes last.
+  await db.query('update payment set started_at = started_at where id = $1', [first]);
+  const held = await holdTransaction(db, 'select from payment where id = $1 for update', [first]);
+  const closing = closePaidPayments(db);
+  await until(async () => (await statementsWaiting(db)) === 1, 'it waits for the first payment');
+  await db.query('select from payment where id = $1 for update nowait', [last]);
+  await held.rollback();
+  await closing;
+  expect((await db.query('select from payment where closed_at is null')).rowCount).toBe(0);
 });
 
 test('a payment in progress is found even if the clock was set back after an earlier one', async () => {

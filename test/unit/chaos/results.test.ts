@@ -34,8 +34,16 @@ test('the tables have the seeds and orders that this version passed, the range o
   expect(text).toContain(
     '| SIGKILL a worker | 1 | 100 | 30 | 0.0 / 0.0 | 2 | 2 | 2026-11-23 to 2026-11-24 | c1 to c2 |\n',
   );
+  expect(text).toContain('| new | 2 | 0 | 1 | 100 | 30 | 2026-11-23 | c1 |\n');
   expect(text).toContain('| SIGKILL a worker, seed 1 | 2026-11-23T10:00Z | c1 | 1: lost \\| doubled | a bug |');
   expect(text).toContain('| SIGKILL a worker, seed 2 | 2026-11-24T10:00Z | c2 | 2: late; stuck | **not known yet** |');
+});
+
+test('the tables keep what each version of product and harness has passed', () => {
+  const ten = Array.from({ length: 10 }, (_, index) => run({ product: 'old', seed: index + 1 }));
+  expect(tablesOf([...ten, run(), run({ cell: 'a full disk', product: 'old' })], VERSION)).toContain(
+    '| old | 2 | 1 | 11 | 1100 | 330 | 2026-11-23 | c1 |\n| new | 2 | 0 | 1 | 100 | 30 | 2026-11-23 | c1 |',
+  );
 });
 
 test('a fault with line breaks stays in one row of the table', () => {
