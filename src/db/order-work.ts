@@ -275,10 +275,8 @@ export async function makeDueIfOpen(db: Db, orderIds: readonly string[]): Promis
      where o.id is null or ${OPEN}`,
     [orderIds],
   );
-  await makeDue(
-    db,
-    rows.flatMap(({ id, isOpen }) => (isOpen ? [id] : [])),
-  );
+  const openIds = rows.filter(({ isOpen }) => isOpen).map(({ id }) => id);
+  await makeDue(db, openIds);
   return rows.length;
 }
 
@@ -347,7 +345,7 @@ export async function makeDueForRepair(db: DbClient, orderId: string): Promise<v
  */
 export async function makeDueSoon(db: DbClient, orderId: string): Promise<void> {
   await db.query(
-    // Locks the order before its work, as above.
+    // Locks the order before its work, as a resend does: otherwise, each could wait for the other.
     `insert into order_work (order_id, started, sweep_at) select o.id, true, now() + interval '2 seconds' from orders o
      where o.id = $1 and not ${SETTLED} for key share of o
      on conflict (order_id) do update set sweep_at = excluded.sweep_at`,

@@ -144,7 +144,7 @@ export async function hasCompletedOrder(db: DbClient, paymentId: string): Promis
 /** Closes paid payments of SUCCESSFUL orders: their money belongs to the seller. */
 export async function closePaidPayments(db: DbClient): Promise<void> {
   await db.query(
-    // All workers do this: without an order, two could wait for each other.
+    // Locks the payments by their ids: all workers do this, and two could wait for each other otherwise.
     `with complete as (
        select p.id from payment p join orders o on o.id = p.order_id
        where p.closed_at is null and p.status = 'paid' and o.status = 'SUCCESSFUL'

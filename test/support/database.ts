@@ -45,6 +45,8 @@ export async function statementsWaiting(db: Db, part = ''): Promise<number> {
 }
 
 export interface HeldTransaction {
+  /** Runs a further statement in the transaction. */
+  query: (sql: string, values?: unknown[]) => Promise<unknown>;
   commit: () => Promise<void>;
   rollback: () => Promise<void>;
 }
@@ -60,7 +62,11 @@ export async function holdTransaction(db: Db, sql: string, values: unknown[] = [
   // The pool's limit is for callers of the service, not for a test that holds the locks on purpose.
   await client.query('set local idle_in_transaction_session_timeout = 0');
   await client.query(sql, values);
-  return { commit: () => end('commit'), rollback: () => end('rollback') };
+  return {
+    query: (further, furtherValues = []) => client.query(further, furtherValues),
+    commit: () => end('commit'),
+    rollback: () => end('rollback'),
+  };
 }
 
 /** Makes a change that `alter database` knows, and closes the database's connections. */

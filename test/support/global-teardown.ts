@@ -9,6 +9,6 @@ export default async function globalTeardown(): Promise<void> {
   if (!dataDir) return;
   const deadlock = findDeadlock(readFileSync(path.join(dataDir, 'postgres.log'), 'utf8'));
   rmSync(dataDir, { recursive: true, force: true });
-  // One refuses a call or repeats a webhook for no reason, and so seldom that hardly any test notices it.
+  // A deadlock refuses a call or repeats a webhook for no reason, and so seldom that hardly any test notices it.
   if (deadlock !== undefined) throw new Error(`Two transactions waited for each other:\n${deadlock}`);
 }

@@ -407,14 +407,11 @@ test('a repair that waits for a resend of the same settled order holds nothing t
   const { id } = history.order;
   await saveHistory(database.db, applyEvents(history, 'failed'), 60_000);
   await finishSettled(database.db, id, 2);
-  const client = await database.db.connect();
-  await client.query('begin');
-  await client.query('select from orders where id = $1 for update', [id]);
+  const resend = await holdTransaction(database.db, 'select from orders where id = $1 for update', [id]);
   const repairing = makeDueForRepair(database.db, id);
   await until(async () => (await statementsWaiting(database.db, 'order_work')) === 1, 'the repair waits');
-  await client.query('insert into order_work (order_id, started, sweep_at) values ($1, true, now())', [id]);
-  await client.query('commit');
-  client.release();
+  await resend.query('insert into order_work (order_id, started, sweep_at) values ($1, true, now())', [id]);
+  await resend.commit();
   await repairing;
   expect(await msUntilSweep(database.db, id)).not.toBeNull();
 });
@@ -422,19 +419,16 @@ test('a repair that waits for a resend of the same settled order holds nothing t
 test('a run that is about to stop and waits for a resend of its order holds nothing that the resend needs', async () => {
   const { order } = await insertNewOrder(database.db);
   await database.db.query('delete from order_work where order_id = $1', [order.id]);
-  const client = await database.db.connect();
-  await client.query('begin');
-  await client.query('select from orders where id = $1 for update', [order.id]);
+  const resend = await holdTransaction(database.db, 'select from orders where id = $1 for update', [order.id]);
   const stopping = makeDueSoon(database.db, order.id);
   await until(async () => (await statementsWaiting(database.db, 'order_work')) === 1, 'the run waits');
-  await client.query('insert into order_work (order_id, started, sweep_at) values ($1, true, now())', [order.id]);
-  await client.query('commit');
-  client.release();
+  await resend.query('insert into order_work (order_id, started, sweep_at) values ($1, true, now())', [order.id]);
+  await resend.commit();
   await stopping;
   expect(await msUntilSweep(database.db, order.id)).not.toBeNull();
 });
 
-describe('work of several orders is locked by their ids, so that two who need it never wait for each other:', () => {
+describe('work of several orders is locked by their ids, so that two transactions never wait for each other:', () => {
   const webhooksOf = async (ids: readonly string[]) => Promise.all(ids.map(eventOf));
   const locking: Record<string, (db: Db, ids: string[]) => Promise<unknown>> = {
     makeDue,
@@ -486,14 +480,11 @@ describe('work of several orders is locked by their ids, so that two who need it
     const [first, last] = ids.sort() as [string, string];
     await db.query('update orders set version = version where id = $1', [first]);
     const insert = 'insert into order_work (order_id, started, sweep_at) values ($1, true, now())';
-    const client = await db.connect();
-    await client.query('begin');
-    await client.query(insert, [first]);
+    const held = await holdTransaction(db, insert, [first]);
     const making = makeDueIfSettled(db, [last, first]);
     await until(async () => (await statementsWaiting(db, 'order_work')) === 1, 'it waits for the first order');
-    await client.query(insert, [last]);
-    await client.query('commit');
-    client.release();
+    await held.query(insert, [last]);
+    await held.commit();
     await making;
   });
 });

@@ -66,14 +66,11 @@ test('a payment that is started while a webhook attempt is recorded holds nothin
   const { order, changes } = await insertNewOrder(db);
   await saveHistory(db, applyEvents({ order, changes }, 'signup_started'));
   await upsertPaymentTerm(db, order.id, 'PAY_NOW');
-  const attempt = await db.connect();
-  await attempt.query('begin');
-  await attempt.query('select from orders where id = $1 for update', [order.id]);
+  const attempt = await holdTransaction(db, 'select from orders where id = $1 for update', [order.id]);
   const started = insertPayment(db, order.id, 'bank', { browserDigest: Buffer.alloc(32), ownDigests: [] }, 1000);
   await until(async () => (await statementsWaiting(db)) === 1, 'the payment waits for the order');
   await attempt.query('update order_work set delivery_lease_until = null where order_id = $1', [order.id]);
-  await attempt.query('commit');
-  attempt.release();
+  await attempt.commit();
   expect(await started).toBe(true);
 });
 

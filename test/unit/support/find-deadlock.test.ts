@@ -12,6 +12,6 @@ test('a deadlock is found with the statements that waited for each other', () =>
   expect(findDeadlock(start + DEADLOCK + end)).toBe(DEADLOCK);
 });
 
-test('other errors are none', () => {
+test('other errors are not deadlocks', () => {
   expect(findDeadlock(`${start}2027-01-02 03:04:05.678 UTC [12] ERROR:  chaos\n${end}`)).toBeUndefined();
 });
