@@ -46,6 +46,8 @@ export interface Cell {
   restores?: boolean;
   /** What the fault does not touch. `API`: creates and GETs still succeed. `service`: it touches only receivers, so hardly any run is replaced. */
   spares?: Spared | ((scene: Scene) => Spared | undefined);
+  /** The part of `--rate` and `--abandoned` that leaves time for what an operator does meanwhile. Default: 1. */
+  loadShare?: number;
   /** How long the load runs before its throughput is measured. Default: 1.5 s. */
   warmUpMs?: number;
   /** True if no order stays open: `--abandoned` then adds none. */

@@ -41,9 +41,10 @@ const { values } = parseArgs({
 const RUNS_PER_STACK = 20;
 
 const oldRoot = values['old-root'] === undefined ? undefined : path.resolve(values['old-root']);
-const optionsOf = (seed: number): RunOptions => ({
-  ...{ seed, rate: Number(values.rate), abandonedRate: Number(values.abandoned), oldRoot },
-});
+function optionsOf(cell: AnyCell, seed: number): RunOptions {
+  const { loadShare = 1 } = 'strike' in cell ? cell : {};
+  return { seed, rate: loadShare * Number(values.rate), abandonedRate: loadShare * Number(values.abandoned), oldRoot };
+}
 const version = currentVersion();
 const isRecorded = values.record || !values.short;
 const deadline = values.minutes === undefined ? Infinity : Date.now() + Number(values.minutes) * 60_000;
@@ -147,7 +148,7 @@ async function run(): Promise<number> {
         if (isInterrupted || !hasStarted) throw error;
         hasStarted = false;
         await renewCleanup();
-        if (isRecorded) recordRun(cell, failedRun(cell, seed, 'the start', error), optionsOf(seed), version);
+        if (isRecorded) recordRun(cell, failedRun(cell, seed, 'the start', error), optionsOf(cell, seed), version);
         failed += 1;
         continue;
       }
@@ -170,7 +171,7 @@ async function run(): Promise<number> {
       );
       if (!isBroken) report(stack, cell, result);
       // A delivery checks its sweep itself.
-      if (isRecorded) recordRun(cell, result, optionsOf(seed), version, !('strike' in cell));
+      if (isRecorded) recordRun(cell, result, optionsOf(cell, seed), version, !('strike' in cell));
       // What a failed run has left behind would disturb the next one.
       if (result.broken.length > 0 || runs.length === RUNS_PER_STACK) count(await endStack(stack, runs, isRestored));
     }
@@ -213,7 +214,7 @@ const failedRun = (cell: AnyCell, seed: number, step: string, error: unknown, du
 /** Runs a cell. An error of the harness is a failed run, and the next one gets a stack of its own. */
 async function attempt(stack: ChaosStack, cell: AnyCell, seed: number): Promise<RunResult> {
   const startedAt = performance.now();
-  const running = 'strike' in cell ? runCell(stack, cell, optionsOf(seed)) : runDelivery(cell, seed);
+  const running = 'strike' in cell ? runCell(stack, cell, optionsOf(cell, seed)) : runDelivery(cell, seed);
   return running.catch((error: unknown) => failedRun(cell, seed, 'the run', error, performance.now() - startedAt));
 }
 
@@ -227,7 +228,7 @@ async function endStack(stack: ChaosStack, runs: readonly Run[], isRestored = tr
   if (isRestored) await checkSweep(stack, results);
   for (const { cell, result } of runs.filter((run) => isRestored && !reported.has(run))) {
     if (result.broken.length > 0) report(stack, cell, result);
-    if (isRecorded) recordRun(cell, result, optionsOf(result.seed), version, true);
+    if (isRecorded) recordRun(cell, result, optionsOf(cell, result.seed), version, true);
   }
   await renewCleanup();
   return results.filter(({ broken }) => broken.length > 0).length;
