@@ -23,7 +23,10 @@ const { values } = parseArgs({
   options: { minutes: { type: 'string', default: '30' }, rate: { type: 'string', default: '6' } },
 });
 const SAMPLE_MS = 5000;
-/** Caches fill first: the start is the mean of the tenth of the samples after the first third, the end that of the last. */
+/**
+ * Caches fill first: the start is the least of the tenth of the samples after the first third, the end that of the last.
+ * A leak raises even the least, a busy moment only the others.
+ */
 const TENTH = 10;
 const WARM_UP_PART = 1 / 3;
 /** Growth from start to end that counts as flat: noise of a garbage collector, and of a pool. */
@@ -86,14 +89,12 @@ async function sampleFor(parts: readonly Part[], ms: number): Promise<Sample[]> 
   return samples;
 }
 
-const mean = (list: readonly number[]): number => list.reduce((sum, value) => sum + value, 0) / list.length;
-
 /** How a measure of a part developed. */
 function growthOf(samples: readonly Sample[], name: string, measure: Measure) {
   const list = samples.map(({ usage }) => usage[name]![measure]);
   const tenth = Math.max(1, Math.floor(list.length / TENTH));
   const warm = Math.floor(list.length * WARM_UP_PART);
-  const [start, end] = [mean(list.slice(warm, warm + tenth)), mean(list.slice(-tenth))];
+  const [start, end] = [Math.min(...list.slice(warm, warm + tenth)), Math.min(...list.slice(-tenth))];
   // One connection more or less is none.
   return { start, end, max: Math.max(...list), isFlat: end <= Math.max(start * FLAT[measure], start + 2) };
 }
