@@ -38,13 +38,6 @@ export async function repairAll(scene: Scene, ...options: string[]): Promise<voi
   }
 }
 
-/** The same, unless Temporal is too slow for it under load: an operator repeats the command then. */
-const tryRepairOnce = (scene: Scene): Promise<Difference[] | undefined> =>
-  repairOnce(scene).catch((error: unknown) => {
-    if (String(error).includes('DEADLINE_EXCEEDED')) return undefined;
-    throw error;
-  });
-
 /**
  * Repeats it under load until two in a row leave no order without a row that can have one: Temporal lists a run that
  * was being started a moment later. Orders that change under load differ all the time.
@@ -53,9 +46,9 @@ export async function rebuildRows(scene: Scene): Promise<void> {
   const deadline = performance.now() + REPAIRED_WITHIN_MS;
   for (let clean = 0; clean < 2 && performance.now() < deadline;) {
     if (clean > 0) await delay(BETWEEN_MS);
-    const differences = await tryRepairOnce(scene);
-    const isLeft = differences?.some((one) => one.difference === 'row_missing' && !LOST.includes(one.repair ?? ''));
-    clean = isLeft === false ? clean + 1 : 0;
+    const differences = await repairOnce(scene);
+    const isLeft = differences.some((one) => one.difference === 'row_missing' && !LOST.includes(one.repair ?? ''));
+    clean = isLeft ? 0 : clean + 1;
   }
 }
 

@@ -24,8 +24,8 @@ const { values } = parseArgs({
 });
 const SAMPLE_MS = 5000;
 /**
- * Caches fill first: the start is the least of the tenth of the samples after the first third, the end that of the last.
- * A leak raises even the least, a busy moment only the others.
+ * Caches fill first: the start is the minimum of the tenth of the samples after the first third, the end that of the last.
+ * A leak raises the minimum, a busy moment does not.
  */
 const TENTH = 10;
 const WARM_UP_PART = 1 / 3;
