@@ -44,14 +44,24 @@ export function osAccountFor(dataDir: string): OsAccount {
       'Postgres does not run as root, and this machine has neither a user "postgres" nor a user "nobody"',
     );
 
-  const attempt = ['sh', '-c', 'cd "$0" && "$1" --version', dirname(dataDir), postgresBinaries().postgres] as const;
+  // initdb looks for its programs before it shows anything.
+  const attempt = ['sh', '-c', 'cd "$0" && "$1" --show -D .', dirname(dataDir), postgresBinaries().initdb] as const;
   if (succeeds(attempt, owner)) return { owner, via: [] };
-  // Only root can enter the folder, for example below /root: give that user root's file access, and no other right.
-  const via = ['setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups'];
+  // Only root can enter a folder on the way, for example /root: give that user root's file access, and no other right.
+  // The securebit makes access(2), with which initdb looks for its programs, honour it.
+  const via = [
+    'setpriv',
+    '--securebits=+no_setuid_fixup',
+    `--reuid=${owner.uid}`,
+    `--regid=${owner.gid}`,
+    '--clear-groups',
+  ];
   via.push('--inh-caps=-all,+dac_override', '--ambient-caps=-all,+dac_override');
   if (succeeds([...via, ...attempt])) return { owner, via };
   throw new Error(
-    `Postgres does not run as root, and user ${owner.uid} cannot enter ${dirname(dataDir)}: move the clone`,
+    `Postgres does not run as root, and user ${owner.uid} cannot use ${dirname(postgresBinaries().initdb)} and ` +
+      `${dirname(dataDir)}: run this command as another user, or move this folder to where all users can enter, for ` +
+      'example below /opt, or set DATABASE_URL',
   );
 }
 
