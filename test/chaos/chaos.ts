@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { killProcesses } from '../support/processes';
-import { prepareTemporal } from '../../tools/local-stack/temporal-server';
+import { findTemporalCli } from '../../tools/local-stack/temporal-cli';
 import { variantOf } from './cell';
 import { type AnyCell, CELLS } from './cells';
 import { createCleanup } from './cleanup';
@@ -123,7 +123,7 @@ async function run(): Promise<number> {
   if (oldRoot !== undefined && productDigest(oldRoot) === version.product) {
     throw new Error(`--old-root ${oldRoot} is the same version of the product`);
   }
-  await prepareTemporal(console.log, false);
+  await findTemporalCli(console.log);
   let stack: ChaosStack | undefined;
   let runs: Run[] = [];
   let [passed, failed, skipped] = [0, 0, 0];

@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { migrate } from '../../src/db/run-migrations';
 import { MIGRATIONS_FOLDER, readMigrationFiles } from '../../src/db/migration-files';
-import { prepareTemporal } from '../../tools/local-stack/temporal-server';
+import { findTemporalCli } from '../../tools/local-stack/temporal-cli';
 import { PACKAGE_ROOT } from '../../src/package';
 import { fillIn } from '../bench/fill-in';
 import { insertClosedOrders } from '../bench/insert-orders';
@@ -132,7 +132,7 @@ function tableOf(before: readonly number[], applied: readonly Applied[]): string
 
 async function run(): Promise<number> {
   const rows = Number(values.rows);
-  await prepareTemporal(console.log, false);
+  await findTemporalCli(console.log);
   const cleanup = createCleanup();
   for (const name of ['SIGINT', 'SIGTERM'] as const)
     process.on(name, () => void cleanup.run().then(() => process.exit(130)));

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { prepareTemporal } from '../../tools/local-stack/temporal-server';
+import { findTemporalCli } from '../../tools/local-stack/temporal-cli';
 import { PACKAGE_ROOT } from '../../src/package';
 import { fillIn } from '../bench/fill-in';
 import { linePlot } from '../bench/svg';
@@ -129,7 +129,7 @@ function writePage(samples: readonly Sample[], names: readonly string[], text: s
 
 async function run(): Promise<number> {
   const minutes = Number(values.minutes);
-  await prepareTemporal(console.log, false);
+  await findTemporalCli(console.log);
   const cleanup = createCleanup();
   for (const name of ['SIGINT', 'SIGTERM'] as const)
     process.on(name, () => void cleanup.run().then(() => process.exit(130)));

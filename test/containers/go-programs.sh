@@ -2,44 +2,56 @@
 # Builds the programs of the stand-in images, and Compose v2, with Go into the folder given. Builds only what is missing.
 set -euo pipefail
 target=$1
-tools=$(cd "$(dirname "$0")/../../tools/temporal" && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 mkdir -p "$target"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# build <program> <folder of a Go module> <package>
-build() {
-  [ -x "$target/$1" ] && return
-  echo "building $1 with Go; the first build takes some minutes"
-  (cd "$2" && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -tags disable_grpc_modules -o "$target/$1.tmp" "$3")
-  mv "$target/$1.tmp" "$target/$1"
+# version <image>: the tag of a Temporal image in docker-compose.yml
+version() {
+  sed -nE "s#^ *image: temporalio/$1:([0-9.]+).*#\1#p" "$root/docker-compose.yml" | head -n 1
 }
 
-# module <name> <package> <module> <version>: `go install` refuses modules that replace or exclude others.
+# module <name>: makes a Go module from the lines of go.mod on stdin. `go install` refuses modules that replace others.
 module() {
   mkdir -p "$work/$1"
-  printf 'module %s\n\ngo 1.26\n\ntool %s\n\nrequire %s v%s\n' "$1" "$2" "$3" "$4" >"$work/$1/go.mod"
+  { printf 'module %s\n\ngo 1.26\n\n' "$1" && cat; } >"$work/$1/go.mod"
   (cd "$work/$1" && go mod tidy >/dev/null 2>&1)
 }
 
-build temporal-server "$tools/server" go.temporal.io/server/cmd/server
-build temporal-ui "$tools/ui" github.com/temporalio/ui-server/v2/cmd/server
-if [ ! -x "$target/temporal-sql-tool" ]; then
-  # With the dependencies of the server, which are in Go's cache.
-  cp -r "$tools/server" "$work/sql"
-  sed -i 's#^tool .*#tool go.temporal.io/server/cmd/tools/sql#' "$work/sql/go.mod"
-  (cd "$work/sql" && go mod tidy >/dev/null 2>&1)
-  build temporal-sql-tool "$work/sql" go.temporal.io/server/cmd/tools/sql
+# build <program> <module> <package>
+build() {
+  echo "building $1 with Go; the first build takes some minutes"
+  (cd "$work/$2" && CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -tags disable_grpc_modules -o "$target/$1.tmp" "$3")
+  mv "$target/$1.tmp" "$target/$1"
+}
+
+# The server finds its schema, and the UI its settings, in the folders of their modules.
+if [ ! -x "$target/temporal-server" ] || [ ! -x "$target/temporal-sql-tool" ]; then
+  module server <<END
+tool go.temporal.io/server/cmd/server
+tool go.temporal.io/server/cmd/tools/sql
+require go.temporal.io/server v$(version server)
+// Earlier ones do not compile with the other packages of AWS.
+require github.com/aws/aws-sdk-go-v2/service/ecs v1.82.0
+END
+  build temporal-server server go.temporal.io/server/cmd/server
+  build temporal-sql-tool server go.temporal.io/server/cmd/tools/sql
+  (cd "$work/server" && go list -m -f '{{.Dir}}' go.temporal.io/server) >"$target/server-module"
+fi
+if [ ! -x "$target/temporal-ui" ]; then
+  module ui <<END
+tool github.com/temporalio/ui-server/v2/cmd/server
+require github.com/temporalio/ui-server/v2 v$(version ui)
+replace github.com/gomarkdown/markdown => github.com/gomarkdown/markdown v0.0.0-20240328165702-4d01890c35c0
+END
+  build temporal-ui ui github.com/temporalio/ui-server/v2/cmd/server
+  (cd "$work/ui" && go list -m -f '{{.Dir}}' github.com/temporalio/ui-server/v2) >"$target/ui-module"
 fi
 if [ ! -x "$target/docker-compose" ]; then
-  module compose github.com/docker/compose/v2/cmd github.com/docker/compose/v2 2.40.3
-  build docker-compose "$work/compose" github.com/docker/compose/v2/cmd
+  module compose <<END
+tool github.com/docker/compose/v2/cmd
+require github.com/docker/compose/v2 v2.40.3
+END
+  build docker-compose compose github.com/docker/compose/v2/cmd
 fi
-if [ ! -x "$target/temporal" ]; then
-  # Later versions need a module that they do not publish.
-  module cli github.com/temporalio/cli/cmd/temporal github.com/temporalio/cli 1.5.1
-  build temporal "$work/cli" github.com/temporalio/cli/cmd/temporal
-fi
-# The server finds its schema, and the UI its settings, in the folders of their modules.
-(cd "$tools/server" && go list -m -f '{{.Dir}}' go.temporal.io/server) >"$target/server-module"
-(cd "$tools/ui" && go list -m -f '{{.Dir}}' github.com/temporalio/ui-server/v2) >"$target/ui-module"

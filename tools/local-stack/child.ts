@@ -1,95 +1,75 @@
-import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { basename } from 'node:path';
-import { openLog, type LogFile } from './log-file';
-import { commandLine, identify, isAlive, waitUntilGone, type ProcessId } from './process-table';
+import { spawn, spawnSync } from 'node:child_process';
+import { closeSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 
 interface ChildSpec {
   /** Used in messages. */
   name: string;
-  /** Absolute path. */
-  binary: string;
-  args: string[];
-  /** A command that runs the binary by exec. */
-  via?: string[];
-  /** Names the running process, so that a later start can find it if this process is killed. */
-  pidFile: string;
+  command: string[];
   logFile: string;
   cwd?: string;
-  env?: NodeJS.ProcessEnv;
-  uid?: number | undefined;
-  gid?: number | undefined;
-  /** Ends the process cleanly. Default: SIGTERM. */
-  stopSignal?: NodeJS.Signals;
+  /** Ends the process cleanly. */
+  stopSignal: NodeJS.Signals;
 }
 
 export interface Child {
   pid: number;
-  log: LogFile;
   /** Resolves when the process has ended, for any reason, with a description of how it ended. */
   exited: Promise<string>;
-  running(): boolean;
+  /** Waits until `answers` returns true. Returns what went wrong if the process ends or the time is over. */
+  untilReady(limitMs: number, answers: () => boolean | Promise<boolean>): Promise<string | undefined>;
+  /** The end of what the process has written to its log. */
+  output(): string;
   /** Ends the process cleanly, or with SIGKILL after `STOP_LIMIT_MS`. */
   stop(): Promise<void>;
   /** Sends a signal. SIGKILL also waits until the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
 }
 
-interface PidRecord {
-  child: ProcessId;
-  binary: string;
-  owner: ProcessId | undefined;
-}
-
 /** Milliseconds from the first signal to SIGKILL. */
 const STOP_LIMIT_MS = 10_000;
+const ROTATE_LOG_AT_BYTES = 10 * 1024 * 1024;
 
 /**
  * Starts a process whose output goes to a log file. The process gets a process group of its own, so that Ctrl-C in a
  * terminal reaches only this process, which then stops its children in order. A child does not keep this process alive.
- * If this process is killed, the child keeps running until the next start ends it with `stopLeftover`.
  */
-export async function startChild(spec: ChildSpec): Promise<Child> {
-  const log = openLog(spec.logFile);
-  const [command, ...args] = [...(spec.via ?? []), spec.binary, ...spec.args];
-  const { cwd, env, uid, gid } = spec;
-  const options = { detached: true, stdio: ['ignore', log.fd, log.fd] as ['ignore', number, number] };
-  const child = spawn(command as string, args, {
-    ...options,
-    ...(cwd !== undefined && { cwd }),
-    ...(env && { env }),
-    ...(uid !== undefined && { uid }),
-    ...(gid !== undefined && { gid }),
-  });
-  log.close();
+export async function startChild({ name, command, logFile, cwd, stopSignal }: ChildSpec): Promise<Child> {
+  if (sizeOf(logFile) > ROTATE_LOG_AT_BYTES) renameSync(logFile, `${logFile}.old`);
+  const earlierOutput = sizeOf(logFile);
+  const log = openSync(logFile, 'a');
+  const [program, ...args] = command as [string, ...string[]];
+  const env = { ...process.env, LC_ALL: 'C' };
+  const child = spawn(program, args, { cwd, env, detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
   child.unref();
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('exit', (code, signal) => resolve(signal ? `ended by ${signal}` : `ended with code ${code ?? '?'}`));
   });
   const { pid } = child;
-  if (pid === undefined) throw new Error(`${spec.name} could not be started: ${await exited}`);
-
-  const id = identify(pid) ?? { pid, started: 'gone' };
-  const record: PidRecord = { child: id, binary: basename(spec.binary), owner: identify(process.pid) };
-  writeFileSync(spec.pidFile, JSON.stringify(record));
-  const running = () => child.exitCode === null && child.signalCode === null;
-  const stop = async () => {
-    // Keeps this process alive until the child has ended.
-    child.ref();
-    if (running()) await end(id, spec.stopSignal ?? 'SIGTERM');
-    await exited;
-    if (readRecord(spec.pidFile)?.child.pid === pid) rmSync(spec.pidFile, { force: true });
-  };
-  let stopping: Promise<void> | undefined;
+  if (pid === undefined) throw new Error(`${name} could not be started: ${await exited}`);
+  const isRunning = () => child.exitCode === null && child.signalCode === null;
   return {
     pid,
-    log,
     exited,
-    running,
-    stop: () => (stopping ??= stop()),
+    async untilReady(limitMs, answers) {
+      const deadline = Date.now() + limitMs;
+      while (isRunning()) {
+        if (await answers()) return undefined;
+        if (Date.now() > deadline) return `no answer after ${limitMs / 1000} s`;
+        await delay(25);
+      }
+      return exited;
+    },
+    output: () => readFileSync(logFile).subarray(earlierOutput).subarray(-4096).toString(),
+    async stop() {
+      // Keeps this process alive until the child has ended.
+      child.ref();
+      await end(pid, stopSignal, isRunning);
+    },
     async kill(signal) {
-      if (running()) send(id, signal);
+      send(pid, signal);
       if (signal !== 'SIGKILL') return;
       child.ref();
       await exited;
@@ -99,45 +79,52 @@ export async function startChild(spec: ChildSpec): Promise<Child> {
 
 /**
  * Ends the process that a killed run left behind, if there is one.
- * @throws if the run that started it is still alive, because its data is in use
+ * @param pidFile its first line is the pid
+ * @param argument identifies the process: a later one can have its pid
  */
-export async function stopLeftover(spec: Pick<ChildSpec, 'name' | 'pidFile' | 'stopSignal'>): Promise<void> {
-  const record = readRecord(spec.pidFile);
-  if (record && isAlive(record.child) && commandLine(record.child.pid).includes(record.binary)) {
-    const { owner } = record;
-    if (owner && owner.pid !== process.pid && isAlive(owner))
-      throw new Error(
-        `${spec.name} is already running for process ${owner.pid}, on the same data: stop that process first`,
-      );
-    await end(record.child, spec.stopSignal ?? 'SIGTERM');
+export async function stopLeftover(pidFile: string, argument: string, signal: NodeJS.Signals): Promise<void> {
+  const pid = Number(readLines(pidFile)[0]);
+  await end(pid, signal, () => commandLine(pid).includes(` ${argument} `));
+}
+
+/** The lines of a file; none if it does not exist. */
+export function readLines(file: string): string[] {
+  return sizeOf(file) > 0 ? readFileSync(file, 'utf8').split('\n') : [];
+}
+
+/** The command line, its words separated by spaces; empty if there is no such process. */
+export function commandLine(pid: number): string {
+  if (!(pid > 0)) return '';
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');
+  } catch {
+    return '';
   }
-  rmSync(spec.pidFile, { force: true });
+  return spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' }).stdout;
 }
 
 /** Sends the signal, then SIGKILL if the process has not ended after `STOP_LIMIT_MS`. */
-export async function end(id: ProcessId, signal: NodeJS.Signals): Promise<void> {
-  send(id, signal);
-  // A suspended process (SIGSTOP) cannot handle the first signal.
-  send(id, 'SIGCONT');
-  if (await waitUntilGone(id, STOP_LIMIT_MS)) return;
-  send(id, 'SIGKILL');
-  if (!(await waitUntilGone(id, STOP_LIMIT_MS))) throw new Error(`process ${id.pid} did not end after SIGKILL`);
+async function end(pid: number, signal: NodeJS.Signals, isRunning: () => boolean): Promise<void> {
+  for (const next of [signal, 'SIGKILL'] as const) {
+    if (!isRunning()) return;
+    send(pid, next);
+    // A suspended process (SIGSTOP) cannot handle the signal.
+    send(pid, 'SIGCONT');
+    const deadline = Date.now() + STOP_LIMIT_MS;
+    while (isRunning() && Date.now() < deadline) await delay(25);
+  }
+  if (isRunning()) throw new Error(`process ${pid} did not end after SIGKILL`);
 }
 
-function send(id: ProcessId, signal: NodeJS.Signals): void {
+function send(pid: number, signal: NodeJS.Signals): void {
   try {
-    // To the whole group, because a binary on PATH can be a script that runs the real one.
-    process.kill(-id.pid, signal);
+    // To the whole group, because a program on PATH can be a script that runs the real one.
+    process.kill(-pid, signal);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }
 
-function readRecord(pidFile: string): PidRecord | undefined {
-  try {
-    return existsSync(pidFile) ? (JSON.parse(readFileSync(pidFile, 'utf8')) as PidRecord) : undefined;
-  } catch {
-    // The writing process was killed.
-    return undefined;
-  }
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }

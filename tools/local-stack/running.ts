@@ -2,13 +2,15 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { StartError } from '../../src/entry-point';
 import { PACKAGE_ROOT } from '../../src/package';
-import { type ProcessId, identify, isAlive } from './process-table';
+import { commandLine } from './child';
 
 export const DEFAULT_DATA_DIR = path.join(PACKAGE_ROOT, '.data');
 export const DATA_DIR = path.resolve(process.env.DATA_DIR || DEFAULT_DATA_DIR);
 
 interface RunningStart {
-  process: ProcessId;
+  pid: number;
+  /** Identifies the process: a later one can have its pid. */
+  command: string;
   /** Undefined until the service is up. */
   url?: string;
 }
@@ -17,11 +19,11 @@ const fileIn = (dataDir: string): string => path.join(dataDir, 'start.json');
 
 /** Returns a message if an `npm start` is running on the data. */
 export function findRunning(dataDir: string): string | undefined {
-  const { process: other, url } = read(fileIn(dataDir)) ?? {};
-  if (!other || other.pid === process.pid || !isAlive(other)) return undefined;
+  const { pid, command, url } = read(fileIn(dataDir)) ?? {};
+  if (pid === undefined || pid === process.pid || commandLine(pid) !== command) return undefined;
   const where = url === undefined ? 'and not up yet' : `at ${url}`;
   return (
-    `npm start is already running ${where} (process ${other.pid}, data in ${dataDir}). ` +
+    `npm start is already running ${where} (process ${pid}, data in ${dataDir}). ` +
     'Stop it first, or set DATA_DIR to another folder.'
   );
 }
@@ -33,8 +35,9 @@ export function findRunning(dataDir: string): string | undefined {
 export function claimData(dataDir: string): { isUpAt(url: string): void; stop(): Promise<void> } {
   const message = findRunning(dataDir);
   if (message !== undefined) throw new StartError(message);
-  const self = identify(process.pid) ?? { pid: process.pid, started: 'unknown' };
-  const write = (url?: string): void => writeFileSync(fileIn(dataDir), JSON.stringify({ process: self, url }));
+  const { pid } = process;
+  const command = commandLine(pid);
+  const write = (url?: string): void => writeFileSync(fileIn(dataDir), JSON.stringify({ pid, command, url }));
   write();
   return {
     isUpAt: write,

@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +7,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import escapeHtml from 'escape-html';
 import { toCodeSpan } from '../../../src/domain/markdown';
 import { freePort, isPortFree } from '../../../tools/local-stack/ports';
-import { identify, isAlive } from '../../../tools/local-stack/process-table';
-import { prepareTemporal, startTemporal, type TemporalServer } from '../../../tools/local-stack/temporal-server';
+import { startTemporal, type TemporalServer } from '../../../tools/local-stack/temporal-server';
 import { startTestServer } from '../../support/listening-server';
 
 /** IndexedValueType of the API, which the client does not export. */
@@ -20,9 +20,6 @@ let port: number;
 let uiPort: number;
 let server: TemporalServer | undefined;
 let connections: Connection[];
-
-// On a machine with neither a CLI nor a cached server, this builds the server.
-beforeAll(() => prepareTemporal(() => undefined), 15 * 60_000);
 
 beforeEach(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'orders-temporal-'));
@@ -38,15 +35,7 @@ afterEach(async () => {
 });
 
 const start = async (ui = false) =>
-  (server = await startTemporal({
-    dataDir,
-    port,
-    uiPort,
-    ui,
-    namespace: NAMESPACE,
-    durable: false,
-    log: () => undefined,
-  }));
+  (server = await startTemporal({ dataDir, port, uiPort, ui, durable: false, log: () => undefined }));
 
 async function connect(): Promise<Connection> {
   const connection = await Connection.connect({ address: server!.address });
@@ -74,7 +63,6 @@ async function expectPopulated(): Promise<void> {
   const description = await client.workflow.getHandle('order-1').describe();
   expect(description.status.name).toBe('RUNNING');
   expect(description.typedSearchAttributes.get(STATUS)).toBe('CREATED');
-  // A restart on other internal ports would delay tasks by most of a minute.
   const poll = { namespace: NAMESPACE, taskQueue: { name: 'orders' } };
   const task = await connection.withDeadline(Date.now() + 20_000, () =>
     connection.workflowService.pollWorkflowTaskQueue(poll),
@@ -105,17 +93,23 @@ test('a SIGKILL loses no data, and the next start is fast and uses the same port
 });
 
 test('a start ends the server of a killed run and uses its data and its port', async () => {
-  await start();
+  const { exited, address } = await start();
   await populate();
-  const orphan = identify(server!.pid)!;
-  const pidFile = join(dataDir, 'temporal-server.pid');
-  writeFileSync(
-    pidFile,
-    JSON.stringify({ ...JSON.parse(readFileSync(pidFile, 'utf8')), owner: { pid: 1, started: 'long ago' } }),
-  );
   await start();
-  expect(isAlive(orphan)).toBe(false);
+  expect(await exited).toMatch(/^ended/);
+  expect(server!.address).toBe(address);
   await expectPopulated();
+});
+
+test('a start leaves a process alone that has the pid of an earlier server', async () => {
+  const other = spawn('sleep', ['60'], { detached: true });
+  writeFileSync(join(dataDir, 'temporal.pid'), String(other.pid));
+  try {
+    await start();
+    expect(other.exitCode ?? other.signalCode).toBeNull();
+  } finally {
+    other.kill();
+  }
 });
 
 test('the Web UI shows the namespaces of the server and stops together with it', async () => {
@@ -177,15 +171,26 @@ function listeningOn(pid: number): string[] {
   return sockets.filter((s) => s[3] === '0A' && links.includes(`socket:[${s[9]}]`)).map((s) => s[1]!.split(':')[0]!);
 }
 
+function damageDatabase(): void {
+  // SQLite would restore the file from these.
+  for (const suffix of ['-wal', '-shm']) rmSync(join(dataDir, `temporal.db${suffix}`), { force: true });
+  writeFileSync(join(dataDir, 'temporal.db'), 'cut off');
+}
+
 test('a start recreates an incomplete database', async () => {
   await start();
   await server!.stop();
-  const [kind] = readdirSync(dataDir).filter((name) => ['cli', 'server'].includes(name));
-  rmSync(join(dataDir, kind!, 'complete'));
-  for (const file of ['temporal.db-wal', 'temporal.db-shm']) rmSync(join(dataDir, kind!, file), { force: true });
-  writeFileSync(join(dataDir, kind!, 'temporal.db'), 'cut off');
+  rmSync(join(dataDir, 'complete'));
+  damageDatabase();
   await start();
   await populate();
+});
+
+test('a server that cannot start produces an error with the end of its log', async () => {
+  await start();
+  await server!.stop();
+  damageDatabase();
+  await expect(start()).rejects.toThrow(/^Temporal did not start: .*; the end of .*temporal\.log:\n.*database/s);
 });
 
 test('the server starts on another port if the preferred one is in use', async () => {

