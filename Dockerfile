@@ -7,7 +7,6 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The build needs no package's install script.
 RUN npm ci --ignore-scripts
-COPY tsconfig.json ./
 COPY src src
 COPY workflows workflows
 COPY activities activities

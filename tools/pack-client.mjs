@@ -27,7 +27,8 @@ async function compile() {
     rootDir: inRoot('src'),
     outDir: '/',
     types: ['node'],
-    sourceMap: false,
+    noEmit: false,
+    declaration: true,
     incremental: false,
   });
   const program = ts.createProgram([inRoot('src/client/index.ts'), inRoot('src/client/bin.ts')], {

@@ -1,4 +1,5 @@
-// `npm start`: builds what has changed, and starts the whole service on this machine.
+// `npm start`: builds what has changed, and starts the whole service on this machine. `npm run dev` also restarts it after
+// each change.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,13 +17,13 @@ if (existsSync(new URL(`${LOCAL_STACK}/running.js`, import.meta.url))) {
     process.exit(1);
   }
 }
-if (!existsSync(new URL('../node_modules/typescript', import.meta.url))) {
+if (!existsSync(new URL('../node_modules/@swc/core', import.meta.url))) {
   console.error('The packages are missing. Run `npm ci` first.');
   process.exit(1);
 }
 if (!isBuilt()) {
-  console.log('Compiling (about half a minute; the next start does it only if something has changed) …');
+  console.log('Compiling …');
   const { status } = spawnSync(process.execPath, ['tools/build.mjs'], { stdio: 'inherit' });
   if (status !== 0) process.exit(status ?? 1);
 }
-require(`${LOCAL_STACK}/start.js`);
+require(`${LOCAL_STACK}/${process.argv[2] ?? 'start'}.js`);

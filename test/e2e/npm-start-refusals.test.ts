@@ -66,14 +66,13 @@ test('npm start reports damaged Postgres data in one line, with the command that
 
 test('a second npm start names the address of the first, and a killed npm start blocks no other', () => {
   const dataDir = mkdtempSync(path.join(folder, 'claimed-'));
-  const claim = claimData(dataDir);
-  claim.isUpAt('http://127.0.0.1:3000');
+  claimData(dataDir, 'http://127.0.0.1:3000');
   const { status, lines } = start({ DATA_DIR: dataDir });
   expect([status, lines]).toEqual([
     1,
     [expect.stringMatching(/^npm start is already running at http:\/\/127\.0\.0\.1:3000 \(process \d+, data in .*\)/)],
   ]);
-  const anotherCommand = { pid: process.ppid, command: 'node tools/start.mjs ' };
+  const anotherCommand = { pid: process.ppid, command: 'node tools/start.mjs ', url: 'http://127.0.0.1:3000' };
   writeFileSync(path.join(dataDir, 'start.json'), JSON.stringify(anotherCommand));
   expect(findRunning(dataDir)).toBeUndefined();
 });

@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { StartError } from '../../src/entry-point';
+import { type ProcessPart, StartError } from '../../src/entry-point';
 import { PACKAGE_ROOT } from '../../src/package';
 import { commandLine } from './child';
 
@@ -11,8 +11,7 @@ interface RunningStart {
   pid: number;
   /** Identifies the process: a later one can have its pid. */
   command: string;
-  /** Undefined until the service is up. */
-  url?: string;
+  url: string;
 }
 
 const fileIn = (dataDir: string): string => path.join(dataDir, 'start.json');
@@ -21,26 +20,22 @@ const fileIn = (dataDir: string): string => path.join(dataDir, 'start.json');
 export function findRunning(dataDir: string): string | undefined {
   const { pid, command, url } = read(fileIn(dataDir)) ?? {};
   if (pid === undefined || pid === process.pid || commandLine(pid) !== command) return undefined;
-  const where = url === undefined ? 'and not up yet' : `at ${url}`;
   return (
-    `npm start is already running ${where} (process ${pid}, data in ${dataDir}). ` +
+    `npm start is already running at ${url} (process ${pid}, data in ${dataDir}). ` +
     'Stop it first, or set DATA_DIR to another folder.'
   );
 }
 
 /**
- * Records that this process uses the data.
+ * Records that this process uses the data, for a service at this URL.
  * @throws StartError if another one does
  */
-export function claimData(dataDir: string): { isUpAt(url: string): void; stop(): Promise<void> } {
+export function claimData(dataDir: string, url: string): ProcessPart {
   const message = findRunning(dataDir);
   if (message !== undefined) throw new StartError(message);
   const { pid } = process;
-  const command = commandLine(pid);
-  const write = (url?: string): void => writeFileSync(fileIn(dataDir), JSON.stringify({ pid, command, url }));
-  write();
+  writeFileSync(fileIn(dataDir), JSON.stringify({ pid, command: commandLine(pid), url }));
   return {
-    isUpAt: write,
     stop() {
       rmSync(fileIn(dataDir), { force: true });
       return Promise.resolve();

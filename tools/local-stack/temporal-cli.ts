@@ -137,7 +137,7 @@ async function runProgram(program: string, args: string[], signal: AbortSignal):
   } catch (error) {
     const { code, stderr = '' } = error as NodeJS.ErrnoException & { stderr?: string };
     if (signal.aborted) throw signal.reason;
-    throw new Error(code === 'ENOENT' ? `${program} is not installed` : lastLine(stderr));
+    throw new Error(code === 'ENOENT' ? `${program} is not installed` : lastLine(stderr), { cause: error });
   }
 }
 

@@ -1,0 +1,127 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
+import { ConfigError, loadConfig } from '../../src/config';
+import { type ProcessPart, StartError, runUntilSignalled } from '../../src/entry-point';
+import { choosePort, isPortFree } from './ports';
+import { startPostgres } from './postgres';
+import { DATA_DIR, DEFAULT_DATA_DIR, claimData, findRunning } from './running';
+import { startTemporal } from './temporal-server';
+
+/** What the service needs to start. Can be sent to another process as JSON. */
+export interface Servers {
+  /** The port of the API. */
+  port: number;
+  databaseUrl: string;
+  /** Undefined if the environment names a Temporal server. */
+  temporal?: ClientConnectConfig;
+  temporalUiUrl: string;
+}
+
+export type Started = (part: ProcessPart) => void;
+
+export const START_OVER = `mv '${DATA_DIR}' '${DATA_DIR}.damaged' and start again, with new data.`;
+
+const print = (line: string): void => console.log(line);
+
+/** True once this process stops the servers itself. */
+let stopping = false;
+/** True once the data belongs to this process. */
+let hasData = false;
+
+/** Runs `start` on a Postgres and a Temporal, which are started unless the environment names others, until Ctrl-C. */
+export async function runWithServers(start: (servers: Servers, started: Started) => Promise<void>): Promise<void> {
+  const onStop = (): void => {
+    stopping = true;
+    if (hasData) print(`\nStopping. ${process.env.DATABASE_URL ? 'Your database' : DATA_DIR} keeps the data.`);
+  };
+  await runUntilSignalled(async (started) => start(await startServers(started), started), onStop);
+}
+
+async function startServers(started: Started): Promise<Servers> {
+  const { env } = process;
+  // Before anything is started: an invalid setting takes no time to report.
+  const port = await checkSettings();
+  await createDataDir();
+  const claim = claimData(DATA_DIR, `http://127.0.0.1:${port}`);
+  started(claim);
+  hasData = true;
+  // Only now: a start that is refused reports why in one line.
+  if (!env.PORT && port !== 3000) print(`Port 3000 is in use: the API listens on ${port}`);
+
+  const databaseUrl = env.DATABASE_URL || (await startOwnPostgres(started));
+  if (env.TEMPORAL_ADDRESS) return { port, databaseUrl, temporalUiUrl: env.TEMPORAL_UI_URL ?? '' };
+  return { port, databaseUrl, ...(await startOwnTemporal(started)) };
+}
+
+/** Checks all settings, of which `npm start` supplies those without a default, and returns the port of the API. */
+async function checkSettings(): Promise<number> {
+  const { env } = process;
+  try {
+    loadConfig({ DATABASE_URL: 'postgres://localhost', CHECKOUT_BASE_URL: 'http://localhost', ...env });
+  } catch (error) {
+    throw error instanceof ConfigError ? new StartError(error.message.replace(/\n +/g, ' ')) : error;
+  }
+  if (!env.PORT) return choosePort(3000);
+  if (await isPortFree(Number(env.PORT))) return Number(env.PORT);
+  // Often it is the service itself.
+  const running = findRunning(DATA_DIR);
+  throw new StartError(running ?? `PORT: ${env.PORT} is in use by another program. Choose another port.`);
+}
+
+/** Only the user of this process can read what is below the folder: it contains keys and orders. */
+async function createDataDir(): Promise<void> {
+  // Postgres does not run as root, so its user must be able to enter root's folder.
+  const mode = process.getuid?.() === 0 ? 0o711 : 0o700;
+  try {
+    await mkdir(DATA_DIR, { recursive: true, mode });
+    // Not a folder that the user chose: it may have other uses.
+    if (DATA_DIR === DEFAULT_DATA_DIR) await chmod(DATA_DIR, mode);
+    process.umask(0o077);
+    // The printed commands write to it, from a shell with a umask of its own.
+    await writeFile(path.join(DATA_DIR, 'order.json'), '', { flag: 'a' });
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new StartError(`DATA_DIR: cannot write to ${DATA_DIR} (${code}). Choose a folder that you can write to.`);
+  }
+}
+
+async function startOwnPostgres(started: Started): Promise<string> {
+  const dataDir = path.join(DATA_DIR, 'postgres');
+  const isNew = !existsSync(dataDir);
+  const starting = startPostgres({ dataDir, port: 54329, log: print });
+  const postgres = await (isNew ? starting : withRecoveryHint(starting, START_OVER));
+  started(postgres);
+  stopWhenEnded(postgres.exited, 'Postgres');
+  return postgres.url;
+}
+
+async function startOwnTemporal(started: Started): Promise<Required<Pick<Servers, 'temporal' | 'temporalUiUrl'>>> {
+  const dataDir = path.join(DATA_DIR, 'temporal');
+  const isNew = !existsSync(dataDir);
+  const starting = startTemporal({ dataDir, port: 7233, uiPort: 8233, log: print });
+  const cure = `rm -r '${dataDir}'. The orders are in Postgres, and open ones resume from there.`;
+  const { address, uiUrl = '', ...server } = await (isNew ? starting : withRecoveryHint(starting, cure));
+  started(server);
+  stopWhenEnded(server.exited, 'Temporal');
+  return { temporal: { connectionOptions: { address }, namespace: 'default' }, temporalUiUrl: uiUrl };
+}
+
+/** Explains how to continue if data of an earlier start prevents this one. */
+export async function withRecoveryHint<T>(starting: Promise<T>, cure: string): Promise<T> {
+  try {
+    return await starting;
+  } catch (error) {
+    throw new StartError(`${(error as Error).message.replaceAll('\n', ' ')}. If the data is damaged: ${cure}`);
+  }
+}
+
+/** Stops the whole service if Postgres or Temporal ends unexpectedly. */
+function stopWhenEnded(exited: Promise<string>, name: string): void {
+  void exited.then((how) => {
+    if (stopping) return;
+    print(`${name} stopped unexpectedly: ${how}`);
+    process.kill(process.pid, 'SIGTERM');
+  });
+}
