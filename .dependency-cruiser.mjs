@@ -1,7 +1,7 @@
 /**
  * The import rules of "Layout" in docs/architecture.md. Imports point one way: domain <- contracts <- db, webhooks,
  * lender, payments <- activities, temporal <- orders <- api, checkout, cli <- entry points. Workflows import domain
- * (values) and activities (types only). test/unit/architecture.test.ts runs them.
+ * (values) and activities (types only). test/tooling/architecture.test.ts runs them.
  */
 
 /** Each layer's files. A file matches at most one layer. */

@@ -1,6 +1,7 @@
 /**
- * The tiers of `npm test` (unit, integration, e2e) and the tests that have their own commands (model, timing). Jest
- * runs a setup file once per run, so all projects that need Postgres and Temporal share one of each.
+ * A project is a folder of test/. `npm test` runs unit and integration, `npm run test:extended` runs extended and
+ * tooling, and model and timing have their own commands. Jest runs a setup file once per run, so all projects that need
+ * Postgres and Temporal share one of each.
  */
 const STACK = {
   globalSetup: '<rootDir>/test/support/global-setup.ts',
@@ -29,5 +30,8 @@ export default {
   maxWorkers: 4,
   // Jest ignores this setting in a project.
   testTimeout: 120_000,
-  projects: [project('unit'), ...['integration', 'e2e', 'model', 'timing'].map((name) => project(name, STACK))],
+  projects: [
+    ...['unit', 'tooling'].map((name) => project(name)),
+    ...['integration', 'extended', 'model', 'timing'].map((name) => project(name, STACK)),
+  ],
 };

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { PACKAGE_ROOT } from '../../src/package';
 import { shell } from '../clients/shell';
-import { codeBlocks } from '../integration/docs/markdown-blocks';
+import { codeBlocks } from '../extended/docs/markdown-blocks';
 import { type Api, type ApiResponse, apiOf } from '../support/api';
 import { exitWith } from '../support/exit-with';
 import { until } from '../support/until';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { loadConfig } from '../../src/config';
 import { PACKAGE_ROOT } from '../../src/package';
-import { codeBlocks } from '../integration/docs/markdown-blocks';
+import { codeBlocks } from '../extended/docs/markdown-blocks';
 import { installRequirements } from '../support/python-venv';
 
 /**

@@ -1,7 +1,7 @@
 import { findOrders } from '../../../src/db/find-orders';
 import { useDatabase } from '../../support/database';
 import { insertNewOrder } from '../../support/new-orders';
-import { queryPlan } from './query-plan';
+import { queryPlan } from '../../support/query-plan';
 
 const database = useDatabase();
 beforeAll(async () => {

@@ -2,7 +2,7 @@ import { insertOrder } from '../../../src/db/insert-order';
 import { findIdempotencyKey, pruneIdempotencyKeys } from '../../../src/db/idempotency-keys';
 import { useDatabase } from '../../support/database';
 import { newOrder, newSeller } from '../../support/new-orders';
-import { queryPlan } from './query-plan';
+import { queryPlan } from '../../support/query-plan';
 
 const database = useDatabase('test');
 let sellerId: string;

@@ -1,4 +1,4 @@
-import type { Db } from '../../../src/db/pool';
+import type { Db } from '../../src/db/pool';
 
 /** Returns Postgres's plan for the statement that `run` makes. Only `explain analyze` executes the statement. */
 export async function queryPlan(

@@ -13,7 +13,7 @@ import { until } from '../support/until';
 /*
  * docs/degraded-modes.md: what callers see, what waits, and that everything continues without a person. An unavailable
  * Temporal is in faults.test.ts, and receivers in failing-receivers.test.ts and
- * test/integration/webhooks/circuit-breaker.test.ts.
+ * test/extended/webhooks/circuit-breaker.test.ts.
  */
 const stack = useStack({
   worker: false,

@@ -20,7 +20,7 @@ import { createSeller } from '../support/stack';
 import { until } from '../support/until';
 import { useResource } from '../support/use-resource';
 
-/** The folder that `SCREENSHOTS=docs/images npx jest --maxConcurrency 1 test/e2e/checkout-browser` writes images to. */
+/** The folder that `SCREENSHOTS=docs/images npx jest --maxConcurrency 1 test/extended/checkout-browser` writes images to. */
 const { SCREENSHOTS } = process.env;
 /** The folder that `SCREENSHOT_FILES=/tmp/shots` writes every page to, in both colour schemes. */
 const { SCREENSHOT_FILES } = process.env;

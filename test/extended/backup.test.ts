@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { PACKAGE_ROOT } from '../../src/package';
-import { codeBlocks } from '../integration/docs/markdown-blocks';
+import { codeBlocks } from './docs/markdown-blocks';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
 import { openOrder, timelineOf } from '../support/orders';

@@ -29,7 +29,7 @@ import { until } from '../../support/until';
 import { DELIVERED, lease, makeAttempt, orderWithWebhooks, record } from '../../support/new-attempts';
 import { insertNewOrder, msUntilSweep, newOrder, saveHistory } from '../../support/new-orders';
 import { applyEvents } from '../../support/order-histories';
-import { queryPlan } from './query-plan';
+import { queryPlan } from '../../support/query-plan';
 
 const database = useDatabase('test');
 
