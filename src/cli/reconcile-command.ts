@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { type Difference, type ReconcileDependencies, reconcile } from '../orders/reconcile';
 import { type RepairDependencies, repairDifference } from '../orders/repair-difference';
 import { timeOption, uuid } from './arguments';
-import { CliError, EXIT_FAILED, isConnectionError, reasonOf } from './cli-error';
+import { CliError, isConnectionError, reasonOf } from './cli-error';
 import { type RepairResult, jsonPrinter, linePrinter } from './difference-printers';
 import { wantsJson } from './output';
 import { requireAccount } from './require-account';
@@ -50,7 +50,7 @@ export function addReconcileCommand(program: Command, services: Services): void 
       await printer.close(compared, differing);
       // The audit log records it.
       if (failed > 0) throw new CliError(`failed repairs: ${failed}; fix the error of each, then repeat the command`);
-      if (differing > 0) process.exitCode = EXIT_FAILED;
+      services.foundTrouble = differing > 0;
     });
 }
 

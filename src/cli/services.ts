@@ -35,6 +35,8 @@ export interface Services {
   checkSchema: () => Promise<void>;
   /** Records the command, if it changes something. */
   audit: Audit;
+  /** A command that succeeds sets it if what it found needs a person: the exit code is 1. */
+  foundTrouble: boolean;
   close: () => Promise<void>;
 }
 
@@ -62,6 +64,7 @@ export function createServices(env: Environment): Services {
   return {
     env,
     audit,
+    foundTrouble: false,
     db: () => {
       audit.assertRecorded();
       return openDb();

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { runCli } from '../support/cli';
+import { spawnCli } from '../support/cli';
 import type { Scene } from './cell';
 
 const REPAIRED_WITHIN_MS = 150_000;
@@ -17,7 +17,7 @@ const LOST = ['rebuilt', 'no_history', 'no_account', 'no_redirect_url', 'referen
 /** Runs `reconcile --repair` once, as an operator does, and remembers which orders it reported as lost or rebuilt. */
 export async function repairOnce({ stack, memory }: Scene, ...options: string[]): Promise<Difference[]> {
   const since = new Date((memory.get('startedAt') as number) - 1000).toISOString();
-  const run = await runCli(['--json', 'reconcile', '--repair', '--since', since, ...options], stack.env());
+  const run = await spawnCli(['--json', 'reconcile', '--repair', '--since', since, ...options], stack.env());
   if (!run.stdout.endsWith('}\n')) throw new Error(`reconcile failed: ${run.stderr}`);
   const { differences } = run.json() as { differences: Difference[] };
   const lost = lostOf(memory);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { run } from '../../src/cli/run';
 import { PACKAGE_ROOT } from '../../src/package';
 
 export interface CliRun {
@@ -11,16 +12,44 @@ export interface CliRun {
   json: () => any;
 }
 
-/** Runs the built CLI, or the migration command, in its own process. Only `env` configures it. */
-export async function runCli(
+/** No DATA_DIR: the settings that `npm start` wrote in this clone do not count. */
+const NO_DEMO = { DATA_DIR: '/nonexistent' };
+let previous: Promise<unknown> = Promise.resolve();
+
+/** Runs a command of the CLI in this process, after those before it: they share the output. Only `env` configures it. */
+export function runCli(args: readonly string[], env: Record<string, string> = {}): Promise<CliRun> {
+  const current = previous.then(() => capture(() => run(args, { ...NO_DEMO, ...env })));
+  previous = current.catch(() => undefined);
+  return current;
+}
+
+async function capture(command: () => Promise<number>): Promise<CliRun> {
+  const printed = { stdout: '', stderr: '' };
+  const spies = (['stdout', 'stderr'] as const).map((name) =>
+    jest.spyOn(process[name], 'write').mockImplementation((text, ...rest) => {
+      printed[name] += String(text);
+      for (const done of rest) if (typeof done === 'function') done();
+      return true;
+    }),
+  );
+  try {
+    const code = await command();
+    const { stdout, stderr } = printed;
+    return { code, stdout, stderr, json: () => JSON.parse(stdout) };
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+/** Runs the built CLI, or another entry point, in a process of its own, which takes far longer. */
+export async function spawnCli(
   args: readonly string[],
   env: Record<string, string> = {},
   entry: 'cli' | 'migrate' | 'server' = 'cli',
 ): Promise<CliRun> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [path.join(PACKAGE_ROOT, `dist/src/${entry}.js`), ...args], {
-    // No DATA_DIR: the settings that `npm start` wrote in this clone do not count.
-    env: { PATH, HOME, NODE_COMPILE_CACHE, DATA_DIR: '/nonexistent', ...env },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...NO_DEMO, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let [stdout, stderr] = ['', ''];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { runCli } from '../../support/cli';
+import { spawnCli } from '../../support/cli';
 import { type Cell, type Scene, expectHits } from '../cell';
 import type { Broken } from '../invariants';
 import { acknowledged } from '../ledger';
@@ -15,7 +15,7 @@ const PAUSE_MS = 150;
 type Action = (stack: ChaosStack, orderId: string) => Promise<unknown>;
 
 const handle = ({ client }: ChaosStack, orderId: string) => client.workflow.getHandle(`order-${orderId}`);
-const cli = async ({ env }: ChaosStack, ...args: string[]): Promise<boolean> => (await runCli(args, env())).code === 0;
+const cli = async ({ env }: ChaosStack, ...args: string[]): Promise<boolean> => (await spawnCli(args, env())).code === 0;
 
 /** What people do in the Temporal UI and on the command line. */
 const ACTIONS: Record<string, Action> = {

@@ -7,11 +7,8 @@ import { createProgram } from '../../../src/cli/program';
 import { createServices } from '../../../src/cli/services';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../src/package';
-import { expectError, runCli } from '../../support/cli';
+import { expectError, runCli, spawnCli } from '../../support/cli';
 import { useDatabase } from '../../support/database';
-
-// Every command is a process, which starts slowly on a busy machine.
-jest.setTimeout(120_000);
 
 const ID = '6b0f2f6e-8c0e-4f7c-9f25-0d3a3f6f0a01';
 const UNREACHABLE = 'postgres://orders:hunter2@127.0.0.1:1/orders';
@@ -88,7 +85,7 @@ describe('the command line documents itself', () => {
     const { version } = JSON.parse(readFileSync(path.join(PACKAGE_ROOT, 'package.json'), 'utf8')) as {
       version: string;
     };
-    expect(await runCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
+    expect(await spawnCli(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
   test('the help of seller disable states that open orders continue', async () => {
@@ -111,7 +108,7 @@ describe('the command line documents itself', () => {
   });
 
   test('the command line without a command prints the help to standard error and exits with 2', async () => {
-    const { code, stdout, stderr } = await runCli([]);
+    const { code, stdout, stderr } = await spawnCli([]);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('Usage: order-service');
   });

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { migrate } from '../../../src/db/run-migrations';
 import { SchemaError } from '../../../src/db/schema-check';
-import { runCli } from '../../support/cli';
+import { spawnCli } from '../../support/cli';
 import { holdTransaction, statementsWaiting } from '../../support/database';
 import { until } from '../../support/until';
 import { PRODUCT_MIGRATIONS, useEmptyDatabase, useMigrations } from './migrations';
@@ -160,9 +160,9 @@ test('migrate changes nothing on a schema to which a later release has added som
 });
 
 test('the command migrate needs only DATABASE_URL and reports if it is missing', async () => {
-  const migrated = await runCli([], { DATABASE_URL: database.url }, 'migrate');
+  const migrated = await spawnCli([], { DATABASE_URL: database.url }, 'migrate');
   expect(migrated).toMatchObject({ code: 0, stderr: '' });
   expect(migrated.json().applied).toEqual(PRODUCT_MIGRATIONS);
-  const missing = await runCli([], {}, 'migrate');
+  const missing = await spawnCli([], {}, 'migrate');
   expect(missing).toMatchObject({ code: 1, stderr: 'Invalid configuration:\n  DATABASE_URL is missing\n' });
 });

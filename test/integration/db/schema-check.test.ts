@@ -5,7 +5,7 @@ import { createPool } from '../../../src/db/pool';
 import { SchemaError, assertSchemaIsCurrent, waitForCurrentSchema } from '../../../src/db/schema-check';
 import { freePort } from '../../../tools/local-stack/ports';
 import { alterDatabase } from '../../support/database';
-import { runCli } from '../../support/cli';
+import { spawnCli } from '../../support/cli';
 import { until } from '../../support/until';
 import { PRODUCT_MIGRATIONS, useEmptyDatabase, useMigrations } from './migrations';
 
@@ -74,7 +74,7 @@ test('the schema check resolves if the pool is closed while Postgres is unreacha
 
 test('the API exits with one sentence if the schema is older', async () => {
   const env = { DATABASE_URL: database.url, CHECKOUT_BASE_URL: 'https://checkout.example', PORT: '0' };
-  const run = await runCli([], env, 'server');
+  const run = await spawnCli([], env, 'server');
   expect(run.code).toBe(1);
   expect(run.stderr).toMatch(/^The database schema is older than this build: .*\n$/);
   expect(run.stdout).not.toContain('API started');
