@@ -1,5 +1,5 @@
 /**
- * A project is a folder of test/. `npm test` runs unit and integration, `npm run test:extended` runs extended and
+ * A project is a folder of test/. `npm test` runs unit, integration and browser, `npm run test:extended` runs extended and
  * tooling, and model and timing have their own commands. Jest runs a setup file once per run, so all projects that need
  * Postgres and Temporal share one of each.
  */
@@ -32,6 +32,6 @@ export default {
   testTimeout: 120_000,
   projects: [
     ...['unit', 'tooling'].map((name) => project(name)),
-    ...['integration', 'extended', 'model', 'timing'].map((name) => project(name, STACK)),
+    ...['integration', 'browser', 'extended', 'model', 'timing'].map((name) => project(name, STACK)),
   ],
 };

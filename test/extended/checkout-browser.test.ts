@@ -13,11 +13,11 @@ import { PAID_LATER, PROVIDER_DETAILS } from '../support/provider-details';
 import { apiOf } from '../support/api';
 import { BUSINESS, endReferral, newCustomer, requestDecision, statusOfOrder, useCheckout } from '../support/checkout';
 import { inBrowser, inBrowserConcurrently, launchChromium } from '../support/chromium';
+import { apply, choose, expectDelivered, expectPage, fill, payAtBank } from '../support/customer-steps';
 import { contactSheet, findViolations, type Screenshot, takeScreenshots } from '../support/inspect-page';
 import { useReceiver } from '../support/receiver';
 import { startShop } from '../support/shop';
 import { createSeller } from '../support/stack';
-import { until } from '../support/until';
 import { useResource } from '../support/use-resource';
 
 /** The folder that `SCREENSHOTS=docs/images npx jest --maxConcurrency 1 test/extended/checkout-browser` writes images to. */
@@ -124,16 +124,7 @@ async function newOrder(data: Record<string, unknown> = {}): Promise<{ id: strin
   return newCustomer(stack, { reference, webhook_url: receiver.url, redirect_url: shop.url, ...data });
 }
 const heading = (on: Page) => on.locator('h1').textContent();
-const expectPage = async (on: Page, title: string) => {
-  await on.locator('h1', { hasText: title }).waitFor();
-  expect((await on.title()).startsWith(title) || title === 'Thanks for your order').toBe(true);
-};
-const webhooksOf = (id: string): string[] =>
-  receiver.deliveries.filter(({ body }) => body.data.order.id === id).map(({ body }) => body.data.order.status);
-const expectWebhooks = async (id: string, ...statuses: string[]): Promise<void> => {
-  await until(() => webhooksOf(id).length >= statuses.length, 'the webhooks came');
-  expect(webhooksOf(id)).toEqual(statuses);
-};
+const expectWebhooks = (id: string, ...statuses: string[]) => expectDelivered(receiver, id, statuses);
 
 async function inspect(on: Page, name: string): Promise<void> {
   violations.push(...(await findViolations(on)).map((violation) => `${name}: ${violation}`));
@@ -165,21 +156,6 @@ async function writeScreenshots(folder: string): Promise<void> {
   }
 }
 
-async function choose(on: Page, term: string): Promise<void> {
-  await on.getByLabel(term).check();
-  await on.getByRole('button', { name: 'Continue' }).click();
-  await expectPage(on, 'About your business');
-}
-
-/** Chooses a bank, and what a test customer does on the bank's page. */
-async function payAtBank(on: Page, customer: string): Promise<void> {
-  await on.getByLabel('Oak Bank').check();
-  await on.getByRole('button', { name: 'Continue to your bank' }).click();
-  await on.getByRole('heading', { name: 'Approve a payment' }).waitFor();
-  await on.locator(`#${customer}`).check();
-  await on.getByRole('button', { name: 'Approve payment' }).click();
-}
-
 /** Makes the bank confirm a slow payment of an order, or cancel an abandoned one. */
 async function endBankDelay(id: string): Promise<void> {
   await stack.db.query(
@@ -188,33 +164,6 @@ async function endBankDelay(id: string): Promise<void> {
     [id],
   );
 }
-
-async function fill(on: Page, more: Partial<typeof BUSINESS> = {}): Promise<void> {
-  for (const [name, value] of Object.entries({ ...BUSINESS, ...more })) await on.fill(`[name=${name}]`, value);
-}
-
-async function apply(on: Page, more: Partial<typeof BUSINESS> = {}): Promise<void> {
-  await fill(on, more);
-  await on.getByRole('button', { name: 'Submit application' }).click();
-}
-
-visit(
-  'an approved customer gets from the link to the shop without JavaScript, and the shop reads SUCCESSFUL by then',
-  async ({ page }) => {
-    const { id, url } = await newOrder();
-    await page.goto(url);
-    await choose(page, 'Pay later');
-    await apply(page);
-    await expectPage(page, 'You are approved');
-    await page.getByRole('checkbox').check();
-    await page.getByRole('button', { name: 'Agree and complete order' }).click();
-    await expectPage(page, 'Thanks for your order');
-    expect(new URL(page.url()).pathname).toBe('/thanks');
-    expect(shop.visits.filter(({ orderId }) => orderId === id)).toEqual([{ orderId: id, status: 'SUCCESSFUL' }]);
-    await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-  },
-  { javaScriptEnabled: false },
-);
 
 visit('every step is accessible and works with the keyboard alone', async ({ page }) => {
   const { url, id } = await newOrder();
@@ -271,23 +220,6 @@ visit('every step is accessible and works with the keyboard alone', async ({ pag
 });
 
 visit(
-  'a customer who pays now chooses a bank, approves the payment there and returns to the shop',
-  async ({ page }) => {
-    const { url, id } = await newOrder();
-    await page.goto(url);
-    await page.getByLabel('Pay now').check();
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await expectPage(page, 'Choose your bank');
-    await payAtBank(page, 'approved');
-    await expectPage(page, 'Your order is complete');
-    expect(await statusOfOrder(stack, id)).toBe('SUCCESSFUL');
-    await expectPage(page, 'Thanks for your order');
-    await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
-  },
-  { javaScriptEnabled: false },
-);
-
-visit(
   'every page of paying now is accessible, and a refused or abandoned payment can be repeated',
   async ({ page }) => {
     const { url, id } = await newOrder({ allowed_payment_terms: ['PAY_NOW'] });
@@ -324,17 +256,13 @@ visit(
   },
 );
 
-visit('a customer who is declined for Pay later pays now instead', async ({ page }) => {
-  const { url, id } = await newOrder();
+visit('the page that offers Pay now after a decline is accessible', async ({ page }) => {
+  const { url } = await newOrder();
   await page.goto(url);
   await choose(page, 'Pay later');
   await apply(page, { email: 'declined@bloggs.example' });
   await expectPage(page, 'Pay later was not approved');
   await inspect(page, 'pay-now-offered');
-  expect(await statusOfOrder(stack, id)).toBe('PENDING');
-  await payAtBank(page, 'approved');
-  await expectPage(page, 'Thanks for your order');
-  await expectWebhooks(id, 'PENDING', 'APPROVED', 'SUCCESSFUL');
 });
 
 visit('a customer whose application could not be processed corrects it and tries again', async ({ page }) => {
