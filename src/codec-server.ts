@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import Koa from 'koa';
 import bodyParser from 'koa-bodyparser';
 import type { Logger } from 'pino';
@@ -29,6 +30,7 @@ export async function startCodecServer(
   const remote = createRemoteCodec(codec);
   const app = new Koa();
   app.on('error', (error: Error) => log.warn({ err: error }, 'request failed'));
+  app.use(refuseOtherNames(config.codecServerOrigin));
   app.use(allowPage(config.codecServerOrigin));
   app.use(refuseCompressed);
   const onerror = (_: unknown, ctx: Koa.Context) => ctx.throw(400, 'The body is not JSON.');
@@ -50,6 +52,19 @@ export async function startCodecServer(
 /** A few compressed bytes can expand to megabytes. */
 const refuseCompressed: Koa.Middleware = (ctx, next) =>
   isCompressed(ctx.get('Content-Encoding')) ? ctx.throw(415, 'Send the body uncompressed.') : next();
+
+/**
+ * Refuses calls under a name that anyone may own: its owner can point it to this server, whose answers a page of that
+ * name could then read (DNS rebinding). Addresses, names without a dot and the name of the UI are answered.
+ */
+function refuseOtherNames(origin: string | undefined): Koa.Middleware {
+  const uiName = origin && new URL(origin).hostname;
+  return (ctx, next) => {
+    const name = ctx.hostname.toLowerCase();
+    const isExpected = isIP(name) !== 0 || (name !== '' && !name.includes('.')) || name === uiName;
+    return isExpected ? next() : ctx.throw(403, 'The Host header names another server.');
+  };
+}
 
 /** Lets the scripts of one page call this server. */
 function allowPage(origin: string | undefined): Koa.Middleware {
