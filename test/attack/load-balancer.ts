@@ -41,7 +41,7 @@ export async function startLoadBalancer(apiPort: number): Promise<LoadBalancer> 
 /** The deployed configuration for this machine: without Docker's DNS, and with the limit for the attackers' addresses too. */
 function localConfig(deployed: string, port: number, apiPort: number): string {
   return deployed
-    .replace(/^resolvers docker\n(?: .*\n)*/m, '')
+    .replace(/^(resolvers docker|frontend temporal-ui|backend temporal-ui)\n(?: .*\n)*/gm, '')
     .replace(' !is_private', '')
     .replace('bind :3000', `bind 127.0.0.1:${port}`)
     .replace(/ resolvers docker init-addr none/, '')

@@ -177,6 +177,17 @@ describe('load balancers', () => {
     expect(read('docs/containers.md')).toContain('run at most 16');
   });
 
+  test('the Temporal UI is published through HAProxy only, which answers to names of this machine only', () => {
+    const compose = parse(read('docker-compose.yml'), { merge: true }) as { services: Record<string, any> };
+    expect(compose.services['temporal-ui'].ports).toBeUndefined();
+    expect(compose.services.proxy.ports).toContain('127.0.0.1:${TEMPORAL_UI_PORT:-8233}:8233');
+    const [frontend] = matches(read('deploy/haproxy.cfg'), /^frontend temporal-ui\n((?: .*\n)*)/gm);
+    expect(frontend).toContain('bind :8233\n');
+    expect(frontend).toContain(
+      'http-request deny deny_status 403 unless { req.hdr(host),host_only -i 127.0.0.1 localhost }\n',
+    );
+  });
+
   test('HAProxy gives one public address, or one IPv6 network of 64 bits, 400 of its connections', () => {
     const lines = matches(read('deploy/haproxy.cfg'), /^ *(stick-table .*|tcp-request .*)$/gm);
     expect(lines).toEqual([
