@@ -1,5 +1,5 @@
-/** Strings, and the characters that open, separate and close objects and arrays. */
-const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},]/g;
+/** The characters that begin strings, and that open, separate and close objects and arrays. */
+const TOKEN = /["[\]{},]/g;
 
 interface Container {
   start: number;
@@ -23,8 +23,11 @@ export function inspectJson(
 ): { duplicate: readonly PropertyKey[] | undefined; source: string | undefined } {
   const open: Container[] = [];
   let source: string | undefined;
-  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+  const pattern = new RegExp(TOKEN);
+  for (let match = pattern.exec(text); match; match = pattern.exec(text)) {
+    const { 0: token, index } = match;
     const current = open.at(-1);
+    if (token === '"') pattern.lastIndex = endOfString(text, index);
     if (token === '{') {
       open.push({ start: index, key: '', keys: new Set(), awaitsKey: true });
     } else if (token === '[') {
@@ -37,7 +40,7 @@ export function inspectJson(
       if (current.keys) current.awaitsKey = true;
       else current.key = Number(current.key) + 1;
     } else if (current?.keys && current.awaitsKey) {
-      const key = JSON.parse(token) as string;
+      const key = JSON.parse(text.slice(index, pattern.lastIndex)) as string;
       current.key = key;
       current.awaitsKey = false;
       if (current.keys.has(key)) return { duplicate: open.map((container) => container.key), source };
@@ -45,4 +48,11 @@ export function inspectJson(
     }
   }
   return { duplicate: undefined, source };
+}
+
+/** A pattern for the whole string would overflow the stack if the string has millions of escapes. */
+function endOfString(text: string, start: number): number {
+  let index = start + 1;
+  while (text[index] !== '"') index += text[index] === '\\' ? 2 : 1;
+  return index + 1;
 }

@@ -36,3 +36,8 @@ test('deeply nested and wide JSON is inspected without recursion', () => {
   const deep = `{"data":{"meta_data":${'['.repeat(100_000)}${']'.repeat(100_000)}}}`;
   expect(inspectJson(deep, PATH)).toEqual({ duplicate: undefined, source: deep.slice(21, -2) });
 });
+
+test('a string with millions of escapes is inspected without recursion', () => {
+  const text = `{"a":"${String.raw`\n\"`.repeat(4_000_000)}","b":1,"a":2}`;
+  expect(inspectJson(text, PATH).duplicate).toEqual(['a']);
+});
