@@ -46,7 +46,7 @@ function environment(given: Environment): { env: Environment; file?: string } {
   if (given.DATABASE_URL || !existsSync(file)) return { env: given };
   const set = Object.entries(given).filter(([, value]) => value !== '');
   return {
-    env: { ...parseEnv(readFileSync(file, 'utf8')), ...Object.fromEntries(set) },
+    env: { NODE_ENV: 'development', ...parseEnv(readFileSync(file, 'utf8')), ...Object.fromEntries(set) },
     file: path.relative('', file),
   };
 }

@@ -81,7 +81,7 @@ export const httpSettings = {
     publicUrl: setting(
       'API_PUBLIC_URL',
       httpUrl()
-        .regex(/^[^/]+\/\/[^/?#]+\/*$/, 'must be an http(s) URL without a path')
+        .regex(/^[^/]+\/\/[^\\/?#@]+\/*$/, 'must be an http(s) URL without a path')
         .transform((url) => url.replace(/\/+$/, ''))
         .optional(),
       'URL of the API as sellers see it, without any path: the server in OpenAPI.',

@@ -1,15 +1,15 @@
 import { z } from 'zod';
 import { MAX_POUNDS } from '../domain/limits';
 import { poundsToPence } from '../domain/money';
-import { DAY, HOUR, MINUTE, SECOND, choice, httpUrl, integer, milliseconds, setting } from './setting';
+import { DAY, HOUR, MINUTE, SECOND, baseUrl, choice, httpUrl, integer, milliseconds, setting } from './setting';
 
 const documentUrl = httpUrl().optional();
 
 export const checkoutSettings = {
   checkoutBaseUrl: setting(
     'CHECKOUT_BASE_URL',
-    httpUrl().transform((url) => url.replace(/\/+$/, '')),
-    'URL of the checkout as customers see it. `order_url` is `<this>/pay/<pay_link_id>/`. ' +
+    baseUrl(),
+    'URL of the checkout as customers see it, without a query. `order_url` is `<this>/pay/<pay_link_id>/`. ' +
       'The proxy [strips](hosted-checkout.md#behind-a-path) a path in it.',
   ),
   hostedCheckout: z.object({

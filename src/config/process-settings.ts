@@ -5,9 +5,10 @@ export const processSettings = {
   production: setting(
     'NODE_ENV',
     choice('development', 'test', 'production')
-      .default('development')
+      .default('production')
       .transform((name) => name === 'production'),
-    'In `production`, redirect URLs must use https, and so must webhook URLs unless private addresses are allowed.',
+    'In `production`, redirect URLs, `CHECKOUT_BASE_URL` and `API_PUBLIC_URL` must use https, and so must webhook URLs ' +
+      'unless private addresses are allowed. `npm start` sets `development`.',
   ),
   logLevel: setting(
     'LOG_LEVEL',

@@ -3,6 +3,7 @@ import { httpSettings, rateLimitSettings } from './http-settings';
 import { encryptionSettings } from './encryption-settings';
 import { checkoutSettings, orderSettings, sweepSettings, workflowSettings } from './order-settings';
 import { databaseSettings, processSettings } from './process-settings';
+import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
 
 /** The sections of docs/configuration.md. */
@@ -33,6 +34,7 @@ export const settings = z.object({
   ...webhookSettings,
 });
 
+const MUST_BE_HTTPS = 'must use https, except on this machine, unless NODE_ENV=development';
 const NEEDS_KEYS = { path: ['encryptPayloads'], error: 'needs ENCRYPTION_KEYS' };
 
 /** How a client of Temporal encrypts payloads. */
@@ -43,7 +45,8 @@ export const payloadSchema = settings
 export const configSchema = settings
   .refine(
     ({ production, addressPolicy }) =>
-      !production || !addressPolicy.allowPrivate || addressPolicy.allowPrivateInProduction,
+      // It can be an invalid value here, which is reported elsewhere.
+      !production || (addressPolicy.allowPrivate as unknown) !== true || addressPolicy.allowPrivateInProduction,
     {
       path: ['addressPolicy', 'allowPrivate'],
       error:
@@ -53,6 +56,14 @@ export const configSchema = settings
     },
   )
   .refine(canEncryptPayloads, NEEDS_KEYS)
+  .refine(({ production, checkoutBaseUrl }) => !production || isSafe(checkoutBaseUrl), {
+    path: ['checkoutBaseUrl'],
+    error: MUST_BE_HTTPS,
+  })
+  .refine(({ production, api }) => !production || !api.publicUrl || isSafe(api.publicUrl), {
+    path: ['api', 'publicUrl'],
+    error: MUST_BE_HTTPS,
+  })
   .transform(({ addressPolicy: { allowPrivate }, ...config }) => ({
     ...config,
     addressPolicy: { allowPrivate, allowHttp: !config.production || allowPrivate },

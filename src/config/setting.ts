@@ -26,6 +26,18 @@ export const choice = <const T extends readonly string[]>(...values: T) =>
 
 export const httpUrl = () => z.url({ protocol: /^https?$/, error: 'must be an http(s) URL', abort: true });
 
+/** An http(s) URL to which paths are appended. */
+export const baseUrl = () =>
+  httpUrl()
+    .regex(/^[^/]+\/\/[^\\/?#@]+(\/[^\\?#]*)?$/, 'must have no user name, query or fragment')
+    .transform((url) => url.replace(/\/+$/, ''));
+
+/** True for https, and for http on this machine. */
+export function isSafe(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'https:' || /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
+}
+
 /** `true` or `1` turns it on. Default: false. */
 export const flag = () =>
   choice('true', 'false', '1', '0')

@@ -73,6 +73,7 @@ export async function startTarget(root: string, attackers: number, balanced: boo
   await ensureNamespace(client);
   await client.connection.close();
   const env = {
+    NODE_ENV: 'test',
     HOST: '127.0.0.1',
     PORT: '0',
     WORKER_HEALTH_PORT: '0',

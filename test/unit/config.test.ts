@@ -23,7 +23,7 @@ const namesIn = (lines: string[]) => lines.map((line) => line.split(' ')[0]);
 
 test('only the database and the checkout base URL are required', () => {
   expect(loadConfig(REQUIRED)).toMatchObject({
-    production: false,
+    production: true,
     host: '127.0.0.1',
     port: 3000,
     databaseUrl: REQUIRED.DATABASE_URL,
@@ -52,7 +52,7 @@ test('only the database and the checkout base URL are required', () => {
       maxWaitWithSuccessorMs: 3_600_000,
     },
     webhookBreaker: { failures: 5, minWaitMs: 15_000, maxWaitMs: 300_000 },
-    addressPolicy: { allowPrivate: false, allowHttp: true },
+    addressPolicy: { allowPrivate: false, allowHttp: false },
   });
 });
 
@@ -154,7 +154,7 @@ test.each([
   expect(loadConfig({ ...REQUIRED, API_PUBLIC_URL: url }).api.publicUrl).toBe(expected);
 });
 
-test.each(['https://orders.example/api', 'https://orders.example/?a=b', 'https://orders.example#a'])(
+test.each(['https://orders.example/api', 'https://orders.example/?a=b', 'https://orders.example#a', 'https://a@b'])(
   'API_PUBLIC_URL=%s is refused: the paths of responses start at the root',
   (url) => {
     expect(errorLines({ ...REQUIRED, API_PUBLIC_URL: url })).toEqual([
@@ -212,6 +212,34 @@ test.each([
   expect(errorLines({ ...REQUIRED, [name]: value })).toEqual([`${name} ${rule}`]);
 });
 
+test.each([
+  'https://pay.example/?a=b',
+  'https://pay.example/shop?',
+  'https://pay.example#a',
+  'https://user:word@pay.example',
+  'https://@pay.example/shop',
+  String.raw`https://pay.example\shop`,
+])('CHECKOUT_BASE_URL=%s is refused: a path is appended to it', (url) => {
+  expect(errorLines({ ...REQUIRED, CHECKOUT_BASE_URL: url })).toEqual([
+    'CHECKOUT_BASE_URL must have no user name, query or fragment',
+  ]);
+});
+
+describe.each(['CHECKOUT_BASE_URL', 'API_PUBLIC_URL'])('%s over plain http', (name) => {
+  const urls = ['http://shop.example', 'http://10.0.0.1', 'http://localhost.example', 'HTTP://127.0.0.1.example'];
+
+  test.each(urls)('is refused in production for %s', (url) => {
+    expect(errorLines({ ...REQUIRED, [name]: url })).toEqual([
+      `${name} must use https, except on this machine, unless NODE_ENV=development`,
+    ]);
+    expect(errorLines({ ...REQUIRED, NODE_ENV: 'development', [name]: url })).toEqual([]);
+  });
+
+  test.each(['http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]'])('is accepted for %s', (url) => {
+    expect(errorLines({ ...REQUIRED, [name]: url })).toEqual([]);
+  });
+});
+
 test('HEADERS_TIMEOUT_MS is at most REQUEST_TIMEOUT_MS', () => {
   expect(errorLines({ ...REQUIRED, HEADERS_TIMEOUT_MS: '20001' })).toEqual([
     'HEADERS_TIMEOUT_MS must be at most REQUEST_TIMEOUT_MS',
@@ -227,7 +255,7 @@ test('an error never contains a value, which may be a secret', () => {
 });
 
 describe('webhooks to private addresses', () => {
-  const production = { ...REQUIRED, NODE_ENV: 'production' };
+  const production = REQUIRED;
 
   test('are refused in production by default, like those over plain http', () => {
     const config = loadConfig(production);
@@ -244,12 +272,12 @@ describe('webhooks to private addresses', () => {
   });
 
   test('the missing second setting is reported together with other invalid settings', () => {
-    const lines = errorLines({ NODE_ENV: 'production', WEBHOOK_ALLOW_PRIVATE: 'true', PORT: 'x' });
+    const lines = errorLines({ WEBHOOK_ALLOW_PRIVATE: 'true', PORT: 'x' });
     expect(namesIn(lines).sort()).toEqual(['CHECKOUT_BASE_URL', 'DATABASE_URL', 'PORT', 'WEBHOOK_ALLOW_PRIVATE']);
   });
 
   test('are allowed in other environments by one setting', () => {
-    const config = loadConfig({ ...REQUIRED, WEBHOOK_ALLOW_PRIVATE: 'true' });
+    const config = loadConfig({ ...REQUIRED, NODE_ENV: 'development', WEBHOOK_ALLOW_PRIVATE: 'true' });
     expect(config.addressPolicy).toEqual({ allowPrivate: true, allowHttp: true });
   });
 });
@@ -281,11 +309,11 @@ test('DATABASE_URL can be a postgresql:// URL', () => {
 
 describe('loaders for a part of the settings', () => {
   test('return the same values as the loader of all settings', () => {
-    const env = { ...REQUIRED, NODE_ENV: 'production', UPDATE_TIMEOUT_MS: '500' };
+    const env = { ...REQUIRED, NODE_ENV: 'test', UPDATE_TIMEOUT_MS: '500' };
     const whole = loadConfig(env);
     expect(whole).toMatchObject({ ...loadDatabaseConfig(env), ...loadWorkflowConfig(env) });
     expect(loadDatabaseConfig(env)).toEqual({
-      production: true,
+      production: false,
       logLevel: 'info',
       databaseUrl: REQUIRED.DATABASE_URL,
     });
@@ -294,7 +322,7 @@ describe('loaders for a part of the settings', () => {
   });
 
   test('ignore other settings, missing or invalid', () => {
-    expect(loadDatabaseConfig({ DATABASE_URL: REQUIRED.DATABASE_URL, PORT: 'x' }).production).toBe(false);
+    expect(loadDatabaseConfig({ DATABASE_URL: REQUIRED.DATABASE_URL, PORT: 'x' }).production).toBe(true);
     expect(loadWorkflowConfig({ DATABASE_URL: 'x' }).updateTimeoutMs).toBe(10_000);
     expect(() => loadCheckoutBaseUrl(REQUIRED)).not.toThrow();
   });

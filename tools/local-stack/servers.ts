@@ -59,7 +59,12 @@ async function startServers(started: Started): Promise<Servers> {
 async function checkSettings(): Promise<number> {
   const { env } = process;
   try {
-    loadConfig({ DATABASE_URL: 'postgres://localhost', CHECKOUT_BASE_URL: 'http://localhost', ...env });
+    loadConfig({
+      NODE_ENV: 'development',
+      DATABASE_URL: 'postgres://localhost',
+      CHECKOUT_BASE_URL: 'http://localhost',
+      ...env,
+    });
   } catch (error) {
     throw error instanceof ConfigError ? new StartError(error.message.replace(/\n +/g, ' ')) : error;
   }

@@ -26,6 +26,7 @@ export async function startService(servers: Servers, started: Started): Promise<
   const ordersUrl = `http://127.0.0.1:${servers.port}`;
   const shopUrl = `http://127.0.0.1:${await choosePort(SHOP_PORT)}`;
   const config = loadConfig({
+    NODE_ENV: 'development',
     LOG_LEVEL: 'warn',
     CHECKOUT_BASE_URL: ordersUrl,
     API_PUBLIC_URL: ordersUrl,

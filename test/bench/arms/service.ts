@@ -54,6 +54,7 @@ export async function startService(
   const seller = await newSeller();
   const checkoutKey = await createCheckoutKey(accounts);
   const allEnv = {
+    NODE_ENV: 'test',
     HOST: '127.0.0.1',
     PORT: '0',
     WORKER_HEALTH_PORT: '0',
