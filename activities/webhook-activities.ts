@@ -1,8 +1,9 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { ApplicationFailureCategory } from '@temporalio/common';
-import type { WebhookTestInput, WebhookState } from '../src/domain/webhook';
+import type { WebhookState } from '../src/domain/webhook';
 import { markExhausted } from '../src/db/webhook-attempts';
 import { findWebhookEvent } from '../src/db/webhook-events';
+import { findWebhookTest } from '../src/db/webhook-tests';
 import { whileSuccessorWaits } from '../src/domain/retry-schedule';
 import { reportAttempt, reportEnded } from '../src/telemetry/report';
 import type { WebhookTestAttempt } from '../src/webhooks/attempt';
@@ -61,11 +62,10 @@ export function createWebhookActivities(options: WebhookActivityOptions) {
 
     resendWebhook: (eventId: string): Promise<WebhookResult> => deliver(delivery.resend(eventId)),
 
-    async sendTestWebhook(input: WebhookTestInput, at: string): Promise<WebhookTestAttempt> {
-      const attempt = await delivery.sendTest(input, at).catch(retryLater);
-      if (!attempt) {
-        throw ApplicationFailure.nonRetryable(`seller ${input.sellerId} does not exist`, 'SellerNotFound');
-      }
+    async sendTestWebhook(webhookId: string, at: string): Promise<WebhookTestAttempt> {
+      const test = await findWebhookTest(db, webhookId);
+      const attempt = test && (await delivery.sendTest(test, at).catch(retryLater));
+      if (!attempt) throw ApplicationFailure.nonRetryable(`no test webhook ${webhookId}`, 'WebhookTestNotFound');
       return attempt;
     },
 

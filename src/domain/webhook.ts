@@ -21,7 +21,7 @@ export const ATTEMPT_ERRORS = [
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /** A test webhook to send. */
-export interface WebhookTestInput {
+export interface WebhookTest {
   sellerId: string;
   webhookId: string;
   url: string;

@@ -4,6 +4,7 @@ import type { RotatedSecretBody, WebhookTestResult } from '../contracts/webhook-
 import type { Db } from '../db/pool';
 import { isDatabaseUnavailable } from '../db/database-errors';
 import { MAX_ACTIVE_SECRETS, type Rotation, rotateWebhookSecret } from '../db/secrets';
+import { insertWebhookTest } from '../db/webhook-tests';
 import type { KeyRing } from '../encryption/key-ring';
 import { CallNotMade } from '../temporal/availability';
 import { generateWebhookSecret } from '../webhooks/sign';
@@ -47,7 +48,8 @@ function tooManySecrets(possibleAt: Date): Problem {
  */
 export async function testWebhook(deps: OrderDependencies, sellerId: string, url: string): Promise<WebhookTestResult> {
   const webhookId = randomUUID();
-  const attempt = await deps.workflows.testWebhook({ sellerId, webhookId, url }).catch((error: unknown) => {
+  await insertWebhookTest(deps.db, { webhookId, sellerId, url });
+  const attempt = await deps.workflows.testWebhook(webhookId).catch((error: unknown) => {
     if (error instanceof CallNotMade) {
       throw unavailable('The service cannot send webhooks now. Nothing was sent. Repeating the call is safe.', error);
     }

@@ -10,7 +10,6 @@ import type { orderWorkflow } from '../../workflows/order-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
 import { RECOVERY_REASONS } from '../domain/recovery-reason';
-import type { WebhookTestInput } from '../domain/webhook';
 import {
   type ChangeRequest,
   type Order,
@@ -59,10 +58,10 @@ export interface OrderWorkflows extends RunLists {
   /** Notifies the workflow that an application was submitted or a payment was started. Resumes it if none runs. */
   requestDecision(order: Order, channel: Channel): Promise<void>;
   /**
-   * Sends a test webhook from a worker. Rejects if no worker could send it in time.
+   * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
    * @throws CallNotMade, within a second
    */
-  testWebhook(input: WebhookTestInput): Promise<WebhookTestAttempt>;
+  testWebhook(webhookId: string): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
   /**
@@ -178,14 +177,14 @@ export function createOrderWorkflows(
 
     requestDecision: (order, channel) => signal(order, requestDecisionSignal, channel),
 
-    async testWebhook(input) {
+    async testWebhook(webhookId) {
       await availability.waitUntilUp();
       return callWithin(TEST_TIMEOUT_MS, () =>
         client.workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
           taskQueue: ORDER_TASK_QUEUE,
-          workflowId: `webhook-test-${input.webhookId}`,
+          workflowId: `webhook-test-${webhookId}`,
           workflowExecutionTimeout: TEST_TIMEOUT_MS,
-          args: [input],
+          args: [webhookId],
         }),
       );
     },

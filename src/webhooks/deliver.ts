@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { toWebhookTest } from '../contracts/webhook-mapper';
-import type { WebhookTestInput } from '../domain/webhook';
+import type { WebhookTest } from '../domain/webhook';
 import { readClock } from '../db/clock';
 import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/delivery-lease';
 import type { Db } from '../db/pool';
@@ -86,7 +86,7 @@ interface Delivery {
    * @returns undefined if there is no such seller
    * @throws DeliveryBusy
    */
-  sendTest(input: WebhookTestInput, createdAt: string): Promise<WebhookTestAttempt | undefined>;
+  sendTest(input: WebhookTest, createdAt: string): Promise<WebhookTestAttempt | undefined>;
 }
 
 /** Delivers webhooks: takes the order's delivery lease, signs, sends, and records the attempt. */

@@ -460,6 +460,14 @@ create table sandbox_payment (
   refunded_at timestamptz
 );
 
+-- Test webhooks until a worker has sent them. Their URLs, which may be credentials, stay out of Temporal's history.
+create table webhook_test (
+  id uuid primary key,
+  seller_id uuid not null references seller,
+  url text not null,
+  created_at timestamptz not null default now()
+);
+
 -- The secret with which all API processes sign the checkout's forms, encrypted like webhook secrets. Created on first
 -- use.
 create table checkout_secret (

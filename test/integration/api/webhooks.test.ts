@@ -10,6 +10,7 @@ import { activeWebhookSecrets } from '../../../src/db/secrets';
 import { NO_KEYS } from '../../../src/encryption/key-ring';
 import { type Api, apiOf, BASE } from '../../support/api';
 import { holdTransaction, statementsWaiting } from '../../support/database';
+import { storedText } from '../../support/history';
 import { noWebhookPending, openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
 import { useReceiver } from '../../support/receiver';
@@ -320,6 +321,15 @@ describe('a test webhook', () => {
     expect(sent).toMatchObject({ type: 'webhook.test', data: { seller_id: stack.seller.id } });
     expect(headers['webhook-id']).toBe(body.data.webhook_id);
     expect(body.data.request_body).toBe(text);
+  });
+
+  test('leaves no URL, which may be a credential, in the history of its workflow', async () => {
+    const url = new URL(receiver.url);
+    url.pathname = '/private-hooks';
+    const { body } = await send(url.href);
+    const text = await storedText(stack.client.workflow.getHandle(`webhook-test-${body.data.webhook_id}`));
+    expect(text).toContain(body.data.webhook_id);
+    expect(['private-', 'http://', url.host].filter((part) => text.includes(part))).toEqual([]);
   });
 
   test('that fails returns 200 with the failure', async () => {
