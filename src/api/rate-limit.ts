@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { Problem } from '../contracts/problem';
 import type { Db } from '../db/pool';
 import { keyDigest } from '../db/api-keys';
+import { type ApplicantBrowser, findApplicants } from '../db/application-browser';
 import { arePayLinksKnown } from '../db/find-orders';
 import { deleteEndedCounts } from '../db/rate-limits';
 import { clientNetwork } from './client-network';
@@ -11,6 +12,13 @@ import { delayAnswer } from './guard-connections';
 import { createCounter, type RequestCounter, type Usage } from './request-counter';
 
 const MINUTE_MS = 60_000;
+/** The requests for one pay link from all networks together, as a multiple of those from one. */
+const NETWORKS = 10;
+/**
+ * Attempts per hour to enter the code of one order. A code has 40 random bits, so even the limit of the order leaves no
+ * chance to guess it; those of network and browser keep others from using it up.
+ */
+const CODE_ATTEMPTS = { network: 100, browser: 10, order: 1000 };
 /** Maximum time a request waits until Postgres has counted it. */
 const SYNC_TIMEOUT_MS = 500;
 
@@ -23,7 +31,7 @@ interface RateLimitSettings {
   key: number;
   /** With one checkout key, which serves the customers of all sellers. */
   checkoutKey: number;
-  /** With one pay link. */
+  /** With one pay link, from one network. */
   payLink: number;
 }
 
@@ -38,6 +46,10 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
   const keys = counter('key');
   const sellers = counter('seller', MINUTE_MS);
   const payLinks = counter('pay-link');
+  const payLinkTotals = counter('pay-link-total');
+  const applicants = counter('applicant');
+  const codes = counter('code', 60 * MINUTE_MS);
+  const findApplicant = batchLookups((payLinkIds) => findApplicants(db, payLinkIds));
   const isPayLinkKnown = batchLookups((payLinkIds) => arePayLinksKnown(db, payLinkIds));
   setInterval(() => void deleteEndedCounts(db, MINUTE_MS).catch(() => undefined), MINUTE_MS).unref();
 
@@ -70,14 +82,44 @@ export function createRateLimits(db: Db, settings: RateLimitSettings, log: Logge
     },
 
     /**
-     * Counts a request against the limit of its pay link.
+     * Counts a request against the limits of its pay link: of its network, and of all together. The applicant's browser
+     * has a limit of its own, so that nobody else with the link can lock it out.
+     * @param isBrowserOf true if the browser is the one that submitted the application
      * @returns false if no order has the link. It is not counted, because each count would be a row in Postgres
      * @throws Problem `rate_limited`
      */
-    async countPayLink(ctx: Ctx, payLinkId: string): Promise<boolean> {
+    async countPayLink(
+      ctx: Ctx,
+      payLinkId: string,
+      isBrowserOf: (applicant: ApplicantBrowser) => boolean,
+    ): Promise<boolean> {
       const id = idOf(payLinkId);
-      if (!payLinks.hasCounted(id) && !(await isPayLinkKnown(payLinkId))) return false;
-      await count(ctx, payLinks, id, settings.payLink);
+      if (!payLinkTotals.hasCounted(id) && !(await isPayLinkKnown(payLinkId))) return false;
+      try {
+        await count(ctx, payLinks, `${id}:${clientNetwork(ctx.ip)}`, settings.payLink);
+        await count(ctx, payLinkTotals, id, settings.payLink * NETWORKS);
+      } catch (error) {
+        const applicant = await findApplicant(payLinkId);
+        if (!applicant || !isBrowserOf(applicant)) throw error;
+        await count(ctx, applicants, id, settings.payLink);
+      }
+      return true;
+    },
+
+    /**
+     * Counts an attempt to enter the code of an order.
+     * @param browser identifies the browser
+     * @returns false if its network, its browser or everybody together has made too many
+     */
+    async countCode(ctx: Pick<Context, 'ip'>, orderId: string, browser: string): Promise<boolean> {
+      const limits = [
+        [`${orderId}:${clientNetwork(ctx.ip)}`, CODE_ATTEMPTS.network],
+        [`${orderId}:${idOf(browser)}`, CODE_ATTEMPTS.browser],
+        [orderId, CODE_ATTEMPTS.order],
+      ] as const;
+      for (const [client, limit] of limits) {
+        if ((await codes.increment(client, limit)).used > limit) return false;
+      }
       return true;
     },
 

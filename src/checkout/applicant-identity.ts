@@ -11,15 +11,17 @@ const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const CODE_LENGTH = 8;
 const CODE = new RegExp(`^[${ALPHABET}]{${CODE_LENGTH}}$`);
 
+type HasOrder = { order: Pick<Checkout['order'], 'id'> };
+
 /**
  * Distinguishes the applicant from everyone else with the pay link, such as the seller. An application belongs to the
  * browser that submitted it or started its payment. A code moves it to another browser.
  */
 export interface ApplicantIdentity {
   /** The digest of a browser's secret for one order: orders of the same browser cannot be linked by it. */
-  digestOf(browserSecret: string, checkout: Checkout): Buffer;
+  digestOf(browserSecret: string, checkout: HasOrder): Buffer;
   /** The digests of the secrets that a request was sent with. */
-  digestsOf(ctx: Context, checkout: Checkout): Buffer[];
+  digestsOf(ctx: Context, checkout: HasOrder): Buffer[];
   /** True if the order's application belongs to the requesting browser, or if there is none. */
   isApplicant(ctx: Context, checkout: Checkout): boolean;
   /** The order's state if only the applicant may see its page, and the requesting browser is another one. */

@@ -131,12 +131,15 @@ async function agree(
 
 /** The customer enters the code that moves the application to this browser. */
 async function continueHere(
-  { deps, identity, pages, readForm, readLatest, redirect }: RouteTools,
+  { deps, identity, limits, pages, readForm, readLatest, redirect }: RouteTools,
   ctx: Context,
 ): Promise<void> {
   const { checkout, fields, browserSecret } = await readForm(ctx);
+  const count = (): Promise<boolean> => limits.countCode(ctx, checkout.order.id, browserSecret);
   const isOther = !identity.isApplicant(ctx, checkout);
-  const error = isOther ? await enterCode(deps, identity, checkout, fields[CODE] ?? '', browserSecret) : undefined;
+  const error = isOther
+    ? await enterCode(deps, identity, checkout, fields[CODE] ?? '', browserSecret, count)
+    : undefined;
   // Read again, because a double click enters the code twice.
   const latest = await readLatest(checkout.order);
   const page = error === undefined ? undefined : await pages.otherBrowser(ctx, latest, error);

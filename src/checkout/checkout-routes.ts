@@ -33,6 +33,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
   const { lookUp, loadCheckout, readForm, readLatest } = createRequestReader({
     deps,
     csrf,
+    identity,
     providerDetailsOf,
     limits,
     pathOf,
@@ -55,7 +56,7 @@ export function checkoutRoutes(options: CheckoutRouteOptions): Router<State> {
     else redirect(ctx, checkout);
   });
 
-  const tools = { deps, identity, providerDetailsOf, pages, readForm, loadCheckout, readLatest, redirect };
+  const tools = { deps, identity, limits, providerDetailsOf, pages, readForm, loadCheckout, readLatest, redirect };
   addApplicationRoutes(router, tools);
   addPaymentRoutes(router, tools);
 

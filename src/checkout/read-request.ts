@@ -1,10 +1,12 @@
 import type { Context } from './context';
+import type { ApplicantBrowser } from '../db/application-browser';
 import type { Order } from '../domain/order';
 import { isUuid } from '../domain/uuid';
 import type { OrderDependencies } from '../orders/dependencies';
 import { checkPayment } from '../orders/customer-payments';
 import { type Checkout, readCheckout } from '../orders/hosted-checkout';
 import { notFound } from '../orders/not-found';
+import type { ApplicantIdentity } from './applicant-identity';
 import { type Csrf, TOKEN_FIELD } from './csrf';
 import { readFormFields } from './form-body';
 import { createPageReads } from './page-reads';
@@ -12,16 +14,27 @@ import type { ProviderDetailsOf } from './provider-details';
 
 export interface PayLinkLimits {
   /**
-   * Counts a request against the limit of its pay link.
+   * Counts a request against the limits of its pay link.
+   * @param isBrowserOf true if the browser is the one that submitted the application
    * @returns false if no order has the link
    * @throws Problem `rate_limited`
    */
-  countPayLink: (ctx: Context, payLinkId: string) => Promise<boolean>;
+  countPayLink: (
+    ctx: Context,
+    payLinkId: string,
+    isBrowserOf: (applicant: ApplicantBrowser) => boolean,
+  ) => Promise<boolean>;
+  /**
+   * Counts an attempt to enter the code of an order.
+   * @returns false if there were too many
+   */
+  countCode: (ctx: Context, orderId: string, browserSecret: string) => Promise<boolean>;
 }
 
 interface RequestReaderOptions {
   deps: OrderDependencies;
   csrf: Csrf;
+  identity: ApplicantIdentity;
   providerDetailsOf: ProviderDetailsOf;
   limits: PayLinkLimits;
   /** The path of an order's pages. */
@@ -40,7 +53,7 @@ export interface SubmittedForm {
 }
 
 /** Reads requests for `/pay/:payLinkId`. */
-export function createRequestReader({ deps, csrf, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
+export function createRequestReader({ deps, csrf, identity, providerDetailsOf, limits, pathOf }: RequestReaderOptions) {
   const reads = createPageReads(deps.db);
 
   /** Counts a request, and finds what belongs to its pay link. */
@@ -48,9 +61,11 @@ export function createRequestReader({ deps, csrf, providerDetailsOf, limits, pat
     const payLinkId = ((ctx.params as { payLinkId?: string }).payLinkId ?? '').toLowerCase();
     const sellerId = isUuid(payLinkId) ? await reads.sellerOf(payLinkId) : undefined;
     if (sellerId === undefined) throw notFound();
+    const isBrowserOf = ({ orderId, browserDigest }: ApplicantBrowser): boolean =>
+      identity.digestsOf(ctx, { order: { id: orderId } }).some((digest) => digest.equals(browserDigest));
     // The count can need a statement too.
     return reads.run(sellerId, async () => {
-      if (!(await limits.countPayLink(ctx, payLinkId))) throw notFound();
+      if (!(await limits.countPayLink(ctx, payLinkId, isBrowserOf))) throw notFound();
       return find({ payLinkId, sellerId });
     });
   }

@@ -4,12 +4,13 @@ import type { Checkout } from '../orders/hosted-checkout';
 import type { ApplicantIdentity } from './applicant-identity';
 import type { createOrderPages } from './order-pages';
 import type { ProviderDetailsOf } from './provider-details';
-import type { SubmittedForm } from './read-request';
+import type { PayLinkLimits, SubmittedForm } from './read-request';
 
 /** What the routes under `/pay/:payLinkId` share. */
 export interface RouteTools {
   deps: OrderDependencies;
   identity: ApplicantIdentity;
+  limits: PayLinkLimits;
   providerDetailsOf: ProviderDetailsOf;
   pages: ReturnType<typeof createOrderPages>;
   readForm: (ctx: Context) => Promise<SubmittedForm>;

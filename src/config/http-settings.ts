@@ -134,6 +134,10 @@ export const rateLimitSettings = {
       requests().default(1000),
       'Limit for requests without a valid key or pay link, from one address (IPv6: one /64).',
     ),
-    payLink: setting('RATE_LIMIT_PAY_LINK', requests().default(100), 'Limit for requests for one pay link.'),
+    payLink: setting(
+      'RATE_LIMIT_PAY_LINK',
+      requests().default(100),
+      'Limit for requests for one pay link from one address (IPv6: one /64). Ten times as many from all together; the browser that submitted the application has as many of its own.',
+    ),
   }),
 };

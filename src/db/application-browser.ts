@@ -1,16 +1,25 @@
 import type { DbClient } from './pool';
 
-/**
- * Counts an attempt to enter the code of an order's application: ten without a wait, then one every six minutes.
- * @returns false if there were too many
- */
-export async function countCodeAttempt(db: DbClient, orderId: string): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `update application set code_attempts_until = greatest(code_attempts_until, now()) + interval '6 minutes'
-     where order_id = $1 and (code_attempts_until is null or code_attempts_until <= now() + interval '54 minutes')`,
-    [orderId],
-  );
-  return rowCount === 1;
+/** The browser that an order's application belongs to. */
+export interface ApplicantBrowser {
+  orderId: string;
+  browserDigest: Buffer;
+}
+
+/** Returns for each pay link the browser of its order's application, or undefined if it has none. */
+export async function findApplicants(
+  db: DbClient,
+  payLinkIds: readonly string[],
+): Promise<(ApplicantBrowser | undefined)[]> {
+  const { rows } = await db.query<ApplicantBrowser & { payLinkId: string }>({
+    name: 'find_applicants',
+    text: `select o.pay_link_id as "payLinkId", o.id as "orderId", a.browser_digest as "browserDigest"
+           from orders o join application a on a.order_id = o.id
+           where o.pay_link_id = any($1::uuid[]) and a.browser_digest is not null`,
+    values: [payLinkIds],
+  });
+  const found = new Map(rows.map((row) => [row.payLinkId, row]));
+  return payLinkIds.map((id) => found.get(id));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isProblem } from '../contracts/problem';
-import { countCodeAttempt, replaceBrowser } from '../db/application-browser';
+import { replaceBrowser } from '../db/application-browser';
 import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from '../db/applications';
 import { type Branding, findBranding } from '../db/branding';
 import { findLastPayment } from '../db/payments';
@@ -116,9 +116,9 @@ export async function continueApplication(
   deps: OrderDependencies,
   { order, application }: Checkout,
   { isCodeRight, browserDigest }: { isCodeRight: boolean; browserDigest: Buffer },
-): Promise<'moved' | 'wrong-code' | 'too-many-attempts'> {
-  if (!application || !(await countCodeAttempt(deps.db, order.id))) return 'too-many-attempts';
-  const isMoved = isCodeRight && (await replaceBrowser(deps.db, order.id, application.codeNumber, browserDigest));
+): Promise<'moved' | 'wrong-code'> {
+  const isMoved =
+    isCodeRight && application && (await replaceBrowser(deps.db, order.id, application.codeNumber, browserDigest));
   if (isMoved) deps.log.info({ order_id: order.id }, 'application moved to another browser');
   return isMoved ? 'moved' : 'wrong-code';
 }

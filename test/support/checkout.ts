@@ -40,7 +40,8 @@ export type Customer = ReturnType<typeof customerAt>;
 const WAITING = 'Waiting for the decision';
 
 /** A minimal browser: it keeps the cookie, and sends the hidden fields of the last form that it received. */
-export function customerAt(orderUrl: string) {
+/** @param network the address that its proxy reports, for a service with TRUSTED_PROXIES=1 */
+export function customerAt(orderUrl: string, network?: string) {
   let cookie = '';
   let hidden: Record<string, string> = {};
 
@@ -48,7 +49,11 @@ export function customerAt(orderUrl: string) {
     const response = await fetch(url, {
       redirect: 'manual',
       ...init,
-      headers: { ...(cookie && { Cookie: cookie }), ...(init.headers as Record<string, string>) },
+      headers: {
+        ...(cookie && { Cookie: cookie }),
+        ...(network !== undefined && { 'X-Forwarded-For': network }),
+        ...(init.headers as Record<string, string>),
+      },
     });
     const text = await response.text();
     cookie = response.headers.get('Set-Cookie')?.split(';')[0] ?? cookie;

@@ -8,7 +8,7 @@ import { type FormContext, form } from './form';
 export const CODE = 'code';
 export const CODE_INCOMPLETE = 'Enter the code as it was shown to you. It has 8 characters, for example 4F7K-9QXM';
 export const CODE_WRONG = 'This code is not correct. Check that it is the last code that you were shown for this order';
-export const TOO_MANY_CODES = 'Too many codes were entered for this order. Try again in 6 minutes';
+export const TOO_MANY_CODES = 'Too many codes were entered for this order. Try again in an hour';
 
 /**
  * The same after a decline and after a failure: as long as the order is open, the seller does not learn which it was.

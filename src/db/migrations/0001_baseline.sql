@@ -398,8 +398,6 @@ create table application (
   browser_digest bytea,
   -- Counts how often the application has moved to another browser. The code for the next move is calculated from it.
   code_number integer not null default 0,
-  -- Limits the attempts to enter the code: each one moves this time six minutes ahead.
-  code_attempts_until timestamptz,
   -- When the lender first replied that it decides later.
   referred_at timestamptz,
   decision text check (decision in ('approved', 'declined', 'failed')),

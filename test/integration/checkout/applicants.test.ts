@@ -146,8 +146,8 @@ test('a double click on the code form continues once, and both responses lead to
   expect((await other.look()).heading).toBe('You are approved');
 });
 
-test('wrong codes are refused, ten per hour, and the applicant can still continue', async () => {
-  const { id, url, customer } = await newOrder();
+test('wrong codes are refused, ten per hour and browser, and the applicant can still continue', async () => {
+  const { url, customer } = await newOrder();
   const code = codeOn(await customer.apply())!;
   const other = customerAt(url);
   for (const incomplete of ['', code.slice(1), `${code}0`, 'UUUU-UUUU']) {
@@ -157,13 +157,33 @@ test('wrong codes are refused, ten per hour, and the applicant can still continu
   const statuses = [];
   for (let attempt = 0; attempt < 11; attempt++) statuses.push((await enterCode(other, wrongCode(code))).status);
   expect(statuses).toEqual([...Array<number>(10).fill(422), 429]);
-  const limited = await enterCode(customerAt(url), code);
+  const limited = await enterCode(other, code);
   expect([limited.status, limited.text.includes('Too many codes were entered')]).toEqual([429, true]);
   expect(limited.text).not.toMatch(PRIVATE);
   expect((await customer.look()).heading).toBe('You are approved');
-  await stack.db.query('update application set code_attempts_until = now() where order_id = $1', [id]);
-  expect((await enterCode(other, code)).heading).toBe('You are approved');
+  // Who has the link cannot lock out the customer's other browser.
+  expect((await enterCode(customerAt(url), code)).heading).toBe('You are approved');
 });
+
+const proxied = useCheckout({
+  env: { TRUSTED_PROXIES: '1', RATE_LIMIT_PAY_LINK: '1000', RATE_LIMIT_WINDOW_MS: '60000' },
+});
+
+test('a network can enter 100 codes per hour, with any number of browsers, and others can still continue', async () => {
+  const { url } = await newCustomer(proxied, { redirect_url: REDIRECT });
+  const code = codeOn(await customerAt(url, '192.0.2.1').apply())!;
+  const attempts = Array.from({ length: 12 }, async () => {
+    const browser = customerAt(url, '198.51.100.7');
+    const statuses = [];
+    for (let attempt = 0; attempt < 9; attempt++) statuses.push((await enterCode(browser, wrongCode(code))).status);
+    return statuses;
+  });
+  const statuses = (await Promise.all(attempts)).flat();
+  expect(statuses.filter((status) => status === 422)).toHaveLength(100);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(8);
+  expect((await enterCode(customerAt(url, '198.51.100.7'), code)).status).toBe(429);
+  expect((await enterCode(customerAt(url, '192.0.2.2'), code)).heading).toBe('You are approved');
+}, 60_000);
 
 test('the code and the cookie of one order do not open another one', async () => {
   const [one, two] = [await newOrder(), await newOrder()];

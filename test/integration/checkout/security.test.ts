@@ -263,6 +263,25 @@ test('a pay link that is opened too often returns 429, and other links still wor
   expect(rows.some(({ key }) => one.includes(key.split(':')[1]!))).toBe(false);
 });
 
+const proxied = useCheckout({
+  env: { RATE_LIMIT_PAY_LINK: '20', RATE_LIMIT_WINDOW_MS: '60000', TRUSTED_PROXIES: '1' },
+});
+
+test('a flood on a pay link locks out neither its other networks nor the applicant in the same network', async () => {
+  const { order_url: url } = (await proxied.api.create()).body.data;
+  const applicant = customerAt(url, '198.51.100.7');
+  await applicant.apply({ email: 'referred@b.example' });
+  const flood = await statusesOf(customerAt(url, '198.51.100.7'), 40);
+  expect(flood.slice(-20)).toEqual(Array(20).fill(429));
+  expect((await customerAt(url, '192.0.2.1').look()).status).toBe(200);
+  expect((await applicant.look()).status).toBe(200);
+  // Its own allowance has a limit too, and a made-up cookie gets none.
+  const made = customerAt(url, '192.0.2.2');
+  await made.look();
+  expect((await statusesOf(made, 40)).slice(-20)).toEqual(Array(20).fill(429));
+  expect((await statusesOf(applicant, 40)).slice(-20)).toEqual(Array(20).fill(429));
+});
+
 const bare = useStack({ worker: false });
 
 test('without a lender no pages are served', async () => {

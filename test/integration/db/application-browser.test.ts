@@ -1,4 +1,5 @@
-import { countCodeAttempt, replaceBrowser } from '../../../src/db/application-browser';
+import { randomUUID } from 'node:crypto';
+import { findApplicants, replaceBrowser } from '../../../src/db/application-browser';
 import { findApplication, recordAgreement, storeApplication, upsertPaymentTerm } from '../../../src/db/applications';
 import { useDatabase } from '../../support/database';
 import { insertNewOrder, saveHistory } from '../../support/new-orders';
@@ -58,22 +59,17 @@ test('a code moves an application to one browser, once', async () => {
   expect(await browserOf(id)).toEqual(ONE);
 });
 
-test('ten attempts to enter a code are allowed without a wait, and one more every six minutes', async () => {
+test('the applicant of a pay link is the browser of its application, if there is one', async () => {
   const { id } = await pendingOrder();
   const { id: other } = await pendingOrder();
-  const attempts = await Promise.all(Array.from({ length: 15 }, () => countCodeAttempt(database.db, id)));
-  expect(attempts.filter(Boolean)).toHaveLength(10);
-  expect(await countCodeAttempt(database.db, other)).toBe(true);
-  const pass = (time: string) =>
-    database.db.query(
-      'update application set code_attempts_until = code_attempts_until - $2::interval where order_id = $1',
-      [id, time],
-    );
-  await pass('5 minutes');
-  expect(await countCodeAttempt(database.db, id)).toBe(false);
-  await pass('1 minute');
-  expect(await countCodeAttempt(database.db, id)).toBe(true);
-  expect(await countCodeAttempt(database.db, id)).toBe(false);
-  await pass('1 day');
-  expect(await countCodeAttempt(database.db, id)).toBe(true);
+  await submit(id, ONE);
+  const { rows } = await database.db.query<{ link: string }>(
+    'select pay_link_id as link from orders where id = any($1) order by id = $2 desc',
+    [[id, other], id],
+  );
+  expect(await findApplicants(database.db, [rows[1]!.link, rows[0]!.link, randomUUID()])).toEqual([
+    undefined,
+    expect.objectContaining({ orderId: id, browserDigest: ONE }),
+    undefined,
+  ]);
 });
