@@ -13,7 +13,8 @@ export const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-export const PAGE = `<!doctype html>
+/** @param library the name of Scalar's script */
+export const renderPage = (library: string): string => `<!doctype html>
 <html lang="en">
   <head>
     <meta charset="utf-8">
@@ -24,7 +25,7 @@ export const PAGE = `<!doctype html>
   <body>
     <noscript>This page needs JavaScript. The OpenAPI document is at <a href="/openapi.json">/openapi.json</a>.</noscript>
     <div id="docs"></div>
-    <script src="scalar.js"></script>
+    <script src="${library}"></script>
     <script src="page.js"></script>
   </body>
 </html>

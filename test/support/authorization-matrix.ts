@@ -20,7 +20,7 @@ export const OPEN: Record<string, string> = {
   'GET /openapi.json': 'the contract',
   'GET /docs': 'documentation of the contract',
   'GET /docs/page.js': 'documentation of the contract',
-  'GET /docs/scalar.js': 'documentation of the contract',
+  'GET /docs/scalar-:digest.js': 'documentation of the contract',
   'GET /': 'redirects to the documentation',
 };
 

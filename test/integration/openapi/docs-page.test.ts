@@ -54,7 +54,7 @@ describe('the documentation over HTTP', () => {
     expect([status, headers.get('Location')]).toEqual([expected, '/docs/']);
   });
 
-  test.each(['/docs/', '/docs/page.js', '/docs/scalar.js', '/openapi.json'])(
+  test.each(['/docs/', '/docs/page.js', '/openapi.json'])(
     'has %s without a key, counts the request for the address, and returns 304 if the ETag matches',
     async (path) => {
       const first = await get(path);
@@ -68,6 +68,19 @@ describe('the documentation over HTTP', () => {
       expect([second.status, await second.text(), second.headers.get('ETag')]).toEqual([304, '', etag]);
     },
   );
+
+  test('has its library only compressed, whatever the caller accepts, and under a name that changes with it', async () => {
+    const [, name] = /<script src="(scalar-[\w-]{22}\.js)">/.exec(await (await get('/docs/')).text())!;
+    for (const encoding of ['identity', 'gzip', 'br', '*;q=0']) {
+      const { status, headers } = await get(`/docs/${name}`, { 'Accept-Encoding': encoding });
+      expect([status, headers.get('Content-Encoding')]).toEqual([200, 'gzip']);
+      expect(headers.get('Cache-Control')).toBe('public, max-age=31536000, immutable');
+      expect(Number(headers.get('Content-Length'))).toBeLessThan(1_500_000);
+    }
+    expect(await (await get(`/docs/${name}`)).text()).toContain('createApiReference');
+    for (const other of ['scalar.js', `scalar-${'A'.repeat(22)}.js`])
+      expect((await get(`/docs/${other}`)).status).toBe(404);
+  });
 
   test('has the same content with and without gzip', async () => {
     const plain = await get('/openapi.json', { 'Accept-Encoding': 'identity' });
