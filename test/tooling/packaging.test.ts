@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { BlockList, isIPv6 } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
@@ -11,6 +12,14 @@ import { PACKAGE_ROOT } from '../../src/package';
 const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
 const isFile = (file: string): boolean => existsSync(path.join(PACKAGE_ROOT, file));
 const matches = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map((match) => match[1]!);
+
+function inSubnet(ip: string, cidr: string): boolean {
+  const [network = '', prefix] = cidr.split('/');
+  const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIPv6(address) ? 'ipv6' : 'ipv4');
+  const list = new BlockList();
+  list.addSubnet(network, Number(prefix), familyOf(network));
+  return list.check(ip, familyOf(ip));
+}
 
 const dockerfile = read('Dockerfile');
 const settings = listSettings().map(({ env }) => env);
@@ -166,6 +175,37 @@ describe('load balancers', () => {
     const config = read('deploy/haproxy.cfg');
     expect(matches(config, /^ *option httpchk GET (\S+)$/gm)).toEqual([SERVING]);
     expect(matches(config, /^ *timeout check (\d+)s$/gm).map(Number)).toEqual([3]);
+  });
+
+  test('HAProxy keeps /health/ from the public, but not from its own health check', () => {
+    expect(read('deploy/haproxy.cfg')).toContain(
+      '\n  http-request deny deny_status 404 if { path_beg /health/ } !{ src 127.0.0.1 }\n  default_backend api\n',
+    );
+  });
+
+  test('the network policy lets the pods reach databases in private networks only, and webhooks no special address', () => {
+    const { egress } = parseAllDocuments(read('deploy/kubernetes/network-policy.yaml'))
+      .map((document) => document.toJS())
+      .find(({ metadata }) => metadata.name === 'egress').spec;
+    const reaches = (ip: string, port: number): boolean =>
+      egress.some(({ to, ports }: any) => {
+        const isOpen = ports.some((one: any) => port >= one.port && port <= (one.endPort ?? one.port));
+        const isReached = to?.some(({ ipBlock }: any) => {
+          if (!ipBlock) return false;
+          const isIn = (cidr: string) => inSubnet(ip, cidr);
+          return isIn(ipBlock.cidr) && !(ipBlock.except ?? []).some(isIn);
+        });
+        return isOpen && (isReached ?? true);
+      });
+    for (const port of [5432, 7233])
+      expect([reaches('10.1.2.3', port), reaches('fd00::1', port)]).toEqual([true, true]);
+    for (const ip of ['93.184.215.14', '2606:2800:21f::1', '168.63.129.17']) expect(reaches(ip, 443)).toBe(true);
+    const special = ['10.1.2.3', '127.0.0.1', '100.64.0.1', '169.254.169.254', '168.63.129.16', '192.168.0.1'];
+    for (const ip of [...special, '172.31.0.1', '198.18.0.1', '198.19.255.255', '224.0.0.1', 'fd00::1', 'fe80::1'])
+      for (const port of [443, 8443, ...(ip.startsWith('1') ? [] : [5432])]) {
+        const isDatabase = port === 5432 && /^(10|172|192[.]168|fd)/.test(ip);
+        expect([ip, port, reaches(ip, port)]).toEqual([ip, port, isDatabase]);
+      }
   });
 
   test('HAProxy finds 16 containers of the API, and as many new ones during a roll-out', () => {
