@@ -71,21 +71,23 @@ export function productPage({ name, amount, cart }) {
 const HEADINGS = { SUCCESSFUL: 'Thank you for your order', UNSUCCESSFUL: 'Your order was not completed' };
 
 /**
+ * @param isCustomer true if the browser is the one that paid; others see neither the pay link nor the cart
  * @param webhooks the verified webhooks of the order, by sequence; undefined if they are sent elsewhere
  * @param mayChange false if the page need not be loaded again
  */
-export function orderPage(order, webhooks, mayChange) {
-  const { id, reference, amount, status, order_url, webhook_url } = order;
+export function orderPage(order, isCustomer, webhooks, mayChange) {
+  const { id, amount, status, order_url, webhook_url } = order;
   const heading = HEADINGS[status] ?? 'Your order is not complete';
   const isOpen = HEADINGS[status] === undefined;
   const isUpToDate = webhooks === undefined || webhooks.at(-1)?.data.order.status === status;
-  const next = isOpen
-    ? `<a class="button" href="${escape(order_url)}">Continue to payment</a> <a href="/">Back to the shop</a>`
-    : '<a class="button" href="/">Back to the shop</a>';
+  const next =
+    isOpen && isCustomer
+      ? `<a class="button" href="${escape(order_url)}">Continue to payment</a> <a href="/">Back to the shop</a>`
+      : '<a class="button" href="/">Back to the shop</a>';
   return page(
     heading,
     `<h1>${heading}</h1>
-    <p>Order ${escape(reference)} is ${status}.</p>
+    <p>The order is ${status}.</p>
     <p>${next}</p>
     <div class="cards">
       <section class="card"><h2>Your order</h2><dl>

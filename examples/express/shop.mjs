@@ -20,15 +20,18 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
   const closedAt = new Map();
 
   shop.get('/', (request, response) => {
-    // A real shop creates the cart with its id, and stores both.
-    response.send(productPage({ ...PRODUCT, cart: randomBytes(5).toString('hex') }));
+    // A real shop creates the cart with its id, and stores both. The id is a secret: with it, /pay leads to the pay link.
+    response.send(productPage({ ...PRODUCT, cart: randomBytes(16).toString('hex') }));
   });
 
   shop.post('/pay', express.urlencoded(), async (request, response) => {
     const cart = /^[0-9a-f]+$/.exec(request.body?.cart)?.[0];
     if (cart === undefined)
       response.status(400).send(messagePage('Your basket is empty', 'You have not been charged.'));
-    else response.redirect(303, await checkOut(cart));
+    else {
+      response.cookie('cart', cart, { httpOnly: true, sameSite: 'lax', secure: shopUrl.startsWith('https:') });
+      response.redirect(303, await checkOut(cart));
+    }
   });
 
   /** Returns where the customer of a cart goes next. */
@@ -67,10 +70,13 @@ export function createShop({ orders, webhookSecret, shopUrl }) {
   }
 
   shop.get('/return', async (request, response) => {
-    // Anyone can open this page, so only the order's status proves the payment.
+    // Anyone can open this page: only the order's status proves the payment, and only its customer sees the pay link.
     const order = await orders.retrieve(String(request.query.orderId));
+    const cookies = request.get('Cookie')?.split('; ') ?? [];
+    const isCustomer = cookies.some((one) => one.startsWith('cart=') && one.replace('=', '-') === order.reference);
     const isOurs = order.webhook_url === webhookUrl;
-    response.send(orderPage(order, isOurs ? (webhooks.get(order.id) ?? []) : undefined, mayChange(order)));
+    const received = isOurs ? (webhooks.get(order.id) ?? []) : undefined;
+    response.send(orderPage(order, isCustomer, received, mayChange(order)));
   });
 
   /** Whether to load the page again. A minute after the order was closed, a missing webhook is late or came before a restart. */

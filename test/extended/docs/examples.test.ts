@@ -169,7 +169,10 @@ describe.each(languages)('the %s shop', (language) => {
     const [{ id, redirect_url: returnUrl }] = orders;
     expect(orders[0].cancel_url).toBe(returnUrl);
 
-    expect(await (await fetch(returnUrl)).text()).toContain('Your order is not complete');
+    const unpaid = await (await fetch(returnUrl)).text();
+    expect(unpaid).toContain('Your order is not complete');
+    // Whoever knows the id of the order learns neither its pay link nor the cart, with which /pay leads to it.
+    expect([orderUrl, cart].filter((secret) => unpaid.includes(secret))).toEqual([]);
     await complete(id);
     const thanks = await (await fetch(returnUrl)).text();
     expect(thanks).toContain('Thank you for your order');
@@ -180,6 +183,18 @@ describe.each(languages)('the %s shop', (language) => {
       `webhook 2: order ${id} changed from PENDING to APPROVED`,
       `webhook 3: order ${id} changed from APPROVED to SUCCESSFUL`,
     ]);
+  });
+
+  test('shows the pay link only to the browser that pressed the button, if it shows it at all', async () => {
+    const shop = await startShop(example);
+    const cart = await newCart(shop);
+    const response = await pressButton(shop, cart);
+    const [{ order_url: orderUrl, redirect_url: returnUrl }] = await ordersOf(cart);
+    const pageFor = async (Cookie: string) => (await fetch(returnUrl, { headers: { Cookie } })).text();
+    const cookie = response.headers.get('Set-Cookie')?.split(';')[0];
+    expect((await pageFor(cookie ?? '')).includes(orderUrl)).toBe(cookie !== undefined);
+    for (const other of ['', 'cart=', 'cart=undefined', `cart=${'0'.repeat(32)}`])
+      expect(await pageFor(other)).not.toContain(orderUrl);
   });
 
   test('listens on PORT of this machine, and puts SHOP_URL, such as that of a tunnel, into the URLs of an order', async () => {
