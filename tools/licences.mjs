@@ -8,7 +8,7 @@ const ALLOWED = new Set([
   ...['Python-2.0', 'Unlicense'],
 ]);
 /** Used in development only, and not distributed. */
-const ALLOWED_IN_DEVELOPMENT = new Set([...ALLOWED, 'MPL-2.0']);
+const ALLOWED_IN_DEVELOPMENT = new Set([...ALLOWED, 'CC-BY-3.0', 'MPL-2.0']);
 /** Packages whose package.json names no licence, with the one of their LICENSE file. */
 const KNOWN = { unionfs: 'Unlicense' };
 

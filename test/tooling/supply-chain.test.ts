@@ -17,6 +17,12 @@ function checkLicences(added: object = {}) {
   return spawnSync('node', ['tools/licences.mjs', file], { cwd: PACKAGE_ROOT, encoding: 'utf8' });
 }
 
+test('the SBOM is made by a package of the lock file', () => {
+  const source = readFileSync(path.join(PACKAGE_ROOT, 'tools/sbom.mjs'), 'utf8');
+  expect(source).not.toContain('npx');
+  expect(Object.keys(lock.packages)).toContain('node_modules/@cyclonedx/cyclonedx-npm');
+});
+
 test('every package has a licence that is allowed', () => {
   const { status, stdout, stderr } = spawnSync('npm', ['run', '--silent', 'licences'], {
     cwd: PACKAGE_ROOT,
