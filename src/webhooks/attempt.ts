@@ -66,7 +66,7 @@ export function classifyStatus(status: number, location: string | string[] | und
   return failure('http_status', `answered ${status}`);
 }
 
-/** @param thrown an error of undici, Node's sockets, TLS or name lookup, or the address guard */
+/** @param thrown an error of Node's HTTP, sockets, TLS or name lookup, of undici's connector, or of the address guard */
 export function classifyError(thrown: unknown): Classification {
   const error: NodeJS.ErrnoException = isNativeError(thrown) ? thrown : new Error(String(thrown));
   // If all addresses of a name fail, Node's AggregateError has the code of one and an empty message.
@@ -74,11 +74,13 @@ export function classifyError(thrown: unknown): Classification {
   const attemptError = toAttemptError(error);
   // A name that is unknown looks like one with an internal address, so that nobody can look for internal names.
   if (attemptError === 'dns') return { ...failure('dns', UNUSABLE_NAME), operatorDetail: detail };
-  // undici asserts what its parser lets through, such as status 000.
-  if (error.code === 'ERR_ASSERTION' || /^bad (response|upgrade)$/.test(detail)) {
-    return failure('invalid_response', 'the response is not valid HTTP');
-  }
-  return failure(attemptError, detail);
+  return failure(attemptError, error.code?.startsWith('HPE_') ? notHttp(error.code, detail) : detail);
+}
+
+/** Node's parser names each fault: "Parse Error: Invalid header token". */
+function notHttp(code: string, detail: string): string {
+  if (code === 'HPE_HEADER_OVERFLOW') return 'the response has more than 16 KiB of headers';
+  return `the response is not valid HTTP: ${detail.replace(/^Parse Error: /, '')}`;
 }
 
 const UNUSABLE_NAME = 'the host name does not lead to a public address';
@@ -95,15 +97,14 @@ export const NOT_SENT: Classification = { ...INTERRUPTED, outcome: 'not_sent' };
 
 const BY_CODE: [RegExp, AttemptError][] = [
   [/^ERR_INTERRUPTED$/, 'interrupted'],
-  [/^(UND_ERR_(CONNECT|HEADERS|BODY)_TIMEOUT|ETIMEDOUT)$/, 'timeout'],
+  [/^(UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT)$/, 'timeout'],
   [/^(ENOTFOUND|ENODATA|ESERVFAIL|EAI_.*|ERR_ADDRESS_REFUSED)$/, 'dns'],
   [/^ECONNREFUSED$/, 'refused'],
-  [/^(ECONNRESET|ECONNABORTED|EPIPE|UND_ERR_SOCKET)$/, 'reset'],
+  [/^(ECONNRESET|ECONNABORTED|EPIPE)$/, 'reset'],
   // OpenSSL's verification errors (X509_V_ERR_… without the prefix) share no part of their names.
   [/^(EPROTO|ERR_TLS_.*|ERR_SSL_.*|.*CERT.*|.*_CRL_.*|CRL_.*|UNABLE_TO_.*|HOSTNAME_MISMATCH)$/, 'tls'],
   [/^(INVALID_(CA|PURPOSE)|PATH_LENGTH_EXCEEDED)$/, 'tls'],
-  // Most of undici's parser errors have no code, so their name is used.
-  [/^(HTTPParserError|HPE_.*|UND_ERR_HEADERS_OVERFLOW|UND_ERR_RES_.*|ERR_RESPONSE_TOO_LARGE)$/, 'invalid_response'],
+  [/^(HPE_.*|ERR_RESPONSE_TOO_LARGE)$/, 'invalid_response'],
 ];
 
 function toAttemptError({ name, code = name, syscall = '' }: NodeJS.ErrnoException): AttemptError {

@@ -16,18 +16,13 @@ import type { AttemptError } from '../domain/webhook';
 import type { Attempt } from './attempt';
 import { DeliveryWaits } from './delivery-delayed';
 
-/** Failures at which the endpoint has not answered. Any HTTP status is an answer. */
-const UNANSWERED: readonly (AttemptError | null)[] = [
-  'timeout',
-  'dns',
-  'refused',
-  'reset',
-  'tls',
-  'invalid_response',
-  'network',
-];
+/** Failures at which the endpoint has not answered. */
+const UNANSWERED: readonly (AttemptError | null)[] = ['timeout', 'dns', 'refused', 'reset', 'tls', 'network'];
 
 type Result = Pick<Attempt, 'status' | 'error'>;
+
+/** Any response is an answer, even one that is not valid HTTP. */
+const isAnswered = ({ status, error }: Result): boolean => status !== null || error === 'invalid_response';
 
 /**
  * Stops attempts at endpoints that do not answer, whichever worker makes them. After some attempts in a row without an
@@ -89,7 +84,7 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
      * @param probe undefined if the attempt is no probe
      */
     async record(event: WebhookEvent, result: Result & { at: Date }, probe: ProbeLease | undefined): Promise<void> {
-      if (result.status !== null) {
+      if (isAnswered(result)) {
         if (event.hasUnansweredAttempts) await recordAnswer(event);
         return;
       }
@@ -115,8 +110,8 @@ export function createCircuitBreaker(db: Db, options: BreakerOptions, log: Logge
     },
 
     /** A test webhook can end the wait. Its failure is not counted. */
-    async recordTest(endpoint: Endpoint, { status }: Result): Promise<void> {
-      if (status !== null) await recordAnswer(endpoint);
+    async recordTest(endpoint: Endpoint, result: Result): Promise<void> {
+      if (isAnswered(result)) await recordAnswer(endpoint);
     },
   };
 }

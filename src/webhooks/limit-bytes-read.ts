@@ -9,9 +9,9 @@ const MAX_SESSION_TICKETS = 32;
 /** A connection reads encrypted bytes without any event. */
 const CHECK_MS = 50;
 
-/** Ends the connection of a receiver that sends too much. Call it before anything reads from the socket. */
+/** Ends the connection of a receiver that sends too much. Call it once the socket has its reader. */
 export function limitBytesRead(socket: Socket): void {
-  socket.on('readable', () => {
+  socket.prependListener('data', () => {
     if (socket.bytesRead > MAX_BYTES) socket.destroy(tooLarge(`more than ${MAX_BYTES / 1024} KiB`));
   });
 }

@@ -1,6 +1,7 @@
-import type { LookupFunction } from 'node:net';
+import { type ClientRequest, type IncomingMessage, request as httpRequest } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client, type Dispatcher } from 'undici';
+import type { buildConnector } from 'undici';
 import { guardedConnector } from './address-guard';
 import {
   INTERRUPTED,
@@ -17,7 +18,7 @@ import { limitBytesRead } from './limit-bytes-read';
 import { monotonicMs } from './monotonic';
 import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
-import { checkWebhookUrl, type AddressPolicy } from './webhook-url';
+import { checkWebhookUrl, type AddressPolicy, withoutBrackets } from './webhook-url';
 import { webhookHeaders } from './sign';
 
 export interface SenderOptions {
@@ -63,6 +64,8 @@ export interface WebhookSender {
  */
 const NO_ADDRESS_MS = 1000;
 
+const MAX_HEADER_BYTES = 16 * 1024;
+
 /**
  * Each attempt opens its own connection: a receiver may close a kept-alive connection at the moment of reuse, which
  * fails a delivery for no reason, and address, timing and errors belong to one attempt. TLS sessions are resumed across
@@ -89,38 +92,52 @@ export function createWebhookSender({
     // Another attempt may be running: this one's lease has ended.
     if (limitMs === 0) return { ...result, ...NOT_SENT };
     const lateError = () => (elapsedMs() > limitMs + frozenAfterMs ? interruptedError() : timeoutError(limitMs));
-    const client = new Client(url.origin, {
-      pipelining: 0,
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-      connect: (target, callback) =>
-        connector(target, (error, socket) => {
+    const call = httpRequest({
+      method: 'POST',
+      path: url.pathname + url.search,
+      headers: {
+        host: url.host,
+        ...webhookHeaders(request.id, request.timestamp, request.signature),
+        ...(request.traceparent !== undefined && { traceparent: request.traceparent }),
+        'content-length': Buffer.byteLength(request.body),
+      },
+      maxHeaderSize: MAX_HEADER_BYTES,
+      // Reads what a strict parser refuses, such as folded headers: the receiver has answered.
+      insecureHTTPParser: true,
+      createConnection: (_options, callback) => {
+        connector(toTarget(url), (error, socket) => {
           if (error !== null) {
-            callback(error, null);
+            callback(error, undefined as never);
             return;
           }
           // A process that was frozen gets here after the deadline, when another attempt may be running.
           if (elapsedMs() > limitMs) {
             socket.destroy();
-            callback(lateError(), null);
+            callback(lateError(), undefined as never);
             return;
           }
           result.phases.connectedMs = elapsedMs();
           result.peerAddress = socket.remoteAddress ?? null;
-          limitBytesRead(socket);
           callback(null, socket);
-        }),
+        });
+        return undefined;
+      },
     });
-    const deadline = setTimeout(() => {
-      const error = lateError();
-      // A process that was frozen first reads what has arrived. Destroying the client works in every phase; undici ignores an
-      // AbortSignal until it is connected.
-      setImmediate(() => void client.destroy(error));
-    }, limitMs);
+    call.once('socket', limitBytesRead);
+    let deadline: NodeJS.Timeout | undefined;
     try {
-      const { statusCode: status, headers, body } = await client.request(toHttp(url, request));
+      const response = await new Promise<IncomingMessage>((resolve, reject) => {
+        // A process that was frozen first reads what has arrived. Without a socket, `destroy` emits no error.
+        deadline = setTimeout(() => setImmediate(() => reject(destroy(call, lateError()))), limitMs);
+        call.on('error', reject);
+        call.once('upgrade', () => reject(notHttp('answered 101, which was not requested')));
+        call.once('response', resolve);
+        call.end(request.body);
+      });
+      const { statusCode: status = 0, headers } = response;
+      if (status < 200) throw notHttp(`answered ${status}`);
       // Without a listener, a late error of the body would end the process.
-      body.on('error', () => undefined);
+      response.on('error', () => undefined);
       result.status = status;
       result.phases.headersMs = elapsedMs();
       Object.assign(result, classifyStatus(status, headers.location));
@@ -129,12 +146,12 @@ export function createWebhookSender({
         const nowMs = request.timestamp * 1000 + elapsedMs();
         result.retryAfterMs = parseRetryAfter(headers['retry-after'], nowMs);
       }
-      result.responseBody = await readResponse(body);
+      result.responseBody = await readResponse(response);
     } catch (error) {
       Object.assign(result, classifyError(error));
     } finally {
       clearTimeout(deadline);
-      await client.destroy();
+      call.destroy();
       if (result.error === 'dns') await delay(Math.max(Math.min(NO_ADDRESS_MS, limitMs) - elapsedMs(), 0));
       result.durationMs = elapsedMs();
     }
@@ -160,14 +177,17 @@ function interruptedError(): Error {
   return Object.assign(new Error(INTERRUPTED.errorDetail ?? ''), { code: 'ERR_INTERRUPTED' });
 }
 
-function toHttp(url: URL, { id, timestamp, signature, body, traceparent }: WebhookRequest): Dispatcher.RequestOptions {
-  return {
-    method: 'POST',
-    path: url.pathname + url.search,
-    headers: {
-      ...webhookHeaders(id, timestamp, signature),
-      ...(traceparent !== undefined && { traceparent }),
-    },
-    body,
-  };
+function toTarget({ protocol, hostname, host, port }: URL): buildConnector.Options {
+  const name = isIP(withoutBrackets(hostname)) === 0 ? { servername: hostname } : {};
+  return { protocol, hostname, host, port, ...name };
+}
+
+/** An answer that no parser can read. */
+function notHttp(detail: string): Error {
+  return Object.assign(new Error(detail), { code: 'HPE_INVALID_STATUS' });
+}
+
+function destroy(call: ClientRequest, error: Error): Error {
+  call.destroy(error);
+  return error;
 }

@@ -160,6 +160,14 @@ test('the first answer closes the breaker, even an error', async () => {
   expect((await database.db.query('select from endpoint_breaker')).rowCount).toBe(0);
 });
 
+test('answers that are not valid HTTP are answers: the breaker stays closed', async () => {
+  const worker = createWorker();
+  answer = { ...emptyAttempt(), error: 'invalid_response', errorDetail: 'the response is not valid HTTP' };
+  for (const webhook of await pendingWebhooks(4)) await send(worker, webhook);
+  expect(sent).toHaveLength(4);
+  expect(lines).toEqual([]);
+});
+
 test('an answer between the failures starts the count again', async () => {
   const worker = createWorker();
   const webhooks = await pendingWebhooks(6);

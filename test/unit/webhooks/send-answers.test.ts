@@ -13,6 +13,43 @@ import {
 
 afterEach(stopAll);
 
+describe('an answer', () => {
+  test.each([
+    ['100 Continue', 'HTTP/1.1 100 Continue\r\n\r\n'],
+    [
+      '102 Processing and 103 Early Hints',
+      'HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n',
+    ],
+  ])('after %s is the 200 that follows', async (_what, interim) => {
+    const receiver = await startRecordingTcpServer((socket) =>
+      socket.once('data', () => {
+        socket.write(interim);
+        setTimeout(() => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 6\r\n\r\nthanks'), 20);
+      }),
+    );
+    const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
+    expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null, responseBody: 'thanks' });
+  });
+
+  test('with folded headers is read, its folds as spaces', async () => {
+    const answer = 'HTTP/1.1 503 Busy\r\nx-note: a\r\n\tb\r\nretry-after:\r\n 120\r\ncontent-length: 4\r\n\r\nbusy';
+    const receiver = await startRecordingTcpServer((socket) => socket.once('data', () => socket.end(answer)));
+    const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
+    expect(attempt).toMatchObject({ status: 503, error: 'http_status', retryAfterMs: 120_000, responseBody: 'busy' });
+  });
+
+  test.each([
+    ['lines that end with LF alone', 'HTTP/1.1 200 OK\ncontent-length: 2\n\nok'],
+    ['a control character in a header', 'HTTP/1.1 200 OK\r\nx-a: a\x01b\r\n\r\nok'],
+    ['two framings', 'HTTP/1.1 200 OK\r\ncontent-length: 9\r\ntransfer-encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n'],
+    ['an upgrade on offer', 'HTTP/1.1 200 OK\r\nupgrade: h2c\r\nconnection: upgrade\r\ncontent-length: 2\r\n\r\nok'],
+  ])('with %s is read', async (_what, answer) => {
+    const receiver = await startRecordingTcpServer((socket) => socket.once('data', () => socket.end(answer)));
+    const attempt = await sender().send(webhook(`http://127.0.0.1:${receiver.port}/`));
+    expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', responseBody: 'ok' });
+  });
+});
+
 describe('a response', () => {
   test('without an end is cut off after about 64 KiB, before the deadline', async () => {
     const chunk = Buffer.alloc(16 * 1024, 'x');
