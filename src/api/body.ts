@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events';
 import bodyParser from 'koa-bodyparser';
 import { toPointer } from '../contracts/field-errors';
 import { Problem, invalidRequest } from '../contracts/problem';
@@ -14,7 +15,7 @@ const CO_BODY_OPTIONS = { onProtoPoisoning: 'ignore' };
 export interface BodyReaders {
   /** Requires a JSON body. */
   jsonBody: RouteMiddleware;
-  /** Accepts a JSON body or none. */
+  /** Accepts a JSON body or none, however none is framed: `bodyOf` returns undefined for it. */
   optionalJsonBody: RouteMiddleware;
 }
 
@@ -58,7 +59,7 @@ export function createBodyReaders(maxBytes: number): BodyReaders {
   return {
     jsonBody,
     async optionalJsonBody(ctx, next) {
-      await (hasBody(ctx) ? jsonBody(ctx, next) : next());
+      await ((await hasBody(ctx)) ? jsonBody(ctx, next) : next());
     },
   };
 }
@@ -79,9 +80,26 @@ function recordMetaData(raw: string, body: unknown): void {
   if (typeof metaData === 'object' && metaData !== null && source !== undefined) recordSource(metaData, source);
 }
 
-export function hasBody(ctx: Context): boolean {
-  return ctx.get('Transfer-Encoding') !== '' || Number(ctx.get('Content-Length')) !== 0;
+/** Some proxies forward a request without a body as a chunked one without chunks. */
+async function hasBody({ req, headers }: Context): Promise<boolean> {
+  if (headers['transfer-encoding'] === undefined) return Number(headers['content-length'] ?? 0) !== 0;
+  if (!req.complete && req.readableLength === 0) await firstEventOf(req, ['readable', 'end', 'error', 'close']);
+  // The parser of the body reports an error.
+  return req.readableLength > 0 || !req.complete;
 }
+
+async function firstEventOf(emitter: EventEmitter, names: readonly string[]): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      for (const name of names) emitter.off(name, done);
+      resolve();
+    };
+    for (const name of names) emitter.on(name, done);
+  });
+}
+
+/** The JSON body; undefined if the request has none. */
+export const bodyOf = ({ request }: Context): unknown => (request.rawBody === undefined ? undefined : request.body);
 
 function toProblem(error: Error & { type?: string; status?: number }, maxBytes: number): Problem {
   if (error instanceof SyntaxError) return malformedJson(error);

@@ -9,7 +9,7 @@ import type { OrderDependencies } from '../orders/dependencies';
 import { rotateSecret, testWebhook } from '../orders/webhook-endpoint';
 import { listWebhooks, resendWebhook, retrieveWebhook } from '../orders/webhooks';
 import { type Authenticate, listCost, sellerOf } from './authenticate';
-import { type BodyReaders, hasBody } from './body';
+import { type BodyReaders, bodyOf } from './body';
 import type { Context, RouteMiddleware, State } from './context';
 import { sendListPage } from './send-list-page';
 import { validate, validateQuery } from './validate';
@@ -47,7 +47,7 @@ export function webhookRoutes(
   });
   router.post('/seller/:sellerId/webhook_secret/rotate', seller, optionalJsonBody, limitLocks, async (ctx) => {
     const { id } = sellerOf(ctx);
-    const { data } = validate(rotateSecretRequestSchema, hasBody(ctx) ? ctx.request.body : { data: {} });
+    const { data } = validate(rotateSecretRequestSchema, bodyOf(ctx) === undefined ? { data: {} } : bodyOf(ctx));
     ctx.body = { data: await rotateSecret(deps, id, data.overlap_seconds ?? DEFAULT_OVERLAP_SECONDS) };
   });
   router.post('/seller/:sellerId/webhook_test', tester, jsonBody, async (ctx) => {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { timelineEntrySchema } from '../../../src/contracts/timeline-schemas';
 import {
@@ -13,6 +14,7 @@ import { holdTransaction, statementsWaiting } from '../../support/database';
 import { storedText } from '../../support/history';
 import { noWebhookPending, openOrder } from '../../support/orders';
 import { expectProblem } from '../../support/problems';
+import { parseRaw, sendRaw } from '../../support/raw-http';
 import { useReceiver } from '../../support/receiver';
 import { createSeller, type TestSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
@@ -241,6 +243,39 @@ describe('rotating the webhook secret', () => {
     expect(hours).toBeLessThan(24.1);
     await send();
     expect([other.seller.webhookSecret, body.data.webhook_secret].map(signedBy)).toEqual([true, true]);
+  });
+
+  test('accepts an empty body, however it is framed, and reads one that arrives late', async () => {
+    const path = `${BASE}/seller/${other.seller.id}/webhook_secret/rotate/`;
+    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${other.seller.key}\r\n`;
+    const json = 'Content-Type: application/json\r\n';
+    const chunked = 'Transfer-Encoding: chunked\r\n\r\n';
+    for (const framing of ['Content-Length: 0\r\n\r\n', `${chunked}0\r\n\r\n`, `${json}${chunked}0\r\n\r\n`, '\r\n']) {
+      await rotate({ data: { overlap_seconds: 0 } });
+      const { status, body } = parseRaw(await sendRaw(other.api.url, head + framing));
+      expect([framing, status]).toEqual([framing, 200]);
+      expect(body.data.previous_valid_until).not.toBeNull();
+    }
+    const late = await fetch(other.api.url + path, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${other.seller.key}`, 'Content-Type': 'application/json' },
+      body: new ReadableStream({
+        async start(controller) {
+          await delay(100);
+          controller.enqueue(Buffer.from('{"data":{"overlap_seconds":'));
+          await delay(100);
+          controller.enqueue(Buffer.from('0}}'));
+          controller.close();
+        },
+      }),
+      duplex: 'half',
+    } as RequestInit);
+    expect(await late.json()).toMatchObject({ data: { previous_valid_until: null } });
+    expectProblem(
+      parseRaw(await sendRaw(other.api.url, `${head}${json}${chunked}4\r\nnull\r\n0\r\n\r\n`)),
+      422,
+      'invalid_request',
+    );
   });
 
   test('without an overlap revokes the other secrets immediately', async () => {
