@@ -50,6 +50,9 @@ export const REFUSAL_SUMMARY_PREFIX = 'refused: ';
 /** Failure type of an update that the order's status refuses. Its one detail is that status. */
 export const CHANGE_REFUSED_FAILURE = 'OrderChangeRefused';
 
+/** Failure type of an update that is for another version of the order. Its one detail is the order's version. */
+export const VERSION_DIFFERS_FAILURE = 'OrderVersionDiffers';
+
 export const orderStatusKey = defineSearchAttributeKey('OrderStatus', 'KEYWORD');
 export const sellerIdKey = defineSearchAttributeKey('SellerId', 'KEYWORD');
 /** `sandbox` or `live`: the kind of the order's account. */

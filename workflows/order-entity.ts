@@ -21,7 +21,12 @@ import {
 } from '../src/domain/order';
 import { type UncheckedRequest, isOrderEvent } from '../src/domain/unchecked-request';
 import type { DeliveryQueue } from './delivery-queue';
-import { BEHIND_ROW_FAILURE, REFUSAL_SUMMARY_PREFIX, CHANGE_REFUSED_FAILURE } from './messages';
+import {
+  BEHIND_ROW_FAILURE,
+  CHANGE_REFUSED_FAILURE,
+  REFUSAL_SUMMARY_PREFIX,
+  VERSION_DIFFERS_FAILURE,
+} from './messages';
 import type { LoopScheduler } from './loop-scheduler';
 
 /**
@@ -38,7 +43,7 @@ const inPostgres = (summary: string) =>
 
 /** The result of a request. */
 interface RequestResult {
-  outcome: ChangeOutcome<WorkflowOrder>['kind'];
+  outcome: ChangeOutcome<WorkflowOrder>['kind'] | 'other_version';
   order: WorkflowOrder;
 }
 
@@ -119,12 +124,13 @@ export class OrderEntity {
 
   /**
    * Makes a change and returns the saved order.
-   * @throws ApplicationFailure CHANGE_REFUSED_FAILURE or BEHIND_ROW_FAILURE
+   * @throws ApplicationFailure CHANGE_REFUSED_FAILURE, VERSION_DIFFERS_FAILURE or BEHIND_ROW_FAILURE
    */
   async update(request: UncheckedRequest): Promise<WorkflowOrder> {
     return CancellationScope.nonCancellable(async () => {
       const { outcome, order } = await this.change(request);
       if (outcome === 'refused') throw refusal(order, request.event);
+      if (outcome === 'other_version') throw versionDiffers(order);
       return order;
     });
   }
@@ -143,7 +149,7 @@ export class OrderEntity {
     await this.exclusively(async () => {
       try {
         const { outcome, order } = await this.decideAndSave(request);
-        if (outcome === 'refused') await this.recordRefusal(order, request);
+        if (outcome === 'refused' || outcome === 'other_version') await this.recordRefusal(order, request);
       } catch (error) {
         // A run that is about to stop leaves the request to the next run: see `unprocessedRequests`.
         if (this.failure === undefined) throw error;
@@ -178,6 +184,8 @@ export class OrderEntity {
     const { event } = request;
     // The sender has seen a version that this run does not have: the save finds the conflict, and the run stops.
     if (before.order.version < request.observedVersion) await this.saveAgain();
+    const { version } = this.loaded.order;
+    if (request.ifVersion?.includes(version) === false) return { outcome: 'other_version', order: this.loaded.order };
     const outcome: ChangeOutcome<WorkflowOrder> = isOrderEvent(event)
       ? decide(before, { ...request, event }, new Date().toISOString())
       : { kind: 'refused' };
@@ -231,6 +239,10 @@ export function whyNotExpired(
 
 function behindRow(): ApplicationFailure {
   return ApplicationFailure.nonRetryable('the workflow was behind the row; repeat the call', BEHIND_ROW_FAILURE);
+}
+
+function versionDiffers({ version }: WorkflowOrder): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(`the order has version ${version}`, VERSION_DIFFERS_FAILURE, version);
 }
 
 function refusal(order: WorkflowOrder, event: string): ApplicationFailure {

@@ -12,7 +12,13 @@ import {
 import { timelineQuerySchema } from '../contracts/webhook-request-schemas';
 import { Problem } from '../contracts/problem';
 import { accountErrors } from '../orders/account-errors';
-import { cancelOrder, type ChangedOrder, reportProgress, simulateProgress } from '../orders/change-order';
+import {
+  cancelOrder,
+  type ChangedOrder,
+  reportProgress,
+  simulateProgress,
+  versionDiffers,
+} from '../orders/change-order';
 import { createOrder, replayOrder } from '../orders/create-order';
 import type { OrderDependencies } from '../orders/dependencies';
 import { listOrders } from '../orders/list-orders';
@@ -43,6 +49,7 @@ export function orderRoutes(
   });
 
   const sendOrder = (ctx: Context, { order, attachments }: ChangedOrder): void => {
+    ctx.set('ETag', etagOf(order));
     ctx.body = { data: toOrderBody(order, attachments, deps.checkoutBaseUrl) };
   };
 
@@ -52,10 +59,15 @@ export function orderRoutes(
    */
   const sendCurrent = async (ctx: Context, stored: StoredOrder): Promise<void> => {
     ctx.state.orderId = stored.order.id;
+    const wanted = ifMatchOf(ctx);
     ctx.set('Order-Source', 'snapshot');
-    if (respondNotModified(ctx, stored.order)) return;
+    if (!wanted && respondNotModified(ctx, stored.order)) return;
     const current = await readCurrent(deps, stored);
     ctx.set('Order-Source', current.readFrom);
+    if (wanted?.includes(current.order.version) === false) {
+      ctx.remove('Order-Source');
+      throw versionDiffers(current.order.version);
+    }
     if (!respondNotModified(ctx, current.order)) sendOrder(ctx, current);
   };
 
@@ -69,8 +81,22 @@ export function orderRoutes(
     await sendCurrent(ctx, await readOrder(ctx, sellerOf(ctx).id));
   };
 
+  /**
+   * The versions that the caller wants to change; undefined for any. The workflow checks them again.
+   * @throws Problem `precondition_failed`
+   */
+  const wantedVersions = async (ctx: Context, stored: StoredOrder): Promise<readonly number[] | undefined> => {
+    const wanted = ifMatchOf(ctx);
+    if (!wanted || wanted.includes(stored.order.version)) return wanted;
+    // The row of a restored backup is behind the workflow.
+    const { version } = (await readCurrent(deps, stored)).order;
+    if (!wanted.includes(version)) throw versionDiffers(version);
+    return wanted;
+  };
+
   const cancel = async (ctx: Context): Promise<void> => {
-    sendOrder(ctx, await cancelOrder(deps, await readOrder(ctx, sellerOf(ctx).id)));
+    const stored = await readOrder(ctx, sellerOf(ctx).id);
+    sendOrder(ctx, await cancelOrder(deps, stored, await wantedVersions(ctx, stored)));
   };
 
   /** A replay comes before every rule: the rules may have become stricter since. */
@@ -127,15 +153,31 @@ export function orderRoutes(
 
   router.post('/order/:orderId/progress', checkout, jsonBody, async (ctx) => {
     const progress = progressOf(ctx);
-    sendOrder(ctx, await reportProgress(deps, await readOrder(ctx), progress));
+    const stored = await readOrder(ctx);
+    const ifVersion = await wantedVersions(ctx, stored);
+    sendOrder(ctx, await reportProgress(deps, stored, { ...progress, ifVersion }));
   });
 
   router.post('/order/:orderId/simulate', seller, jsonBody, async (ctx) => {
     const progress = progressOf(ctx);
-    sendOrder(ctx, await simulateProgress(deps, await readOrder(ctx, sellerOf(ctx).id), progress));
+    const stored = await readOrder(ctx, sellerOf(ctx).id);
+    const ifVersion = await wantedVersions(ctx, stored);
+    sendOrder(ctx, await simulateProgress(deps, stored, { ...progress, ifVersion }));
   });
 
   return router;
+}
+
+const etagOf = ({ version }: Order): string => `"${version}"`;
+
+/** The versions that If-Match names; undefined without the header, or if it names any. A weak ETag never matches. */
+function ifMatchOf(ctx: Context): number[] | undefined {
+  const header = ctx.get('If-Match').trim();
+  if (header === '' || header === '*') return undefined;
+  return header.split(',').flatMap((etag) => {
+    const [, version] = /^"(\d{1,9})"$/.exec(etag.trim()) ?? [];
+    return version === undefined ? [] : [Number(version)];
+  });
 }
 
 /**
@@ -143,12 +185,15 @@ export function orderRoutes(
  * rebuilt after a restore, or the operator changes CHECKOUT_BASE_URL.
  * @returns true if the response is a 304
  */
-function respondNotModified(ctx: Context, { version }: Order): boolean {
-  const etag = `"${version}"`;
+function respondNotModified(ctx: Context, order: Order): boolean {
+  const etag = etagOf(order);
   ctx.set('ETag', etag);
   // Not `ctx.fresh`: fetch sends `Cache-Control: no-cache` with If-None-Match, which disables it.
-  const known = ctx.get('If-None-Match').split(',');
-  const isKnownVersion = known.some((one) => one.trim().replace(/^W\//, '') === etag);
+  const known = ctx
+    .get('If-None-Match')
+    .split(',')
+    .map((one) => one.trim().replace(/^W\//, ''));
+  const isKnownVersion = known.includes(etag) || known.includes('*');
   if (isKnownVersion) ctx.status = 304;
   return isKnownVersion;
 }

@@ -17,6 +17,7 @@ export const PROBLEMS = {
   order_not_cancellable: { status: 409, title: 'The order cannot be cancelled' },
   transition_not_allowed: { status: 409, title: "The order's status does not allow the event" },
   too_many_webhook_secrets: { status: 409, title: 'Too many webhook secrets are active' },
+  precondition_failed: { status: 412, title: 'The order has another version' },
   payload_too_large: { status: 413, title: 'The request body is too large' },
   unsupported_media_type: { status: 415, title: 'The request body must be application/json' },
   invalid_request: { status: 422, title: 'The request is invalid' },

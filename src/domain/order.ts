@@ -105,6 +105,8 @@ export interface ChangeRequest {
   actor: Actor;
   channel: Channel;
   reason: string | null;
+  /** The request is refused unless the order has one of these versions. Omitted: any. */
+  ifVersion?: readonly number[] | undefined;
 }
 
 /**

@@ -11,6 +11,8 @@ export interface UncheckedRequest {
   reason: string | null;
   /** The version that the sender has seen; 0 if the message does not name one. */
   observedVersion: number;
+  /** The versions that the change is for; omitted for any. */
+  ifVersion?: readonly number[];
 }
 
 /**
@@ -25,13 +27,14 @@ export function toUncheckedRequest(
   event?: OrderEvent,
 ): UncheckedRequest {
   const fields = fieldsOf(payload);
-  const { actor, reason, observedVersion } = fields;
+  const { actor, reason, observedVersion, ifVersion } = fields;
   return {
     event: event ?? toEventName(fields.event),
     actor: ACTORS.find((known) => known === actor) ?? defaultActor,
     channel,
     reason: typeof reason === 'string' ? toStorable(truncate(reason, MAX_REASON_LENGTH)) : null,
     observedVersion: typeof observedVersion === 'number' ? observedVersion : 0,
+    ...(Array.isArray(ifVersion) && { ifVersion: ifVersion.filter((version) => typeof version === 'number') }),
   };
 }
 

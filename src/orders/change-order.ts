@@ -3,7 +3,7 @@ import type { StoredOrder } from '../db/find-orders';
 import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import { CallNotMade, TooManyChanges } from '../temporal/availability';
-import { ChangeRefused } from '../temporal/change-through-workflow';
+import { ChangeRefused, VersionDiffers } from '../temporal/change-through-workflow';
 import type { OrderDependencies } from './dependencies';
 
 type ChangeDependencies = Pick<OrderDependencies, 'workflows'>;
@@ -11,10 +11,15 @@ export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
 
 /**
  * Cancels a seller's order.
- * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL
+ * @param ifVersion the versions that the caller wants to cancel; undefined for any
+ * @throws Problem `order_not_cancellable` if the order is SUCCESSFUL, or `precondition_failed`
  */
-export async function cancelOrder(deps: ChangeDependencies, stored: StoredOrder): Promise<ChangedOrder> {
-  return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
+export async function cancelOrder(
+  deps: ChangeDependencies,
+  stored: StoredOrder,
+  ifVersion?: readonly number[],
+): Promise<ChangedOrder> {
+  return changeOrder(deps, stored, { event: 'cancel', actor: 'seller', channel: 'api', reason: null, ifVersion });
 }
 
 /**
@@ -32,7 +37,7 @@ export async function cancelForOperator(
 /**
  * Applies what the checkout flow reports about its customer.
  * @param report the actor is the checkout and the channel the API, unless it names others
- * @throws Problem `transition_not_allowed`
+ * @throws Problem `transition_not_allowed` or `precondition_failed`
  */
 export async function reportProgress(
   deps: ChangeDependencies,
@@ -50,7 +55,7 @@ export async function reportProgress(
 export async function simulateProgress(
   deps: ChangeDependencies,
   stored: StoredOrder,
-  progress: Pick<ChangeRequest, 'event' | 'reason'>,
+  progress: Pick<ChangeRequest, 'event' | 'reason' | 'ifVersion'>,
 ): Promise<ChangedOrder> {
   if (!stored.order.sandbox)
     throw new Problem(
@@ -74,11 +79,21 @@ async function changeOrder(
     return { order: withState(order, await deps.workflows.change(stored, request)), attachments };
   } catch (error) {
     if (error instanceof ChangeRefused) throw refused(request, error.status);
+    if (error instanceof VersionDiffers) throw versionDiffers(error.version);
     throw new Problem('service_unavailable', `${outcomeOf(error)} Repeating the same call is safe.`, {
       retryAfterS: 5,
       cause: error,
     });
   }
+}
+
+/** @param version of the order */
+export function versionDiffers(version: number): Problem {
+  return new Problem(
+    'precondition_failed',
+    `The order has another version than If-Match names: its ETag is "${version}". Nothing changed.`,
+    { headers: { ETag: `"${version}"` } },
+  );
 }
 
 function outcomeOf(error: unknown): string {

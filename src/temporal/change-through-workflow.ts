@@ -11,6 +11,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import {
   BEHIND_ROW_FAILURE,
   CHANGE_REFUSED_FAILURE,
+  VERSION_DIFFERS_FAILURE,
   cancelOrderUpdate,
   reportProgressUpdate,
 } from '../../workflows/messages';
@@ -46,6 +47,16 @@ export class ChangeRefused extends Error {
   }
 }
 
+/** The change is for another version of the order. Nothing changed. */
+export class VersionDiffers extends Error {
+  constructor(
+    message: string,
+    readonly version: number,
+  ) {
+    super(message);
+  }
+}
+
 /** An order as its row holds it. */
 export interface StartableOrder extends OrderHistory {
   /** False if its workflow has probably not been started. */
@@ -55,7 +66,7 @@ export interface StartableOrder extends OrderHistory {
 /**
  * Makes the workflow change the order. Starts or resumes it if none runs.
  * @param options of the order's first run, and of a run that follows the newest one
- * @throws ChangeRefused
+ * @throws ChangeRefused or VersionDiffers
  */
 export async function changeThroughWorkflow(
   client: Client,
@@ -67,7 +78,9 @@ export async function changeThroughWorkflow(
   let start: WorkflowStart | undefined;
   if (!started) start = options.first();
   else if (isFinal(order.status)) start = await options.next();
-  let updateId = `${request.event}:${order.version}`;
+  // A call for certain versions must not join one for any.
+  const firstId = [request.event, order.version, ...(request.ifVersion ?? [])].join(':');
+  let updateId = firstId;
   let dropped: Error | undefined;
   for (let tries = 1; ; tries++) {
     try {
@@ -82,7 +95,7 @@ export async function changeThroughWorkflow(
       await delay(RETRY_DELAY_MS);
       if (error === dropped) continue;
       // The server returns the outcome of an update even after its run has ended: the next run needs another id.
-      updateId = `${request.event}:${order.version}:${tries}`;
+      updateId = `${firstId}:retry-${tries}`;
       start = await options.next();
     }
   }
@@ -107,9 +120,10 @@ async function update(
   return client.workflow.executeUpdateWithStart(definition, { ...options, startWorkflowOperation });
 }
 
-function refusalOf(error: unknown): ChangeRefused | undefined {
+function refusalOf(error: unknown): ChangeRefused | VersionDiffers | undefined {
   if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return undefined;
   const { type, message, details } = error.cause;
+  if (type === VERSION_DIFFERS_FAILURE) return new VersionDiffers(message, details?.[0] as number);
   return type === CHANGE_REFUSED_FAILURE ? new ChangeRefused(message, details?.[0] as OrderStatus) : undefined;
 }
 

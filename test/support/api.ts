@@ -52,8 +52,12 @@ export function apiOf(url: string, seller: { id: string; key: string }, checkout
       call('POST', `${BASE}/seller/${seller.id}/order/`, { body: { data: { ...order(), ...data } }, ...options }),
     get: (id: string, options?: CallOptions) => call('GET', `${BASE}/order/${id}/`, options),
     cancel: (id: string, options?: CallOptions) => call('DELETE', `${BASE}/order/${id}/`, options),
-    progress: (id: string, event: string, reason?: string) =>
-      call('POST', `${BASE}/order/${id}/progress/`, { key: checkoutKey, body: { data: { event, reason } } }),
+    progress: (id: string, event: string, reason?: string, options?: CallOptions) =>
+      call('POST', `${BASE}/order/${id}/progress/`, {
+        key: checkoutKey,
+        body: { data: { event, reason } },
+        ...options,
+      }),
   };
 }
 

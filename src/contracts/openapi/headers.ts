@@ -34,7 +34,11 @@ export const HEADERS = {
     description: 'Where the order was read. Both sources include every acknowledged change.',
     header: { id: 'Order-Source' },
   }),
-  etag: text('ETag', 'Version of the content. Send it in If-None-Match to get 304 if nothing changed.', '"2"'),
+  etag: text(
+    'ETag',
+    'Version of the content. Send it in If-None-Match to get 304 if nothing changed, or in If-Match to get 412 if something did.',
+    '"2"',
+  ),
 };
 
 const limits = { RateLimit: HEADERS.rateLimit, 'RateLimit-Policy': HEADERS.rateLimitPolicy };
@@ -54,6 +58,17 @@ export const IF_NONE_MATCH = z
     description: 'The `ETag` of an earlier response. If nothing has changed since, the response is 304 without a body.',
     examples: ['"2"'],
     param: { id: 'If-None-Match' },
+  });
+
+export const IF_MATCH = z
+  .string()
+  .optional()
+  .meta({
+    description:
+      'The `ETag` of an earlier response, or several. If the order has another version by now, the response is 412, and ' +
+      'nothing changes.',
+    examples: ['"2"'],
+    param: { id: 'If-Match' },
   });
 
 /** Headers that every request may send. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ZodOpenApiLinksObject, ZodOpenApiOperationObject } from 'zod-openapi';
 import type { ProblemCode } from '../problem-schema';
-import { HEADERS, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
+import { HEADERS, IF_MATCH, IF_NONE_MATCH, REQUEST_HEADERS, STANDARD_HEADERS } from './headers';
 import { problemResponses } from './problem-responses';
 
 export const TAGS = [
@@ -32,8 +32,8 @@ interface Operation {
     headers?: z.ZodRawShape;
     links?: ZodOpenApiLinksObject;
   };
-  /** True for a GET that supports If-None-Match. */
-  conditional?: boolean;
+  /** The calls for one order return its ETag and support If-Match; a GET supports If-None-Match too. */
+  conditional?: 'get' | 'change';
   /** Errors beyond the common ones. */
   errors?: readonly ProblemCode[];
 }
@@ -63,6 +63,7 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
     ...COMMON_ERRORS,
     ...(body ? BODY_ERRORS : []),
     ...(query ? (['invalid_request'] as const) : []),
+    ...(own.conditional ? (['precondition_failed'] as const) : []),
     ...(own.errors ?? []),
   ];
   return {
@@ -76,7 +77,8 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
       ...(query && { query }),
       header: z.object({
         ...own.headers,
-        ...(own.conditional && { 'If-None-Match': IF_NONE_MATCH }),
+        ...(own.conditional && { 'If-Match': IF_MATCH }),
+        ...(own.conditional === 'get' && { 'If-None-Match': IF_NONE_MATCH }),
         ...REQUEST_HEADERS,
       }),
     },
@@ -88,7 +90,7 @@ export function operation(own: Operation): ZodOpenApiOperationObject {
         content: json(response),
         ...(response.links && { links: response.links }),
       },
-      ...(own.conditional && {
+      ...(own.conditional === 'get' && {
         '304': {
           description: 'Not changed since the version in If-None-Match',
           headers: z.object({ ...STANDARD_HEADERS, ...response.headers, ETag: HEADERS.etag }),

@@ -18,7 +18,7 @@ const RETURNS_ORDER = {
     examples: RETRIEVED,
     headers: { 'Order-Source': HEADERS.orderSource },
   },
-  conditional: true,
+  conditional: 'get',
 } as const;
 /** Starts the description of an operation with the seller in its path. */
 const SAME = 'Same as `/order/{order_id}/`. ';
@@ -72,6 +72,7 @@ const cancel = (operationId: string, path: z.ZodRawShape, scope = '', note = '')
     key: 'seller',
     path,
     response: { status: 200, description: 'The cancelled order', schema: inData(orderSchema), examples: CANCELLED },
+    conditional: 'change',
     errors: ['order_not_cancellable'],
   });
 
@@ -124,6 +125,7 @@ const reportProgress = operation({
     schema: inData(orderSchema),
     examples: { approved: { summary: 'An approved order', value: { data: approvedOrder } } },
   },
+  conditional: 'change',
   errors: ['transition_not_allowed'],
 });
 
@@ -154,6 +156,7 @@ const simulate = operation({
     schema: inData(orderSchema),
     examples: { approved: { summary: 'An approved order', value: { data: { ...approvedOrder, sandbox: true } } } },
   },
+  conditional: 'change',
   errors: ['transition_not_allowed', 'sandbox_only'],
 });
 

@@ -77,6 +77,9 @@ const EXAMPLES: Record<ProblemCode, Example> = {
       '5 webhook secrets are active, the maximum. The first one ends at 2026-11-22T09:00:00.000Z; rotate again then. ' +
       'To end all older secrets immediately instead, rotate without an overlap.',
   },
+  precondition_failed: {
+    detail: 'The order has another version than If-Match names: its ETag is "3". Nothing changed.',
+  },
   payload_too_large: { detail: 'The body may be at most 65536 bytes.' },
   unsupported_media_type: { detail: 'Send the body as application/json.' },
   invalid_request: {
@@ -106,6 +109,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
 const OWN_HEADERS: Partial<Record<ProblemCode, Record<string, z.ZodType>>> = {
   unauthorized: { 'WWW-Authenticate': HEADERS.wwwAuthenticate },
   method_not_allowed: { Allow: HEADERS.allow },
+  precondition_failed: { ETag: HEADERS.etag },
   idempotency_key_in_progress: { 'Retry-After': HEADERS.retryAfter },
   rate_limited: { 'Retry-After': HEADERS.retryAfter },
   too_many_webhook_secrets: { 'Retry-After': HEADERS.retryAfter },

@@ -57,6 +57,10 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     for (let count = 1; count < MAX_ACTIVE_SECRETS; count++) await rotate();
     return rotate();
   },
+  async precondition_failed(stack) {
+    const id = await openOrder(stack, {}, ['signup_started']);
+    return stack.api.cancel(id, { headers: { 'If-Match': '"1"' } });
+  },
   payload_too_large: ({ api }) => api.create({ reference: 'x'.repeat(100_000) }),
   unsupported_media_type: ({ api }) => api.create(ORDER, { headers: { 'Content-Type': 'text/plain' } }),
   invalid_request: ({ api }) => api.create({ amount: 12.345, reference: '', webhookUrl: 'https://shop.example/hooks' }),

@@ -76,6 +76,47 @@ test('a repeated cancel changes nothing and keeps the first cancelled_at', async
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'cancel']);
 });
 
+const ifMatch = (etag: string) => ({ headers: { 'If-Match': etag } });
+
+test('a cancel with If-Match of an older version returns 412 with the current ETag, and changes nothing', async () => {
+  const id = await openOrder(stack);
+  const { headers } = await stack.api.get(id);
+  const old = headers.get('ETag')!;
+  await stack.api.progress(id, 'signup_started');
+  for (const etag of [old, '"0", "1"', 'W/"2"', '2', '"x"']) {
+    const refused = await stack.api.cancel(id, ifMatch(etag));
+    expectProblem(refused, 412, 'precondition_failed');
+    expect(refused.headers.get('ETag')).toBe('"2"');
+  }
+  expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
+  const cancelled = await stack.api.cancel(id, ifMatch('"1", "2"'));
+  expect([cancelled.status, cancelled.headers.get('ETag')]).toEqual([200, '"3"']);
+  expectProblem(await stack.api.cancel(id, ifMatch('"2"')), 412, 'precondition_failed');
+  expect((await stack.api.cancel(id, ifMatch('*'))).text).toBe(cancelled.text);
+});
+
+test('of ten concurrent changes with If-Match of one version, one is made, and the others return 412', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const changes = Array.from({ length: 10 }, (_, index) =>
+    index % 2 === 0
+      ? stack.api.cancel(id, ifMatch('"2"'))
+      : stack.api.progress(id, 'approved', undefined, ifMatch('"2"')),
+  );
+  const statuses = (await Promise.all(changes)).map(({ status }) => status);
+  // Repeats of the change that is made may join it.
+  expect(new Set(statuses)).toEqual(new Set([200, 412]));
+  expect((await stack.api.get(id)).headers.get('ETag')).toBe('"3"');
+});
+
+test('progress with If-Match of an older version returns 412, and changes nothing', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const approve = (etag: string) => stack.api.progress(id, 'approved', undefined, ifMatch(etag));
+  expectProblem(await approve('"1"'), 412, 'precondition_failed');
+  expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
+  const approved = await approve('"2"');
+  expect([approved.status, approved.headers.get('ETag')]).toEqual([200, '"3"']);
+});
+
 test('twenty concurrent cancels make one change', async () => {
   const id = await openOrder(stack);
   const responses = await Promise.all(Array.from({ length: 20 }, () => stack.api.cancel(id)));

@@ -41,11 +41,25 @@ describe('while Temporal responds', () => {
     test('an unchanged order returns 304 from its row, whatever the form of the header', async () => {
       const id = await openOrder(stack);
       const etag = (await stack.api.get(id)).headers.get('ETag')!;
-      for (const header of [etag, `W/${etag}`, `"other", ${etag}`]) {
+      for (const header of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
         const { status, text, headers } = await getIfChanged(id, header);
         expect([status, text, headers.get('ETag'), headers.get('Order-Source')]).toEqual([304, '', etag, 'snapshot']);
       }
       expect((await getIfChanged(id, '"7"')).status).toBe(200);
+    });
+
+    test('and If-Match, an order of another version returns 412, and one of that version returns 200 or 304', async () => {
+      const id = await openOrder(stack, {}, ['signup_started']);
+      const get = (headers: Record<string, string>) => stack.api.get(id, { headers });
+      const refused = await get({ 'If-Match': '"1"', 'If-None-Match': '"2"' });
+      expect([refused.status, refused.body.code, refused.headers.get('ETag')]).toEqual([
+        412,
+        'precondition_failed',
+        '"2"',
+      ]);
+      expect((await get({ 'If-Match': '"2"' })).status).toBe(200);
+      expect((await get({ 'If-Match': '*' })).status).toBe(200);
+      expect((await get({ 'If-Match': '"2"', 'If-None-Match': '"2"' })).status).toBe(304);
     });
 
     test('a changed order returns 200 and its new ETag', async () => {

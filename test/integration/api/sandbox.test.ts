@@ -66,6 +66,18 @@ test('a simulated event is refused if the status does not allow it, and its reas
   expect((await timelineOf(stack, id)).at(-1)).toMatchObject({ event: 'failed', reason: 'bank declined' });
 });
 
+test('a simulated event with If-Match of an older version returns 412, and changes nothing', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  const approve = (etag: string) =>
+    stack.api.call('POST', `${BASE}/order/${id}/simulate/`, {
+      headers: { 'If-Match': etag },
+      body: { data: { event: 'approved' } },
+    });
+  expectProblem(await approve('"1"'), 412, 'precondition_failed');
+  expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
+  expect((await approve('"2"')).body.data.status).toBe('APPROVED');
+});
+
 test('a live account cannot simulate, and its orders do not name a mode', async () => {
   const { seller, api } = await liveAccount();
   expect(seller.key).toMatch(/^sk_(?!test_)/);

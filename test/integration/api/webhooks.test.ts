@@ -269,7 +269,7 @@ describe('rotating the webhook secret', () => {
         },
       }),
       duplex: 'half',
-    } as RequestInit);
+    });
     expect(await late.json()).toMatchObject({ data: { previous_valid_until: null } });
     expectProblem(
       parseRaw(await sendRaw(other.api.url, `${head}${json}${chunked}4\r\nnull\r\n0\r\n\r\n`)),
