@@ -15,13 +15,17 @@ export function temporalSettings(env?: Readonly<Record<string, string | undefine
   return loadClientConnectConfig(given && { overrideEnvVars: given as Record<string, string> });
 }
 
+/** A delay, or what is left of it until a deadline in Unix ms. */
+export const endAt = (deadline: number, delayMs: number, now: number): number =>
+  Math.min(delayMs, Math.max(deadline - now, 0));
+
 /** The SDK's retries, with delays that end at the call's deadline: the SDK waits up to 6 s. */
 const retryUntilDeadline: Interceptor = (options, nextCall) => {
   const retry = defaultGrpcRetryOptions();
   return makeGrpcRetryInterceptor({
     ...retry,
     delayFunction: (attempt, status) =>
-      Math.min(retry.delayFunction(attempt, status), Math.max(Number(options.deadline ?? Infinity) - Date.now(), 0)),
+      endAt(Number(options.deadline ?? Infinity), retry.delayFunction(attempt, status), Date.now()),
   })(options, nextCall);
 };
 

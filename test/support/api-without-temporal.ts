@@ -11,9 +11,17 @@ export interface ApiServer {
   stop(): Promise<void>;
 }
 
-/** Starts an API that cannot reach Temporal. `env` must have DATABASE_URL. */
-export async function startApiWithoutTemporal(env: Record<string, string>, logger = log): Promise<ApiServer> {
-  const temporal = { connectionOptions: { address: `127.0.0.1:${await freePort()}` }, namespace: 'none' };
+/**
+ * Starts an API that cannot reach Temporal. `env` must have DATABASE_URL.
+ * @param port where Temporal should be; default: one that refuses connections
+ */
+export async function startApiWithoutTemporal(
+  env: Record<string, string>,
+  logger = log,
+  port?: number,
+): Promise<ApiServer> {
+  const address = `127.0.0.1:${port ?? (await freePort())}`;
+  const temporal = { connectionOptions: { address }, namespace: 'none' };
   const server = await startServer(loadConfig({ ...QUICK, ...env }), temporal, logger);
   return { url: `http://127.0.0.1:${server.port}`, stop: () => server.stop() };
 }

@@ -1,9 +1,9 @@
 import { keyDigest } from '../../../src/db/api-keys';
 import { createSellerKey } from '../../../src/db/sellers';
 import { BASE } from '../../support/api';
-import { forgetCallers } from '../../support/forget-callers';
 import { expectProblem } from '../../support/problems';
 import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
 const stack = useStack();
 let ownOrder: string;
@@ -81,7 +81,7 @@ describe('the Authorization header', () => {
   });
 });
 
-test('a seller can have several active keys, and a revoked key stops working within a second', async () => {
+test('a seller can have several active keys, and a revoked key stops working', async () => {
   const { api, db, seller } = stack;
   const second = await createSellerKey(db, seller.id);
   const path = `${BASE}/seller/${seller.id}/connection_check/`;
@@ -91,7 +91,7 @@ test('a seller can have several active keys, and a revoked key stops working wit
   ];
   expect(await statuses()).toEqual([200, 200]);
   await db.query('update api_key set revoked_at = now() where digest = $1', [keyDigest(second)]);
-  await forgetCallers();
+  await until(async () => (await statuses())[1] === 401, 'the revoked key is refused');
   expect(await statuses()).toEqual([200, 401]);
 });
 

@@ -22,7 +22,12 @@ test('MAX_BODY_BYTES limits the body, and the OpenAPI document states it', async
 
 test('MAX_HEADER_BYTES limits the headers', async () => {
   const get = async (bytes: number) =>
-    parseRaw(await sendRaw(stack.api.url, `GET /nothing HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(bytes)}\r\n\r\n`));
+    parseRaw(
+      await sendRaw(
+        stack.api.url,
+        `GET /nothing HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Large: ${'x'.repeat(bytes)}\r\n\r\n`,
+      ),
+    );
   expectProblem(await get(30_000), 404, 'not_found');
   const { detail } = expectProblem(await get(40_000), 431, 'headers_too_large');
   expect(detail).toContain('32768 bytes');

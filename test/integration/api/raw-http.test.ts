@@ -8,11 +8,11 @@ const stack = useStack({ worker: false });
 
 const send = async (...chunks: string[]) => parseRaw(await sendRaw(stack.api.url, ...chunks));
 
-const post = (headers: string, body: string) => {
+const post = (headers: string, body: string, connection = 'close') => {
   const { seller } = stack;
   return (
     `POST ${BASE}/seller/${seller.id}/order/ HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${seller.key}\r\n` +
-    `Content-Type: application/json\r\n${headers}\r\n\r\n${body}`
+    `Connection: ${connection}\r\nContent-Type: application/json\r\n${headers}\r\n\r\n${body}`
   );
 };
 const order = (reference: string) => JSON.stringify({ data: { amount: 1, reference } });
@@ -49,15 +49,16 @@ test.each([
 
 test('HTTP/1.0 without a Host, an empty Host and Expect: 100-continue are accepted', async () => {
   expect((await send('GET /health/live HTTP/1.0\r\n\r\n')).status).toBe(200);
-  expect((await send('GET /health/live HTTP/1.1\r\nHost:\r\n\r\n')).status).toBe(200);
+  expect((await send('GET /health/live HTTP/1.1\r\nHost:\r\nConnection: close\r\n\r\n')).status).toBe(200);
   const body = order('continued');
   const raw = await sendRaw(stack.api.url, post(`Expect: 100-continue\r\nContent-Length: ${body.length}`, body));
   expect(raw).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 201 /);
 });
 
 test('a target may be a whole URL', async () => {
-  expect((await send('GET http://x/health/live?a=b HTTP/1.1\r\nHost: x\r\n\r\n')).status).toBe(200);
-  expectProblem(await send('GET HTTP://x/none HTTP/1.1\r\nHost: x\r\n\r\n'), 404, 'not_found');
+  const headers = 'Host: x\r\nConnection: close\r\n\r\n';
+  expect((await send(`GET http://x/health/live?a=b HTTP/1.1\r\n${headers}`)).status).toBe(200);
+  expectProblem(await send(`GET HTTP://x/none HTTP/1.1\r\n${headers}`), 404, 'not_found');
 });
 
 test('headers that are too large return 431', async () => {
@@ -92,7 +93,7 @@ describe('a body of ambiguous length', () => {
     ['a misspelt encoding', () => 'Transfer-Encoding: xchunked'],
   ])('returns 400, and the rest is not parsed as a request: %s', async (_, headers) => {
     const body = order('ambiguous');
-    const raw = await sendRaw(stack.api.url, post(headers(body), `0\r\n\r\n${smuggled()}`));
+    const raw = await sendRaw(stack.api.url, post(headers(body), `0\r\n\r\n${smuggled()}`, 'keep-alive'));
     expectProblem(parseRaw(raw), 400, 'bad_request');
     expect(raw.match(/HTTP\/1\.1 /g)).toHaveLength(1);
     expect(await references()).not.toContain('smuggled');
@@ -126,8 +127,9 @@ test('a client that disconnects before its body is complete creates no order', a
 });
 
 test('pipelined requests are answered in order', async () => {
-  const request = (reference: string) => post(`Content-Length: ${order(reference).length}`, order(reference));
-  const raw = await sendRaw(stack.api.url, request('first') + request('second'));
+  const request = (reference: string, connection: string) =>
+    post(`Content-Length: ${order(reference).length}`, order(reference), connection);
+  const raw = await sendRaw(stack.api.url, request('first', 'keep-alive') + request('second', 'close'));
   expect([...raw.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['201', '201']);
   expect(raw.indexOf('"reference":"first"')).toBeLessThan(raw.indexOf('"reference":"second"'));
 });

@@ -195,7 +195,7 @@ describe('a forged or broken form', () => {
 
   test('an unknown pay link is refused before the body arrives', async () => {
     const request =
-      'POST /pay/00000000-0000-4000-8000-000000000000/choice/ HTTP/1.1\r\nHost: x\r\n' +
+      'POST /pay/00000000-0000-4000-8000-000000000000/choice/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n' +
       'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\n';
     expect(await sendRaw(stack.api.url, request)).toMatch(/^HTTP\/1\.1 404 /);
   });

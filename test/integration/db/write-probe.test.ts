@@ -1,8 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Pool } from 'pg';
 import { createPool } from '../../../src/db/pool';
 import { createWriteProbe, probeWrite } from '../../../src/db/write-probe';
-import { useDatabase } from '../../support/database';
+import { holdDelays } from '../../support/clock';
+import { holdTransaction, statementsWaiting, useDatabase } from '../../support/database';
+import { until } from '../../support/until';
 
 const database = useDatabase();
 
@@ -21,16 +22,32 @@ test('the probe leaves no setting on its connection', async () => {
   await db.end();
 });
 
+test('a check does not wait for a probe that takes longer than two seconds', async () => {
+  const probe = createWriteProbe(database.url, () => undefined);
+  const held = await holdTransaction(database.db, 'lock table schema_migration');
+  const limit = holdDelays(2000);
+  const checked = probe.check();
+  await until(async () => (await statementsWaiting(database.db)) === 1, 'the probe waits');
+  limit.release();
+  expect(await checked).toBe('unavailable');
+  expect(await statementsWaiting(database.db)).toBe(1);
+  await held.rollback();
+  await probe.end();
+});
+
 test('all checks of a second share one probe', async () => {
+  // Only the timers of the pool and of the probe.
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask'] });
   const probe = createWriteProbe(database.url, () => undefined);
   const query = jest.spyOn(Pool.prototype, 'query');
   const concurrent = await Promise.all(Array.from({ length: 100 }, () => probe.check()));
   expect(concurrent).toEqual(Array(100).fill('ok'));
   for (let index = 0; index < 100; index++) await probe.check();
   expect(query).toHaveBeenCalledTimes(1);
-  await sleep(1100);
+  jest.advanceTimersByTime(1000);
   await probe.check();
   expect(query).toHaveBeenCalledTimes(2);
   query.mockRestore();
+  jest.useRealTimers();
   await probe.end();
 });
