@@ -3,17 +3,22 @@ import pg from 'pg';
 export type Db = pg.Pool;
 export type DbClient = pg.Pool | pg.PoolClient;
 
-/** Creates a connection pool. All its timeouts are short, so that callers get an error instead of a long wait. */
+/** In ms. They are short, so that callers get an error instead of a long wait. */
+export const POOL_TIMEOUTS = {
+  connectionTimeoutMillis: 3000,
+  statement_timeout: 5000,
+  lock_timeout: 4000,
+  idle_in_transaction_session_timeout: 10_000,
+  query_timeout: 7000,
+};
+
+/** Creates a connection pool. */
 export function createPool(url: string, max: number, onError: (error: Error) => void): Db {
   const pool = new pg.Pool({
     connectionString: url,
     max,
     application_name: 'order-service',
-    connectionTimeoutMillis: 3000,
-    statement_timeout: 5000,
-    lock_timeout: 4000,
-    idle_in_transaction_session_timeout: 10_000,
-    query_timeout: 7000,
+    ...POOL_TIMEOUTS,
     keepAlive: true,
   });
   // Without a listener, an idle connection that the server drops would end the process.

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { type Db, createPool } from '../../src/db/pool';
+import { type Db, POOL_TIMEOUTS, createPool } from '../../src/db/pool';
 import { type Scope, useResource } from './use-resource';
+
+// On a loaded machine, each may take longer than callers of the service would wait. Locks are what some tests are about.
+Object.assign(POOL_TIMEOUTS, { connectionTimeoutMillis: 60_000, statement_timeout: 60_000, query_timeout: 60_000 });
 
 export interface TestDatabase {
   url: string;
@@ -17,8 +20,6 @@ export async function createDatabase({ isEmpty = false } = {}): Promise<TestData
   const template = isEmpty ? 'template0' : migrated.pathname.slice(1);
   await administer(`create database ${url.pathname.slice(1)} template ${template}`);
   const db = createPool(url.href, 10, () => undefined);
-  // On a loaded machine, a connection may take longer than callers of the service would wait.
-  db.options.connectionTimeoutMillis = 30_000;
   return {
     url: url.href,
     db,

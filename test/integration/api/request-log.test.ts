@@ -162,7 +162,7 @@ describe('a request that is answered before Koa sees it', () => {
 describe('a request that is refused because it is late', () => {
   let hasty: ApiServer;
   beforeAll(async () => {
-    const env = { DATABASE_URL: service.database.url, HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' };
+    const env = { DATABASE_URL: service.database.url, HEADERS_TIMEOUT_MS: '2000', REQUEST_TIMEOUT_MS: '2000' };
     hasty = await startApiWithoutTemporal(env, log);
   });
   afterAll(() => hasty.stop());

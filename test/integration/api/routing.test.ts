@@ -3,6 +3,7 @@ import { VERSION } from '../../../src/package';
 import { BASE } from '../../support/api';
 import { expectProblem } from '../../support/problems';
 import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
 
 const stack = useStack({ worker: false });
 let id: string;
@@ -142,8 +143,11 @@ describe('X-Request-Id', () => {
 test('the health checks need no key', async () => {
   const live = await stack.api.call('GET', '/health/live', { key: null });
   expect([live.status, live.body]).toEqual([200, { status: 'ok', version: VERSION }]);
-  const ready = await stack.api.call('GET', '/health/ready', { key: null });
-  expect([ready.status, ready.body]).toEqual([200, { status: 'ok', database: 'ok' }]);
+  const ready = await until(async () => {
+    const response = await stack.api.call('GET', '/health/ready', { key: null });
+    return response.status === 200 ? response : undefined;
+  }, 'the API is ready');
+  expect(ready.body).toEqual({ status: 'ok', database: 'ok' });
   const serving = await stack.api.call('GET', '/health/serving', { key: null });
   expect([serving.status, serving.body]).toEqual([200, { status: 'ok' }]);
 });

@@ -287,7 +287,7 @@ describe('rotating the webhook secret', () => {
   });
 
   test('returns 409 instead of ending one of five active secrets early, and names the time at which it is possible again', async () => {
-    const first = (await rotate({ data: { overlap_seconds: 60 } })).body.data;
+    const first = (await rotate({ data: { overlap_seconds: 3600 } })).body.data;
     for (let count = 0; count < 3; count++) expect((await rotate()).status).toBe(200);
     const secrets = await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id);
     expect(secrets).toHaveLength(5);
@@ -296,13 +296,13 @@ describe('rotating the webhook secret', () => {
     for (const body of [undefined, { data: { overlap_seconds: 1 } }]) {
       const response = await rotate(body);
       const { detail } = expectProblem(response, 409, 'too_many_webhook_secrets');
-      expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(30);
-      expect(Number(response.headers.get('Retry-After'))).toBeLessThanOrEqual(60);
-      expect(Date.parse(/ends at (\S+);/.exec(detail)![1]!) - Date.now()).toBeLessThanOrEqual(60_000);
+      expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(1800);
+      expect(Number(response.headers.get('Retry-After'))).toBeLessThanOrEqual(3600);
+      expect(Date.parse(/ends at (\S+);/.exec(detail)![1]!) - Date.now()).toBeLessThanOrEqual(3_600_000);
     }
     expect(await activeWebhookSecrets(stack.db, NO_KEYS, other.seller.id)).toEqual(secrets);
     await stack.db.query(
-      `update webhook_secret set expires_at = now() where seller_id = $1 and expires_at < now() + interval '1 minute'`,
+      `update webhook_secret set expires_at = now() where seller_id = $1 and expires_at < now() + interval '1 hour'`,
       [other.seller.id],
     );
     expect((await rotate()).status).toBe(200);
@@ -420,7 +420,7 @@ test('a test webhook without a worker returns 503 and is not sent later', async 
   expect(detail).not.toMatch(/is safe/);
   expect(response.headers.get('Retry-After')).toBe('5');
   expect(receiver.deliveries).toHaveLength(0);
-}, 60_000);
+});
 
 test.each([
   ['resends', 'select from orders where seller_id = $1 for update'],
@@ -434,9 +434,9 @@ test.each([
   const waiting = Array.from({ length: 25 }, () => stack.api.call('POST', BASE + path));
   // Two of them have a connection, and the others wait for these.
   await until(async () => (await statementsWaiting(stack.db)) >= 2, 'two calls wait for the lock');
-  // A call that waits for a connection returns 503 after 3 s, before the calls that wait for the lock end.
   expect((await other.api.call('GET', `${BASE}/seller/${other.seller.id}/connection_check/`)).status).toBe(200);
   expect((await other.api.create()).status).toBe(201);
+  expect(await statementsWaiting(stack.db)).toBeLessThanOrEqual(2);
   await held.rollback();
   await Promise.all(waiting);
 });

@@ -50,9 +50,14 @@ test.each([
 
 test('a history is read in what is left of the budget', async () => {
   const { reader, describeRun, inspect } = readerOf(CLOSED);
-  describeRun.mockImplementation(() => new Promise((resolve) => void setTimeout(resolve, 60, CLOSED)));
+  const now = jest.spyOn(Date, 'now').mockReturnValue(0);
+  describeRun.mockImplementation(() => {
+    now.mockReturnValue(60);
+    return Promise.resolve(CLOSED);
+  });
   await reader.read(ROW);
-  expect(inspect.mock.calls[0]![1]).toBeLessThanOrEqual(BUDGET_MS - 50);
+  expect(inspect).toHaveBeenCalledWith('order', BUDGET_MS - 60);
+  now.mockRestore();
 });
 
 test('histories that cannot be read in time do not keep other reads from asking Temporal', async () => {
@@ -62,9 +67,14 @@ test('histories that cannot be read in time do not keep other reads from asking 
   expect(await reader.read(ROW)).toBe(ROW);
 });
 
-test('calls that end too late keep other reads from asking Temporal', async () => {
+test('calls that end too late keep all but one read in two seconds from asking Temporal', async () => {
+  const now = jest.spyOn(Date, 'now').mockReturnValue(0);
   const { reader, describeRun } = readerOf(undefined);
   describeRun.mockImplementation(late);
   for (let reads = 0; reads < 6; reads += 1) expect(await reader.read(ROW)).toBeUndefined();
   expect(describeRun).toHaveBeenCalledTimes(5);
+  now.mockReturnValue(2000);
+  for (let reads = 0; reads < 2; reads += 1) expect(await reader.read(ROW)).toBeUndefined();
+  expect(describeRun).toHaveBeenCalledTimes(6);
+  now.mockRestore();
 });
