@@ -4,7 +4,7 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../src/package';
 import { type Violation, cruise } from './architecture/cruise';
 
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 const read = (file: string): string => readFileSync(path.join(PACKAGE_ROOT, file), 'utf8');
 

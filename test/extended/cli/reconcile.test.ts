@@ -10,7 +10,7 @@ import { useReceiver } from '../../support/receiver';
 import { createSeller, useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 // No sweep repairs what a test breaks, and no webhook attempt follows the first one.
 const stack = useStack(
@@ -30,7 +30,7 @@ const stack = useStack(
 const receiver = useReceiver('test');
 
 const WORKFLOW_OPTIONS = {
-  startTimeoutMs: 5000,
+  startTimeoutMs: 60_000,
   updateTimeoutMs: 5000,
   encryptPayloads: false,
 };

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { PACKAGE_ROOT } from '../../../src/package';
 
 // npm and the compiler are slow on a busy machine.
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 /** The folder of a shop's project with only this package installed. */
 let shop: string;

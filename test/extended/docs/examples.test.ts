@@ -17,7 +17,7 @@ import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
 // npm is slow on a busy machine.
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 interface Example {
   /** The commands of the example's page, from `folder`, which has a copy of `examples/`. */

@@ -14,6 +14,9 @@ import { useStack } from '../../support/stack';
 import { type CodeBlock, codeBlocks } from './markdown-blocks';
 import { matcherFor, normalize } from './match-documented';
 
+// Every command of a page is a process, which starts slowly on a busy machine.
+jest.setTimeout(600_000);
+
 /** Pages whose commands run here, in one shell for each page. */
 const PAGES: [page: string, section?: string][] = [
   ['README.md', 'One order, end to end'],

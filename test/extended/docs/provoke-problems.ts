@@ -70,7 +70,7 @@ export const PROVOCATIONS: Record<ProblemCode, (stack: Stack) => Promise<ApiResp
     return api.create({ ...ORDER, reference: '10044' }, { headers });
   },
   rate_limited: (stack) =>
-    withApi(stack, { RATE_LIMIT_KEY: '1', RATE_LIMIT_WINDOW_MS: '10000' }, async (api) => {
+    withApi(stack, { RATE_LIMIT_KEY: '1', RATE_LIMIT_WINDOW_MS: '600000' }, async (api) => {
       await api.call('GET', BASE + ORDER_PATH);
       return api.call('GET', BASE + ORDER_PATH);
     }),

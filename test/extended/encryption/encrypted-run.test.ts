@@ -22,7 +22,7 @@ import { useResource } from '../../support/use-resource';
 const KEY = `k1:${randomBytes(32).toString('base64')}`;
 const stack = useStack({
   sandbox: true,
-  env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', CHECKOUT_LENDER: 'sandbox', READ_BUDGET_MS: '5000' },
+  env: { ENCRYPTION_KEYS: KEY, ENCRYPT_PAYLOADS: 'true', CHECKOUT_LENDER: 'sandbox', READ_BUDGET_MS: '10000' },
 });
 const plain = useStack();
 const receiver = useReceiver();
@@ -168,10 +168,10 @@ test('a cancel signal that no configured key decrypts is carried out without its
   await until(
     async () => (await stack.api.get(id)).body.data.status === 'UNSUCCESSFUL',
     'the order is cancelled',
-    150_000,
+    500_000,
   );
   expect((await timelineOf(stack, id)).map(({ event }) => event)).toContain('recovered');
-}, 170_000);
+}, 600_000);
 
 test('a command refuses to store payloads in clear if the service encrypts them', async () => {
   const id = await openOrder(stack);

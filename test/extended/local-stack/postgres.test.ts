@@ -122,7 +122,7 @@ test('a lock file whose pid belongs to another program neither prevents the star
   const lock = readFileSync(join(dataDir, 'postmaster.pid'), 'utf8');
   await running!.stop();
   // Postgres mistakes a process of the same user for a postmaster.
-  const foreign = spawn('sleep', ['60'], { uid: statSync(dataDir).uid });
+  const foreign = spawn('sleep', ['600'], { uid: statSync(dataDir).uid });
   writeFileSync(join(dataDir, 'postmaster.pid'), lock.replace(/^\d+/, String(foreign.pid)));
   try {
     await start();

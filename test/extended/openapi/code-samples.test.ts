@@ -12,6 +12,9 @@ import { useReceiver } from '../../support/receiver';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
+// Every sample is a process, which starts slowly on a busy machine.
+jest.setTimeout(600_000);
+
 const stack = useStack({ sandbox: true });
 const receiver = useReceiver();
 /** A shop's folder, for the samples that import the client. */

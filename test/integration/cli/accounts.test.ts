@@ -7,7 +7,7 @@ import { type CliRun, expectError, runCli } from '../../support/cli';
 import { useDatabase } from '../../support/database';
 
 // Every command is a process, which starts slowly on a busy machine.
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d', 'hex');
 const PRICING = {

@@ -7,7 +7,7 @@ import { useReceiver } from '../../support/receiver';
 import { until } from '../../support/until';
 
 // Every command is a process, which starts slowly on a busy machine.
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 const stack = useStack();
 const receiver = useReceiver('test');

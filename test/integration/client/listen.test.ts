@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
 import { freePort } from '../../../tools/local-stack/ports';
 import { PACKAGE_ROOT } from '../../../src/package';
@@ -63,27 +62,6 @@ test('listen reports a receiver that is not running and continues', async () => 
   await running.exited;
 });
 
-test('listen waits as long as the service requests before it asks again', async () => {
-  const proxy = await startHttpProxy(stack.api.url);
-  const running = listen(['--forward-to', local.url], stack.seller, proxy.url);
-  try {
-    await until(() => running.output().includes('Forwarding'), 'listen is ready');
-    proxy.failNext((incoming, response) => {
-      incoming.resume();
-      response.writeHead(429, { 'Retry-After': '60' }).end();
-    });
-    // Not `429` alone: a port can contain it.
-    await until(() => /^(?!Forwarding).*429/m.test(running.output()), 'the error is printed');
-    const { length } = proxy.requests;
-    await delay(3000);
-    expect(proxy.requests).toHaveLength(length);
-  } finally {
-    running.child.kill('SIGTERM');
-    await running.exited;
-    await proxy.stop();
-  }
-});
-
 test('listen continues after 408s, with which a proxy refuses slow requests', async () => {
   const proxy = await startHttpProxy(stack.api.url);
   const running = listen(['--forward-to', local.url], stack.seller, proxy.url);
@@ -95,6 +73,7 @@ test('listen continues after 408s, with which a proxy refuses slow requests', as
     };
     // The client makes four tries.
     proxy.failNext(refuse, refuse, refuse, refuse);
+    // Not `408` alone: a port can contain it.
     await until(() => /^(?!Forwarding).*408/m.test(running.output()), 'the error is printed');
     await openOrder(stack, { webhook_url: remote.url, reference: 'INV-3' }, ['signup_started']);
     await until(() => running.output().includes('INV-3: CREATED -> PENDING'), 'a later webhook is forwarded');

@@ -48,7 +48,9 @@ test('verifyWebhook accepts signatures of the reference implementation', () => {
 
 test('verifyWebhook returns the webhook-id as `id`, even if the body has a field of that name', () => {
   const withId = '{"type":"webhook.test","id":"another","data":{}}';
-  const headers = { ...signed(), 'webhook-signature': signWebhook([secret], 'evt-1', now(), withId) };
+  const timestamp = now();
+  const signature = signWebhook([secret], 'evt-1', timestamp, withId);
+  const headers = signed({ 'webhook-signature': signature }, timestamp);
   expect(verifyWebhook(withId, headers, secret).id).toBe('evt-1');
 });
 

@@ -169,8 +169,8 @@ describe('a save', () => {
       await save(history);
       expect((await findOrder(database.db, history.order.id))?.started).toBe(true);
       const ms = await msUntilSweep(database.db, history.order.id);
-      expect(ms).toBeGreaterThan(50_000);
-      expect(ms).toBeLessThan(61_000);
+      expect(ms).toBeGreaterThan(0);
+      expect(ms).toBeLessThanOrEqual(60_000);
     }
   });
 

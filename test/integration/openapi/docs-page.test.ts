@@ -19,6 +19,7 @@ describe('the documentation page in a browser', () => {
     'shows an operation with its samples on %s, calls no other host and follows its Content-Security-Policy',
     async (_name, width) => {
       const page = await browser.newPage({ viewport: { width, height: 900 } });
+      page.setDefaultTimeout(100_000);
       const requests: string[] = [];
       const messages: string[] = [];
       page.on('request', (request) => requests.push(request.url()));

@@ -11,6 +11,7 @@ import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { apiRoutes } from '../../support/routes';
 import { createSeller } from '../../support/stack';
+import { until } from '../../support/until';
 import { insertNewOrder, saveHistory } from '../../support/new-orders';
 import { applyEvents } from '../../support/order-histories';
 
@@ -26,6 +27,8 @@ afterAll(() => Promise.all([pool.end(), probe.end()]));
 
 const read = async (name: string, labels?: Record<string, string>) =>
   parseMetrics(await registry.metrics()).value(name, labels);
+
+const isUp = async (): Promise<boolean> => (await read('order_service_postgres_up')) === 1;
 
 /** Checks an age that was set shortly before. */
 function expectAge(seconds: number, set: number): void {
@@ -114,7 +117,7 @@ test('a payment of a closed live order is shown until it is reversed', async () 
 });
 
 test('if `order_work` cannot be read, the backlog is missing, and Postgres is shown as down', async () => {
-  expect(await read('order_service_postgres_up')).toBe(1);
+  await until(isUp, 'Postgres is shown as up');
   await database.db.query('alter table order_work rename to hidden');
   const { names, value } = parseMetrics(await registry.metrics());
   await database.db.query('alter table hidden rename to order_work');
@@ -133,7 +136,7 @@ test('Postgres is shown as down while it is read-only, beside the metrics that c
   probe = writable;
   expect(value('order_service_postgres_up')).toBe(0);
   expect(names).toContain('order_service_orders_waiting');
-  expect(await read('order_service_postgres_up')).toBe(1);
+  await until(isUp, 'Postgres is shown as up');
 });
 
 test('the alert about locked out sellers looks for successful calls on every route that needs a key, and on no other', () => {

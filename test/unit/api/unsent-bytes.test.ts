@@ -13,6 +13,10 @@ import { until } from '../../support/until';
 const RESPONSE_BYTES = 20_000_000;
 
 let server: HttpServer;
+/** Responses that are written, as far as their connections take them, and measured. */
+let measured = 0;
+/** Requests whose response has been written, as far as its connection takes it. */
+let answered = 0;
 const clients: Socket[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();
@@ -24,6 +28,10 @@ async function startServer(limits: UnsentLimits): Promise<void> {
   const app = new Koa<State>();
   app.on('error', () => undefined);
   const unsent = createUnsentLimit(limits);
+  app.use(async (_, next) => {
+    await next();
+    setImmediate(() => measured++);
+  });
   app.use(requestLog(log)).use((ctx, next) => unsent.measure(ctx as unknown as Context, next));
   app.use(renderProblems());
   app.use((ctx, next) => {
@@ -42,8 +50,9 @@ async function leaveUnread(caller: string, requests = 1): Promise<Socket> {
   clients.push(socket);
   socket.on('error', () => undefined);
   socket.pause();
+  const before = measured;
   socket.write(`GET /${caller} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(requests));
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await until(() => measured === before + requests, 'the responses are written');
   return socket;
 }
 

@@ -1,5 +1,35 @@
 import { createTransport } from '../../../src/client/transport';
-import { startTestServer } from '../../support/listening-server';
+import { ownClock } from '../../support/clock';
+import { type TestServer, startTestServer } from '../../support/listening-server';
+
+/** The responses to the next requests; a function is called instead of a response. */
+let replies: ([status: number, headers: Record<string, string>, body?: object] | (() => void))[];
+let requests: number;
+let server: TestServer;
+beforeEach(async () => {
+  replies = [];
+  requests = 0;
+  server = await startTestServer((_request, response) => {
+    requests += 1;
+    const reply = replies.shift() ?? [200, {}, { data: 'done' }];
+    if (typeof reply === 'function') return reply();
+    const [status, headers, body = {}] = reply;
+    return response.writeHead(status, headers).end(JSON.stringify(body));
+  });
+});
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await server.close();
+});
+
+const TIMEOUT_MS = 5500;
+
+function call(maxRetries = 3): Promise<unknown> {
+  const transport = createTransport({ url: server.url, apiKey: 'sk_1', timeoutMs: TIMEOUT_MS, maxRetries });
+  return transport({ method: 'GET', path: '/', idempotent: true });
+}
+
+const problem = (code: string) => ({ code, request_id: '1', detail: 'x' });
 
 test.each([
   ['120', 120_000],
@@ -8,16 +38,61 @@ test.each([
   ['1.5', undefined],
   ['2050-01-01', undefined],
 ])('a Retry-After of %s is a requested delay of %p ms', async (value, expected) => {
-  const server = await startTestServer((_request, response) => {
-    response.writeHead(503, { 'Retry-After': value }).end();
+  replies = [[503, { 'Retry-After': value }]];
+  await expect(call(0)).rejects.toMatchObject({ status: 503, retryAfterMs: expected });
+});
+
+test('a call is repeated after as long as Retry-After requires', async () => {
+  const { delays } = ownClock();
+  replies = [
+    [429, { 'Retry-After': '1' }, problem('rate_limited')],
+    [503, { 'Retry-After': '2' }],
+  ];
+  expect(await call()).toMatchObject({ body: { data: 'done' } });
+  expect(delays).toEqual([1000, 2000]);
+});
+
+test('a call is repeated at the date that Retry-After has', async () => {
+  const { delays } = ownClock();
+  jest.spyOn(Date, 'now').mockReturnValue(Date.parse('2027-01-15T12:00:00Z'));
+  replies = [[503, { 'Retry-After': 'Fri, 15 Jan 2027 12:00:05 GMT' }]];
+  await call();
+  expect(delays).toEqual([5000]);
+});
+
+test.each([
+  [429, 'rate_limited'],
+  [503, 'overloaded'],
+])('a %i %s with a long Retry-After throws immediately, with the requested delay', async (status, code) => {
+  const { delays } = ownClock();
+  replies = [[status, { 'Retry-After': '60' }, problem(code)]];
+  await expect(call()).rejects.toMatchObject({ status, code, retryAfterMs: 60_000 });
+  expect([delays, requests]).toEqual([[], 1]);
+});
+
+test('no retry of a call without a response begins later than 10 s after the call', async () => {
+  const clock = ownClock();
+  const timeout = jest.spyOn(AbortSignal, 'timeout');
+  const end = new DOMException('', 'TimeoutError');
+  replies = Array.from({ length: 4 }, () => () => {
+    clock.pass(TIMEOUT_MS);
+    attempts.at(-1)!.abort(end);
   });
-  const call = createTransport({ url: server.url, apiKey: 'sk_1', timeoutMs: 5000, maxRetries: 0 });
-  try {
-    await expect(call({ method: 'GET', path: '/', idempotent: true })).rejects.toMatchObject({
-      status: 503,
-      retryAfterMs: expected,
-    });
-  } finally {
-    await server.close();
-  }
+  const attempts: AbortController[] = [];
+  timeout.mockImplementation(() => {
+    const attempt = new AbortController();
+    attempts.push(attempt);
+    return attempt.signal;
+  });
+  await expect(call()).rejects.toThrow(`within ${TIMEOUT_MS} ms`);
+  expect([requests, clock.delays.length]).toEqual([2, 1]);
+  expect(timeout.mock.calls).toEqual([[TIMEOUT_MS], [TIMEOUT_MS]]);
+});
+
+test('the waits for all retries of a call together take at most 10 s', async () => {
+  const { delays } = ownClock();
+  const refusal = (seconds: string) => [429, { 'Retry-After': seconds }, problem('rate_limited')] as const;
+  replies = [[...refusal('3')], [...refusal('8')]];
+  await expect(call()).rejects.toMatchObject({ retryAfterMs: 8000 });
+  expect([delays, requests]).toEqual([[3000], 2]);
 });

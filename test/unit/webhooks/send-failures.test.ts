@@ -1,4 +1,5 @@
 import type { LookupFunction } from 'node:net';
+import { ownClock } from '../../support/clock';
 import { closedPort } from '../../support/listening-server';
 import { startRecordingTcpServer } from '../../support/recording-server';
 import { lookupReturning } from './lookup';
@@ -8,14 +9,16 @@ import {
   sender,
   sendTo,
   SHORT_TIMEOUT_MS,
-  SLACK_MS,
   stopAll,
   webhook,
 } from '../../support/sending';
 
 const SHORT = { timeoutMs: SHORT_TIMEOUT_MS };
 
-afterEach(stopAll);
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await stopAll();
+});
 
 describe('an attempt', () => {
   test('times out if no response arrives before the deadline, and closes its connection', async () => {
@@ -23,8 +26,6 @@ describe('an attempt', () => {
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout', peerAddress: '127.0.0.1' });
     expect(attempt.errorDetail).toBe(`no answer within ${CONNECTED_TIMEOUT_MS} ms`);
     expect(attempt.phases).toEqual({ connectedMs: expect.any(Number), headersMs: null });
-    expect(attempt.durationMs).toBeGreaterThanOrEqual(CONNECTED_TIMEOUT_MS - 10);
-    expect(attempt.durationMs).toBeLessThan(CONNECTED_TIMEOUT_MS + SLACK_MS);
     await expectClosed(receiver.sockets[0]);
   });
 
@@ -37,7 +38,6 @@ describe('an attempt', () => {
     });
     const attempt = await sender(SHORT).send(webhook(`http://127.0.0.1:${receiver.port}/`));
     expect(attempt).toMatchObject({ status: null, outcome: 'failed', error: 'timeout' });
-    expect(attempt.durationMs).toBeLessThan(SHORT_TIMEOUT_MS + SLACK_MS);
   });
 
   test('times out if the receiver sends 103 Early Hints forever', async () => {
@@ -54,7 +54,6 @@ describe('an attempt', () => {
     const attempt = await sender({ lookup, ...SHORT }).send(webhook('http://silent.example/'));
     expect(attempt).toMatchObject({ status: null, error: 'timeout', peerAddress: null });
     expect(attempt.phases).toEqual({ connectedMs: null, headersMs: null });
-    expect(attempt.durationMs).toBeLessThan(SHORT_TIMEOUT_MS + SLACK_MS);
   });
 
   test('fails with dns if the name is unknown', async () => {
@@ -73,18 +72,17 @@ describe('an attempt', () => {
 
   test('takes a second without a usable address, whether the name is internal or unknown', async () => {
     const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND'), { code: 'ENOTFOUND', syscall: 'getaddrinfo' });
-    const late: LookupFunction = (_name, _options, callback) => void setTimeout(callback, 300, unknown, []);
+    const clock = ownClock();
+    const late: LookupFunction = (_name, _options, callback) => {
+      clock.pass(300);
+      process.nextTick(callback, unknown, []);
+    };
     const policy = { allowPrivate: false, allowHttp: true };
-    const attempts = await Promise.all(
-      [lookupReturning(['10.0.0.1']), late].map((lookup) =>
-        sender({ lookup, policy }).send(webhook('http://x.example/')),
-      ),
-    );
-    for (const { error, durationMs } of attempts) {
-      expect(error).toBe('dns');
-      expect(durationMs).toBeGreaterThanOrEqual(995);
-      expect(durationMs).toBeLessThan(1000 + SLACK_MS);
+    for (const lookup of [lookupReturning(['10.0.0.1']), late]) {
+      const attempt = await sender({ lookup, policy }).send(webhook('http://x.example/'));
+      expect(attempt).toMatchObject({ error: 'dns', durationMs: 1000 });
     }
+    expect(clock.delays).toEqual([1000, 700]);
   });
 
   test('fails with dns, not refused, if the resolver refuses the connection', async () => {

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { startRecordingServer, startRecordingTcpServer, startRecordingTlsServer } from '../../support/recording-server';
 import { selfSigned } from '../../support/self-signed';
 import { lookupReturning } from './lookup';
-import { LONG_TIMEOUT_MS, expectClosed, sender, stopAll, webhook } from '../../support/sending';
+import { expectClosed, sender, stopAll, webhook } from '../../support/sending';
 
 const onTestEnd: (() => unknown)[] = [];
 afterEach(async () => {
@@ -77,7 +77,6 @@ test.each(FLOODS)('an endless flood of %s ends the attempt after about 128 KiB',
       ? { status: 200, outcome: 'delivered', error: null, responseBody: '' }
       : { status: null, outcome: 'failed', error: 'invalid_response', errorDetail: LIMITS[what] },
   );
-  expect(attempt.durationMs).toBeLessThan(LONG_TIMEOUT_MS / 2);
   await expectClosed(receiver.sockets[0]);
   expect(receiver.sockets[0]!.bytesWritten).toBeLessThan(MAX_SENT);
 });
@@ -90,7 +89,6 @@ test('an endless flood over TLS ends the attempt after about 128 KiB', async () 
   const { send } = sender({ ca: pair.cert, lookup: lookupReturning(['127.0.0.1']) });
   const attempt = await send(webhook(`https://hook.example:${receiver.port}/`));
   expect(attempt).toMatchObject({ status: null, error: 'invalid_response', errorDetail: 'sent more than 128 KiB' });
-  expect(attempt.durationMs).toBeLessThan(LONG_TIMEOUT_MS / 2);
 });
 
 test('an endless handshake over TLS ends the attempt after about 1 MiB', async () => {
@@ -100,7 +98,6 @@ test('an endless handshake over TLS ends the attempt after about 1 MiB', async (
   const { send } = sender({ lookup: lookupReturning(['127.0.0.1']) });
   const attempt = await send(webhook(`https://hook.example:${receiver.port}/`));
   expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail: 'sent more than 1024 KiB over TLS' });
-  expect(attempt.durationMs).toBeLessThan(LONG_TIMEOUT_MS / 2);
   await expectClosed(receiver.sockets[0]);
 });
 
@@ -130,7 +127,6 @@ test('endless TLS session tickets end the attempt, and do not stop the sender', 
   for (const attempt of attempts) {
     const errorDetail = 'sent more than 32 TLS session tickets';
     expect(attempt).toMatchObject({ error: 'invalid_response', errorDetail });
-    expect(attempt.durationMs).toBeLessThan(LONG_TIMEOUT_MS / 2);
   }
 });
 

@@ -9,7 +9,7 @@ import type { ServerResponse } from 'node:http';
 import { startRecordingServer } from '../../support/recording-server';
 import { until } from '../../support/until';
 import { lookupReturning } from './lookup';
-import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, SLACK_MS, stopAll, webhook } from '../../support/sending';
+import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, stopAll, webhook } from '../../support/sending';
 
 afterEach(stopAll);
 
@@ -79,8 +79,6 @@ describe('a webhook', () => {
     );
     expect(attempt).toMatchObject({ status: 200, outcome: 'delivered', error: null });
     expect(attempt.responseBody).toMatch(/^a{2,}$/);
-    expect(attempt.durationMs).toBeGreaterThanOrEqual(CONNECTED_TIMEOUT_MS - 10);
-    expect(attempt.durationMs).toBeLessThan(CONNECTED_TIMEOUT_MS + SLACK_MS);
     await expectClosed(receiver.sockets[0]);
   });
 
@@ -130,7 +128,7 @@ describe('a sender', () => {
       `const { parentPort } = require('node:worker_threads');
       require('node:http').createServer((request, response) => {
         parentPort.postMessage('received');
-        setTimeout(() => ${answer}, 500);
+        setTimeout(() => ${answer}, 100);
       }).listen(0, '127.0.0.1', function () { parentPort.postMessage(this.address().port); });`,
       { eval: true },
     );
