@@ -1,22 +1,15 @@
-import { type LenderActivityOptions, createLenderActivities } from './lender-activities';
-import { type OrderActivityOptions, createOrderActivities } from './order-activities';
-import { type WebhookActivityOptions, createWebhookActivities } from './webhook-activities';
+import type { createCheckoutActivities } from './checkout-activities';
+import type { createOrderActivities } from './order-activities';
+import type { createResendActivities } from './resend-activities';
+import type { createWebhookActivities } from './webhook-activities';
 
-export type { LenderResponse, Lenders } from './lender-activities';
-export type { QueuedWebhook, SavedOrder } from './order-activities';
-export type { WebhookResult } from './webhook-activities';
-export type { RequestedResend, WebhookRef } from '../src/db/webhook-events';
+export type { CheckoutResult, Lenders } from './checkout-activities';
+export type { WebhookRef } from '../src/db/webhook-events';
+export type { WebhookSelection } from '../src/db/find-webhooks';
 export type { WebhookTestAttempt } from '../src/webhooks/attempt';
 
-type ActivityOptions = OrderActivityOptions & WebhookActivityOptions & LenderActivityOptions;
-
-export type Activities = ReturnType<typeof createActivities>;
-
 /** The side effects of the workflows: thin adapters. Each is safe to repeat if its result was lost. */
-export function createActivities(options: ActivityOptions) {
-  return {
-    ...createOrderActivities(options),
-    ...createWebhookActivities(options),
-    ...createLenderActivities(options),
-  };
-}
+export type OrderActivities = ReturnType<typeof createOrderActivities>;
+export type WebhookActivities = ReturnType<typeof createWebhookActivities>;
+export type ResendActivities = ReturnType<typeof createResendActivities>;
+export type CheckoutActivities = ReturnType<typeof createCheckoutActivities>;

@@ -1,154 +1,70 @@
-import { ApplicationFailure, activityInfo } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/activity';
 import type { Logger } from 'pino';
-import { toStatusWebhooks } from '../src/contracts/status-webhooks';
+import { toStatusWebhook } from '../src/contracts/status-webhooks';
 import { type StoredOrder, findOrder } from '../src/db/find-orders';
-import { isDecisionPending, makeDueSoon } from '../src/db/order-work';
 import type { Db } from '../src/db/pool';
-import { CustomerAgreed, PaymentProcessing, RowConflict, saveOrder } from '../src/db/save-order';
-import { type Refusal, insertRecovery, insertRefusal } from '../src/db/timeline-notes';
-import { type PendingWebhook, type RequestedResend, findPendingWebhooks, findResends } from '../src/db/webhook-events';
-import { CUSTOMER_AGREED_FAILURE, PAYMENT_PROCESSING_FAILURE } from '../src/domain/activity-failures';
-import {
-  type OrderChange,
-  type PreviousRun,
-  type WorkflowOrderHistory,
-  firstDifference,
-  stateAfter,
-  toWorkflowOrderHistory,
-} from '../src/domain/order';
-import { RECOVERY_REASONS } from '../src/domain/recovery-reason';
-import type { Channel } from '../src/domain/status';
-import { type RetrySchedule, type WhileSuccessorWaits, whileSuccessorWaits } from '../src/domain/retry-schedule';
+import { markRowBehind, saveChange } from '../src/db/save-change';
+import { type Refusal, insertRefusal } from '../src/db/refusals';
+import { type WebhookRef, findPendingWebhook, findPendingWebhooks } from '../src/db/webhook-events';
+import { type OrderChange, type WorkflowOrderHistory, toWorkflowOrderHistory } from '../src/domain/order';
 import { currentRequestContext } from '../src/telemetry/current-request-context';
-import { reportChanges, reportRefusedSignal, reportReplacedRun } from '../src/telemetry/report';
+import { reportChanges, reportRefusedSignal } from '../src/telemetry/report';
+import { ROW_BEHIND, ROW_CHANGED } from '../workflows/messages';
 
 export interface OrderActivityOptions {
   db: Db;
-  schedule: RetrySchedule;
   checkoutBaseUrl: string;
-  /** Milliseconds until the sweep checks a saved order that is still open. */
-  checkAfterMs: number;
   log: Logger;
 }
 
-/**
- * A save commits before Temporal's history has it. If both a worker and the server die in between, the row is ahead of
- * the workflow until the sweep compares them.
- */
-const UNPROVEN_MS = 40_000;
-
-/** A pending webhook for the delivery queue. Waits are durations: the workflow counts them by its own clock. */
-export type QueuedWebhook = Omit<PendingWebhook, 'waitedMs'> & WhileSuccessorWaits;
-
-/** An order as the row holds it. The Temporal server keeps it as the result of the activity: see `lastSaved`. */
-export interface SavedOrder {
-  history: WorkflowOrderHistory;
-  /** All that are pending, or those that the save has added. */
-  pendingWebhooks: QueuedWebhook[];
+interface SaveRequest {
+  orderId: string;
+  change: OrderChange;
+  /** Of the change's webhook; null if sellers get none for it. */
+  sequence: number | null;
 }
-
-export interface LoadedOrder extends SavedOrder {
-  resends: RequestedResend[];
-  /** True if the lender has to decide, or the bank to confirm a payment. */
-  decisionPending: boolean;
-}
-
-const ROW_RESTORED_PHRASE = RECOVERY_REASONS.row_restored;
 
 /** Reads and writes of an order's row. Each is safe to repeat. */
-export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfterMs, log }: OrderActivityOptions) {
-  const forQueue = (pending: PendingWebhook[]): QueuedWebhook[] =>
-    pending.map(({ waitedMs, ...event }) => ({ ...event, ...whileSuccessorWaits(schedule, { ...event, waitedMs }) }));
-
-  async function read(orderId: string): Promise<StoredOrder> {
-    const stored = await findOrder(db, orderId);
-    if (!stored) throw ApplicationFailure.nonRetryable(`order ${orderId} does not exist`, 'OrderNotFound');
-    return stored;
-  }
-
-  /**
-   * Saves what an earlier run had saved and the row of a restored backup lacks. Returns what was found, for the
-   * timeline.
-   */
-  async function adopt(orderId: string, saved: WorkflowOrderHistory | null | undefined): Promise<string | undefined> {
-    if (!saved) return undefined;
-    const stored = await read(orderId);
-    const different = firstDifference(stored.changes, saved.changes);
-    if (different !== undefined) {
-      const lost = saved.changes[different - 1]?.event;
-      return `${ROW_RESTORED_PHRASE} had another version ${different} (${lost}), which is not applied`;
-    }
-    const missing = saved.changes.length - stored.changes.length;
-    if (missing <= 0) return undefined;
-    try {
-      await save(stored, saved, true);
-    } catch (error) {
-      if (!(error instanceof CustomerAgreed)) throw error;
-      return `${ROW_RESTORED_PHRASE} had expired the order, but its customer has agreed, so that is not applied`;
-    }
-    return `the row lacked ${missing} change${missing === 1 ? '' : 's'} of ${ROW_RESTORED_PHRASE}`;
-  }
-
-  async function save(
-    stored: StoredOrder | undefined,
-    history: WorkflowOrderHistory,
-    isRestored: boolean,
-  ): Promise<SavedOrder> {
-    const webhooks = stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, checkoutBaseUrl);
-    const request = currentRequestContext();
-    const { changes, pending } = await saveOrder(
-      db,
-      history,
-      webhooks.map((webhook) => ({ ...webhook, request })),
-      { unprovenMs: UNPROVEN_MS, checkAfterMs },
-      isRestored,
-    );
-    reportChanges(log, history.order.id, changes.slice(stored?.changes.length ?? 0));
-    return { history: withChanges(history, changes), pendingWebhooks: forQueue(pending) };
-  }
-
-  async function recordRecovery(orderId: string, channel: Channel, reason: string): Promise<void> {
-    const { runId } = activityInfo().workflowExecution ?? {};
-    if (runId === undefined) return;
-    if (await insertRecovery(db, { id: runId, orderId, channel, reason }))
-      reportReplacedRun(log, orderId, runId, reason);
+export function createOrderActivities({ db, checkoutBaseUrl, log }: OrderActivityOptions) {
+  /** A row that a restored backup has set back stays as it is until an operator runs `reconcile`. */
+  async function rowBehind(orderId: string, version: number): Promise<ApplicationFailure> {
+    await markRowBehind(db, orderId, version);
+    const message = `the row lacks version ${version}: run reconcile`;
+    return ApplicationFailure.nonRetryable(message, ROW_BEHIND);
   }
 
   return {
-    /**
-     * Reads an order from its row, for a run that resumes it. First brings the row forward to what `previous` saved.
-     */
-    async loadOrder(orderId: string, previous?: PreviousRun): Promise<LoadedOrder> {
-      const reasons = [previous?.reason, await adopt(orderId, previous?.saved)].filter((reason) => reason != null);
-      const stored = await read(orderId);
-      if (reasons.length > 0) await recordRecovery(orderId, previous?.channel ?? 'temporal', reasons.join('; '));
-      return {
-        history: toWorkflowOrderHistory(stored),
-        pendingWebhooks: forQueue(await findPendingWebhooks(db, orderId)),
-        resends: await findResends(db, orderId),
-        decisionPending: await isDecisionPending(db, orderId),
-      };
+    /** Reads an order from its row, for a run that resumes it. */
+    async readOrder(orderId: string): Promise<{ history: WorkflowOrderHistory; pendingWebhooks: WebhookRef[] }> {
+      const stored = await findOrder(db, orderId);
+      if (!stored) throw ApplicationFailure.nonRetryable(`order ${orderId} has no row`, ROW_BEHIND);
+      return { history: toWorkflowOrderHistory(stored), pendingWebhooks: await findPendingWebhooks(db, orderId) };
     },
 
     /**
-     * Saves row, timeline and webhook events, all or nothing. Returns the order as the row holds it.
-     * @param isRestored see `saveOrder` of the database
+     * Saves a change: row, timeline and webhook event, all or nothing. A change that is saved already changes nothing.
+     * @returns the webhook to send; null if there is none
+     * @throws ApplicationFailure ROW_CHANGED if the row has another change, or ROW_BEHIND if it lacks earlier ones
      */
-    async saveOrder(history: WorkflowOrderHistory, isRestored: boolean): Promise<SavedOrder> {
-      try {
-        return await save(await findOrder(db, history.order.id), history, isRestored);
-      } catch (error) {
-        if (error instanceof CustomerAgreed)
-          throw ApplicationFailure.nonRetryable(error.message, CUSTOMER_AGREED_FAILURE);
-        if (error instanceof PaymentProcessing)
-          throw ApplicationFailure.nonRetryable(error.message, PAYMENT_PROCESSING_FAILURE);
-        if (!(error instanceof RowConflict)) throw error;
-        await makeDueSoon(db, history.order.id);
-        throw ApplicationFailure.nonRetryable(error.message, 'RowConflict');
+    async saveChange({ orderId, change, sequence }: SaveRequest): Promise<{ webhook: WebhookRef | null }> {
+      const { version } = change;
+      const stored = await findOrder(db, orderId);
+      if (!stored || stored.order.version < version - 1) throw await rowBehind(orderId, version - 1);
+      if (stored.order.version >= version) {
+        if (!isSaved(stored, change))
+          throw ApplicationFailure.nonRetryable(`the row has another version ${version}`, ROW_CHANGED);
+        return { webhook: sequence === null ? null : await findPendingWebhook(db, orderId, sequence) };
       }
+      const webhook =
+        sequence === null || stored.order.webhookUrl === null
+          ? undefined
+          : { ...toStatusWebhook(stored, change, sequence, checkoutBaseUrl), request: currentRequestContext() };
+      const saved = await saveChange(db, orderId, change, webhook);
+      // Another save came in between. The next attempt of this activity finds out which.
+      if (!saved) throw ApplicationFailure.retryable('the row has changed since it was read', ROW_CHANGED);
+      reportChanges(log, orderId, [change]);
+      return { webhook: webhook && saved.isPending ? { id: webhook.id, sequence: webhook.sequence } : null };
     },
-
-    findResends: (orderId: string): Promise<RequestedResend[]> => findResends(db, orderId),
 
     /** Records a refused signal in the timeline. */
     async recordRefusal(refusal: Refusal): Promise<void> {
@@ -158,7 +74,7 @@ export function createOrderActivities({ db, schedule, checkoutBaseUrl, checkAfte
   };
 }
 
-function withChanges({ order }: WorkflowOrderHistory, changes: readonly OrderChange[]): WorkflowOrderHistory {
-  const last = changes.at(-1);
-  return { order: last ? { ...order, ...stateAfter({ order, changes }, last) } : order, changes };
+function isSaved({ changes }: StoredOrder, { version, event, at }: OrderChange): boolean {
+  const saved = changes[version - 1];
+  return saved?.event === event && saved.at === at;
 }

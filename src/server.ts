@@ -18,10 +18,9 @@ import { createKeyRing } from './encryption/key-ring';
 import { type ProcessPart, runUntilSignalled } from './entry-point';
 import type { Lender } from './lender/lender';
 import { createLogger } from './logger';
-import { createAdmission } from './orders/admission';
-import { createLiveOrderReader } from './orders/live-order-reader';
 import type { OrderDependencies } from './orders/dependencies';
-import { createWorkflowDispatcher } from './orders/background/workflow-dispatcher';
+import { createWorkflowReader } from './orders/read-workflow';
+import { createOrderStarter } from './orders/start-orders';
 import { guardPayments } from './payments/guard-payments';
 import type { PaymentProvider, PaymentProviders } from './payments/payment-provider';
 import { lendersOf, paymentProvidersOf } from './providers';
@@ -44,10 +43,10 @@ export async function startServer(
   log: Logger,
 ): Promise<ProcessPart & GaugeSources & { port: number; schemaChecked: Promise<void> }> {
   const client = createTemporalClient(temporal, payloadCodecs(config));
-  const { db, checkDatabase, end: endDatabase } = openDatabase(config, log);
+  const { db, insertDb, checkDatabase, end: endDatabase } = openDatabase(config, log);
   const lenders = lendersOf(config);
-  const deps = createOrderDependencies(config, { client, db, lenders, log });
-  const { workflows, dispatcher, payments } = deps;
+  const deps = createOrderDependencies(config, { client, db, insertDb, lenders, log });
+  const { workflows, starter, payments } = deps;
   let hasStarted = false;
   let isStopping = false;
   const limits = createRateLimits(db, config.rateLimits, log);
@@ -97,7 +96,7 @@ export async function startServer(
     async stop() {
       isStopping = true;
       await http.close(config.shutdownGraceMs, config.shutdownDelayMs);
-      await dispatcher.drain();
+      await starter.drain();
       await workflows.drain();
       await client.connection.close();
       await endDatabase();
@@ -108,29 +107,22 @@ export async function startServer(
 
 function createOrderDependencies(
   config: Config,
-  { client, db, lenders, log }: { client: Client; db: Db; lenders: ReturnType<typeof lendersOf>; log: Logger },
+  {
+    client,
+    db,
+    insertDb,
+    lenders,
+    log,
+  }: { client: Client; db: Db; insertDb: Db; lenders: ReturnType<typeof lendersOf>; log: Logger },
 ) {
   const workflows = createOrderWorkflows(client, config);
-  const admission = createAdmission(db, {
-    concurrency: Math.ceil(config.databasePoolSize / 2),
-    maxBacklogAgeMs: config.maxBacklogAgeMs,
-  });
-  const dispatcher = createWorkflowDispatcher(
-    { db, workflows, admission, log },
-    {
-      inFlight: config.startsInFlight,
-      checkAfterMs: config.sweep.checkAfterMs,
-      sweepStartAfterMs: config.sweep.startAfterMs,
-      startDelayMs: config.startDelayMs,
-    },
-  );
   return {
     db,
+    insertDb,
     keys: createKeyRing(config.encryptionKeys),
     workflows,
-    dispatcher,
-    admission,
-    orderReader: createLiveOrderReader(workflows, config.readBudgetMs, (order) => dispatcher.check(order)),
+    starter: createOrderStarter({ db, workflows, log }),
+    workflowReader: createWorkflowReader(workflows, config.readBudgetMs),
     rules: {
       maxAmountPence: config.maxAmountPence,
       httpsOnly: config.production,
@@ -140,7 +132,6 @@ function createOrderDependencies(
     checkoutBaseUrl: config.checkoutBaseUrl,
     hasLiveLender: lenders.live !== undefined,
     expiresAfterMs: config.orderExpiresAfterMs,
-    sweepStartAfterMs: config.sweep.startAfterMs,
     log,
   } satisfies OrderDependencies;
 }

@@ -5,9 +5,12 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 import { type WorkerOptions, NativeConnection, Worker } from '@temporalio/worker';
 import Koa from 'koa';
 import type { Logger } from 'pino';
-import { createActivities } from '../activities';
-import { LENDER_TASK_QUEUE, ORDER_TASK_QUEUE } from '../workflows/messages';
+import { createCheckoutActivities } from '../activities/checkout-activities';
+import { createOrderActivities } from '../activities/order-activities';
 import { receiveRequestContext } from '../activities/receive-request-context';
+import { createResendActivities } from '../activities/resend-activities';
+import { createWebhookActivities } from '../activities/webhook-activities';
+import { CHECKOUT_TASK_QUEUE, ORDER_TASK_QUEUE, WEBHOOK_TASK_QUEUE } from '../workflows/messages';
 import { type HealthChecks, healthRoutes } from './api/health-routes';
 import { type HttpServer, listen } from './api/http-server';
 import { type Config, loadConfig } from './config';
@@ -20,9 +23,9 @@ import { abortable } from './lender/abortable';
 import type { Lender } from './lender/lender';
 import { limitCalls } from './lender/limit-calls';
 import { createLogger } from './logger';
+import { startBackgroundJobs } from './orders/background/background-jobs';
 import { logOperatorActions } from './orders/background/log-operator-actions';
-import { startPaymentReversals } from './orders/background/payment-reversals';
-import { startSweep } from './orders/background/sweep';
+import { reportCheckoutEvent } from './orders/hosted-checkout';
 import { guardPayments } from './payments/guard-payments';
 import type { PaymentProviders } from './payments/payment-provider';
 import { lendersOf, paymentProvidersOf } from './providers';
@@ -35,21 +38,23 @@ import { observePayments } from './telemetry/observe-payments';
 import { tracing } from './telemetry/tracing';
 import { createTemporalClient, temporalSettings } from './temporal/connection';
 import { payloadCodecs } from './temporal/payload-codec';
-import { createOrderWorkflows } from './temporal/order-workflows';
+import { type OrderWorkflows, createOrderWorkflows } from './temporal/order-workflows';
 import { installTemporalRuntime } from './temporal/runtime';
 import { SEARCH_ATTRIBUTES, ensureSearchAttributes } from './temporal/set-up';
 import { createIsolatedSender } from './webhooks/isolated-sender';
 import type { WebhookSender } from './webhooks/send';
 
 const RECONNECT_MS = 2000;
+/** The maximum number of concurrent reads and writes of orders. */
+const SAVE_CONCURRENCY = 100;
 /** The maximum number of concurrent calls to the lender or the bank. */
-const LENDER_CONCURRENCY = 50;
+const CHECKOUT_CONCURRENCY = 50;
 /** The maximum number of concurrent calls to one lender. It leaves slots for the bank while the lender hangs. */
 const CALLS_PER_LENDER = 40;
 /** Longer than a webhook attempt, so that an attempt that runs at the shutdown is still recorded. */
 const FORCE_AFTER_GRACE_MS = 20_000;
 
-/** Runs workflows, activities and the sweep. Any number of workers can run in parallel. */
+/** Runs workflows, activities and background jobs. Any number of workers can run in parallel. */
 export async function startWorker(
   config: Config,
   temporal: ClientConnectConfig,
@@ -69,23 +74,16 @@ export async function startWorker(
   const connection = await connect(temporal, client, log);
   const payments = observePayments(guardPayments(paymentProvidersOf(config, db)));
   const target = { connection, namespace: client.options.namespace };
-  const workers = await createWorkers(config, target, { db, sender, payments, log });
+  const workflows = createOrderWorkflows(client, config);
+  const workers = await createWorkers(config, target, { db, sender, payments, workflows, log });
   const runs = workers.map((worker) => worker.run());
   isServing = () => workers.every((worker) => worker.getState() === 'RUNNING');
-  const workflows = createOrderWorkflows(client, config);
-  const stopSweep = startSweep({
-    db,
-    workflows,
-    log,
-    intervalMs: config.sweep.intervalMs,
-    checkAfterMs: config.sweep.checkAfterMs,
-    startsInFlight: config.startsInFlight,
-    startDelayMs: config.startDelayMs,
-    idempotencyKeyDays: config.idempotencyKeyDays,
-    applicationRetentionMs: config.hostedCheckout.applicationRetentionMs,
-  });
+  const { idempotencyKeyDays, hostedCheckout, background } = config;
+  const { applicationRetentionMs } = hostedCheckout;
+  const stopBackgroundJobs = config.workerQueues.includes('orders')
+    ? startBackgroundJobs({ db, workflows, log, ...background, idempotencyKeyDays, applicationRetentionMs })
+    : () => Promise.resolve();
   const stopLoggingActions = logOperatorActions(db, withInfo(log));
-  const stopPaymentReversals = startPaymentReversals({ db, payments, log, intervalMs: config.sweep.intervalMs });
   log.info({ health_port: health.port }, 'worker started');
   return {
     healthPort: health.port,
@@ -97,7 +95,7 @@ export async function startWorker(
     async stop() {
       // Shut down the workers first, so that other processes get their tasks. The process is no longer ready.
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
-      await Promise.all([stopSweep(), stopLoggingActions(), stopPaymentReversals()]);
+      await Promise.all([stopBackgroundJobs(), stopLoggingActions()]);
       // `failed` reports a failure. The other worker ends its tasks.
       await Promise.allSettled(runs);
       await sender.close();
@@ -135,11 +133,17 @@ async function connect(temporal: ClientConnectConfig, client: Client, log: Logge
   }
 }
 
-/** One worker for workflows, saves and webhook attempts, one for calls to the lender and the bank. */
+/** A worker for each task queue that this process serves. */
 function createWorkers(
   config: Config,
   target: Pick<WorkerOptions, 'namespace'> & { connection: NativeConnection },
-  { db, sender, payments, log }: { db: Db; sender: WebhookSender; payments: PaymentProviders; log: Logger },
+  {
+    db,
+    sender,
+    payments,
+    workflows,
+    log,
+  }: { db: Db; sender: WebhookSender; payments: PaymentProviders; workflows: OrderWorkflows; log: Logger },
 ): Promise<Worker[]> {
   const traces = tracing();
   const lenders = lendersOf(config);
@@ -147,43 +151,60 @@ function createWorkers(
     ...target,
     ...traces?.workerOptions,
     interceptors: { activity: [...(traces?.workerOptions.interceptors?.activity ?? []), receiveRequestContext] },
-    activities: createActivities({
-      db,
-      keys: createKeyRing(config.encryptionKeys),
-      sender: traces?.traceAttempts(sender) ?? sender,
-      schedule: config.webhookSchedule,
-      attemptsPerSeller: config.webhookConcurrency.perSeller,
-      breaker: config.webhookBreaker,
-      log,
-      lenders: {
-        sandbox: lenders.sandbox && prepareLender(lenders.sandbox, 'sandbox'),
-        live: lenders.live && prepareLender(lenders.live, 'live'),
-      },
-      payments,
-      checkoutBaseUrl: config.checkoutBaseUrl,
-      checkAfterMs: config.sweep.checkAfterMs,
-    }),
     dataConverter: { payloadCodecs: payloadCodecs(config) },
     shutdownGraceTime: config.shutdownGraceMs,
     shutdownForceTime: config.shutdownGraceMs + FORCE_AFTER_GRACE_MS,
   };
-  return Promise.all([
-    Worker.create({
-      ...options,
-      taskQueue: ORDER_TASK_QUEUE,
-      workflowBundle: { codePath: traces ? TRACED_WORKFLOW_BUNDLE : WORKFLOW_BUNDLE },
-      maxCachedWorkflows: config.maxCachedWorkflows,
-      // Webhook attempts alone use these slots: saves are local activities.
-      maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
-      // If a worker dies, another worker takes over its workflows after this.
-      stickyQueueScheduleToStartTimeout: '5 seconds',
-    }),
-    Worker.create({
-      ...options,
-      taskQueue: LENDER_TASK_QUEUE,
-      maxConcurrentActivityTaskExecutions: LENDER_CONCURRENCY,
-    }),
-  ]);
+  const workflowBundle = { codePath: traces ? TRACED_WORKFLOW_BUNDLE : WORKFLOW_BUNDLE };
+  const queues = {
+    orders: () =>
+      Worker.create({
+        ...options,
+        taskQueue: ORDER_TASK_QUEUE,
+        workflowBundle,
+        activities: {
+          ...createOrderActivities({ db, checkoutBaseUrl: config.checkoutBaseUrl, log }),
+          ...createResendActivities({ db, workflows }),
+        },
+        maxCachedWorkflows: config.maxCachedWorkflows,
+        maxConcurrentActivityTaskExecutions: SAVE_CONCURRENCY,
+        // If a worker dies, another worker takes over its workflows after this.
+        stickyQueueScheduleToStartTimeout: '5 seconds',
+      }),
+    webhooks: () =>
+      Worker.create({
+        ...options,
+        taskQueue: WEBHOOK_TASK_QUEUE,
+        activities: createWebhookActivities({
+          db,
+          keys: createKeyRing(config.encryptionKeys),
+          sender: traces?.traceAttempts(sender) ?? sender,
+          schedule: config.webhookSchedule,
+          attemptsPerSeller: config.webhookConcurrency.perSeller,
+          breaker: config.webhookBreaker,
+          log,
+        }),
+        maxConcurrentActivityTaskExecutions: config.webhookConcurrency.total,
+      }),
+    checkout: () =>
+      Worker.create({
+        ...options,
+        taskQueue: CHECKOUT_TASK_QUEUE,
+        workflowBundle,
+        activities: createCheckoutActivities({
+          db,
+          lenders: {
+            sandbox: lenders.sandbox && prepareLender(lenders.sandbox, 'sandbox'),
+            live: lenders.live && prepareLender(lenders.live, 'live'),
+          },
+          payments,
+          report: (orderId, report) => reportCheckoutEvent({ db, workflows }, orderId, report.event, report),
+          holdExpiry: (order, untilMs) => workflows.holdExpiry(order, new Date(untilMs)),
+        }),
+        maxConcurrentActivityTaskExecutions: CHECKOUT_CONCURRENCY,
+      }),
+  };
+  return Promise.all(config.workerQueues.map((queue) => queues[queue as keyof typeof queues]()));
 }
 
 /** Outside `abortable`: a call that the adapter does not end has left its slot. */

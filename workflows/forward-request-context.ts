@@ -18,7 +18,6 @@ export const interceptors = (): WorkflowInterceptors => ({
   outbound: [
     {
       scheduleActivity: (input, next) => next(addRequestHeader(input)),
-      scheduleLocalActivity: (input, next) => next(addRequestHeader(input)),
     },
   ],
 });

@@ -1,2 +1,4 @@
+export { checkoutWorkflow } from './checkout-workflow';
 export { orderWorkflow } from './order-workflow';
+export { resendWebhooksWorkflow } from './resend-webhooks-workflow';
 export { webhookTestWorkflow } from './webhook-test-workflow';

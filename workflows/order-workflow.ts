@@ -1,125 +1,194 @@
 import {
+  ActivityFailure,
+  ApplicationFailure,
   CancellationScope,
+  allHandlersFinished,
   condition,
   continueAsNew,
-  defineSignal,
-  setCurrentDetails,
-  setDefaultSignalHandler,
+  proxyActivities,
   setHandler,
   upsertSearchAttributes,
+  uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { WorkflowOrder } from '../src/domain/order';
+import { Mutex } from 'async-mutex';
+import type { OrderActivities } from '../activities';
+import { type ChangeOutcome, type WorkflowOrder, type WorkflowOrderHistory, decide } from '../src/domain/order';
 import { isFinal } from '../src/domain/status';
-import { fromCancellationRequest, statedChannel, toCancel, toProgress } from '../src/domain/unchecked-request';
-import { DecisionPoller } from './decision-poller';
-import { DeliveryQueue } from './delivery-queue';
-import { expireOrder } from './expiry';
+import { Deliveries } from './deliveries';
 import {
   type OrderWorkflowInput,
-  requestDecisionSignal,
+  CHANGE_REFUSED,
+  VERSION_DIFFERS,
   cancelOrderUpdate,
   cancelSignal,
   customerProgressSignal,
   getOrderQuery,
+  holdExpirySignal,
   orderStatusKey,
   reportProgressUpdate,
-  resendWebhooksSignal,
-  saveAgainSignal,
-  webhookStateKey,
+  resendWebhookSignal,
 } from './messages';
-import { orderDetails } from './order-details';
-import { OrderEntity } from './order-entity';
-import { LOOPS, LoopScheduler } from './loop-scheduler';
+import { type UncheckedRequest, isOrderEvent, statedChannel, toCancel, toProgress } from './requests';
 
-/** One order, from its creation until it is settled. */
-export async function orderWorkflow(input: OrderWorkflowInput): Promise<WorkflowOrder> {
-  const scheduler = new LoopScheduler();
-  const deliveries = new DeliveryQueue(scheduler);
-  const decisions = new DecisionPoller(scheduler);
-  const previous = 'history' in input ? undefined : input.previous;
-  const order = new OrderEntity('history' in input ? input.history : undefined, deliveries, scheduler, publishState);
+/** Reads and writes of the order's row: short, and retried until they succeed. */
+const { readOrder, saveChange, recordRefusal } = proxyActivities<OrderActivities>({
+  startToCloseTimeout: '10 seconds',
+  retry: { initialInterval: '200 milliseconds', backoffCoefficient: 2, maximumInterval: '20 seconds' },
+});
 
-  for (const request of previous?.unprocessed ?? []) order.signal(request).catch(order.fail);
-  // Handlers are registered before the first await. A message that arrives while the row is read waits for it.
-  setHandler(getOrderQuery, () => order.saved?.order ?? null);
-  const signals = new Map<string, (payload?: unknown) => Promise<void> | void>([
-    [cancelSignal.name, (payload) => order.signal(toCancel(payload, 'temporal'))],
-    [customerProgressSignal.name, (payload) => order.signal(toProgress(payload, 'temporal'))],
-    [resendWebhooksSignal.name, () => CancellationScope.nonCancellable(() => order.addResends())],
-    [saveAgainSignal.name, () => CancellationScope.nonCancellable(() => order.bringRowForward())],
-    [requestDecisionSignal.name, () => decisions.request()],
-  ]);
-  // Handles the signals that are here already, in their order, before any update: a replay may get the task's updates
-  // later.
-  setDefaultSignalHandler((name, payload) => signals.get(name)?.(payload));
-  for (const [name, handle] of signals) setHandler(defineSignal<[unknown?]>(name), handle);
-  // With a default handler, the SDK fails the task of a signal with a reserved name.
-  setDefaultSignalHandler(undefined);
-  setHandler(cancelOrderUpdate, (payload: unknown) => order.update(toCancel(payload, statedChannel(payload))), {
-    validator: (payload: unknown) => order.validate(toCancel(payload, statedChannel(payload))),
+/** One order. Ends when its status is final and no webhook is pending. */
+export async function orderWorkflow({ orderId, history }: OrderWorkflowInput): Promise<WorkflowOrder> {
+  /** The order as it is saved; undefined until a run that resumes it has read the row. */
+  let saved: WorkflowOrderHistory | undefined = history;
+  /** Why this run has to end before the order does. */
+  let failure: unknown;
+  let signalsInProgress = 0;
+  let heldUntil = 0;
+  const oneAtATime = new Mutex();
+  const deliveries = new Deliveries(() => saved?.changes ?? []);
+
+  // Registered before the first await. Messages that arrive while the row is read wait for it.
+  setHandler(getOrderQuery, () => saved ?? null);
+  setHandler(cancelOrderUpdate, (payload: unknown) => update(toCancel(payload, statedChannel(payload))));
+  setHandler(reportProgressUpdate, (payload: unknown) => update(toProgress(payload, statedChannel(payload))));
+  setHandler(cancelSignal, (payload) => signal(toCancel(payload, 'temporal')));
+  setHandler(customerProgressSignal, (payload) => signal(toProgress(payload, 'temporal')));
+  setHandler(resendWebhookSignal, (eventId) =>
+    CancellationScope.nonCancellable(() => deliveries.resend(String(eventId)).catch(fail)),
+  );
+  setHandler(holdExpirySignal, (until) => {
+    heldUntil = Date.parse(until) || 0;
   });
-  setHandler(reportProgressUpdate, (payload: unknown) => order.update(toProgress(payload, statedChannel(payload))), {
-    validator: (payload: unknown) => order.validate(toProgress(payload, statedChannel(payload))),
-  });
-  CancellationScope.current().cancelRequested.catch(() => order.signal(fromCancellationRequest()));
+  // "Request cancellation" in the Temporal UI is an operator's cancel of the order.
+  CancellationScope.current().cancelRequested.catch(() =>
+    signal(toCancel({ reason: 'cancellation requested in Temporal' }, 'temporal')),
+  );
 
   return CancellationScope.nonCancellable(async () => {
-    const orderId = 'history' in input ? input.history.order.id : input.orderId;
-    if (!order.saved && (await order.load(orderId, previous)).decisionPending) decisions.request();
-    publishState();
-    expireOrder(order, scheduler).catch(order.fail);
-    decisions.run(order, mustStop, publishDetails).catch(order.fail);
-    await scheduler.waitToContinue(LOOPS.deliveries);
-    while (!isDone()) {
-      if (deliveries.isEmpty) await scheduler.waitUntil(LOOPS.deliveries, () => !deliveries.isEmpty || isDone());
-      else if (!(await deliveries.deliverNext(mustStop)))
-        await scheduler.runCommand(LOOPS.deliveries, () => order.bringRowForward());
-      publishState();
+    if (!saved) {
+      const row = await readOrder(orderId);
+      saved = row.history;
+      deliveries.add(row.pendingWebhooks);
     }
-    if (order.failure !== undefined) {
-      await condition(() => order.isIdle);
-      throw order.failure;
+    showStatus();
+    void expire().catch(fail);
+    void deliveries.run().catch(fail);
+    await condition(() => failure !== undefined || isIdle());
+    if (failure !== undefined) throw failure;
+    if (!isDone()) {
+      await deliveries.stop();
+      await condition(() => failure !== undefined || !isChanging());
+      if (failure !== undefined) throw failure;
+      await continueAsNew<typeof orderWorkflow>({ orderId });
     }
-    if (!isSettled()) {
-      // A row from a restored backup may lack what this run has saved.
-      const asSaved = { saved: order.loaded, unprocessed: [], reason: null, channel: 'workflow' } as const;
-      await continueAsNew<typeof orderWorkflow>({ orderId, previous: asSaved });
-    }
-    return order.loaded.order;
+    return loaded().order;
   });
 
-  function isSettled(): boolean {
-    return isFinal(order.loaded.order.status) && deliveries.isEmpty;
+  /** Makes a change and returns the order once it is saved. */
+  async function update(request: UncheckedRequest): Promise<WorkflowOrderHistory> {
+    return CancellationScope.nonCancellable(async () => {
+      await change(request);
+      return loaded();
+    });
   }
 
-  function mustStop(): boolean {
-    return order.failure !== undefined || (workflowInfo().continueAsNewSuggested && order.isIdle);
+  /** Makes a change for a sender who gets no answer: a refusal is recorded in the timeline. */
+  async function signal(request: UncheckedRequest): Promise<void> {
+    signalsInProgress += 1;
+    try {
+      await CancellationScope.nonCancellable(() => change(request, recordRefused));
+    } catch (error) {
+      fail(error);
+    } finally {
+      signalsInProgress -= 1;
+    }
+  }
+
+  /** Decides on one request at a time, and shows nothing that is not saved. @throws ApplicationFailure if it is refused */
+  async function change(request: UncheckedRequest, onRefused = refuse): Promise<void> {
+    await condition(() => saved !== undefined);
+    await oneAtATime.runExclusive(async () => {
+      if (failure !== undefined) throw failure;
+      const { event } = request;
+      const outcome = isOrderEvent(event) ? decide(loaded(), { ...request, event }, now()) : REFUSED;
+      if (request.ifVersion?.includes(loaded().order.version) === false || outcome.kind === 'refused')
+        await onRefused(request);
+      else if (outcome.kind === 'change') await save(outcome);
+    });
+  }
+
+  async function save({ next, change, sequence }: Changed): Promise<void> {
+    const summary = `${change.event}: save ${next.order.status}`;
+    try {
+      const { webhook } = await saveChange.executeWithOptions({ summary }, [{ orderId, change, sequence }]);
+      saved = next;
+      showStatus();
+      if (webhook) deliveries.add([webhook]);
+    } catch (error) {
+      // The row has another change. This run ends, and the next one reads the row.
+      fail(error instanceof ActivityFailure ? error.cause : error);
+      throw failure;
+    }
+  }
+
+  async function recordRefused({ event, actor, channel, reason }: UncheckedRequest): Promise<void> {
+    const { status: from } = loaded().order;
+    await recordRefusal({ id: uuid4(), orderId, event, from, actor, channel, reason, at: now() });
+  }
+
+  function refuse({ event, ifVersion }: UncheckedRequest): Promise<void> {
+    const { status, version } = loaded().order;
+    if (ifVersion?.includes(version) === false)
+      throw ApplicationFailure.nonRetryable(`the order has version ${version}`, VERSION_DIFFERS, version);
+    throw ApplicationFailure.nonRetryable(`${event} is not allowed: the order is ${status}`, CHANGE_REFUSED, status);
+  }
+
+  /** Ends an order that is still open when it expires. */
+  async function expire(): Promise<void> {
+    const { expiresAt } = loaded().order;
+    if (expiresAt === null) return;
+    const isClosed = (): boolean => isFinal(loaded().order.status);
+    for (;;) {
+      const expiry = Math.max(Date.parse(expiresAt), heldUntil);
+      const waitMs = expiry - Date.now();
+      if (waitMs <= 0) break;
+      const isMoved = (): boolean => Math.max(Date.parse(expiresAt), heldUntil) !== expiry;
+      await condition(() => isClosed() || isMoved(), waitMs, { summary: 'until the order expires' });
+      if (isClosed()) return;
+    }
+    await change({ event: 'expired', actor: 'system', channel: 'workflow', reason: null });
+  }
+
+  function isChanging(): boolean {
+    return signalsInProgress > 0 || oneAtATime.isLocked() || !allHandlersFinished();
   }
 
   function isDone(): boolean {
-    return mustStop() || (isSettled() && order.isIdle);
+    return isFinal(loaded().order.status) && deliveries.isEmpty;
   }
 
-  /** Updates the details in the Temporal UI: what has been saved, and what is in progress. */
-  function publishDetails(): void {
-    const progress = {
-      delivery: deliveries.describe(),
-      decision: decisions.describe(),
-      replaced: previous?.reason,
-    };
-    setCurrentDetails(orderDetails(order.loaded, progress));
+  function isIdle(): boolean {
+    return !isChanging() && (isDone() || workflowInfo().continueAsNewSuggested);
   }
 
-  /** Also updates the search attributes by which operators find the order. */
-  function publishState(): void {
-    publishDetails();
-    const { status } = order.loaded.order;
-    const shown = workflowInfo().typedSearchAttributes;
-    if (shown.get(orderStatusKey) !== status) upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
-    const { trouble = null } = deliveries;
-    if ((shown.get(webhookStateKey) ?? null) !== trouble) {
-      upsertSearchAttributes([{ key: webhookStateKey, value: trouble }]);
-    }
+  function loaded(): WorkflowOrderHistory {
+    if (!saved) throw ApplicationFailure.nonRetryable('the order is not loaded yet');
+    return saved;
+  }
+
+  function fail(error: unknown): void {
+    failure ??= error;
+  }
+
+  function showStatus(): void {
+    const { status } = loaded().order;
+    if (workflowInfo().typedSearchAttributes.get(orderStatusKey) !== status)
+      upsertSearchAttributes([{ key: orderStatusKey, value: status }]);
   }
 }
+
+const now = (): string => new Date().toISOString();
+
+const REFUSED = { kind: 'refused' } as const;
+type Changed = Extract<ChangeOutcome<WorkflowOrder>, { kind: 'change' }>;

@@ -65,7 +65,7 @@ export async function cancelSelection(
       return { id, outcome: 'refused', reason: `it was ${status}, and is ${stored?.order.status} now` };
     }
     try {
-      await cancelForOperator({ workflows }, stored, reason);
+      await cancelForOperator({ db, workflows }, stored, reason);
       return undefined;
     } catch (error) {
       const isRefused = isProblem(error, 'order_not_cancellable');

@@ -1,5 +1,5 @@
-import { DIFFERENCES, type Difference } from '../orders/reconcile';
-import { REPAIRS, type Repair } from '../orders/repair-difference';
+import { DIFFERENCES, REPAIRS, type Difference, type Repair } from '../orders/reconcile';
+import type { OrderHistory, OrderState } from '../domain/order';
 import { write } from './output';
 
 /** The result of a repair. `error`: why it failed, in one line. */
@@ -17,10 +17,10 @@ interface Printer {
 export function linePrinter(): Printer {
   return {
     open: () => Promise.resolve(),
-    difference: ({ kind, orderId, row, workflow }, result) =>
+    difference: ({ kind, orderId, row, run, saved }, result) =>
       write(
-        `${orderId} ${kind}: ${DIFFERENCES[kind]} (row: ${row ? `version ${row.version}, ${row.status}` : 'none'}; ` +
-          `workflow: ${describe(workflow)})${result ? `; ${describeRepair(result)}` : ''}\n`,
+        `${orderId} ${kind}: ${DIFFERENCES[kind]} (row: ${describe(row)}; workflow: ${describe(saved)}` +
+          `${run?.isRunning ? '' : ', not running'})${result ? `; ${describeRepair(result)}` : ''}\n`,
       ),
     close: (compared, differing) => write(`${compared} compared, ${differing} differ\n`),
   };
@@ -30,11 +30,8 @@ function describeRepair(result: RepairResult): string {
   return result.repair === 'failed' ? `repair failed: ${result.error}` : REPAIRS[result.repair];
 }
 
-function describe(workflow: Difference['workflow']): string {
-  if (!workflow) return 'none';
-  const { running, saved } = workflow;
-  const text = saved ? `version ${saved.order.version}, ${saved.order.status}` : 'unknown';
-  return running ? text : `${text}, not running`;
+function describe(state: Pick<OrderHistory<OrderState>, 'order'> | undefined): string {
+  return state ? `version ${state.order.version}, ${state.order.status}` : 'none';
 }
 
 /** For `--json`: one JSON document. */
@@ -42,15 +39,14 @@ export function jsonPrinter(): Printer {
   let separator = '';
   return {
     open: () => write('{"differences": ['),
-    difference: async ({ kind, orderId, row, workflow }, result) => {
-      const { running = false, saved } = workflow ?? {};
+    difference: async ({ kind, orderId, row, run, saved }, result) => {
       const { version = null, status = null } = saved?.order ?? {};
       const body = {
         order_id: orderId,
-        seller_id: row?.sellerId ?? workflow?.sellerId ?? null,
+        seller_id: row?.order.sellerId ?? run?.sellerId ?? null,
         difference: kind,
-        row: row ? { version: row.version, status: row.status } : null,
-        workflow: workflow ? { running, version, status } : null,
+        row: row ? { version: row.order.version, status: row.order.status } : null,
+        workflow: run ? { running: run.isRunning, version, status } : null,
         ...result,
       };
       await write(`${separator}\n  ${JSON.stringify(body)}`);

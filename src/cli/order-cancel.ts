@@ -57,7 +57,7 @@ export function addOrderCancel(order: Command, services: Services): void {
 async function cancelOne(services: Services, id: string, reason: string | undefined, command: Command): Promise<void> {
   const stored = await requireOrder(services, id);
   const { order: cancelled } = await asAction(services, (workflows) =>
-    cancelForOperator({ workflows }, stored, reason ?? null),
+    cancelForOperator({ db: services.db(), workflows }, stored, reason ?? null),
   );
   const isRepeat = cancelled.version === stored.order.version;
   await print(

@@ -45,12 +45,6 @@ function toRow(entry: TimelineEntryBody): Row {
     const what = `webhook ${sequence}, attempt ${attempt}${resend ? ' (unscheduled)' : ''}`;
     return { at, what, who: 'system', channel: null, outcome: error ?? status };
   }
-  if (entry.type === 'recovery') {
-    return { at, what: 'run replaced', who: 'system', channel: entry.channel, outcome: entry.order_status };
-  }
-  if (entry.type === 'webhook_wait') {
-    return { at, what: 'webhooks wait', who: 'system', channel: null, outcome: entry.order_status };
-  }
   const { event, actor, channel } = entry;
   const outcome = entry.type === 'change' ? `${entry.from ?? '-'} -> ${entry.to}` : `refused: ${entry.order_status}`;
   return { at, what: event, who: actor, channel, outcome };

@@ -1,19 +1,15 @@
 import type { Command } from 'commander';
-import { type Difference, type ReconcileDependencies, reconcile } from '../orders/reconcile';
-import { type RepairDependencies, repairDifference } from '../orders/repair-difference';
-import { timeOption, uuid } from './arguments';
+import { loadCheckoutBaseUrl } from '../config';
+import { type Difference, type ReconcileDependencies, reconcile, repair } from '../orders/reconcile';
+import { uuid } from './arguments';
 import { CliError, isConnectionError, reasonOf } from './cli-error';
 import { type RepairResult, jsonPrinter, linePrinter } from './difference-printers';
 import { wantsJson } from './output';
 import { requireAccount } from './require-account';
 import type { Services } from './services';
 
-/** For a run and its whole history, also right after a restore. */
-const CALL_TIMEOUT_MS = 10_000;
-
 interface Options {
   seller?: string;
-  since?: Date;
   repair?: true;
   keepRow?: boolean;
 }
@@ -22,30 +18,30 @@ interface Options {
 export function addReconcileCommand(program: Command, services: Services): void {
   program
     .command('reconcile')
-    .description('compare orders between Postgres and Temporal and list the differences; exit with 1 if there are any')
+    .description(
+      'after a restore, compare orders between Postgres and Temporal and list the differences; needs a worker; exit ' +
+        'with 1 if there are any',
+    )
     .option('--seller <seller-id>', 'only orders of this seller', uuid)
-    .addOption(timeOption('--since', 'only orders created or changed at or after this time'))
-    .option('--repair', 'repair the differences, most through the sweep of the workers; without it, nothing changes')
+    .option('--repair', 'bring the older one forward where one continues the other; without it, nothing changes')
     .option('--keep-row', 'with --repair: where row and workflow hold different changes, keep the row')
-    .action(async ({ seller, since, repair, keepRow = false }: Options, command: Command) => {
+    .action(async ({ seller, repair: doesRepair, keepRow = false }: Options, command: Command) => {
       const db = services.db();
       if (seller !== undefined) await requireAccount(db, seller);
-      const workflows = await services.workflows();
-      const inspect = (id: string) => workflows.inspect(id, CALL_TIMEOUT_MS);
-      const deps: ReconcileDependencies = { db, inspect, listWorkflows: (selection) => workflows.list(selection) };
+      const checkoutBaseUrl = loadCheckoutBaseUrl(services.env);
+      const deps: ReconcileDependencies = { db, workflows: await services.workflows(), checkoutBaseUrl };
       const printer = wantsJson(command) ? jsonPrinter() : linePrinter();
       let compared = 0;
       let differing = 0;
       let failed = 0;
       await printer.open();
-      for await (const page of reconcile(deps, { sellerId: seller, since })) {
-        compared += page.compared;
-        differing += page.differences.length;
-        for (const difference of page.differences) {
-          const result = repair && (await tryRepair({ db, workflows, inspect, keepRow }, difference));
-          if (result?.repair === 'failed') failed += 1;
-          await printer.difference(difference, result);
-        }
+      for await (const difference of reconcile(deps, { sellerId: seller })) {
+        compared += 1;
+        if (!difference) continue;
+        differing += 1;
+        const result = doesRepair && (await tryRepair(deps, difference, keepRow));
+        if (result?.repair === 'failed') failed += 1;
+        await printer.difference(difference, result);
       }
       await printer.close(compared, differing);
       // The audit log records it.
@@ -55,9 +51,9 @@ export function addReconcileCommand(program: Command, services: Services): void 
 }
 
 /** A failed repair does not prevent the others, unless the database is unavailable to all. */
-async function tryRepair(deps: RepairDependencies, difference: Difference): Promise<RepairResult> {
+async function tryRepair(deps: ReconcileDependencies, difference: Difference, keepRow: boolean): Promise<RepairResult> {
   try {
-    return { repair: await repairDifference(deps, difference) };
+    return { repair: await repair(deps, difference, keepRow) };
   } catch (error) {
     if (isConnectionError(error)) throw error;
     return { repair: 'failed', error: reasonOf(error) };

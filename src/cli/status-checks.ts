@@ -1,6 +1,5 @@
 import { type Backlog, countOrdersByStatus, readBacklog } from '../db/backlog';
 import { schemaVersion, serverVersion } from '../db/database-versions';
-import { oldestOverdueWebhookSeconds } from '../db/order-work';
 import type { Db } from '../db/pool';
 import { assertSchemaIsCurrent } from '../db/schema-check';
 import { probeWrite } from '../db/write-probe';
@@ -22,11 +21,8 @@ interface Check {
 
 const HTTP_TIMEOUT_MS = 3000;
 const TEMPORAL_TIMEOUT_MS = 5000;
-/** The API or the sweep starts a workflow within seconds. */
+/** The API or a worker starts a workflow within seconds. */
 const WAITING_TOO_LONG_SECONDS = 120;
-/** The sweep repairs a delivery that has stalled for ten minutes. */
-const OVERDUE_TOO_LONG_SECONDS = 30 * 60;
-
 /** A worker reverses a payment within seconds if the bank is available. */
 const REVERSAL_TOO_LONG_SECONDS = 20 * 60;
 
@@ -130,31 +126,28 @@ export async function readWork(db: () => Db) {
   try {
     const backlog = await readBacklog(db());
     const orders = await countOrdersByStatus(db());
-    // Slow if many webhooks wait, which is when the other numbers are needed.
-    const overdue = await oldestOverdueWebhookSeconds(db()).catch((error: unknown) => error as Error);
-    const oldestWebhookOverdueSeconds = overdue instanceof Error ? null : overdue;
-    return {
-      checks: checkBacklog(backlog, overdue),
-      numbers: { backlog: { ...backlog, oldestWebhookOverdueSeconds }, orders },
-    };
+    return { checks: checkBacklog(backlog), numbers: { backlog, orders } };
   } catch (error) {
     return { checks: [failed('backlog', reasonOf(error))] };
   }
 }
 
-/** @param overdueSeconds of the oldest webhook that is overdue, or why it could not be read */
-function checkBacklog(backlog: Backlog, overdueSeconds: number | Error): Check[] {
-  const { ordersWaiting, webhooksPending, webhooksExhausted, paymentsToReverse } = backlog;
+function checkBacklog(backlog: Backlog): Check[] {
+  const { ordersBehind, ordersWaiting, webhooksPending, webhooksExhausted, paymentsToReverse } = backlog;
   const orderAge = Math.round(backlog.oldestOrderWaitingSeconds);
   const webhookAge = Math.round(backlog.oldestWebhookPendingSeconds);
   const reversalAge = Math.round(backlog.oldestPaymentToReverseSeconds);
   const pending = webhooksPending === 0 ? 'none' : `${webhooksPending}, the oldest for ${webhookAge} s`;
   return [
+    (ordersBehind > 0 ? failed : ok)(
+      'restored orders',
+      ordersBehind === 0 ? 'none wait' : `${ordersBehind} wait for reconcile`,
+    ),
     (orderAge > WAITING_TOO_LONG_SECONDS ? failed : ok)(
       'orders waiting',
       ordersWaiting === 0 ? 'none' : `${ordersWaiting} for their workflow, the oldest for ${orderAge} s`,
     ),
-    checkPending(pending, overdueSeconds),
+    ok('webhooks pending', pending),
     (webhooksExhausted > 0 ? attention : ok)(
       'webhooks exhausted',
       webhooksExhausted === 0 ? 'none in 7 days' : `${webhooksExhausted} in 7 days: webhooks list --state exhausted`,
@@ -164,13 +157,4 @@ function checkBacklog(backlog: Backlog, overdueSeconds: number | Error): Check[]
       paymentsToReverse === 0 ? 'none' : `${paymentsToReverse}, the oldest for ${reversalAge} s`,
     ),
   ];
-}
-
-function checkPending(pending: string, overdueSeconds: number | Error): Check {
-  const part = 'webhooks pending';
-  if (overdueSeconds instanceof Error)
-    return attention(part, `${pending}; overdue attempts could not be read: ${reasonOf(overdueSeconds)}`);
-  return overdueSeconds > OVERDUE_TOO_LONG_SECONDS
-    ? attention(part, `${pending}; an attempt is ${Math.round(overdueSeconds)} s overdue`)
-    : ok(part, pending);
 }

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
 import { DEFAULT_OVERLAP_SECONDS, MAX_OVERLAP_SECONDS } from '../contracts/webhook-request-schemas';
 import type { Db } from '../db/pool';
-import { type WebhookFilter, findListedWebhook, findWebhooks } from '../db/find-webhooks';
-import { requestResends } from '../db/webhook-events';
+import type { StoredOrder } from '../db/find-orders';
+import { type WebhookFilter, type WebhookSelection, findListedWebhook, findWebhooks } from '../db/find-webhooks';
 import { WEBHOOK_STATES, type WebhookState } from '../domain/webhook';
 import { rotateSecret } from '../orders/webhook-endpoint';
 import { toWebhookEventBody } from '../orders/webhook-response-mapper';
@@ -10,11 +11,10 @@ import { hours, integer, timeOption, uuid, uuids } from './arguments';
 import { CliError, UsageError } from './cli-error';
 import { print } from './output';
 import { requireAccount } from './require-account';
+import { requireOrder } from './require-order';
 import type { Services } from './services';
 
 const PAGE = 500;
-/** Between two resends of a selection: without it, the resends of 20,000 webhooks would delay all other webhooks. */
-const RESEND_GAP_MS = 100;
 const HOUR_SECONDS = 3600;
 const DEFAULT_OVERLAP_HOURS = DEFAULT_OVERLAP_SECONDS / HOUR_SECONDS;
 const MAX_OVERLAP_HOURS = MAX_OVERLAP_SECONDS / HOUR_SECONDS;
@@ -51,11 +51,11 @@ function addList(webhooks: Command, { db }: Services): void {
     );
 }
 
-function addResend(webhooks: Command, { db }: Services): void {
+function addResend(webhooks: Command, services: Services): void {
   withFilter(webhooks.command('resend'))
     .description(
-      'resend webhooks, selected by their ids or by a filter; the workers send them one at a time for each order: ' +
-        'those of a few ids within seconds, those of a filter at ten per second',
+      'resend webhooks, selected by their ids or by a filter; those of a filter are resent by a workflow, some a second, ' +
+        'which you can watch and cancel in the Temporal UI',
     )
     .argument('[webhook-ids...]', 'ids of webhooks', uuids)
     .option('--dry-run', 'only count the selected webhooks')
@@ -64,12 +64,11 @@ function addResend(webhooks: Command, { db }: Services): void {
       if (ids.length > 0 && Object.keys(filter).length > 0) {
         throw new UsageError('select webhooks by their ids or by a filter, not both');
       }
-      if (ids.length === 0 && filter.state === undefined) {
+      const { state } = filter;
+      if (ids.length > 0) await resendByIds(services, ids, dryRun, command);
+      else if (state === undefined)
         throw new UsageError('select webhooks by their ids, or by --state and other filters');
-      }
-      const found =
-        ids.length > 0 ? await resendByIds(db(), ids, dryRun) : await resendAll(db(), toFilter(filter), dryRun);
-      await print(command, dryRun ? { would_resend: found } : { resending: found });
+      else await resendAll(services, { ...toFilter(filter), state }, dryRun, command);
     });
 }
 
@@ -106,23 +105,39 @@ const toFilter = ({ seller, state, since, until }: FilterOptions): WebhookFilter
   until: until?.toISOString(),
 });
 
-/** @returns the number of webhooks */
-async function resendByIds(db: Db, ids: string[], dryRun: boolean): Promise<number> {
+async function resendByIds(services: Services, ids: string[], dryRun: boolean, command: Command): Promise<void> {
+  const db = services.db();
+  const selected = new Map<string, StoredOrder>();
   for (const id of ids) {
-    if (!(await findListedWebhook(db, id))) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
+    const webhook = await findListedWebhook(db, id);
+    if (!webhook) throw new CliError(`webhook ${id} does not exist; no webhook is resent`);
+    selected.set(id, await requireOrder(services, webhook.orderId));
   }
-  if (!dryRun) await requestResends(db, ids, 0);
-  return new Set(ids).size;
+  if (dryRun) return print(command, { would_resend: selected.size });
+  const workflows = await services.workflows();
+  for (const [id, { order }] of selected) await workflows.resendWebhook(order, id);
+  await print(command, { resending: selected.size });
 }
 
-/** @returns the number of webhooks */
-async function resendAll(db: Db, filter: WebhookFilter, dryRun: boolean): Promise<number> {
+async function resendAll(
+  services: Services,
+  filter: WebhookFilter & WebhookSelection,
+  dryRun: boolean,
+  command: Command,
+): Promise<void> {
+  const found = await countWebhooks(services.db(), filter);
+  if (dryRun) return print(command, { would_resend: found });
+  const workflows = await services.workflows();
+  const workflow = await workflows.resendWebhooks(filter, services.audit.actionId ?? randomUUID());
+  await print(command, { resending: found, workflow });
+}
+
+async function countWebhooks(db: Db, filter: WebhookFilter): Promise<number> {
   let found = 0;
   for (let after: string | undefined; ;) {
-    const ids = (await findWebhooks(db, { ...filter, after }, PAGE)).map(({ id }) => id);
-    if (!dryRun && ids.length > 0) await requestResends(db, ids, found * RESEND_GAP_MS, RESEND_GAP_MS);
-    found += ids.length;
-    if (ids.length < PAGE) return found;
-    after = ids.at(-1);
+    const page = await findWebhooks(db, { ...filter, after }, PAGE);
+    found += page.length;
+    if (page.length < PAGE) return found;
+    after = page.at(-1)?.id;
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX_POUNDS } from '../domain/limits';
 import { poundsToPence } from '../domain/money';
-import { DAY, HOUR, MINUTE, SECOND, baseUrl, choice, httpUrl, integer, milliseconds, setting } from './setting';
+import { DAY, MINUTE, SECOND, baseUrl, choice, httpUrl, integer, milliseconds, setting } from './setting';
 
 const documentUrl = httpUrl().optional();
 
@@ -89,24 +89,6 @@ export const workflowSettings = {
     milliseconds(100, MINUTE).default(10 * SECOND),
     'Time for a call that starts a workflow.',
   ),
-  startsInFlight: setting(
-    'STARTS_IN_FLIGHT',
-    integer(1, 1000).default(20),
-    "Maximum number of new orders' workflows that an API process starts at the same time, and of workflows that it notifies. " +
-      "Also the maximum number of starts of each worker's sweep. Under load, the starts are reduced automatically.",
-  ),
-  startDelayMs: setting(
-    'WORKFLOW_START_DELAY_MS',
-    milliseconds(0, HOUR).default(10 * SECOND),
-    "Time that a new order's workflow waits for a first call before it runs; up to two hours in all while many orders " +
-      'wait. [A cancel or a progress report ends the wait; a plain signal does not](operations.md#new-orders).',
-  ),
-  maxBacklogAgeMs: setting(
-    'MAX_BACKLOG_AGE_MS',
-    milliseconds(MINUTE, 366 * DAY).default(HOUR),
-    "A seller's new orders are refused with 503 `overloaded` while one of its accepted orders has waited longer than this " +
-      'for its workflow.',
-  ),
   maxCachedWorkflows: setting(
     'MAX_CACHED_WORKFLOWS',
     integer(0, 100_000).default(500),
@@ -114,24 +96,18 @@ export const workflowSettings = {
   ),
 };
 
-export const sweepSettings = {
-  sweep: z.object({
+export const backgroundSettings = {
+  background: z.object({
     intervalMs: setting(
-      'SWEEP_INTERVAL_MS',
+      'BACKGROUND_INTERVAL_MS',
       milliseconds(50, 10 * MINUTE).default(5 * SECOND),
-      'Pause between two searches for due orders, and for payments to reverse. Closed and stuck runs, overdue webhooks and ' +
-        'old data are searched for twelve times less often. A longer interval delays each of these in proportion.',
+      'Pause between two searches for orders whose workflow is not started. Closed and stuck runs, unfinished checkouts ' +
+        'and old data are searched for four times less often.',
     ),
     startAfterMs: setting(
-      'SWEEP_START_AFTER_MS',
+      'START_AFTER_MS',
       milliseconds(0, 10 * MINUTE).default(20 * SECOND),
-      "Time that the API has to start a new order's workflow before the sweep starts it.",
-    ),
-    checkAfterMs: setting(
-      'SWEEP_CHECK_AFTER_MS',
-      milliseconds(50, DAY).default(10 * MINUTE),
-      "Time after a change at which the sweep checks that the order's workflow runs. Later checks are less frequent, " +
-        'at least daily.',
+      "Time that the API has to start a new order's workflow before a worker starts it.",
     ),
   }),
 };

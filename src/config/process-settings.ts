@@ -15,6 +15,17 @@ export const processSettings = {
     choice('trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent').default('info'),
     'Least severe log level to print. Above `info`, the logs lack what a restore needs.',
   ),
+  workerQueues: setting(
+    'WORKER_QUEUES',
+    z
+      .string()
+      .default('orders,webhooks,checkout')
+      .transform((list) => list.split(',').map((queue) => queue.trim()))
+      .refine((queues) => queues.every((queue) => ['orders', 'webhooks', 'checkout'].includes(queue)), {
+        error: 'must be one or more of orders, webhooks, checkout, separated by commas',
+      }),
+    'Task queues that a worker serves: `orders` (workflows, saves, background jobs), `webhooks`, `checkout`.',
+  ),
   host: setting(
     'HOST',
     z.string().default('127.0.0.1'),
@@ -56,6 +67,6 @@ export const databaseSettings = {
   databasePoolSize: setting(
     'DATABASE_POOL_SIZE',
     integer(1, 1000).default(20),
-    'Postgres connections per process. Health checks use one more.',
+    'Postgres connections per process. Health checks use one more, and inserts of new orders up to a quarter more.',
   ),
 };

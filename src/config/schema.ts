@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { httpSettings, rateLimitSettings } from './http-settings';
 import { encryptionSettings } from './encryption-settings';
-import { checkoutSettings, orderSettings, sweepSettings, workflowSettings } from './order-settings';
+import { checkoutSettings, orderSettings, backgroundSettings, workflowSettings } from './order-settings';
 import { databaseSettings, processSettings } from './process-settings';
 import { isSafe } from './setting';
 import { webhookSettings } from './webhook-settings';
@@ -16,7 +16,7 @@ export const SETTING_GROUPS = {
   Checkout: z.object(checkoutSettings),
   Orders: z.object(orderSettings),
   Workflows: z.object(workflowSettings),
-  Sweep: z.object(sweepSettings),
+  'Background jobs': z.object(backgroundSettings),
   Webhooks: z.object(webhookSettings),
 };
 
@@ -30,7 +30,7 @@ export const settings = z.object({
   ...checkoutSettings,
   ...orderSettings,
   ...workflowSettings,
-  ...sweepSettings,
+  ...backgroundSettings,
   ...webhookSettings,
 });
 

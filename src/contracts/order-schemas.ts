@@ -30,7 +30,7 @@ export const actor: z.ZodType<Actor | (string & Record<never, never>)> = openEnu
 export const channel: z.ZodType<Channel | (string & Record<never, never>)> = openEnum(
   CHANNELS,
   'How the request was made. `api`: this API. `hosted_checkout`: the hosted checkout. `cli`: the command line of the ' +
-    "operators. `sweep`: the service's check of open orders. `workflow`: the order's workflow itself, for its expiry, " +
+    "operators. `workflow`: the order's workflow itself, for its expiry, " +
     'or a decision of the lender or the bank. `temporal`: a message to the workflow that somebody sent through ' +
     'Temporal. New channels may be added.',
 ).meta({ examples: ['api'] });

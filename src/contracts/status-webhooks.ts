@@ -1,12 +1,5 @@
-import {
-  type Attachments,
-  type Order,
-  type WorkflowOrderHistory,
-  isStatusChange,
-  sequenceOf,
-  stateAfter,
-  withState,
-} from '../domain/order';
+import { createHash } from 'node:crypto';
+import { type Attachments, type OrderChange, type OrderHistory, stateAfter, withState } from '../domain/order';
 import type { RequestContext } from '../domain/request-context';
 import { toOrderBody } from './order-mapper';
 import { stringify } from './verbatim-json';
@@ -14,8 +7,7 @@ import { toOrderStatusChanged } from './webhook-mapper';
 
 /** The webhook for one status change: its body is fixed here and never built again. */
 export interface StatusWebhook {
-  /** Of the change. */
-  version: number;
+  id: string;
   sequence: number;
   /** The exact text that is signed and sent. */
   body: string;
@@ -23,19 +15,25 @@ export interface StatusWebhook {
   request?: RequestContext | undefined;
 }
 
-/** The webhooks for all status changes of an order, oldest first. Each shows the order as that change left it. */
-export function toStatusWebhooks(
-  { order, attachments }: { order: Order; attachments: Attachments },
-  history: WorkflowOrderHistory,
+/** The webhook for a status change. It shows the order as the change left it. */
+export function toStatusWebhook(
+  { order, changes, attachments }: OrderHistory & { attachments: Attachments },
+  change: OrderChange,
+  sequence: number,
   checkoutBaseUrl: string,
-): StatusWebhook[] {
-  return history.changes.filter(isStatusChange).map((change) => {
-    const sequence = sequenceOf(history.changes, change);
-    const orderAfter = toOrderBody(withState(order, stateAfter(history, change)), attachments, checkoutBaseUrl);
-    return {
-      version: change.version,
-      sequence,
-      body: stringify(toOrderStatusChanged(change, orderAfter, sequence)),
-    };
-  });
+): StatusWebhook {
+  const after = withState(order, stateAfter({ order, changes: [...changes, change] }, change));
+  const body = stringify(toOrderStatusChanged(change, toOrderBody(after, attachments, checkoutBaseUrl), sequence));
+  return { id: webhookId(order.id, sequence, body), sequence, body };
+}
+
+/**
+ * A UUID of version 8 (RFC 9562, 5.8) made from the content: a webhook that a restored backup has lost gets the same id
+ * again, and one with other content another id.
+ */
+function webhookId(orderId: string, sequence: number, body: string): string {
+  const hex = createHash('sha256').update(`${orderId}:${sequence}:${body}`).digest('hex');
+  return [hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`, `a${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  );
 }

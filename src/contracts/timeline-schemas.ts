@@ -39,36 +39,6 @@ const refusalEntrySchema = z
   })
   .meta({ id: 'TimelineRefusal', description: 'A refused signal to the workflow' });
 
-const recoveryEntrySchema = z
-  .object({
-    type: z.literal('recovery'),
-    at: timestamp,
-    order_status: orderStatus,
-    channel,
-    reason: z.string().meta({ description: 'Why the run of the workflow was replaced' }),
-  })
-  .meta({
-    id: 'TimelineRecovery',
-    description: "The service replaced a run of the order's workflow. Nothing changed.",
-  });
-
-const waitEntrySchema = z
-  .object({
-    type: z.literal('webhook_wait'),
-    at: timestamp,
-    order_status: orderStatus,
-    reason: z.string().meta({
-      description: 'Why the webhooks of the order wait',
-      examples: ['https://shop.example has not answered since 2026-11-21T10:02:00.000Z'],
-    }),
-  })
-  .meta({
-    id: 'TimelineWebhookWait',
-    description:
-      'The endpoint has not answered several attempts in a row, of any order. The webhooks of the order wait until it answers ' +
-      'a probe. The wait uses up no attempt.',
-  });
-
 const attemptEntrySchema = z
   .object({
     type: z.literal('webhook_attempt'),
@@ -77,9 +47,7 @@ const attemptEntrySchema = z
     sequence,
     attempt: z.number().int().meta({ description: 'Number of the attempt, from 1, including resends' }),
     resend: z.boolean().meta({
-      description:
-        'True for an attempt that is not part of the retry schedule: a requested resend, or an attempt that was repeated ' +
-        'because the service was interrupted',
+      description: 'True for a requested resend, which is not part of the retry schedule',
     }),
     ...attemptFields,
     next_attempt_at: nextAttempt,
@@ -87,17 +55,9 @@ const attemptEntrySchema = z
   .meta({ id: 'TimelineWebhookAttempt', description: 'An attempt to deliver a webhook' });
 
 export const timelineEntrySchema = z
-  .discriminatedUnion('type', [
-    changeEntrySchema,
-    refusalEntrySchema,
-    recoveryEntrySchema,
-    waitEntrySchema,
-    attemptEntrySchema,
-  ])
+  .discriminatedUnion('type', [changeEntrySchema, refusalEntrySchema, attemptEntrySchema])
   .meta({
     id: 'TimelineEntry',
-    description:
-      'A change, a refused signal, a recovery, a wait for an endpoint or an attempt to deliver a webhook. These five ' +
-      'types are fixed.',
+    description: 'A change, a refused signal or an attempt to deliver a webhook. These three types are fixed.',
   });
 export type TimelineEntryBody = z.infer<typeof timelineEntrySchema>;

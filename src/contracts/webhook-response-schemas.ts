@@ -38,9 +38,6 @@ export const webhookEventSchema = z
       .meta({ description: 'Number of attempts so far, including resends', examples: [1] }),
     created_at: timestamp.meta({ description: 'When the webhook was created: when the change was saved' }),
     next_attempt_at: nextAttempt,
-    resend_requested_at: timestamp
-      .nullable()
-      .meta({ description: 'When a resend that has not been made yet was requested; otherwise null' }),
   })
   .meta({ id: 'WebhookEvent', description: 'A webhook with its delivery state' });
 export type WebhookEventBody = z.infer<typeof webhookEventSchema>;

@@ -8,7 +8,6 @@ import {
 } from '../domain/application';
 import type { PaymentTerm } from '../domain/order';
 import { CURRENT_PAYMENT } from './current-payment';
-import { addWorkflowRequest } from './order-work';
 import type { DbClient } from './pool';
 
 /** Before an application is submitted, and after a purge, the columns of the applicant are null. */
@@ -71,8 +70,6 @@ interface SubmittedApplication {
   browserDigest: Buffer;
   /** The id of the application that the lender could not process; undefined for the first one. */
   replaces?: string | undefined;
-  /** Time for the caller to notify the workflow, in ms. Afterwards, the sweep does. */
-  sweepAfterMs: number;
 }
 
 /**
@@ -83,21 +80,17 @@ interface SubmittedApplication {
 export async function storeApplication(
   db: DbClient,
   orderId: string,
-  { applicant, browserDigest, replaces, sweepAfterMs }: SubmittedApplication,
+  { applicant, browserDigest, replaces }: SubmittedApplication,
 ): Promise<boolean> {
   const { businessName, companyNumber, email, monthlyTurnoverPence } = applicant;
   const { rowCount } = await db.query(
-    `with submitted as (
-       update application set business_name = $2, company_number = $3, email = $4, monthly_turnover_pence = $5,
-         submitted_at = now(), browser_digest = $7, decision = null, decided_at = null, referred_at = null,
-         id = case when submitted_at is null then id else gen_random_uuid() end
-       where order_id = $1 and payment_term = 'PAY_LATER' and not ${HAS_PAYMENT}
-         and case when submitted_at is null then $8::text is null else decision = 'failed' and id::text = $8 end
-         and exists (select from orders where id = $1 and status = 'PENDING')
-       returning order_id
-     )
-     ${addWorkflowRequest('submitted', '$6')}`,
-    [orderId, businessName, companyNumber, email, monthlyTurnoverPence, sweepAfterMs, browserDigest, replaces],
+    `update application set business_name = $2, company_number = $3, email = $4, monthly_turnover_pence = $5,
+       submitted_at = now(), browser_digest = $6, decision = null, decided_at = null, referred_at = null,
+       id = case when submitted_at is null then id else gen_random_uuid() end
+     where order_id = $1 and payment_term = 'PAY_LATER' and not ${HAS_PAYMENT}
+       and case when submitted_at is null then $7::text is null else decision = 'failed' and id::text = $7 end
+       and exists (select from orders where id = $1 and status = 'PENDING')`,
+    [orderId, businessName, companyNumber, email, monthlyTurnoverPence, browserDigest, replaces],
   );
   return rowCount === 1;
 }
@@ -121,11 +114,9 @@ export async function recordReferral(db: DbClient, applicationId: string): Promi
 }
 
 /**
- * Records that the customer of an APPROVED order has agreed to the offer. If the order is not completed within
- * `sweepAfterMs`, the sweep completes it.
+ * Records that the customer of an APPROVED order has agreed to the offer.
  * @param browserDigests of the browser that agrees; refused if the application does not belong to it
  * @param at when the customer agreed, by the clock of the process that showed the due dates
- * @param sweepAfterMs time for the caller to complete the order
  * @returns false if nothing was recorded
  */
 export async function recordAgreement(
@@ -133,27 +124,13 @@ export async function recordAgreement(
   orderId: string,
   browserDigests: readonly Buffer[],
   at: Date,
-  sweepAfterMs: number,
 ): Promise<boolean> {
   const { rowCount } = await db.query(
-    // The lock makes a save, such as that of an expiry, see the agreement, or the agreement see the save.
-    `with approved as (
-       select id from orders where id = $1 and status = 'APPROVED' for share
-     ), agreed as (
-       update application set agreed_at = coalesce(agreed_at, $2)
-       where order_id in (select id from approved) and browser_digest = any($4)
-       returning order_id
-     )
-     ${addWorkflowRequest('agreed', '$3')}`,
-    [orderId, at, sweepAfterMs, browserDigests],
+    `update application set agreed_at = coalesce(agreed_at, $2)
+     where order_id = $1 and browser_digest = any($3)
+       and exists (select from orders where id = $1 and status = 'APPROVED')`,
+    [orderId, at, browserDigests],
   );
-  return rowCount === 1;
-}
-
-export async function isAgreed(db: DbClient, orderId: string): Promise<boolean> {
-  const { rowCount } = await db.query('select from application where order_id = $1 and agreed_at is not null', [
-    orderId,
-  ]);
   return rowCount === 1;
 }
 

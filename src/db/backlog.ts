@@ -7,14 +7,14 @@ const EXACT_BELOW = 50_000;
 
 /** The work that waits, for all processes together. Ages in seconds, 0 if nothing waits. */
 export interface Backlog {
+  /** Orders of a restored backup whose rows lack changes: they wait for `reconcile`. */
+  ordersBehind: number;
   ordersWaiting: number;
   oldestOrderWaitingSeconds: number;
   webhooksPending: number;
   oldestWebhookPendingSeconds: number;
   /** Exhausted webhooks of changes within the last seven days: what a person may want to resend. */
   webhooksExhausted: number;
-  /** Endpoints whose deliveries wait until they answer again. */
-  silentEndpoints: number;
   /** Payments of closed orders of live accounts that are not cancelled or refunded yet. */
   paymentsToReverse: number;
   /** Since the end of their order. */
@@ -22,20 +22,20 @@ export interface Backlog {
 }
 
 /**
- * Reads partial indexes only (`order_work_waiting`, `webhook_event_pending_by_age`, `webhook_event_undelivered`,
- * `payment_open`), and the timelines of orders whose payment must be reversed.
+ * Reads small indexes only (`orders_behind`, `start_request`, `webhook_event_pending_by_age`,
+ * `webhook_event_undelivered`, `payment_open`), and the timelines of orders whose payment must be reversed.
  */
 export async function readBacklog(db: DbClient): Promise<Backlog> {
   const { rows } = await db.query<Backlog>(
     `select
-       (select count(*)::integer from order_work where not started) as "ordersWaiting",
-       ${ageOf('order_work', 'waiting_since', 'not started')} as "oldestOrderWaitingSeconds",
+       (select count(*)::integer from orders where workflow_version is not null) as "ordersBehind",
+       (select count(*)::integer from start_request) as "ordersWaiting",
+       ${ageOf('start_request', 'created_at', 'true')} as "oldestOrderWaitingSeconds",
        (select count(*)::integer from webhook_event where state = 'pending') as "webhooksPending",
        ${ageOf('webhook_event', 'created_at', "state = 'pending'")} as "oldestWebhookPendingSeconds",
        (select count(*)::integer from webhook_event
         where state = 'exhausted' and created_at > now() - interval '7 days'
        ) as "webhooksExhausted",
-       (select count(*)::integer from endpoint_breaker where probe_at is not null) as "silentEndpoints",
        (select count(*)::integer from ${PAYMENT_TO_REVERSE}) as "paymentsToReverse",
        ${ageOf(PAYMENT_TO_REVERSE, 'order_closed_at', 'true')} as "oldestPaymentToReverseSeconds"`,
   );

@@ -19,6 +19,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   );
 }
 
+/** True if no connection of a pool was free in time. */
+export function isPoolExhausted(error: unknown): boolean {
+  return isNativeError(error) && error.message === 'timeout exceeded when trying to connect';
+}
+
 /** True if a table or a column is missing. */
 export function isNotMigrated(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === '42P01' || error.code === '42703');

@@ -12,6 +12,8 @@ interface ListedOrder {
 export interface StoredOrder extends ListedOrder, OrderHistory {
   /** True once its workflow has been started. */
   started: boolean;
+  /** The version that its workflow has, if the row of a restored backup lacks changes; null for every other order. */
+  workflowVersion: number | null;
 }
 
 interface OrderRow extends Omit<Order, 'amountPence' | 'createdAt' | 'expiresAt' | 'cancelledAt'>, Attachments {
@@ -21,19 +23,20 @@ interface OrderRow extends Omit<Order, 'amountPence' | 'createdAt' | 'expiresAt'
   cancelledAt: Date | null;
 }
 
-export interface StoredOrderRow extends OrderRow {
+interface StoredOrderRow extends OrderRow {
   started: boolean;
+  workflowVersion: number | null;
   changes: (Omit<OrderChange, 'at'> & { at: string })[];
 }
 
 /** SQL: the changes of an order `o`, oldest first. */
-export const CHANGES = `(
+const CHANGES = `(
   select coalesce(json_agg(json_build_object('version', t.version, 'event', t.event, 'from', t.from_status,
     'to', t.to_status, 'actor', t.actor, 'channel', t.channel, 'reason', t.reason, 'at', t.at) order by t.version), '[]')
   from order_timeline t where t.order_id = o.id and t.version is not null)`;
 
-/** SQL, of an order `o`. One without a row in `order_work` is settled, so its workflow has been started. */
-export const STARTED = 'coalesce((select w.started from order_work w where w.order_id = o.id), true)';
+/** SQL, true for an order `o` whose workflow has been started. */
+const STARTED = 'not exists (select from start_request s where s.order_id = o.id)';
 
 /** SQL: the columns of `OrderRow`, of an order `o`. */
 const ORDER_COLUMNS = `o.id, o.seller_id as "sellerId", o.seller_name as "sellerName", o.sandbox,
@@ -43,7 +46,8 @@ const ORDER_COLUMNS = `o.id, o.seller_id as "sellerId", o.seller_name as "seller
   o.expires_at as "expiresAt", o.version, o.status, o.cancelled_at as "cancelledAt"`;
 
 /** SQL: the columns of `StoredOrderRow`, of an order `o`. */
-export const STORED_ORDER_COLUMNS = `${ORDER_COLUMNS}, ${STARTED} as started, ${CHANGES} as changes`;
+const STORED_ORDER_COLUMNS = `${ORDER_COLUMNS}, ${STARTED} as started, o.workflow_version as "workflowVersion",
+  ${CHANGES} as changes`;
 
 /** Names each field, because rows may have further columns. */
 function toListedOrder(row: OrderRow): ListedOrder {
@@ -71,18 +75,58 @@ function toListedOrder(row: OrderRow): ListedOrder {
   };
 }
 
-export function toStoredOrder(row: StoredOrderRow): StoredOrder {
-  return { ...toListedOrder(row), changes: toChanges(row.changes), started: row.started };
+function toStoredOrder(row: StoredOrderRow): StoredOrder {
+  const { started, workflowVersion } = row;
+  return { ...toListedOrder(row), changes: toChanges(row.changes), started, workflowVersion };
 }
 
 /** Postgres writes times into JSON in its own time zone. */
-export function toChanges(changes: StoredOrderRow['changes']): OrderChange[] {
+function toChanges(changes: StoredOrderRow['changes']): OrderChange[] {
   return changes.map((change) => ({ ...change, at: new Date(change.at).toISOString() }));
 }
 
 /** Locks the order's row until the transaction ends. */
 export async function lockOrder(client: DbClient, orderId: string): Promise<void> {
   await client.query('select from orders where id = $1 for update', [orderId]);
+}
+
+/** Reads several orders. Ids of orders that do not exist are left out. */
+export async function findOrdersById(db: DbClient, ids: readonly string[]): Promise<StoredOrder[]> {
+  const { rows } = await db.query<StoredOrderRow>(
+    `select ${STORED_ORDER_COLUMNS} from orders o where o.id = any($1::uuid[]) order by o.id`,
+    [ids],
+  );
+  return rows.map(toStoredOrder);
+}
+
+/**
+ * Returns those of the orders for which a workflow has something to do: they are open, or have a pending webhook. Orders
+ * that wait for `reconcile` are left out.
+ */
+export async function findOrdersToResume(db: DbClient, ids: readonly string[]): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `select id from orders o where id = any($1::uuid[]) and workflow_version is null
+       and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL')
+         or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))`,
+    [ids],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Finds orders for which something is left to do, or that wait for `reconcile`, by their ids. */
+export async function findOrdersToCompare(
+  db: DbClient,
+  { sellerId, after }: { sellerId?: string | undefined; after?: string | undefined },
+  limit: number,
+): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `select id from orders o where ($1::uuid is null or seller_id = $1) and ($2::uuid is null or id > $2)
+       and (status not in ('SUCCESSFUL', 'UNSUCCESSFUL') or workflow_version is not null
+         or exists (select from webhook_event e where e.order_id = o.id and e.state = 'pending'))
+     order by id limit $3`,
+    [sellerId, after, limit],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /** @param sellerId if given, only this seller's order is found */

@@ -12,12 +12,10 @@ export interface ListedWebhook {
   attempts: number;
   createdAt: Date;
   nextAttemptAt: Date | null;
-  resendRequestedAt: Date | null;
 }
 
 const COLUMNS = `e.id, e.order_id as "orderId", o.reference, e.sequence, e.state,
-  coalesce((select max(attempt) from webhook_attempt a where a.event_id = e.id), 0) as attempts,
-  e.created_at as "createdAt", e.next_attempt_at as "nextAttemptAt", e.resend_requested_at as "resendRequestedAt"`;
+  e.attempts, e.created_at as "createdAt", e.next_attempt_at as "nextAttemptAt"`;
 
 export interface WebhookFilter {
   sellerId?: string | undefined;
@@ -71,4 +69,33 @@ export async function findListedWebhook(
     [eventId, sellerId],
   );
   return rows[0];
+}
+
+/** The webhooks of a resend of many. */
+export interface WebhookSelection {
+  sellerId?: string | undefined;
+  state: WebhookState;
+  /** ISO 8601, inclusive. */
+  since?: string | undefined;
+  /** ISO 8601, exclusive. */
+  until?: string | undefined;
+  /** A webhook id: the selection continues after this webhook. */
+  after?: string | undefined;
+}
+
+/** Finds the selected webhooks, oldest first. */
+export async function findWebhooksToResend(
+  db: DbClient,
+  { sellerId, state, since, until, after }: WebhookSelection,
+  limit: number,
+): Promise<{ id: string; orderId: string }[]> {
+  const { rows } = await db.query<{ id: string; orderId: string }>(
+    `select id, order_id as "orderId" from webhook_event e
+     where ($1::uuid is null or seller_id = $1) and state = $2
+       and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
+       and ($5::uuid is null or (created_at, id) > (select created_at, id from webhook_event where id = $5))
+     order by created_at, id limit $6`,
+    [sellerId, state, since, until, after, limit],
+  );
+  return rows;
 }

@@ -1,6 +1,5 @@
 import type { Attachments, OrderHistory } from '../domain/order';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
-import { addNewOrders } from './order-work';
 import { type Db, runStatement } from './pool';
 
 /** An Idempotency-Key with the request that it belongs to, and the response that a repeat gets. */
@@ -12,38 +11,34 @@ export interface NewIdempotencyKey {
 
 export interface NewOrder extends OrderHistory {
   attachments: Attachments;
-  /** Milliseconds until the sweep may start the workflow: longer than the API itself tries to. */
-  sweepAfterMs: number;
   idempotency: NewIdempotencyKey | undefined;
 }
 
 /**
- * Inserts the order, its first timeline entry and its Idempotency-Key in one statement: all or nothing.
+ * Inserts the order, its first timeline entry, its start request and its Idempotency-Key in one statement: all or
+ * nothing.
  * A second request with the same key waits here, on the key's index, until the first one commits.
  * @returns false if the key is stored already
  * @throws a unique violation of `orders_reference` if another order holds the seller's reference
  */
-export async function insertOrder(
-  db: Db,
-  { order, changes, attachments, sweepAfterMs, idempotency }: NewOrder,
-): Promise<boolean> {
+export async function insertOrder(db: Db, { order, changes, attachments, idempotency }: NewOrder): Promise<boolean> {
   const { rowCount } = await runStatement(db, {
     name: 'insert_order',
     text: `with new_key as (
        insert into idempotency_key (seller_id, key, request_digest, order_id, response)
-       select $2, $18, $19, $1, $20 where $18::text is not null
+       select $2, $17, $18, $1, $19 where $17::text is not null
        on conflict do nothing returning key
      ), new_order as (
        insert into orders (id, seller_id, seller_name, amount_pence, reference, allowed_payment_terms, redirect_url,
          webhook_url, pay_link_id, pricing, source, meta_data, created_at, expires_at, version, status, cancel_url, sandbox)
-       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $22, $23
-       where $18::text is null or exists (select from new_key)
+       select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $21, $22
+       where $17::text is null or exists (select from new_key)
        returning id, seller_id
-     ), work as (
-       ${addNewOrders('new_order', '$17')}
+     ), start as (
+       insert into start_request (order_id, seller_id) select id, seller_id from new_order
      )
      insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, reason, at)
-     select id, $15, 'created', null, $16, $21, $24, null, $13 from new_order`,
+     select id, $15, 'created', null, $16, $20, $23, null, $13 from new_order`,
     values: [
       order.id,
       order.sellerId,
@@ -61,7 +56,6 @@ export async function insertOrder(
       order.expiresAt,
       order.version,
       order.status,
-      sweepAfterMs,
       idempotency?.key,
       idempotency?.requestDigest,
       idempotency && JSON.stringify(idempotency.response),

@@ -5,6 +5,8 @@ import { type WriteProbe, createWriteProbe } from './write-probe';
 /** The connections of a process to Postgres. */
 interface Database {
   db: Db;
+  /** A smaller pool for inserts of new orders. */
+  insertDb: Db;
   checkDatabase: WriteProbe['check'];
   end: () => Promise<void>;
 }
@@ -16,12 +18,14 @@ export function openDatabase(
 ): Database {
   const onError = (error: Error) => log.warn({ err: error }, 'database connection failed');
   const db = createPool(databaseUrl, databasePoolSize, onError);
+  const insertDb = createPool(databaseUrl, Math.ceil(databasePoolSize / 4), onError);
   const writeProbe = createWriteProbe(databaseUrl, onError);
   return {
     db,
+    insertDb,
     checkDatabase: writeProbe.check,
     async end() {
-      await Promise.all([db.end(), writeProbe.end()]);
+      await Promise.all([db.end(), insertDb.end(), writeProbe.end()]);
     },
   };
 }

@@ -1,7 +1,5 @@
 import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
-import { inMs } from './clock';
 import { CURRENT_PAYMENT } from './current-payment';
-import { addWorkflowRequest } from './order-work';
 import { type Db, type DbClient, inTransaction } from './pool';
 
 const COLUMNS = `p.id, p.order_id as "orderId", p.bank, p.status,
@@ -22,36 +20,16 @@ export async function findLastPayment(db: DbClient, orderId: string): Promise<Pa
   return rows[0];
 }
 
-/**
- * A payment that is pending for longer than this, because the bank does not answer, no longer stops the expiry. If it
- * turns out to be paid, it is reversed.
- */
-const MAX_PENDING = '1 day';
-
-/**
- * True if the customer has approved a payment of the order, or may have: a pending one may have been approved since the
- * bank was last asked. One that nobody approves is cancelled at the bank after 15 minutes.
- */
-export async function mayBePaid(db: DbClient, orderId: string): Promise<boolean> {
-  const { rowCount } = await db.query(
-    `select from payment where order_id = $1
-       and (status = 'processing' or status = 'pending' and started_at > now() - interval '${MAX_PENDING}')`,
-    [orderId],
-  );
-  return rowCount === 1;
-}
-
 /** SQL, true if the payment `payment` has completed its order. @see hasCompletedOrder */
 const hasCompleted = (payment: string): string =>
   `exists (select from order_timeline t where t.order_id = ${payment}.order_id and t.version is not null
     and t.event = 'completed' and t.at >= ${payment}.started_at
-    and t.channel in ('hosted_checkout', 'workflow', 'sweep'))`;
+    and t.channel in ('hosted_checkout'))`;
 
 /**
  * Starts a payment of a PENDING order, unless one is in progress or paid, or the customer waits for the lender.
  * @param browserDigest of the browser that the payment will belong to
  * @param ownDigests of the requesting browser: an application that was submitted must belong to it
- * @param sweepAfterMs time for the caller to notify the workflow
  * @returns false if nothing was started
  */
 export async function insertPayment(
@@ -59,7 +37,6 @@ export async function insertPayment(
   orderId: string,
   bank: string,
   { browserDigest, ownDigests }: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
-  sweepAfterMs: number,
 ): Promise<boolean> {
   return inTransaction(db, async (client) => {
     // The lock on the application's row serializes payments and applications of an order.
@@ -75,22 +52,17 @@ export async function insertPayment(
       `with started as (
          insert into payment (order_id, bank)
          select id, $2 from orders o where id = $1 and status = 'PENDING'
-           -- A payment that starts after the expiry was due would delay it.
            and (o.expires_at is null or o.expires_at > now())
            and exists (select from application where order_id = $1
              and (submitted_at is null or decision in ('declined', 'failed')))
            -- The insert would wait for a result that is being recorded, which waits for the lock above.
            and not exists (select from payment where order_id = $1 and ${CURRENT_PAYMENT})
-         -- Locks the order before its work, as a webhook attempt does: otherwise, each could wait for the other.
-         for key share of o
          on conflict (order_id) where ${CURRENT_PAYMENT} do nothing
          returning order_id
-       ), owned as (
-         update application set payment_term = 'PAY_NOW', browser_digest = $3
-         where order_id in (select order_id from started) returning order_id
        )
-       ${addWorkflowRequest('owned', '$4')}`,
-      [orderId, bank, browserDigest, sweepAfterMs],
+       update application set payment_term = 'PAY_NOW', browser_digest = $3
+       where order_id in (select order_id from started)`,
+      [orderId, bank, browserDigest],
     );
     return rowCount === 1;
   });
@@ -99,18 +71,11 @@ export async function insertPayment(
 /**
  * Records what the payment provider reports. A payment that is over stays as it is, and one that the customer has
  * approved does not become pending again: that answer is an older one. One that becomes paid after its order was
- * completed in another way stays in progress until it is refunded. A paid order is completed by the sweep if the caller
- * does not complete it within `sweepAfterMs`; recording it again renews that.
+ * completed in another way stays in progress until it is refunded.
  */
-export async function recordPaymentStatus(
-  db: DbClient,
-  paymentId: string,
-  status: PaymentStatus,
-  sweepAfterMs: number,
-): Promise<void> {
+export async function recordPaymentStatus(db: DbClient, paymentId: string, status: PaymentStatus): Promise<void> {
   const isOver = !isInProgress(status) && status !== 'paid';
   await db.query(
-    // The lock makes a save, such as that of an expiry, see the payment, or the payment see the save.
     `with recorded as (
        update payment p set status = case when status = 'processing' and $2 = 'pending' then status else $2 end,
          closed_at = case when $3 then now() end,
@@ -119,15 +84,11 @@ export async function recordPaymentStatus(
          and not ($2 = 'paid' and status <> 'paid' and not ${hasCompleted('p')}
            and exists (select from orders o where o.id = p.order_id and o.status = 'SUCCESSFUL'))
        returning order_id
-     ), open as (
-       select id from orders where $2 = 'paid' and id in (select order_id from recorded)
-         and status in ('PENDING', 'APPROVED') for share
-     ), agreed as (
-       update application set agreed_at = coalesce(agreed_at, now()), payment_term = 'PAY_NOW'
-       where order_id in (select id from open) returning order_id
      )
-     ${addWorkflowRequest('agreed', '$4')}`,
-    [paymentId, status, isOver, sweepAfterMs],
+     update application set agreed_at = coalesce(agreed_at, now()), payment_term = 'PAY_NOW'
+     where $2 = 'paid' and order_id in (
+       select o.id from orders o join recorded r on r.order_id = o.id where o.status in ('PENDING', 'APPROVED'))`,
+    [paymentId, status, isOver],
   );
 }
 
@@ -141,41 +102,44 @@ export async function hasCompletedOrder(db: DbClient, paymentId: string): Promis
   return rowCount === 1;
 }
 
-/** Closes paid payments of SUCCESSFUL orders: their money belongs to the seller. */
-export async function closePaidPayments(db: DbClient): Promise<void> {
+/** Closes the paid payment that has completed a SUCCESSFUL order: its money belongs to the seller. */
+export async function closePaidPayment(db: DbClient, orderId: string): Promise<void> {
   await db.query(
-    // Locks the payments by their ids: all workers do this, and two could wait for each other otherwise.
-    `with complete as (
-       select p.id from payment p join orders o on o.id = p.order_id
-       where p.closed_at is null and p.status = 'paid' and o.status = 'SUCCESSFUL'
-       order by p.id for no key update of p
-     )
-     update payment set closed_at = now() where id in (select id from complete)`,
+    `update payment p set closed_at = now() from orders o
+     where o.id = $1 and o.status = 'SUCCESSFUL' and p.order_id = o.id and p.status = 'paid' and p.closed_at is null
+       and ${hasCompleted('p')}`,
+    [orderId],
   );
 }
 
+/** The payments of an order for which something is left to do. */
+export async function findOpenPayments(db: DbClient, orderId: string): Promise<Payment[]> {
+  const { rows } = await db.query<Payment>(
+    `select ${COLUMNS} from payment p where order_id = $1 and closed_at is null order by started_at`,
+    [orderId],
+  );
+  return rows;
+}
+
 /**
- * Leases at most `limit` payments that must be reversed, because their orders are closed. A payment that is
- * not reversed is due again after `firstMs`, then after twice as long each time, up to `maxMs`, whichever worker leases
- * it. New ones come first, so that payments that fail again and again do not hold back the others.
+ * Finds orders whose checkout has something left to do for more than a minute: an application without a decision, a
+ * decision or an agreement that the order does not show, or a payment that is not over.
  */
-export async function leasePaymentsToReverse(
+export async function findUnfinishedCheckouts(
   db: DbClient,
   limit: number,
-  { firstMs, maxMs }: { firstMs: number; maxMs: number },
-): Promise<Payment[]> {
-  const { rows } = await db.query<Payment>(
-    `with due as (
-       select p.id from payment p join orders o on o.id = p.order_id
-       where ${MUST_BE_REVERSED}
-         and (p.next_reversal_at is null or p.next_reversal_at <= now())
-       order by p.next_reversal_at nulls first limit $1 for update of p skip locked
-     )
-     update payment p set reversal_attempts = reversal_attempts + 1,
-       next_reversal_at = ${inMs('least($2 * 2 ^ least(reversal_attempts, 20), $3)')}
-     where p.id in (select id from due)
-     returning ${COLUMNS}`,
-    [limit, firstMs, maxMs],
+): Promise<{ id: string; sellerId: string }[]> {
+  const { rows } = await db.query<{ id: string; sellerId: string }>(
+    `select id, seller_id as "sellerId" from orders where id in (
+       select p.order_id from payment p where p.closed_at is null and p.started_at < now() - interval '1 minute'
+       union
+       select a.order_id from application a join orders o on o.id = a.order_id
+       where a.purged_at is null and (
+         (o.status = 'PENDING' and a.submitted_at < now() - interval '1 minute'
+           and a.decision is distinct from 'failed')
+         or (o.status = 'APPROVED' and a.agreed_at < now() - interval '1 minute')))
+     order by random() limit $1`,
+    [limit],
   );
   return rows;
 }

@@ -2,21 +2,19 @@ import type { WebhookState } from '../domain/webhook';
 import type { Actor, Channel, OrderStatus } from '../domain/status';
 import type { DbClient } from './pool';
 
-/**
- * An entry of an order's timeline: a change, a refused signal, a replaced run, a wait of webhooks or a webhook attempt.
- */
+/** An entry of an order's timeline: a change, a refused signal or a webhook attempt. */
 export interface TimelineEntry {
   /** Orders the entries. New entries get higher positions than those that were read. */
   position: string;
   at: Date;
-  changeOrNote: ChangeOrNote | null;
+  changeOrRefusal: ChangeOrRefusal | null;
   webhook: { id: string; sequence: number; state: WebhookState; nextAttemptAt: string | null } | null;
   attempt: AttemptEntry | null;
 }
 
-/** A change, or a note, which is no change: see timeline-notes.ts. */
-interface ChangeOrNote {
-  /** The version that the change made; null for a refused signal, a replaced run and a wait of webhooks. */
+/** A change, or a refused signal. */
+interface ChangeOrRefusal {
+  /** The version that the change made; null for a refused signal. */
   version: number | null;
   event: string;
   from: OrderStatus | null;
@@ -28,7 +26,7 @@ interface ChangeOrNote {
 
 interface AttemptEntry {
   attempt: number;
-  /** The position in the retry schedule, from 1; null for a resend, and for an attempt that outlived its lease. */
+  /** The position in the retry schedule, from 1; null for a resend. */
   step: number | null;
   status: number | null;
   error: string | null;
@@ -57,7 +55,7 @@ export async function readTimeline(
   const { rows } = await db.query<TimelineEntry>(
     `select t.position, t.at, null as attempt, ${WEBHOOK} as webhook, json_build_object('version', t.version,
          'event', t.event, 'from', t.from_status, 'to', t.to_status, 'actor', t.actor, 'channel', t.channel,
-         'reason', t.reason) as "changeOrNote"
+         'reason', t.reason) as "changeOrRefusal"
      from order_timeline t left join webhook_event e on e.order_id = t.order_id and ${isStatusChange('t')}
        and e.sequence = (select count(*) from order_timeline before
          where before.order_id = t.order_id and ${isStatusChange('before')} and before.version <= t.version)

@@ -1,16 +1,14 @@
 import type { WebhookState } from '../domain/webhook';
-import type { DeliveryLease } from './delivery-lease';
-import { removeIfSettled } from './order-work';
-import { type Db, type DbClient, inTransaction } from './pool';
-import { type DeliveryProgress, lockOrders } from './webhook-events';
+import type { DbClient } from './pool';
 
 /** One attempt as it is stored, and its event's state after it. */
 export interface AttemptRecord {
   eventId: string;
-  /** The position in the retry schedule, from 1; null for a resend. */
-  step: number | null;
-  /** The lease under which the attempt was made. */
-  lease: DeliveryLease;
+  orderId: string;
+  /** True for an attempt of the retry schedule, false for a resend. */
+  isScheduled: boolean;
+  /** When it began, by the clock of Postgres. */
+  at: Date;
   durationMs: number;
   connectedMs: number | null;
   headersMs: number | null;
@@ -19,29 +17,48 @@ export interface AttemptRecord {
   errorDetail: string | null;
   address: string | null;
   responseBody: string;
-  /** The event's state after the attempt; `pending` if it is to be retried. */
+  /** How the attempt ends the delivery; `pending` if it does not. */
   state: WebhookState;
   /** Milliseconds until the schedule's next attempt; null if this attempt schedules none. */
   delayMs: number | null;
 }
 
 /**
- * Records an attempt and the event's new state, and ends the delivery lease, in one statement. The function's comment
- * in the migrations states what applies if another attempt has taken over the lease.
- * @returns the event's new state
+ * Records an attempt and the event's new state. A delivery ends the event, whichever attempt made it. A 410 (`disabled`)
+ * disables all pending and further events of the order, until a resend is delivered. A failed resend does not change the
+ * schedule. The order's row is locked first, as for every entry of its timeline: positions are taken in the order in
+ * which they are recorded.
+ * @returns the event's state afterwards
  */
-export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<DeliveryProgress> {
-  const { rows } = await db.query<DeliveryProgress>({
+export async function recordAttempt(db: DbClient, record: AttemptRecord): Promise<WebhookState> {
+  const { rows } = await db.query<{ state: WebhookState }>({
     name: 'record_attempt',
-    text: `select state_after as state, attempts_after as attempts, wait_ms as "waitMs", waited_ms as "waitedMs",
-        disabled_after as "webhooksDisabled"
-      from record_attempt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
+    text: `with locked as (
+       select id, webhooks_disabled from orders where id = $2 for update
+     ), event as (
+       update webhook_event e set attempts = e.attempts + 1, steps = e.steps + case when $3 then 1 else 0 end,
+         state = case when $13 in ('delivered', 'disabled') or ($3 and e.state = 'pending') then $13 else e.state end,
+         next_attempt_at = case when $13 in ('delivered', 'disabled') then null
+           when $3 then now() + $14::float8 * interval '1 ms' else e.next_attempt_at end
+       from locked where e.id = $1 returning e.id, e.attempts, e.steps, e.state
+     ), attempt as (
+       insert into webhook_attempt (event_id, attempt, step, at, duration_ms, connected_ms, headers_ms, status, error,
+         error_detail, address, response_body, next_attempt_at)
+       select id, attempts, case when $3 then steps end, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+         now() + $14::float8 * interval '1 ms' from event
+     ), order_row as (
+       update orders o set webhooks_disabled = ($13 = 'disabled') from locked
+       where o.id = locked.id and $13 in ('delivered', 'disabled') and locked.webhooks_disabled <> ($13 = 'disabled')
+     ), other_events as (
+       update webhook_event e set state = 'disabled', next_attempt_at = null
+       from locked where $13 = 'disabled' and e.order_id = locked.id and e.id <> $1 and e.state = 'pending'
+     )
+     select state from event`,
     values: [
       record.eventId,
-      record.step,
-      record.lease.token,
-      record.lease.at,
-      record.lease.resendRequestedAt,
+      record.orderId,
+      record.isScheduled,
+      record.at,
       record.durationMs,
       record.connectedMs,
       record.headersMs,
@@ -55,22 +72,17 @@ export async function recordAttempt(db: DbClient, record: AttemptRecord): Promis
     ],
   });
   if (!rows[0]) throw new Error(`webhook event ${record.eventId} is missing`);
-  return rows[0];
+  return rows[0].state;
 }
 
 /**
- * Gives up a pending event so that a later one can be sent. An event that ended in the meantime stays as it is.
+ * Gives up a pending event so that a later one can be sent.
  * @returns false if it had ended
  */
-export async function markExhausted(db: Db, eventId: string): Promise<boolean> {
-  return inTransaction(db, async (client) => {
-    await lockOrders(client, [eventId]);
-    const { rows } = await client.query<{ orderId: string }>(
-      `update webhook_event set next_attempt_at = null, state = 'exhausted'
-       where id = $1 and state = 'pending' returning order_id as "orderId"`,
-      [eventId],
-    );
-    if (rows[0]) await removeIfSettled(client, rows[0].orderId);
-    return rows[0] !== undefined;
-  });
+export async function markExhausted(db: DbClient, eventId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `update webhook_event set next_attempt_at = null, state = 'exhausted' where id = $1 and state = 'pending'`,
+    [eventId],
+  );
+  return rowCount === 1;
 }

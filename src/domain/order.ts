@@ -1,5 +1,4 @@
 import { type Actor, type Channel, type OrderEvent, type OrderStatus, transition } from './status';
-import type { UncheckedRequest } from './unchecked-request';
 
 export const PAYMENT_TERMS = ['PAY_NOW', 'PAY_LATER'] as const;
 export type PaymentTerm = (typeof PAYMENT_TERMS)[number];
@@ -83,23 +82,6 @@ export interface OrderHistory<T extends OrderState = Order> {
 /** An order and its changes, as its workflow holds them. Not Temporal's event history. */
 export type WorkflowOrderHistory = OrderHistory<WorkflowOrder>;
 
-/** The run of an order's workflow that a new run follows. */
-export interface PreviousRun {
-  /** The order as that run last saved it; null if it is unknown. */
-  saved: WorkflowOrderHistory | null;
-  /**
-   * Requests that Temporal had accepted for that run and that it had not processed. The new run processes them first.
-   */
-  unprocessed: readonly UncheckedRequest[];
-  /**
-   * Why it was replaced, for the timeline; null if it had completed, also if its retention has ended since, or if it
-   * continues as new.
-   */
-  reason: string | null;
-  /** The channel of the request that replaced it. */
-  channel: Channel;
-}
-
 export interface ChangeRequest {
   event: OrderEvent;
   actor: Actor;
@@ -109,16 +91,18 @@ export interface ChangeRequest {
   ifVersion?: readonly number[] | undefined;
 }
 
-/**
- * A request whose sender saw the order at `observedVersion`. A workflow with an older version must not decide on it.
- */
-export interface VersionedRequest extends ChangeRequest {
-  observedVersion: number;
-}
-
 /** The outcome of a change request: a changed order, a repeat of an earlier change, or a refusal. */
 export type ChangeOutcome<T extends OrderState> =
-  { kind: 'change'; next: OrderHistory<T> } | { kind: 'repeat' } | { kind: 'refused' };
+  | {
+      kind: 'change';
+      next: OrderHistory<T>;
+      /** The last one of `next`. */
+      change: OrderChange;
+      /** Of its webhook; null if sellers get none for it. */
+      sequence: number | null;
+    }
+  | { kind: 'repeat' }
+  | { kind: 'refused' };
 
 /** The id of an order's workflow is this, followed by the order's id. */
 export const WORKFLOW_ID_PREFIX = 'order-';
@@ -169,13 +153,12 @@ export function decide<T extends OrderState>(
   const last = changes.at(-1)?.at ?? now;
   const at = now > last ? now : last;
   const version = order.version + 1;
-  return {
-    kind,
-    next: {
-      order: { ...order, version, status: to, cancelledAt: event === 'cancel' ? at : order.cancelledAt },
-      changes: [...changes, { version, event, from: order.status, to, actor, channel, reason, at }],
-    },
+  const change: OrderChange = { version, event, from: order.status, to, actor, channel, reason, at };
+  const next = {
+    order: { ...order, version, status: to, cancelledAt: event === 'cancel' ? at : order.cancelledAt },
+    changes: [...changes, change],
   };
+  return { kind, next, change, sequence: isStatusChange(change) ? sequenceOf(next.changes, change) : null };
 }
 
 /** The first version at which two histories of an order differ; undefined if one continues the other. */

@@ -48,26 +48,3 @@ export function retryDelay(
 export function yieldsToNext(schedule: RetrySchedule, attempts: number): boolean {
   return attempts >= schedule.attemptsWithSuccessor;
 }
-
-/** What changes for an event while a later one waits for it, however its next attempt was scheduled. */
-export interface WhileSuccessorWaits {
-  /** True once it has failed so often that it is given up instead. */
-  yieldsToNext: boolean;
-  /** Milliseconds until the next attempt; null before the first one. */
-  waitWithSuccessorMs: number | null;
-}
-
-/**
- * @param waitMs until the next attempt; null before the first one
- * @param waitedMs since the last attempt
- */
-export function whileSuccessorWaits(
-  schedule: RetrySchedule,
-  { attempts, waitMs, waitedMs }: { attempts: number; waitMs: number | null; waitedMs: number },
-): WhileSuccessorWaits {
-  const limitMs = Math.max(schedule.maxWaitWithSuccessorMs - waitedMs, 0);
-  return {
-    yieldsToNext: yieldsToNext(schedule, attempts),
-    waitWithSuccessorMs: waitMs === null ? null : Math.min(waitMs, limitMs),
-  };
-}

@@ -15,7 +15,7 @@ export type Actor = (typeof ACTORS)[number];
  * How the request was made. `workflow`: the order's workflow made it itself, for its expiry, or a decision of the
  * lender or the bank. `temporal`: a person or a program sent it to the workflow through Temporal.
  */
-export const CHANNELS = ['api', 'hosted_checkout', 'cli', 'sweep', 'workflow', 'temporal'] as const;
+export const CHANNELS = ['api', 'hosted_checkout', 'cli', 'workflow', 'temporal'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
 /** The only transition table: event -> status before -> status after. All other transitions are refused. */

@@ -1,12 +1,14 @@
 import { Problem } from '../contracts/problem';
-import type { StoredOrder } from '../db/find-orders';
-import { type ChangeRequest, classifyEvent, withState } from '../domain/order';
+import { type StoredOrder, findOrder } from '../db/find-orders';
+import type { Db } from '../db/pool';
+import { saveChange } from '../db/save-change';
+import { type ChangeRequest, type Order, classifyEvent, decide, withState } from '../domain/order';
 import { type OrderStatus, isFinal } from '../domain/status';
 import { CallNotMade, TooManyChanges } from '../temporal/availability';
-import { ChangeRefused, VersionDiffers } from '../temporal/change-through-workflow';
+import { ChangeRefused, RunClosed, VersionDiffers } from '../temporal/order-workflows';
 import type { OrderDependencies } from './dependencies';
 
-type ChangeDependencies = Pick<OrderDependencies, 'workflows'>;
+type ChangeDependencies = Pick<OrderDependencies, 'db' | 'workflows'>;
 export type ChangedOrder = Pick<StoredOrder, 'order' | 'attachments'>;
 
 /**
@@ -65,26 +67,61 @@ export async function simulateProgress(
   return reportProgress(deps, stored, progress);
 }
 
-/** Repeats, and requests that a final status refuses, need no workflow. The workflow decides all other requests. */
+/**
+ * Makes a change. The row decides on a final order; the order's workflow decides everything else. If its run closes
+ * meanwhile, the row shows why.
+ */
 async function changeOrder(
-  deps: ChangeDependencies,
+  { db, workflows }: ChangeDependencies,
   stored: StoredOrder,
   request: ChangeRequest,
 ): Promise<ChangedOrder> {
-  const { order, attachments } = stored;
-  const kind = classifyEvent(stored, request.event);
-  if (kind === 'repeat') return { order, attachments };
-  if (kind === 'refused' && isFinal(order.status)) throw refused(request, order.status);
   try {
-    return { order: withState(order, await deps.workflows.change(stored, request)), attachments };
+    const changed = await tryToChange({ db, workflows }, stored, request);
+    if (changed) return changed;
+    const latest = await findOrder(db, stored.order.id);
+    const repeated = latest && (await tryToChange({ db, workflows }, latest, request));
+    if (repeated) return repeated;
+    throw new RunClosed('the run has closed twice');
   } catch (error) {
     if (error instanceof ChangeRefused) throw refused(request, error.status);
     if (error instanceof VersionDiffers) throw versionDiffers(error.version);
+    if (error instanceof Problem) throw error;
     throw new Problem('service_unavailable', `${outcomeOf(error)} Repeating the same call is safe.`, {
       retryAfterS: 5,
       cause: error,
     });
   }
+}
+
+/** @returns undefined if the order's run closed before it made the change */
+async function tryToChange(
+  { db, workflows }: ChangeDependencies,
+  stored: StoredOrder,
+  request: ChangeRequest,
+): Promise<ChangedOrder | undefined> {
+  const { order, attachments, workflowVersion } = stored;
+  if (isFinal(order.status) && request.ifVersion?.includes(order.version) === false)
+    throw versionDiffers(order.version);
+  if (isFinal(order.status)) return { order: await changeFinalOrder(db, stored, request), attachments };
+  if (classifyEvent(stored, request.event) === 'repeat') return { order, attachments };
+  if (workflowVersion !== null) throw new CallNotMade('the row is that of a restored backup: run reconcile');
+  try {
+    return { order: withState(order, await workflows.change(order, request)), attachments };
+  } catch (error) {
+    if (error instanceof RunClosed) return undefined;
+    throw error;
+  }
+}
+
+/** The one change of a final order is the cancel of one that is UNSUCCESSFUL: it sets `cancelled_at`, without a webhook. */
+async function changeFinalOrder(db: Db, stored: StoredOrder, request: ChangeRequest): Promise<Order> {
+  const outcome = decide(stored, request, new Date().toISOString());
+  if (outcome.kind === 'refused') throw refused(request, stored.order.status);
+  if (outcome.kind === 'repeat') return stored.order;
+  await saveChange(db, stored.order.id, outcome.change, undefined);
+  // If nothing was saved, another call has cancelled it in the meantime.
+  return (await findOrder(db, stored.order.id))?.order ?? stored.order;
 }
 
 /** @param version of the order */

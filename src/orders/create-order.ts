@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { invalidRequest, isProblem, Problem } from '../contracts/problem';
+import { invalidRequest, Problem } from '../contracts/problem';
 import type { CreatedOrderBody } from '../contracts/order-schemas';
 import { orderUrl, toCreatedOrderBody } from '../contracts/order-mapper';
 import type { FieldError } from '../contracts/problem-schema';
 import type { CreateOrderRequest } from '../contracts/request-schemas';
 import { insertOrder } from '../db/insert-order';
-import { isLockTimeout, violatedConstraint } from '../db/database-errors';
+import { isLockTimeout, isPoolExhausted, violatedConstraint } from '../db/database-errors';
 import { findIdempotencyKey } from '../db/idempotency-keys';
 import { findOrderByReference } from '../db/find-orders';
 import type { Seller } from '../db/sellers';
@@ -75,34 +75,24 @@ async function tryToCreate(
 ): Promise<CreatedOrder | undefined> {
   const requestDigest = toRequestDigest(request);
   try {
-    // The order is dated when its turn comes. With an earlier date, it would be missing from pages that were read
-    // already.
-    const inserted = await deps.admission.insert(seller.id, async () => {
-      const order = newOrder(deps, seller, request);
-      const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
-      const history = createHistory(order, { actor: 'seller', channel: 'api' });
-      const isNew = await insertOrder(deps.db, {
-        ...history,
-        attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
-        sweepAfterMs: deps.sweepStartAfterMs,
-        idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
-      });
-      return isNew ? { history, body } : undefined;
+    const order = newOrder(deps, seller, request);
+    const body = toCreatedOrderBody(order, deps.checkoutBaseUrl);
+    const history = createHistory(order, { actor: 'seller', channel: 'api' });
+    const isNew = await insertOrder(deps.insertDb, {
+      ...history,
+      attachments: { source: request.source ?? null, metaData: request.meta_data ?? null },
+      idempotency: key === undefined ? undefined : { key, requestDigest, response: body },
     });
-    if (inserted) {
-      const { history, body } = inserted;
+    if (isNew) {
       reportChanges(deps.log, body.id, history.changes);
       // After the response is written, which the call to Temporal would delay.
-      setImmediate(() => deps.dispatcher.start(history));
+      setImmediate(() => deps.starter.start(history));
       return { body, replayed: false };
     }
   } catch (error) {
     if (isLockTimeout(error, 'idempotency_key')) throw keyInProgress();
     if (isLockTimeout(error, 'orders_reference')) throw referenceInProgress(error);
-    if (isProblem(error, 'overloaded')) {
-      const earlier = await replayOrder(deps, seller, request, key);
-      if (earlier) return earlier;
-    }
+    if (isPoolExhausted(error)) throw overloaded();
     if (violatedConstraint(error) !== 'orders_reference') throw error;
     await throwIfDuplicate(deps, seller.id, request.reference);
     return undefined;
@@ -160,6 +150,14 @@ function keyInProgress(): Problem {
     'idempotency_key_in_progress',
     'The first request with this Idempotency-Key is still running. Repeating the call is safe.',
     { retryAfterS: 1 },
+  );
+}
+
+function overloaded(): Problem {
+  return new Problem(
+    'overloaded',
+    'Too many new orders wait to be saved. Nothing changed. Repeating the call later is safe.',
+    { retryAfterS: 5 },
   );
 }
 

@@ -1,17 +1,21 @@
-import { isProblem } from '../contracts/problem';
-import { hasCompletedOrder, insertPayment, recordPaymentStatus } from '../db/payments';
-import type { Db } from '../db/pool';
-import { type Payment, type PaymentStatus, isInProgress } from '../domain/payment';
+import { Problem, isProblem } from '../contracts/problem';
+import { insertPayment, recordPaymentStatus } from '../db/payments';
+import { type Payment, APPROVE_WITHIN_MS, isInProgress } from '../domain/payment';
 import { isFinal } from '../domain/status';
-import { type PaymentProviders, PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
+import { PaymentProviderUnavailable, providerOf } from '../payments/payment-provider';
 import { refreshPayment } from '../payments/refresh-payment';
-import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
+import { reversePayment } from '../payments/reverse-payment';
 import type { OrderDependencies } from './dependencies';
-import { type Checkout, reportCheckoutEvent } from './hosted-checkout';
+import { type Checkout, proceed, reportCheckoutEvent } from './hosted-checkout';
+
+/** Longer than a customer has to approve a payment. The checkout's workflow extends it while the bank decides. */
+const HOLD_MS = APPROVE_WITHIN_MS + 5 * 60_000;
 
 /**
- * Records a payment, unless one is in progress or paid, and has the order's workflow check it until the bank has
- * decided, whatever the customer's browser does. `startAtBank` then starts it at the bank.
+ * Records a payment, unless one is in progress or paid, and has the checkout's workflow check it until the bank has
+ * decided, whatever the customer's browser does. The order does not expire meanwhile. `startAtBank` then starts it at
+ * the bank.
+ * @throws Problem `service_unavailable` if the order could expire meanwhile: nothing was recorded
  * @param browser its digest will own the payment; an application that was submitted must belong to one of `ownDigests`
  */
 export async function createPayment(
@@ -20,9 +24,15 @@ export async function createPayment(
   bank: string,
   browser: { browserDigest: Buffer; ownDigests: readonly Buffer[] },
 ): Promise<void> {
-  if (await insertPayment(deps.db, order.id, bank, browser, SWEEP_AFTER_MS)) {
-    deps.dispatcher.requestDecision(order);
+  if (order.expiresAt !== null) {
+    try {
+      await deps.workflows.holdExpiry(order, new Date(Date.now() + HOLD_MS));
+    } catch (error) {
+      const detail = 'Payments cannot be started at the moment. Nothing changed.';
+      throw new Problem('service_unavailable', detail, { retryAfterS: 5, cause: error });
+    }
   }
+  if (await insertPayment(deps.db, order.id, bank, browser)) await proceed(deps, order);
 }
 
 /**
@@ -45,7 +55,7 @@ export async function startAtBank(
 export async function cancelPayment({ db, payments }: OrderDependencies, { payment }: Checkout): Promise<void> {
   if (payment?.status !== 'pending') return;
   const status = await providerOf(payments, payment.sandbox).cancel(payment.id);
-  await recordPaymentStatus(db, payment.id, status, SWEEP_AFTER_MS);
+  await recordPaymentStatus(db, payment.id, status);
 }
 
 /**
@@ -60,7 +70,7 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
       await reversePayment(deps, payment);
       return true;
     }
-    if ((await refreshPayment(deps, payment, SWEEP_AFTER_MS)) === 'paid') {
+    if ((await refreshPayment(deps, payment)) === 'paid') {
       await reportCheckoutEvent(deps, order.id, 'approved', { actor: 'checkout' });
       await reportCheckoutEvent(deps, order.id, 'completed');
     }
@@ -75,26 +85,4 @@ export async function checkPayment(deps: OrderDependencies, { order, payment }: 
 
 function mayChange(status: Checkout['order']['status'], payment: Payment): boolean {
   return isInProgress(payment.status) || (payment.status === 'paid' && status !== 'SUCCESSFUL');
-}
-
-/**
- * Cancels the payment of an order that is closed, or refunds it if it is paid already, unless it has completed the
- * order. A payment that the bank is still processing stays as it is; a later call refunds it.
- * @returns the status afterwards
- * @throws PaymentProviderUnavailable also if the provider contradicts itself
- */
-export async function reversePayment(
-  { db, payments }: { db: Db; payments: PaymentProviders },
-  { id, sandbox, status: recorded }: Payment,
-): Promise<PaymentStatus> {
-  const provider = providerOf(payments, sandbox);
-  const found = await provider.cancel(id);
-  if (recorded === 'paid' && found !== 'paid' && found !== 'refunded') {
-    throw new PaymentProviderUnavailable(`the payment provider has reported the payment as paid, and now as ${found}`);
-  }
-  const isOwed = found === 'paid' && !(await hasCompletedOrder(db, id));
-  if (isOwed) await provider.refund(id);
-  const status = isOwed ? 'refunded' : found;
-  await recordPaymentStatus(db, id, status, SWEEP_AFTER_MS);
-  return status;
 }

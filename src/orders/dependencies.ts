@@ -4,19 +4,19 @@ import type { Db } from '../db/pool';
 import type { KeyRing } from '../encryption/key-ring';
 import type { PaymentProviders } from '../payments/payment-provider';
 import type { OrderWorkflows } from '../temporal/order-workflows';
-import type { Admission } from './admission';
-import type { LiveOrderReader } from './live-order-reader';
-import type { WorkflowDispatcher } from './background/workflow-dispatcher';
+import type { WorkflowReader } from './read-workflow';
+import type { OrderStarter } from './start-orders';
 
 /** The dependencies and settings of the use cases. Times in ms. */
 export interface OrderDependencies {
   db: Db;
+  /** A smaller pool, so that a burst of new orders leaves connections to all other calls. */
+  insertDb: Db;
   /** Encrypts secrets in Postgres. */
   keys: KeyRing;
   workflows: OrderWorkflows;
-  dispatcher: WorkflowDispatcher;
-  admission: Admission;
-  orderReader: LiveOrderReader;
+  starter: OrderStarter;
+  workflowReader: WorkflowReader;
   rules: OrderRules;
   payments: PaymentProviders;
   checkoutBaseUrl: string;
@@ -26,7 +26,5 @@ export interface OrderDependencies {
    */
   hasLiveLender: boolean;
   expiresAfterMs: number | undefined;
-  /** The time after which the sweep starts a new order's workflow that the dispatcher has not started. */
-  sweepStartAfterMs: number;
   log: Logger;
 }

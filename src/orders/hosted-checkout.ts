@@ -8,7 +8,6 @@ import type { OrderHistory, PaymentTerm } from '../domain/order';
 import { type Payment, isCurrent } from '../domain/payment';
 import type { Actor, OrderStatus, ProgressEvent } from '../domain/status';
 import { availableTerms } from '../payments/payment-provider';
-import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 import { reportProgress } from './change-order';
 import type { OrderDependencies } from './dependencies';
 import { readByPayLink, readStored } from './read-order';
@@ -81,7 +80,7 @@ export async function ensurePaymentTerm(
 }
 
 /**
- * Saves the application to pay later and notifies the order's workflow, which asks the lender. Does nothing if an
+ * Saves the application to pay later and has the checkout's workflow ask the lender. Does nothing if an
  * application was submitted before, if the order is not PENDING, or if the customer has chosen another payment term
  * since.
  * @param application `browserDigest`: of the browser that it will belong to. `replaces`: the id of the application that
@@ -92,8 +91,7 @@ export async function submitApplication(
   { order }: Checkout,
   application: { applicant: Applicant; browserDigest: Buffer; replaces: string | undefined },
 ): Promise<void> {
-  const submitted = await storeApplication(deps.db, order.id, { ...application, sweepAfterMs: SWEEP_AFTER_MS });
-  if (submitted) deps.dispatcher.requestDecision(order);
+  if (await storeApplication(deps.db, order.id, application)) await proceed(deps, order);
 }
 
 /** True if the customer can agree: our lender approved, and there are repayments to show. */
@@ -124,8 +122,8 @@ export async function continueApplication(
 }
 
 /**
- * Saves the customer's agreement and completes the order. If the order's workflow is unavailable, the sweep completes
- * it later. Does nothing if the application belongs to another browser.
+ * Saves the customer's agreement and completes the order. If the order's workflow is unavailable, the checkout's
+ * workflow completes it later. Does nothing if the application belongs to another browser.
  */
 export async function agreeToOffer(
   deps: OrderDependencies,
@@ -135,7 +133,7 @@ export async function agreeToOffer(
 ): Promise<void> {
   const { id } = checkout.order;
   if (!canAgree(checkout)) return;
-  if (!(await recordAgreement(deps.db, id, browserDigests, at, SWEEP_AFTER_MS))) return;
+  if (!(await recordAgreement(deps.db, id, browserDigests, at))) return;
   try {
     await reportCheckoutEvent(deps, id, 'completed');
   } catch (error) {
@@ -148,7 +146,7 @@ export async function agreeToOffer(
  * @throws Problem `service_unavailable` if it could not be reported, `not_found`
  */
 export async function reportCheckoutEvent(
-  deps: OrderDependencies,
+  deps: Pick<OrderDependencies, 'db' | 'workflows'>,
   orderId: string,
   event: ProgressEvent,
   { actor = 'customer', reason = null }: { actor?: Actor; reason?: string | null } = {},
@@ -158,4 +156,14 @@ export async function reportCheckoutEvent(
   } catch (error) {
     if (!isProblem(error, 'transition_not_allowed')) throw error;
   }
+}
+
+/**
+ * Has the checkout's workflow do what Postgres shows. While Temporal is unavailable it is done later: see
+ * `findUnfinishedCheckouts`.
+ */
+export async function proceed({ workflows, log }: OrderDependencies, order: Checkout['order']): Promise<void> {
+  await workflows.proceedCheckout(order).catch((error: unknown) => {
+    log.warn({ order_id: order.id, err: error }, 'the checkout could not proceed: a worker repeats it');
+  });
 }

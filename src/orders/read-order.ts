@@ -10,7 +10,11 @@ import { notFound } from './not-found';
  * @param sellerId if given, only this seller's order is found
  * @throws Problem `not_found`
  */
-export async function readStored(deps: OrderDependencies, orderId: string, sellerId?: string): Promise<StoredOrder> {
+export async function readStored(
+  deps: Pick<OrderDependencies, 'db'>,
+  orderId: string,
+  sellerId?: string,
+): Promise<StoredOrder> {
   const stored = isUuid(orderId) ? await findOrder(deps.db, orderId, sellerId) : undefined;
   if (!stored) throw notFound();
   return stored;
@@ -30,13 +34,15 @@ type RetrievedOrder = Pick<StoredOrder, 'order' | 'attachments'> & { readFrom: '
 
 /**
  * Reads an order as it is now: the facts from the row, the state from the workflow or the row, whichever has the higher
- * version. If Temporal is unavailable, the row is enough: it has every acknowledged change.
+ * version. The row is enough, because it has every acknowledged change: it answers for closed orders, for orders that
+ * nobody has touched yet, and if the workflow does not answer in time.
  */
 export async function readCurrent(
-  { orderReader }: OrderDependencies,
-  { order, attachments, started }: StoredOrder,
+  { workflowReader }: OrderDependencies,
+  { order, attachments }: StoredOrder,
 ): Promise<RetrievedOrder> {
-  const state = isFinal(order.status) || !started ? undefined : await orderReader.read(order);
+  const isUntouched = order.version === 1;
+  const state = isFinal(order.status) || isUntouched ? undefined : await workflowReader.read(order.id);
   return state !== undefined && state.version >= order.version
     ? { order: withState(order, state), attachments, readFrom: 'workflow' }
     : { order, attachments, readFrom: 'snapshot' };

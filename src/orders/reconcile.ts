@@ -1,148 +1,153 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { bulkhead } from 'cockatiel';
+import { toStatusWebhook } from '../contracts/status-webhooks';
+import {
+  type StoredOrder,
+  findOrder,
+  findOrdersById,
+  findOrdersToCompare,
+  findOrdersToResume,
+} from '../db/find-orders';
 import type { Db } from '../db/pool';
-import { type OrderSelection, type StoredOrderState, findOrderStates, orderStatesByPage } from '../db/order-states';
-import { findOrdersWithoutRow } from '../db/rebuild-order';
-import { firstDifference } from '../domain/order';
+import { clearRowBehind, saveChange } from '../db/save-change';
+import { type WorkflowOrderHistory, firstDifference, isStatusChange, sequenceOf } from '../domain/order';
 import { isFinal } from '../domain/status';
-import { isTimeout } from '../temporal/grpc-errors';
-import type { InspectedWorkflow } from '../temporal/inspect-workflow';
+import type { DescribedRun, OrderWorkflows } from '../temporal/order-workflows';
 
 const PAGE = 200;
-const CONCURRENCY = 20;
-/** An order differs for a moment while it changes. Only a difference in each of several checks is reported. */
-const CHECKS = 3;
-const CHECK_DELAY_MS = 500;
-/** The API or the sweep starts the workflow of a new order within this time. */
+/** For one call about one order: a server that has just been restored can be slow. */
+const TIMEOUT_MS = 10_000;
+/** The API or a worker starts the workflow of a new order within this time. */
 const STARTED_WITHIN_MS = 60_000;
 
-/** The ways in which an order's row and its workflow can differ. */
+/** The ways in which an order's row and its workflow can differ, after one of the two was restored. */
 export const DIFFERENCES = {
-  not_running: 'the order is open, but its workflow does not run',
-  webhooks_not_running: 'webhooks are pending, or resends are requested, but the workflow does not run',
+  not_running: 'something is left to do, but the workflow does not run',
   workflow_behind: 'the row has changes that the workflow does not have',
   row_behind: 'the workflow has changes that the row does not have',
   different: 'row and workflow hold different changes',
-  stuck: 'the workflow tasks keep failing',
-  still_running: 'the order is settled, but its workflow still runs',
-  not_compared: 'Temporal did not answer in time',
-  not_loaded: 'the run has not read the row yet: is a worker running?',
-  row_missing: 'the workflow exists, but the order has no row',
+  row_missing: 'the workflow exists, but the order has no row: only a newer backup has it',
+  not_compared: 'the workflow did not answer in time: is a worker running?',
 };
 
 export interface Difference {
   kind: keyof typeof DIFFERENCES;
   orderId: string;
   /** Undefined if the order has no row. */
-  row: StoredOrderState | undefined;
-  workflow: InspectedWorkflow | undefined;
+  row: StoredOrder | undefined;
+  /** Undefined if the workflow has no run. */
+  run: DescribedRun | undefined;
+  /** What the newest run has saved; undefined if it is unknown. */
+  saved: WorkflowOrderHistory | undefined;
 }
+
+/** What became of a difference, or what a person has to do about it. */
+export const REPAIRS = {
+  resumed: 'a new run continues from the row',
+  brought_forward: 'the row has the changes of the workflow now',
+  kept_row: 'the row is kept: a new run continues from it',
+  decide_which: 'decide which is right: --keep-row discards the changes of the workflow',
+  nothing_done: 'nothing was done',
+};
+export type Repair = keyof typeof REPAIRS;
 
 export interface ReconcileDependencies {
   db: Db;
-  /** @see inspectWorkflow */
-  inspect: (orderId: string) => Promise<InspectedWorkflow | undefined>;
-  /** The ids of all orders that have a workflow. */
-  listWorkflows: (selection: OrderSelection) => AsyncIterable<string>;
+  workflows: OrderWorkflows;
+  checkoutBaseUrl: string;
 }
 
-interface ReconciledPage {
-  compared: number;
-  differences: Difference[];
-}
-
-/** Compares orders between Postgres and Temporal, one page at a time. Changes nothing. */
+/**
+ * Compares orders between Postgres and Temporal, one after the other: those for which something is left to do, and those
+ * with an open run. Changes nothing.
+ * @param selection `sellerId`: only orders of this seller
+ * @returns undefined for each order that does not differ
+ */
 export async function* reconcile(
-  deps: ReconcileDependencies,
-  selection: OrderSelection,
-): AsyncGenerator<ReconciledPage> {
-  for await (const page of orderStatesByPage(deps.db, selection, PAGE)) {
-    let differences = await compareAll(deps, page);
-    for (let checks = 1; checks < CHECKS && differences.length > 0; checks++) {
-      await delay(CHECK_DELAY_MS);
-      const rows = await findOrderStates(
-        deps.db,
-        differences.map(({ orderId }) => orderId),
-      );
-      differences = await compareAll(deps, rows);
+  { db, workflows }: ReconcileDependencies,
+  selection: { sellerId?: string | undefined },
+): AsyncGenerator<Difference | undefined> {
+  const compared = new Set<string>();
+  for (let after: string | undefined; ;) {
+    const ids = await findOrdersToCompare(db, { ...selection, after }, PAGE);
+    for (const row of await findOrdersById(db, ids)) {
+      compared.add(row.order.id);
+      yield await compareTwice(db, workflows, row.order.id, row);
     }
-    const isUnavailable =
-      differences.length === page.length && differences.every(({ kind }) => kind === 'not_compared');
-    if (isUnavailable && page.length > CONCURRENCY) throw new Error('Temporal answers no call in time');
-    yield { compared: page.length, differences };
+    after = ids.at(-1);
+    if (after === undefined) break;
   }
-  yield* findMissingRows(deps, selection);
-}
-
-/** Finds orders that have a workflow and no row: they were created after the backup that was restored. */
-async function* findMissingRows(
-  { db, inspect, listWorkflows }: ReconcileDependencies,
-  selection: OrderSelection,
-): AsyncGenerator<ReconciledPage> {
-  for await (const ids of inPages(listWorkflows(selection))) {
-    const differences: Difference[] = [];
-    for (const orderId of await findOrdersWithoutRow(db, ids)) {
-      const { workflow, isLate } = await inspectInTime(inspect, orderId);
-      const kind = isLate ? 'not_compared' : 'row_missing';
-      if (isLate || workflow) differences.push({ kind, orderId, row: undefined, workflow });
-    }
-    yield { compared: differences.length, differences };
+  for await (const { orderId } of workflows.listOpen(selection)) {
+    if (!compared.has(orderId)) yield await compareTwice(db, workflows, orderId, await findOrder(db, orderId));
   }
 }
 
-/** An order may have several runs: each id is in a page once. */
-async function* inPages(ids: AsyncIterable<string>): AsyncGenerator<string[]> {
-  let page = new Set<string>();
-  for await (const id of ids) {
-    page.add(id);
-    if (page.size < PAGE) continue;
-    yield [...page];
-    page = new Set();
-  }
-  yield [...page];
-}
-
-async function compareAll({ inspect }: ReconcileDependencies, rows: StoredOrderState[]): Promise<Difference[]> {
-  const limit = bulkhead(CONCURRENCY, rows.length);
-  const found = await Promise.all(
-    rows.map((row) =>
-      limit.execute(async () => {
-        const { workflow, isLate } = await inspectInTime(inspect, row.id);
-        const kind = isLate ? 'not_compared' : compare(row, workflow);
-        return kind && { kind, orderId: row.id, row, workflow };
-      }),
-    ),
-  );
-  return found.filter((difference) => difference !== undefined);
-}
-
-/** A run that Temporal does not return in time does not end the comparison of the others. */
-async function inspectInTime(
-  inspect: ReconcileDependencies['inspect'],
+/** An order differs for a moment while it changes. */
+async function compareTwice(
+  db: Db,
+  workflows: OrderWorkflows,
   orderId: string,
-): Promise<{ workflow: InspectedWorkflow | undefined; isLate: boolean }> {
+  row: StoredOrder | undefined,
+): Promise<Difference | undefined> {
+  const difference = await compare(workflows, orderId, row);
+  return difference && compare(workflows, orderId, await findOrder(db, orderId));
+}
+
+async function compare(
+  workflows: OrderWorkflows,
+  orderId: string,
+  row: StoredOrder | undefined,
+): Promise<Difference | undefined> {
+  const run = await workflows.describe(orderId, TIMEOUT_MS);
+  const differ = (kind: Difference['kind'], saved?: WorkflowOrderHistory) => ({ kind, orderId, row, run, saved });
+  let saved: WorkflowOrderHistory | undefined;
   try {
-    return { workflow: await inspect(orderId), isLate: false };
-  } catch (error) {
-    if (!isTimeout(error)) throw error;
-    return { workflow: undefined, isLate: true };
+    saved = run && (await workflows.query(orderId, TIMEOUT_MS));
+  } catch {
+    return differ('not_compared');
   }
+  if (!row) return run && differ('row_missing', saved);
+  if (saved && firstDifference(row.changes, saved.changes) !== undefined) return differ('different', saved);
+  if (saved && saved.order.version > row.order.version) return differ('row_behind', saved);
+  if (saved && run?.isRunning && saved.order.version < row.order.version) return differ('workflow_behind', saved);
+  return needsRun(row) && !run?.isRunning ? differ('not_running', saved) : undefined;
 }
 
-function compare(row: StoredOrderState, workflow: InspectedWorkflow | undefined): Difference['kind'] | undefined {
-  const { running = false, saved, failureReason } = workflow ?? {};
-  if (saved && firstDifference(row.changes, saved.changes) !== undefined) return 'different';
-  if (saved && saved.order.version > row.version) return 'row_behind';
-  if (needsWorkflow(row) && !running) return isFinal(row.status) ? 'webhooks_not_running' : 'not_running';
-  if (running && failureReason !== null) return 'stuck';
-  if (!saved) return running ? 'not_loaded' : undefined;
-  const { version, status, cancelledAt } = saved.order;
-  if (version < row.version) return 'workflow_behind';
-  if (status !== row.status || cancelledAt !== (row.cancelledAt?.toISOString() ?? null)) return 'different';
-  return running && row.settled ? 'still_running' : undefined;
+function needsRun({ order, started }: StoredOrder): boolean {
+  if (isFinal(order.status)) return true;
+  return started || Date.now() - Date.parse(order.createdAt) > STARTED_WITHIN_MS;
 }
 
-function needsWorkflow({ status, settled, requestsWait, started, createdAt }: StoredOrderState): boolean {
-  if (isFinal(status)) return !settled && !requestsWait;
-  return started || Date.now() - createdAt.getTime() > STARTED_WITHIN_MS;
+/**
+ * Brings the older one of row and workflow forward, where one continues the other.
+ * @param keepRow keeps the row where they hold different changes
+ */
+export async function repair(
+  deps: ReconcileDependencies,
+  { kind, row, saved, run }: Difference,
+  keepRow: boolean,
+): Promise<Repair> {
+  if (!row || kind === 'not_compared' || kind === 'row_missing') return 'nothing_done';
+  if (kind === 'different' && !keepRow) return 'decide_which';
+  if (kind === 'row_behind' && saved) await bringForward(deps, row, saved);
+  await clearRowBehind(deps.db, row.order.id);
+  if (run?.isRunning) await deps.workflows.terminate(row.order.id, run.runId, `reconcile: ${DIFFERENCES[kind]}`);
+  if ((await findOrdersToResume(deps.db, [row.order.id])).length > 0) await deps.workflows.resume(row.order);
+  if (kind === 'row_behind') return 'brought_forward';
+  return kind === 'different' ? 'kept_row' : 'resumed';
+}
+
+/** Saves the changes that the row of a restored backup lacks, with their webhooks. */
+async function bringForward(
+  { db, checkoutBaseUrl }: ReconcileDependencies,
+  row: StoredOrder,
+  { changes }: WorkflowOrderHistory,
+): Promise<void> {
+  for (const change of changes.slice(row.changes.length)) {
+    const before = changes.slice(0, change.version - 1);
+    const hasWebhook = isStatusChange(change) && row.order.webhookUrl !== null;
+    const webhook = hasWebhook
+      ? toStatusWebhook({ ...row, changes: before }, change, sequenceOf(changes, change), checkoutBaseUrl)
+      : undefined;
+    if (!(await saveChange(db, row.order.id, change, webhook)))
+      throw new Error('the row has changed: repeat the command');
+  }
 }

@@ -1,6 +1,5 @@
 import type { TimelineEntryBody } from '../contracts/timeline-schemas';
 import { type TimelineEntry, isTimelinePosition, readTimeline } from '../db/read-timeline';
-import { RECOVERY_EVENT, WEBHOOK_WAIT_EVENT } from '../db/timeline-notes';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, countWithin, toPage, unknownCursor } from './list-page';
 import { readStored } from './read-order';
@@ -23,7 +22,7 @@ export async function retrieveTimeline(
   return { items: bodies.slice(0, items.length), nextCursor };
 }
 
-export function toTimelineEntryBody({ at: date, changeOrNote, webhook, attempt }: TimelineEntry): TimelineEntryBody {
+export function toTimelineEntryBody({ at: date, changeOrRefusal, webhook, attempt }: TimelineEntry): TimelineEntryBody {
   const at = date.toISOString();
   if (attempt && webhook) {
     return {
@@ -44,10 +43,8 @@ export function toTimelineEntryBody({ at: date, changeOrNote, webhook, attempt }
       next_attempt_at: toIso(attempt.nextAttemptAt),
     };
   }
-  if (!changeOrNote) throw new Error('a timeline entry is no change, note or attempt');
-  const { version, event, from, to, actor, channel, reason } = changeOrNote;
-  if (event === WEBHOOK_WAIT_EVENT) return { type: 'webhook_wait', at, order_status: to, reason: reason ?? '' };
-  if (event === RECOVERY_EVENT) return { type: 'recovery', at, order_status: to, channel, reason: reason ?? '' };
+  if (!changeOrRefusal) throw new Error('a timeline entry is no change, refusal or attempt');
+  const { version, event, from, to, actor, channel, reason } = changeOrRefusal;
   if (version === null) return { type: 'refusal', at, event, order_status: to, actor, channel, reason };
   return {
     type: 'change',

@@ -12,6 +12,5 @@ export function toWebhookEventBody(webhook: ListedWebhook): WebhookEventBody {
     attempts: webhook.attempts,
     created_at: webhook.createdAt.toISOString(),
     next_attempt_at: webhook.nextAttemptAt?.toISOString() ?? null,
-    resend_requested_at: webhook.resendRequestedAt?.toISOString() ?? null,
   };
 }

@@ -5,14 +5,12 @@ import { readClock } from '../db/clock';
 import { findListedWebhook, findWebhookBody, findWebhooks } from '../db/find-webhooks';
 import { activeWebhookSecrets } from '../db/secrets';
 import { signWebhook, webhookHeaders } from '../webhooks/sign';
-import { requestResends } from '../db/webhook-events';
 import type { OrderDependencies } from './dependencies';
 import { type Page, type PageRequest, toPage, unknownCursor } from './list-page';
 import { isUuid } from '../domain/uuid';
 import { notFound } from './not-found';
 import { readStored } from './read-order';
 import { toWebhookEventBody } from './webhook-response-mapper';
-import { SWEEP_AFTER_MS } from './background/workflow-dispatcher';
 
 /**
  * Lists a seller's webhooks, newest first.
@@ -61,18 +59,27 @@ export async function retrieveWebhook(
 /**
  * Requests a resend of a webhook. The order's workflow sends it.
  * @returns the webhook as it is before the resend
- * @throws Problem `not_found`
+ * @throws Problem `not_found`, `service_unavailable`
  */
 export async function resendWebhook(
   deps: OrderDependencies,
   eventId: string,
   sellerId: string,
 ): Promise<WebhookEventBody> {
-  if (!isUuid(eventId) || !(await findListedWebhook(deps.db, eventId, sellerId))) throw notFound();
-  await requestResends(deps.db, [eventId], SWEEP_AFTER_MS);
-  const webhook = await findListedWebhook(deps.db, eventId, sellerId);
+  const webhook = isUuid(eventId) ? await findListedWebhook(deps.db, eventId, sellerId) : undefined;
   if (!webhook) throw notFound();
   const { order } = await readStored(deps, webhook.orderId);
-  deps.dispatcher.resendWebhooks(order);
+  try {
+    await deps.workflows.resendWebhook(order, eventId);
+  } catch (error) {
+    throw resendNotRequested(error);
+  }
   return toWebhookEventBody(webhook);
+}
+
+function resendNotRequested(cause: unknown): Problem {
+  return new Problem('service_unavailable', 'The resend could not be requested. Repeating the call is safe.', {
+    retryAfterS: 5,
+    cause,
+  });
 }

@@ -6,18 +6,16 @@ import { type PaymentProvider, type PaymentProviders, providerOf } from './payme
 /**
  * Asks the payment provider about a payment in progress, and records its status. A payment that nobody has approved in
  * time is cancelled.
- * @param sweepAfterMs time for the caller to complete the order of a paid payment
  * @returns the status afterwards
  * @throws PaymentProviderUnavailable
  */
 export async function refreshPayment(
   { db, payments }: { db: DbClient; payments: PaymentProviders },
   payment: Payment,
-  sweepAfterMs: number,
 ): Promise<PaymentStatus> {
   const { id, status, sandbox } = payment;
   const latest = isInProgress(status) ? await statusOf(providerOf(payments, sandbox), payment) : status;
-  await recordPaymentStatus(db, id, latest, sweepAfterMs);
+  await recordPaymentStatus(db, id, latest);
   return latest;
 }
 

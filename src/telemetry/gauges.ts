@@ -1,6 +1,5 @@
 import { Gauge, collectDefaultMetrics } from 'prom-client';
 import { type Backlog, type OrdersByStatus, countOrdersByStatus, readBacklog } from '../db/backlog';
-import { oldestOverdueWebhookSeconds } from '../db/order-work';
 import type { Db } from '../db/pool';
 import type { WriteProbe } from '../db/write-probe';
 import { VERSION } from '../package';
@@ -8,15 +7,13 @@ import { registry } from './metrics';
 
 /** All scrapes within this time share one set of queries. */
 const CACHE_MS = 10_000;
-/** While many webhooks are pending, finding the overdue ones takes longer than the other queries. */
-const OVERDUE_CACHE_FACTOR = 6;
 
 const BACKLOG: Record<keyof Backlog, [name: string, help: string]> = {
+  ordersBehind: ['orders_behind', 'Orders of a restored backup that wait for reconcile.'],
   ordersWaiting: ['orders_waiting', 'Orders whose workflow has not been started yet.'],
   oldestOrderWaitingSeconds: ['oldest_order_waiting_seconds', 'Age of the oldest of these orders.'],
   webhooksPending: ['webhooks_pending', 'Webhooks in the state pending.'],
   oldestWebhookPendingSeconds: ['oldest_webhook_pending_seconds', 'Age of the oldest of these webhooks.'],
-  silentEndpoints: ['silent_endpoints', 'Webhook endpoints whose deliveries wait until they answer again.'],
   webhooksExhausted: ['webhooks_exhausted', 'Webhooks of the last 7 days that are exhausted.'],
   paymentsToReverse: ['payments_to_reverse', 'Payments of closed live orders that are not cancelled or refunded yet.'],
   oldestPaymentToReverseSeconds: [
@@ -61,13 +58,6 @@ export function addGauges({ db, checkDatabase }: GaugeSources, cacheMs = CACHE_M
       if (found) it.set(found.backlog[key]);
     });
   }
-  const readOverdue = cached(OVERDUE_CACHE_FACTOR * cacheMs, () =>
-    oldestOverdueWebhookSeconds(db).catch(() => undefined),
-  );
-  gauge('oldest_webhook_overdue_seconds', 'Time since the most overdue webhook was due.', [], async (it) => {
-    const seconds = await readOverdue();
-    if (seconds !== undefined) it.set(seconds);
-  });
 }
 
 function gauge(name: string, help: string, labelNames: string[], read: (gauge: Gauge) => void | Promise<void>): void {

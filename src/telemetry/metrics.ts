@@ -1,5 +1,4 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { RECOVERY_REASONS } from '../domain/recovery-reason';
 
 /** The service's metrics. A label has a fixed set of values: never an id, a path or text from outside. */
 export const registry = new Registry();
@@ -31,7 +30,11 @@ export const httpProblems = counter('http_problems_total', 'Error responses of t
 export const orderReads = counter('order_reads_total', 'Reads of an order by Order-Source.', 'source');
 export const orderChanges = counter('order_changes_total', 'Saved changes of orders.', 'event', 'actor');
 export const refusedSignals = counter('refused_signals_total', 'Signals that an order refused.', 'actor');
-export const replacedRuns = counter('replaced_runs_total', 'Workflow runs that were replaced.', 'reason');
+export const replacedRuns = counter(
+  'replaced_runs_total',
+  'Workflow runs that were replaced: closed by force, or stuck.',
+  'reason',
+);
 export const stuckRuns = new Gauge({
   name: `${PREFIX}stuck_runs`,
   help: 'Workflow runs whose tasks keep failing.',
@@ -76,7 +79,7 @@ function beginAtZero<T extends string>(
   for (const value of values) of.inc({ ...others, [label]: value } as Record<T, string>, 0);
 }
 beginAtZero(orderReads, 'source', ['workflow', 'snapshot']);
-beginAtZero(replacedRuns, 'reason', [...Object.keys(RECOVERY_REASONS), 'other']);
+beginAtZero(replacedRuns, 'reason', ['closed', 'stuck']);
 beginAtZero(webhooksEnded, 'state', ['delivered', 'exhausted', 'disabled']);
 beginAtZero(operatorActions, 'outcome', ['succeeded', 'failed']);
 const LENDER_OUTCOMES = ['approved', 'declined', 'failed', 'referred', 'unavailable', 'cancelled'];

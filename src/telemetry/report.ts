@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
 import { type OrderChange, workflowId } from '../domain/order';
-import { recoveryReasonOf } from '../domain/recovery-reason';
 import type { WebhookState } from '../domain/webhook';
 import type { RecordedAttempt } from '../webhooks/deliver';
 import { requestContextFields } from './current-request-context';
@@ -29,15 +28,6 @@ export function reportRefusedSignal(
   log.warn({ ...orderFields(orderId), ...requestContextFields(), status, actor, channel }, 'a signal was refused');
 }
 
-/** @param reason a sentence, as in the timeline */
-export function reportReplacedRun(log: Logger, orderId: string, runId: string, reason: string): void {
-  metrics.replacedRuns.inc({ reason: recoveryReasonOf(reason) });
-  log.warn(
-    { ...orderFields(orderId), ...requestContextFields(), run_id: runId, reason },
-    'a run of an order was replaced',
-  );
-}
-
 /** The parts of a webhook event that its log lines name. */
 interface ReportedWebhook {
   id: string;
@@ -55,13 +45,13 @@ function webhookFields(webhook: ReportedWebhook) {
 
 export function reportAttempt(
   log: Logger,
-  { webhook, step, outcome, error, status, durationMs, after: { state, waitMs } }: RecordedAttempt,
+  { webhook, step, outcome, error, status, durationMs, state, delayMs }: RecordedAttempt,
 ): void {
   metrics.webhookAttempts.inc({ outcome, error: error ?? '' });
   metrics.webhookDuration.observe(durationMs / 1000);
   if (outcome !== 'delivered') {
     const result = { step, resend: step === null, error, status, duration_ms: durationMs };
-    log.warn({ ...webhookFields(webhook), ...result, state, next_attempt_in_ms: waitMs }, 'a webhook attempt failed');
+    log.warn({ ...webhookFields(webhook), ...result, state, next_attempt_in_ms: delayMs }, 'a webhook attempt failed');
   }
   if (state !== 'pending' && state !== webhook.state) reportEnded(log, webhook, state);
 }

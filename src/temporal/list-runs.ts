@@ -9,40 +9,29 @@ const LIST_TIMEOUT_MS = 10_000;
 const FULL_LIST_TIMEOUT_MS = 60_000;
 /** Selects the order workflows in a list of Temporal. */
 const ORDERS = "WorkflowType = 'orderWorkflow'";
-/** Selects those whose workflow tasks keep failing. */
-const STUCK =
-  `${ORDERS} and ExecutionStatus = 'Running' and ` +
-  "TemporalReportedProblems in ('category=WorkflowTaskFailed', 'category=WorkflowTaskTimedOut')";
+/** Selects those whose workflow tasks keep failing. Tasks that time out show an overloaded worker, and no wedged run. */
+const STUCK = `${ORDERS} and ExecutionStatus = 'Running' and TemporalReportedProblems in ('category=WorkflowTaskFailed')`;
 
 /** A run as Temporal lists it: what has just changed may be missing. */
 export interface ListedRun {
   orderId: string;
-  /** When an open run started, or a closed one closed: lists are sorted by it. */
-  at: Date;
+  runId: string;
   /** The order's status that the run has published last. */
   status: string | undefined;
 }
 
 /** Lists of the runs of order workflows. Runs that a person has started with other workflow ids are left out. */
 export interface RunLists {
-  /** The ids of orders whose run was closed by force after `closedAfter`: it failed or was terminated. */
-  findClosedByForce(closedAfter: Date): AsyncIterable<string>;
-  /** The ids of orders whose open run's workflow tasks keep failing. */
-  findStuck(): AsyncIterable<string>;
+  /** Runs that failed, timed out or were terminated or cancelled after `since`. */
+  findClosedByForce(since: Date): AsyncIterable<ListedRun>;
+  /** Open runs whose workflow tasks keep failing. */
+  findStuck(): AsyncIterable<ListedRun>;
   /** Counts the open runs whose workflow tasks keep failing. */
   countStuck(): Promise<number>;
-  /**
-   * The orders with an open run, the newest run first.
-   * @param startedBy only runs that started then or before; undefined: all
-   */
-  listOpen(startedBy: Date | undefined): AsyncIterator<ListedRun, undefined>;
-  /**
-   * The orders whose runs have completed, the last one first.
-   * @param closedBy only runs that closed then or before; undefined: all
-   */
-  listCompleted(closedBy: Date | undefined): AsyncIterator<ListedRun, undefined>;
-  /** The ids of all orders that have a run, once per run. */
-  list(selection: { sellerId?: string | undefined; since?: Date | undefined }): AsyncIterable<string>;
+  /** True if a run of the order was terminated after `since`. */
+  wasTerminated(orderId: string, since: Date): Promise<boolean>;
+  /** All open runs. */
+  listOpen(selection: { sellerId?: string | undefined }): AsyncIterable<ListedRun>;
 }
 
 export async function countStuckRuns({ workflow }: Client): Promise<number> {
@@ -54,51 +43,40 @@ export function createRunLists(
   client: Client,
   within: <T>(timeoutMs: number, call: () => Promise<T>) => Promise<T>,
 ): RunLists {
-  async function* listRuns(query: string, timeoutMs = LIST_TIMEOUT_MS): AsyncGenerator<ListedRun, undefined> {
+  async function* listRuns(query: string, timeoutMs = LIST_TIMEOUT_MS): AsyncGenerator<ListedRun> {
     const runs = client.workflow.list({ query })[Symbol.asyncIterator]();
     for (;;) {
       const run = await within(timeoutMs, () => runs.next());
-      if (run.done === true) return undefined;
-      const { workflowId, startTime, closeTime, typedSearchAttributes } = run.value;
+      if (run.done === true) return;
+      const { workflowId, runId, typedSearchAttributes } = run.value;
       const orderId = workflowId.slice(WORKFLOW_ID_PREFIX.length);
       if (workflowId.startsWith(WORKFLOW_ID_PREFIX) && isUuid(orderId))
-        yield { orderId, at: closeTime ?? startTime, status: typedSearchAttributes.get(orderStatusKey) };
+        yield { orderId, runId, status: typedSearchAttributes.get(orderStatusKey) };
     }
   }
 
-  async function* listOrderIds(query: string, timeoutMs?: number): AsyncGenerator<string> {
-    for await (const { orderId } of listRuns(query, timeoutMs)) yield orderId;
-  }
-
   return {
-    list: ({ sellerId, since }) =>
-      listOrderIds(
-        ORDERS +
-          (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`) +
-          (since === undefined ? '' : ` and StartTime >= '${since.toISOString()}'`),
-        FULL_LIST_TIMEOUT_MS,
+    findClosedByForce: (since) =>
+      listRuns(
+        `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') ` +
+          `and CloseTime > '${since.toISOString()}'`,
       ),
 
-    listOpen: (startedBy) =>
-      listRuns(
-        `${ORDERS} and ExecutionStatus = 'Running'` +
-          (startedBy ? ` and StartTime <= '${startedBy.toISOString()}'` : ''),
-      ),
-
-    listCompleted: (closedBy) =>
-      listRuns(
-        `${ORDERS} and ExecutionStatus = 'Completed'` +
-          (closedBy ? ` and CloseTime <= '${closedBy.toISOString()}'` : ''),
-      ),
+    findStuck: () => listRuns(STUCK),
 
     countStuck: () => within(LIST_TIMEOUT_MS, () => countStuckRuns(client)),
 
-    findClosedByForce: (closedAfter) =>
-      listOrderIds(
-        `${ORDERS} and ExecutionStatus in ('Terminated', 'Failed', 'TimedOut', 'Canceled') ` +
-          `and CloseTime > '${closedAfter.toISOString()}'`,
-      ),
+    async wasTerminated(orderId, since) {
+      const query =
+        `WorkflowId = '${WORKFLOW_ID_PREFIX}${orderId}' and ExecutionStatus = 'Terminated' ` +
+        `and CloseTime > '${since.toISOString()}'`;
+      return (await within(LIST_TIMEOUT_MS, () => client.workflow.count(query))).count > 0;
+    },
 
-    findStuck: () => listOrderIds(STUCK),
+    listOpen: ({ sellerId }) =>
+      listRuns(
+        `${ORDERS} and ExecutionStatus = 'Running'` + (sellerId === undefined ? '' : ` and SellerId = '${sellerId}'`),
+        FULL_LIST_TIMEOUT_MS,
+      ),
   };
 }

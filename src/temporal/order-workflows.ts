@@ -1,31 +1,48 @@
-import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
-import type { SignalDefinition } from '@temporalio/common';
 import {
+  type Client,
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { status } from '@grpc/grpc-js';
+import type { WebhookSelection } from '../../activities';
+import { checkoutWorkflowId, proceedSignal } from '../../workflows/checkout-messages';
+import type { checkoutWorkflow } from '../../workflows/checkout-workflow';
+import {
+  CHANGE_REFUSED,
+  CHECKOUT_TASK_QUEUE,
   ORDER_TASK_QUEUE,
-  requestDecisionSignal,
-  resendWebhooksSignal,
-  saveAgainSignal,
+  ROW_CHANGED,
+  VERSION_DIFFERS,
+  cancelOrderUpdate,
+  getOrderQuery,
+  holdExpirySignal,
+  reportProgressUpdate,
+  resendWebhookSignal,
+  sellerIdKey,
 } from '../../workflows/messages';
 import type { orderWorkflow } from '../../workflows/order-workflow';
+import type { resendWebhooksWorkflow } from '../../workflows/resend-webhooks-workflow';
 import type { webhookTestWorkflow } from '../../workflows/webhook-test-workflow';
 import { WAITED_TOO_LONG, limitPerKey } from '../concurrency/limit-per-key';
-import { RECOVERY_REASONS } from '../domain/recovery-reason';
 import {
   type ChangeRequest,
   type Order,
   type OrderHistory,
   type OrderState,
-  type PreviousRun,
+  type WorkflowOrderHistory,
+  toWorkflowOrderHistory,
   workflowId,
 } from '../domain/order';
-import { type Channel, isFinal } from '../domain/status';
+import type { OrderStatus } from '../domain/status';
 import { trackBreaker } from '../telemetry/metrics';
 import type { WebhookTestAttempt } from '../webhooks/attempt';
 import { TooManyChanges, createAvailability } from './availability';
-import { type StartableOrder, changeThroughWorkflow } from './change-through-workflow';
-import { type DescribedWorkflow, type InspectedWorkflow, describeWorkflow, inspectWorkflow } from './inspect-workflow';
+import { grpcErrorOf } from './grpc-errors';
 import { type RunLists, createRunLists } from './list-runs';
-import { firstStartOptions, resumeOptions } from './workflow-options';
+import { orderOptions } from './workflow-options';
 
 /**
  * Changes of one seller's orders that run at the same time; further ones wait. Each takes the workers and Temporal
@@ -33,30 +50,67 @@ import { firstStartOptions, resumeOptions } from './workflow-options';
  */
 const CHANGES_AT_ONCE = 10;
 const MAX_WAIT_MS = 10_000;
-
 /** The 15 s of an attempt, plus the wait for a free slot. */
 const TEST_TIMEOUT_MS = 28_000;
 
-/** The client side of the order workflows. Each call has a deadline. */
+/** The workflow refused the change. Nothing changed. */
+export class ChangeRefused extends Error {
+  constructor(
+    message: string,
+    /** The order's status, which does not allow the change. */
+    readonly status: OrderStatus,
+  ) {
+    super(message);
+  }
+}
+
+/** The change is for another version of the order. Nothing changed. */
+export class VersionDiffers extends Error {
+  constructor(
+    message: string,
+    readonly version: number,
+  ) {
+    super(message);
+  }
+}
+
+/** The run closed before it made the change. The row shows whether a new run can make it. */
+export class RunClosed extends Error {}
+
+/** The newest run of an order's workflow. */
+export interface DescribedRun {
+  runId: string;
+  isRunning: boolean;
+  sellerId: string | undefined;
+}
+
+/** The client side of the order workflows. Each call has a deadline. Every call on an order starts a run if none is open. */
 export interface OrderWorkflows extends RunLists {
   /**
    * Starts an order's workflow.
-   * @param delayMs how long the workflow waits for a first message before it runs
-   * @returns false if the order has ever had one: then nothing is done
+   * @param delayMs how long the workflow waits for a first message before it runs; a plain signal does not end the wait
    */
-  start(history: OrderHistory, delayMs: number): Promise<boolean>;
+  start(history: OrderHistory, delayMs: number): Promise<void>;
+  /** Starts a run that reads the row, unless one is open. */
+  resume(order: Order): Promise<void>;
+  /** Asks the newest run for the order; undefined if there is none, or it has not read the row yet. */
+  query(orderId: string, timeoutMs: number): Promise<WorkflowOrderHistory | undefined>;
   /** Reads the newest run from the server; undefined if there is none. Needs no worker. */
-  inspect(orderId: string, timeoutMs: number): Promise<InspectedWorkflow | undefined>;
-  /** Describes the newest run, without its history; undefined if there is none. Needs no worker. */
-  describe(orderId: string, timeoutMs: number): Promise<DescribedWorkflow | undefined>;
-  /** Starts a run that reads the order's row, unless a workflow runs. */
-  resume(order: Order, previous: PreviousRun): Promise<void>;
-  /** Makes the workflow save its changes again, because the row lacks some. */
-  saveAgain(orderId: string): Promise<void>;
-  /** Notifies the workflow that resends are requested in Postgres. Resumes it if none runs. */
-  resendWebhooks(order: Order, channel: Channel): Promise<void>;
-  /** Notifies the workflow that an application was submitted or a payment was started. Resumes it if none runs. */
-  requestDecision(order: Order, channel: Channel): Promise<void>;
+  describe(orderId: string, timeoutMs: number): Promise<DescribedRun | undefined>;
+  /**
+   * Makes the workflow change the order.
+   * @returns the state once the change is saved
+   * @throws ChangeRefused, VersionDiffers, RunClosed, or CallNotMade; after any other error the outcome is unknown
+   */
+  change(order: Order, request: ChangeRequest): Promise<OrderState>;
+  /** Sends a webhook of the order once more. @throws CallNotMade */
+  resendWebhook(order: Order, eventId: string): Promise<void>;
+  /** Resends many webhooks, some a second. @returns the id of the workflow that does it */
+  resendWebhooks(selection: WebhookSelection, id: string): Promise<string>;
+  /** Keeps an order from expiring before a time. @throws CallNotMade */
+  holdExpiry(order: Order, until: Date): Promise<void>;
+  /** Makes the order's checkout do its next step. @throws CallNotMade */
+  proceedCheckout(order: Pick<Order, 'id' | 'sellerId'>): Promise<void>;
   /**
    * Sends a test webhook, which is in Postgres, from a worker. Rejects if no worker could send it in time.
    * @throws CallNotMade, within a second
@@ -64,13 +118,6 @@ export interface OrderWorkflows extends RunLists {
   testWebhook(webhookId: string): Promise<WebhookTestAttempt>;
   /** Terminates a run. Does nothing if it has closed in the meantime. */
   terminate(orderId: string, runId: string, reason: string): Promise<void>;
-  /**
-   * Makes the workflow change the order. Starts or resumes it if none runs.
-   * @param row as it was read: a repeated call that read the same version joins the first one
-   * @returns the state once the change is saved
-   * @throws ChangeRefused, or CallNotMade if the call was not made; after any other error the outcome is unknown
-   */
-  change(row: StartableOrder, request: ChangeRequest): Promise<OrderState>;
   /** Resolves when the calls in flight have ended. A call that retries on a closed connection would end the process. */
   drain(): Promise<void>;
 }
@@ -84,6 +131,7 @@ export function createOrderWorkflows(
     encryptPayloads,
   }: { startTimeoutMs: number; updateTimeoutMs: number; encryptPayloads: boolean },
 ): OrderWorkflows {
+  const { workflow } = client;
   const inFlight = new Set<Promise<unknown>>();
   const availability = createAvailability(client);
   const changes = limitPerKey(CHANGES_AT_ONCE, MAX_WAIT_MS);
@@ -97,44 +145,35 @@ export function createOrderWorkflows(
     track(client.withDeadline(Date.now() + timeoutMs, call));
 
   /** Makes a call for which a caller waits. @throws CallNotMade while Temporal is known to be unavailable */
-  const callWithin = <T>(timeoutMs: number, call: () => Promise<T>): Promise<T> =>
-    availability.call(() => within(timeoutMs, call));
-
-  /** Changes an order in its seller's turn. */
-  async function change(row: StartableOrder, request: ChangeRequest): Promise<OrderState> {
+  async function callWithin<T>(timeoutMs: number, call: () => Promise<T>): Promise<T> {
     await availability.waitUntilUp();
+    return availability.call(() => within(timeoutMs, call));
+  }
+
+  const options = (order: Order) => orderOptions(order, encryptPayloads);
+  /** Of a run that reads the row: callers may have read it before it changed. */
+  const fromRow = (order: Order): [{ orderId: string }] => [{ orderId: order.id }];
+
+  async function update(order: Order, request: ChangeRequest): Promise<OrderState> {
+    const startWorkflowOperation = new WithStartWorkflowOperation<typeof orderWorkflow>('orderWorkflow', {
+      ...options(order),
+      args: fromRow(order),
+    });
+    const definition = request.event === 'cancel' ? cancelOrderUpdate : reportProgressUpdate;
     try {
-      return await changes.run(row.order.sellerId, () =>
-        callWithin(updateTimeoutMs, () =>
-          changeThroughWorkflow(client, row, request, {
-            first: () => firstStartOptions(row, 0, encryptPayloads),
-            next: () => resuming(row.order, request.channel),
-          }),
-        ),
-      );
+      const saved = await workflow.executeUpdateWithStart(definition, { args: [request], startWorkflowOperation });
+      return saved.order;
     } catch (error) {
-      throw error === WAITED_TOO_LONG ? new TooManyChanges("too many changes of the seller's orders wait") : error;
+      throw refusalOf(error) ?? (isRunClosed(error) ? new RunClosed('the run has closed', { cause: error }) : error);
     }
   }
 
-  const inspect = (orderId: string): Promise<InspectedWorkflow | undefined> => inspectWorkflow(client, orderId);
-
-  /** Options of a run that follows the newest one, for a request that came through `channel`. */
-  const resuming = async (order: Order, channel: Channel) =>
-    resumeOptions(order, toPrevious(await inspect(order.id), order, channel), encryptPayloads);
-
-  async function signal(order: Order, definition: SignalDefinition, channel: Channel): Promise<void> {
-    await within(startTimeoutMs, async () => {
-      try {
-        await client.workflow.getHandle(workflowId(order.id)).signal(definition);
-      } catch (error) {
-        if (!(error instanceof WorkflowNotFoundError)) throw error;
-        await client.workflow.signalWithStart<typeof orderWorkflow>('orderWorkflow', {
-          ...(await resuming(order, channel)),
-          signal: definition,
-        });
-      }
-    });
+  async function change(order: Order, request: ChangeRequest): Promise<OrderState> {
+    try {
+      return await changes.run(order.sellerId, () => callWithin(updateTimeoutMs, () => update(order, request)));
+    } catch (error) {
+      throw error === WAITED_TOO_LONG ? new TooManyChanges("too many changes of the seller's orders wait") : error;
+    }
   }
 
   return {
@@ -145,68 +184,137 @@ export function createOrderWorkflows(
     },
 
     async start(history, delayMs) {
+      const { order } = history;
+      const untilExpiry = order.expiresAt === null ? Infinity : Date.parse(order.expiresAt) - Date.now();
+      const startDelay = Math.round(Math.min(delayMs, untilExpiry));
       try {
         await within(startTimeoutMs, () =>
-          client.workflow.start<typeof orderWorkflow>(
-            'orderWorkflow',
-            firstStartOptions(history, delayMs, encryptPayloads),
-          ),
+          workflow.start<typeof orderWorkflow>('orderWorkflow', {
+            ...options(order),
+            // A start that arrives after the order has closed does nothing.
+            workflowIdReusePolicy: 'REJECT_DUPLICATE',
+            ...(startDelay > 0 && { startDelay }),
+            args: [{ orderId: order.id, history: toWorkflowOrderHistory(history) }],
+          }),
         );
-        return true;
       } catch (error) {
-        if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      }
+    },
+
+    async resume(order) {
+      await within(startTimeoutMs, () =>
+        workflow.start<typeof orderWorkflow>('orderWorkflow', { ...options(order), args: fromRow(order) }),
+      );
+    },
+
+    async query(orderId, timeoutMs) {
+      try {
+        const handle = workflow.getHandle(workflowId(orderId));
+        return (await within(timeoutMs, () => handle.query(getOrderQuery))) ?? undefined;
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError || isNotStarted(error)) return undefined;
         throw error;
       }
     },
 
-    inspect: (orderId, timeoutMs) => within(timeoutMs, () => inspect(orderId)),
+    async describe(orderId, timeoutMs) {
+      try {
+        const run = await within(timeoutMs, () => workflow.getHandle(workflowId(orderId)).describe());
+        const sellerId = run.typedSearchAttributes.get(sellerIdKey);
+        return { runId: run.runId, isRunning: run.status.name === 'RUNNING', sellerId };
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError) return undefined;
+        throw error;
+      }
+    },
 
-    describe: (orderId, timeoutMs) => within(timeoutMs, () => describeWorkflow(client, orderId)),
+    change: (order, request) => track(change(order, request)),
 
-    async resume(order, previous) {
-      await within(startTimeoutMs, () =>
-        client.workflow.start<typeof orderWorkflow>('orderWorkflow', resumeOptions(order, previous, encryptPayloads)),
+    async resendWebhook(order, eventId) {
+      await callWithin(startTimeoutMs, () =>
+        workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
+          ...options(order),
+          args: fromRow(order),
+          signal: resendWebhookSignal,
+          signalArgs: [eventId],
+        }),
       );
     },
 
-    async saveAgain(orderId) {
-      await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId)).signal(saveAgainSignal));
+    async resendWebhooks(selection, id) {
+      const started = await callWithin(startTimeoutMs, () =>
+        workflow.start<typeof resendWebhooksWorkflow>('resendWebhooksWorkflow', {
+          taskQueue: ORDER_TASK_QUEUE,
+          workflowId: `resend-webhooks-${id}`,
+          args: [selection],
+        }),
+      );
+      return started.workflowId;
     },
 
-    resendWebhooks: (order, channel) => signal(order, resendWebhooksSignal, channel),
+    async holdExpiry(order, until) {
+      await callWithin(startTimeoutMs, () =>
+        workflow.signalWithStart<typeof orderWorkflow, [string]>('orderWorkflow', {
+          ...options(order),
+          args: fromRow(order),
+          signal: holdExpirySignal,
+          signalArgs: [until.toISOString()],
+        }),
+      );
+    },
 
-    requestDecision: (order, channel) => signal(order, requestDecisionSignal, channel),
+    async proceedCheckout({ id, sellerId }) {
+      await callWithin(startTimeoutMs, () =>
+        workflow.signalWithStart<typeof checkoutWorkflow, []>('checkoutWorkflow', {
+          taskQueue: CHECKOUT_TASK_QUEUE,
+          workflowId: checkoutWorkflowId(id),
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          priority: { fairnessKey: sellerId },
+          args: [id],
+          signal: proceedSignal,
+          signalArgs: [],
+        }),
+      );
+    },
 
-    async testWebhook(webhookId) {
-      await availability.waitUntilUp();
-      return callWithin(TEST_TIMEOUT_MS, () =>
-        client.workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
+    testWebhook: (webhookId) =>
+      callWithin(TEST_TIMEOUT_MS, () =>
+        workflow.execute<typeof webhookTestWorkflow>('webhookTestWorkflow', {
           taskQueue: ORDER_TASK_QUEUE,
           workflowId: `webhook-test-${webhookId}`,
           workflowExecutionTimeout: TEST_TIMEOUT_MS,
           args: [webhookId],
         }),
-      );
-    },
+      ),
 
     async terminate(orderId, runId, reason) {
       try {
-        await within(startTimeoutMs, () => client.workflow.getHandle(workflowId(orderId), runId).terminate(reason));
+        await within(startTimeoutMs, () => workflow.getHandle(workflowId(orderId), runId).terminate(reason));
       } catch (error) {
         if (!(error instanceof WorkflowNotFoundError)) throw error;
       }
     },
-
-    change: (row, request) => track(change(row, request)),
   };
 }
 
-/**
- * What the run that follows a closed or missing one has to know. A run that still runs is not replaced.
- * @param channel of the request that starts it
- */
-export function toPrevious(run: InspectedWorkflow | undefined, { status }: Order, channel: Channel): PreviousRun {
-  // Temporal deletes closed runs after its retention.
-  if (!run) return { saved: null, unprocessed: [], reason: isFinal(status) ? null : RECOVERY_REASONS.missing, channel };
-  return { saved: run.saved ?? null, unprocessed: run.unprocessed, reason: run.failureReason, channel };
+function refusalOf(error: unknown): ChangeRefused | VersionDiffers | undefined {
+  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return undefined;
+  const { type, message, details } = error.cause;
+  if (type === VERSION_DIFFERS) return new VersionDiffers(message, details?.[0] as number);
+  return type === CHANGE_REFUSED ? new ChangeRefused(message, details?.[0] as OrderStatus) : undefined;
+}
+
+/** True if the run closed before it completed the update, or ends because its row has another change. */
+function isRunClosed(error: unknown): boolean {
+  if (error instanceof WorkflowNotFoundError || error instanceof WorkflowExecutionAlreadyStartedError) return true;
+  // The server dropped the update: the task that handled it was to close the run, and a signal came meanwhile.
+  if (grpcErrorOf(error)?.code === status.FAILED_PRECONDITION) return true;
+  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return false;
+  return error.cause.type === 'AcceptedUpdateCompletedWorkflow' || error.cause.type === ROW_CHANGED;
+}
+
+/** True if the run waits for the end of its start delay: "Workflow task is not scheduled yet". */
+function isNotStarted(error: unknown): boolean {
+  return grpcErrorOf(error)?.code === status.FAILED_PRECONDITION;
 }

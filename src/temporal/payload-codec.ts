@@ -1,6 +1,6 @@
 import type { Payload, PayloadCodec } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import { DecryptionError, type EncryptionKey, type KeyRing, createKeyRing } from '../encryption/key-ring';
+import { type EncryptionKey, type KeyRing, createKeyRing } from '../encryption/key-ring';
 
 const ENCODING_KEY = 'encoding';
 const ENCODING = Buffer.from('binary/encrypted');
@@ -35,20 +35,6 @@ function createPayloadCodec(keys: KeyRing, encrypts: boolean): PayloadCodec {
 function encrypt(keys: KeyRing, payload: Payload): Payload {
   const { keyId, data } = keys.encrypt(Proto.encode(payload).finish(), CONTEXT);
   return { metadata: { [ENCODING_KEY]: ENCODING, [KEY_ID]: Buffer.from(keyId) }, data };
-}
-
-/** Decodes all payloads in a message of the server, in place. Leaves one as it is that no configured key decrypts. */
-export async function decodeAll(codecs: readonly PayloadCodec[], message: unknown): Promise<void> {
-  if (typeof message !== 'object' || message === null || message instanceof Uint8Array) return;
-  if (Array.isArray(message) || !('metadata' in message)) {
-    for (const part of Object.values(message)) await decodeAll(codecs, part);
-    return;
-  }
-  try {
-    for (const codec of codecs) Object.assign(message, (await codec.decode([message as Payload]))[0]);
-  } catch (error) {
-    if (!(error instanceof DecryptionError)) throw error;
-  }
 }
 
 /** @throws DecryptionError */

@@ -1,16 +1,10 @@
 import { status } from '@grpc/grpc-js';
 import { type Client, isGrpcServiceError } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
-import {
-  accountModeKey,
-  orderReferenceKey,
-  orderStatusKey,
-  sellerIdKey,
-  webhookStateKey,
-} from '../../workflows/messages';
+import { accountModeKey, orderReferenceKey, orderStatusKey, sellerIdKey } from '../../workflows/messages';
 
 const KEYWORD = temporal.api.enums.v1.IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
-export const SEARCH_ATTRIBUTES = [orderStatusKey, sellerIdKey, orderReferenceKey, accountModeKey, webhookStateKey].map(
+export const SEARCH_ATTRIBUTES = [orderStatusKey, sellerIdKey, orderReferenceKey, accountModeKey].map(
   ({ name }) => name,
 );
 const RETENTION_DAYS = 30;

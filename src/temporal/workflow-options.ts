@@ -1,4 +1,3 @@
-import type { WorkflowStartOptions } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import {
   ORDER_TASK_QUEUE,
@@ -7,31 +6,24 @@ import {
   orderStatusKey,
   sellerIdKey,
 } from '../../workflows/messages';
-import type { orderWorkflow } from '../../workflows/order-workflow';
-import { toCodeSpan } from '../domain/markdown';
 import { formatPence } from '../domain/money';
-import {
-  type Order,
-  type OrderHistory,
-  type PreviousRun,
-  type WorkflowOrderHistory,
-  toWorkflowOrderHistory,
-  workflowId,
-} from '../domain/order';
-
-type OrderStartOptions = Omit<WorkflowStartOptions<typeof orderWorkflow>, 'args'> & { workflowId: string };
+import { type Order, workflowId } from '../domain/order';
+import { toCodeSpan } from './markdown';
 
 /** If a worker dies during a workflow task, another worker gets the task after this. The SDK's default is 10 s. */
 const TASK_TIMEOUT = '5 seconds';
 
 /**
- * Options of every run: how operators find and recognize the order in the Temporal UI.
+ * Options of every run of an order's workflow: how operators find and recognize the order in the Temporal UI. If a run
+ * is open, it is used.
  * @param isEncrypted omits the reference as a search attribute, because Temporal stores those in clear
  */
-function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {
+export function orderOptions(order: Order, isEncrypted: boolean) {
   return {
     taskQueue: ORDER_TASK_QUEUE,
     workflowId: workflowId(order.id),
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+    workflowIdConflictPolicy: 'USE_EXISTING',
     workflowTaskTimeout: TASK_TIMEOUT,
     // While tasks wait for a worker, sellers take turns.
     priority: { fairnessKey: order.sellerId },
@@ -44,32 +36,5 @@ function startOptions(order: Order, isEncrypted: boolean): OrderStartOptions {
       ...(isEncrypted ? [] : [{ key: orderReferenceKey, value: order.reference }]),
       { key: accountModeKey, value: order.sandbox ? 'sandbox' : 'live' },
     ]),
-  };
-}
-
-/**
- * Options of an order's first run. The server refuses them if the order has ever had a run.
- * @param delayMs how long it waits for a first message. An update, a cancellation request or a signal-with-start ends
- *   the wait; a plain signal and a query do not
- */
-export function firstStartOptions(history: OrderHistory, delayMs: number, isEncrypted: boolean) {
-  const { expiresAt } = history.order;
-  const untilExpiry = expiresAt === null ? Infinity : Date.parse(expiresAt) - Date.now();
-  const startDelay = Math.round(Math.min(delayMs, untilExpiry));
-  return {
-    ...startOptions(history.order, isEncrypted),
-    workflowIdReusePolicy: 'REJECT_DUPLICATE',
-    ...(startDelay > 0 && { startDelay }),
-    args: [{ history: toWorkflowOrderHistory(history) }] as [{ history: WorkflowOrderHistory }],
-  } as const;
-}
-
-/** Options of a run that resumes an order. It reads the row, so that stale callers do no harm. */
-export function resumeOptions(order: Order, previous: PreviousRun, isEncrypted: boolean) {
-  return {
-    ...startOptions(order, isEncrypted),
-    workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-    workflowIdConflictPolicy: 'USE_EXISTING',
-    args: [{ orderId: order.id, previous }] as [{ orderId: string; previous: PreviousRun }],
   } as const;
 }

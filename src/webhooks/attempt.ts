@@ -14,9 +14,9 @@ export interface Attempt {
   /** HTTP status; null without a response in time. */
   status: number | null;
   /**
-   * `gone` (410): the receiver wants no more webhooks. `not_sent`: the deadline had passed before the attempt began.
+   * `gone` (410): the receiver wants no more webhooks.
    */
-  outcome: 'delivered' | 'failed' | 'gone' | 'not_sent';
+  outcome: 'delivered' | 'failed' | 'gone';
   error: AttemptError | null;
   /** One line of plain text, at most 300 characters, without control characters. */
   errorDetail: string | null;
@@ -92,8 +92,6 @@ export function failure(error: AttemptError, detail: string): Classification {
 
 /** An attempt that this service ended. It shows nothing about the receiver. */
 export const INTERRUPTED = failure('interrupted', 'the service was interrupted during the attempt');
-
-export const NOT_SENT: Classification = { ...INTERRUPTED, outcome: 'not_sent' };
 
 const BY_CODE: [RegExp, AttemptError][] = [
   [/^ERR_INTERRUPTED$/, 'interrupted'],

@@ -1,34 +1,39 @@
 import type { Logger } from 'pino';
 import { toWebhookTest } from '../contracts/webhook-mapper';
-import type { WebhookTest } from '../domain/webhook';
 import { readClock } from '../db/clock';
-import { type DeliveryLease, endDeliveryLease, leaseDelivery } from '../db/delivery-lease';
 import type { Db } from '../db/pool';
 import { activeWebhookSecrets, decryptSecrets } from '../db/secrets';
 import { findSeller } from '../db/sellers';
-import { recordAttempt } from '../db/webhook-attempts';
-import { type BreakerOptions, type ProbeLease, originOf, postponeDeliveries } from '../db/endpoint-breaker';
-import { type DeliveryProgress, type EventState, type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
+import { markExhausted, recordAttempt } from '../db/webhook-attempts';
+import { type WebhookEvent, findWebhookEvent } from '../db/webhook-events';
+import { type RetrySchedule, retryDelay, yieldsToNext } from '../domain/retry-schedule';
+import type { WebhookState, WebhookTest } from '../domain/webhook';
 import type { KeyRing } from '../encryption/key-ring';
-import { type RetrySchedule, retryDelay } from '../domain/retry-schedule';
 import { type Attempt, type WebhookTestAttempt, emptyAttempt } from './attempt';
-import { createCircuitBreaker } from './circuit-breaker';
-import { DeliveryBusy, DeliveryWaits } from './delivery-delayed';
+import { type BreakerOptions, createEndpointBreakers, isAnswered } from './endpoint-breakers';
 import { createKeyedSemaphore } from './keyed-semaphore';
 import { monotonicMs } from './monotonic';
 import type { WebhookSender } from './send';
 import { signWebhook } from './sign';
 
-/** Longer than the 15 s of an attempt and the time that taking the lease may need. The attempt ends before it. */
-const LEASE_MS = 25_000;
-/** On a slow database, or if the process was frozen, too little of the lease would be left for the attempt. */
-const LEASE_MAX_DELAY_MS = 5000;
-
-/** A wait that the activity's retries cover. During a longer one, the workflow can be asked for a resend. */
-const LONGEST_RETRY_MS = 10_000;
-
 /** The state in which an attempt that is not retried leaves its event. */
 const END_STATES = { delivered: 'delivered', failed: 'exhausted', gone: 'disabled' } as const;
+
+/**
+ * An older event no longer waits for its endpoint: its remaining attempts are made as the schedule requires, so that it
+ * ends even if the endpoint never answers again. Longer than the schedule.
+ */
+const LONGEST_ENDPOINT_WAIT_MS = 4 * 86_400_000;
+
+/** The delivery has not ended. The same call is made again after `delayMs`. The message contains no URL. */
+export class RetryLater extends Error {
+  constructor(
+    message: string,
+    readonly delayMs: number,
+  ) {
+    super(message);
+  }
+}
 
 export interface DeliveryOptions {
   db: Db;
@@ -42,70 +47,53 @@ export interface DeliveryOptions {
   log: Logger;
   /** Called after each attempt that is recorded. */
   onAttempt: (recorded: RecordedAttempt) => void;
+  /** Called when an event is given up because a later one waits. */
+  onExhausted: (event: WebhookEvent) => void;
 }
 
-/** An attempt of the schedule, or of a resend, as Postgres has recorded it. */
+/** An attempt as Postgres has recorded it. */
 export interface RecordedAttempt extends Pick<Attempt, 'outcome' | 'error' | 'status' | 'durationMs'> {
   /** As it was before the attempt. */
   webhook: WebhookEvent;
-  /** The attempt's position in the retry schedule; null for a resend. */
+  /** The attempt's position in the retry schedule, from 1; null for a resend. */
   step: number | null;
   /** Of the webhook, after the attempt. */
-  after: EventState;
+  state: WebhookState;
+  /** Until the next attempt; null if there is none. */
+  delayMs: number | null;
 }
-
-/** An attempt of the retry schedule. */
-export interface ScheduledAttempt {
-  eventId: string;
-  /** From 1. */
-  attempt: number;
-  /** True if a later event of the order waits for this one. */
-  hasSuccessor: boolean;
-}
-
-/** An event's state after a call, and, unless it was a 410, why its attempt failed: a short code, without text from the receiver. */
-export type DeliveryState = DeliveryProgress & { lastError?: string };
 
 /** Each method makes at most one attempt. It is safe to call again if its result was lost. */
 interface Delivery {
   /**
-   * Makes one attempt of the schedule. An attempt that is recorded already is not made again.
-   * @returns the event's state afterwards; undefined if there is no such event
-   * @throws DeliveryBusy, DeliveryWaits
+   * Makes the next attempt of an event's schedule.
+   * @returns how the delivery ended; `missing` if there is no such event
+   * @throws RetryLater until it has ended
    */
-  send(attempt: ScheduledAttempt): Promise<DeliveryState | undefined>;
+  send(call: { eventId: string; hasSuccessor: boolean }): Promise<WebhookState | 'missing'>;
   /**
-   * Makes one attempt outside the schedule, whatever the event's state, if a resend is requested.
-   * @returns the event's state afterwards; undefined if there is no such event
-   * @throws DeliveryBusy, DeliveryWaits
+   * Makes one attempt outside the schedule, whatever the event's state.
+   * @throws RetryLater if no attempt was made
    */
-  resend(eventId: string): Promise<DeliveryState | undefined>;
+  resend(eventId: string): Promise<void>;
   /**
    * Sends a test webhook. The attempt is not recorded.
    * @param createdAt the time in the webhook, ISO 8601
    * @returns undefined if there is no such seller
-   * @throws DeliveryBusy
+   * @throws RetryLater if no attempt was made
    */
   sendTest(input: WebhookTest, createdAt: string): Promise<WebhookTestAttempt | undefined>;
 }
 
-/** Delivers webhooks: takes the order's delivery lease, signs, sends, and records the attempt. */
-export function createDelivery({
-  db,
-  keys,
-  sender,
-  schedule,
-  attemptsPerSeller,
-  breaker: breakerOptions,
-  log,
-  onAttempt,
-}: DeliveryOptions): Delivery {
+/** Delivers webhooks: waits for a slot of the seller, signs, sends, and records the attempt. */
+export function createDelivery(options: DeliveryOptions): Delivery {
+  const { db, keys, sender, schedule, attemptsPerSeller, log, onAttempt, onExhausted } = options;
   const sellerSlots = createKeyedSemaphore(attemptsPerSeller);
-  const breaker = createCircuitBreaker(db, breakerOptions, log);
+  const breakers = createEndpointBreakers(options.breaker, log);
 
-  async function withinLimit<T>(sellerId: string, isUrgent: boolean, work: () => Promise<T>): Promise<T> {
-    const waitMs = sellerSlots.tryAcquire(sellerId, isUrgent);
-    if (waitMs > 0) throw new DeliveryBusy('the seller has as many attempts running as it may have', waitMs);
+  async function withinLimit<T>(sellerId: string, work: () => Promise<T>): Promise<T> {
+    const waitMs = sellerSlots.tryAcquire(sellerId);
+    if (waitMs > 0) throw new RetryLater('the seller has as many attempts running as it may have', waitMs);
     const startedAt = monotonicMs();
     try {
       return await work();
@@ -114,50 +102,30 @@ export function createDelivery({
     }
   }
 
-  /** @param scheduled null for a resend */
-  async function deliver(event: WebhookEvent, scheduled: ScheduledAttempt | null): Promise<DeliveryState> {
-    const isUrgent = scheduled === null && event.resendUrgent;
-    await breaker.assertMayDeliver(event, isUrgent);
-    try {
-      return await withinLimit(event.sellerId, isUrgent, async () => {
-        const probe = await breaker.leaseProbeIfOpen(event, isUrgent);
-        if (!probe) return attempt(event, scheduled, undefined);
-        return breaker.probe(event, probe, () => attempt(event, scheduled, probe));
-      });
-    } catch (error) {
-      if (!(error instanceof DeliveryBusy) || error.waitMs <= LONGEST_RETRY_MS) throw error;
-      await postponeDeliveries(db, event.id, error.waitMs);
-      throw new DeliveryWaits(error.message, error.waitMs);
-    }
-  }
-
-  /**
-   * @param scheduled null for a resend, which does not change the schedule
-   * @param probe undefined if the attempt is no probe
-   */
+  /** @param hasSuccessor undefined for a resend, which does not change the schedule */
   async function attempt(
     event: WebhookEvent,
-    scheduled: ScheduledAttempt | null,
-    probe: ProbeLease | undefined,
-  ): Promise<DeliveryState> {
-    // Before the lease is taken, so that the lease covers the attempt alone.
+    hasSuccessor?: boolean,
+  ): Promise<Pick<RecordedAttempt, 'state' | 'delayMs'> & { result: string }> {
     const secrets = decryptSecrets(keys, event.sellerId, event.encryptedSecrets);
-    const deadlineMs = monotonicMs() + LEASE_MS;
-    const lease = await takeLease(event.id, scheduled);
-    const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, lease.at, deadlineMs);
-    if (outcome === 'not_sent') {
-      await endDeliveryLease(db, event.id, lease);
-      throw new DeliveryBusy('the lease ended before the attempt was sent', retrySoonMs());
-    }
+    const { outcome, retryAfterMs, ...result } = await signAndSend(event, secrets, event.readAt);
+    const isScheduled = hasSuccessor !== undefined;
+    const step = isScheduled ? event.steps + 1 : null;
     const delayMs =
-      scheduled && outcome === 'failed'
-        ? retryDelay(schedule, { ...scheduled, retryAfterMs: retryAfterMs ?? 0, random: Math.random() })
+      step !== null && outcome === 'failed'
+        ? retryDelay(schedule, {
+            attempt: step,
+            hasSuccessor: hasSuccessor ?? false,
+            retryAfterMs: retryAfterMs ?? 0,
+            random: Math.random(),
+          })
         : null;
-    const isPending = delayMs !== null || (scheduled === null && outcome === 'failed');
-    const after = await recordAttempt(db, {
+    const isPending = delayMs !== null || (!isScheduled && outcome === 'failed');
+    const state = await recordAttempt(db, {
       eventId: event.id,
-      step: scheduled && scheduled.attempt,
-      lease,
+      orderId: event.orderId,
+      isScheduled,
+      at: event.readAt,
       durationMs: result.durationMs,
       ...result.phases,
       status: result.status,
@@ -168,22 +136,9 @@ export function createDelivery({
       state: isPending ? 'pending' : END_STATES[outcome],
       delayMs,
     });
-    onAttempt({ webhook: event, step: scheduled && scheduled.attempt, outcome, ...result, after });
-    // If this fails, the call is repeated, and finds the attempt recorded.
-    await breaker.record(event, { ...result, at: lease.at }, probe);
-    const lastError = result.status === null ? result.error : `HTTP ${result.status}`;
-    return outcome !== 'failed' || lastError === null ? after : { ...after, lastError };
-  }
-
-  async function takeLease(eventId: string, scheduled: ScheduledAttempt | null): Promise<DeliveryLease> {
-    const startedAt = monotonicMs();
-    const lease = await leaseDelivery(db, eventId, scheduled && scheduled.attempt, LEASE_MS);
-    if (!lease) throw new DeliveryBusy('another delivery attempt for this order is running', retrySoonMs());
-    if (monotonicMs() - startedAt > LEASE_MAX_DELAY_MS) {
-      await endDeliveryLease(db, eventId, lease);
-      throw new DeliveryBusy('the database was so slow that the lease may expire during the attempt', retrySoonMs());
-    }
-    return lease;
+    onAttempt({ webhook: event, step, outcome, ...result, state, delayMs });
+    breakers.record(event, result);
+    return { state, delayMs, result: result.status === null ? (result.error ?? '') : `HTTP ${result.status}` };
   }
 
   async function signAndSend(
@@ -193,12 +148,9 @@ export function createDelivery({
       body,
       sellerId,
       traceparent,
-    }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'> & {
-      traceparent?: string | null;
-    },
+    }: Pick<WebhookEvent, 'id' | 'url' | 'body' | 'sellerId'> & { traceparent?: string | null },
     secrets: string[],
     at: Date,
-    deadlineMs?: number,
   ): Promise<Omit<Attempt, 'operatorDetail'>> {
     const timestamp = Math.floor(at.getTime() / 1000);
     let signature: string;
@@ -216,7 +168,6 @@ export function createDelivery({
       signature,
       body,
       ...(traceparent != null && { traceparent }),
-      ...(deadlineMs !== undefined && { deadlineMs }),
     });
     if (operatorDetail !== null) {
       const { host } = new URL(url);
@@ -225,32 +176,50 @@ export function createDelivery({
     return attempt;
   }
 
+  /**
+   * Milliseconds until the next attempt of the schedule. A call that was repeated because a later event waits comes
+   * before the time that the last attempt has set.
+   */
+  function untilDue({ waitMs, waitedMs }: WebhookEvent, hasSuccessor: boolean): number {
+    if (waitMs === null) return 0;
+    return hasSuccessor ? Math.min(waitMs, schedule.maxWaitWithSuccessorMs - (waitedMs ?? 0)) : waitMs;
+  }
+
   return {
-    async send(scheduled) {
-      const event = await findWebhookEvent(db, scheduled.eventId);
-      if (!event || event.state !== 'pending' || event.attempts >= scheduled.attempt) return event;
-      return deliver(event, scheduled);
+    async send({ eventId, hasSuccessor }) {
+      const event = await findWebhookEvent(db, eventId);
+      if (!event) return 'missing';
+      if (event.state !== 'pending') return event.state;
+      if (hasSuccessor && yieldsToNext(schedule, event.steps)) {
+        if (await markExhausted(db, eventId)) onExhausted(event);
+        return 'exhausted';
+      }
+      const dueInMs = untilDue(event, hasSuccessor);
+      if (dueInMs > 0) throw new RetryLater(`${event.steps} attempts failed; the next one is not due yet`, dueInMs);
+      const breakerMs = event.ageMs > LONGEST_ENDPOINT_WAIT_MS ? 0 : breakers.waitMs(event);
+      if (breakerMs > 0) throw new RetryLater('the endpoint has not answered several attempts in a row', breakerMs);
+      const { state, delayMs, result } = await withinLimit(event.sellerId, () => attempt(event, hasSuccessor));
+      if (state === 'pending') throw new RetryLater(`attempt ${event.steps + 1}: ${result}`, delayMs ?? 0);
+      return state;
     },
 
     async resend(eventId) {
       const event = await findWebhookEvent(db, eventId);
-      if (!event?.resendRequested) return event;
-      return deliver(event, null);
+      if (event) await withinLimit(event.sellerId, () => attempt(event));
     },
 
     async sendTest({ sellerId, webhookId, url }, createdAt) {
       const seller = await findSeller(db, sellerId);
       if (!seller) return undefined;
-      return withinLimit(sellerId, true, async () => {
+      return withinLimit(sellerId, async () => {
         const secrets = await activeWebhookSecrets(db, keys, sellerId);
         const at = await readClock(db);
         const body = JSON.stringify(toWebhookTest(seller, createdAt));
         const result = await signAndSend({ id: webhookId, url, body, sellerId }, secrets, at);
-        await breaker.recordTest({ sellerId, origin: originOf(url) }, result);
+        // A test that is answered ends the wait of an endpoint. Its failure is not counted.
+        if (isAnswered(result)) breakers.record({ sellerId, url }, result);
         return { ...result, body };
       });
     },
   };
 }
-
-const retrySoonMs = (): number => 500 + Math.random() * 1500;

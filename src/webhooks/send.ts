@@ -5,7 +5,6 @@ import type { buildConnector } from 'undici';
 import { guardedConnector } from './address-guard';
 import {
   INTERRUPTED,
-  NOT_SENT,
   failure,
   classifyError,
   classifyStatus,
@@ -15,7 +14,6 @@ import {
 } from './attempt';
 import { closableSender } from './closable-sender';
 import { limitBytesRead } from './limit-bytes-read';
-import { monotonicMs } from './monotonic';
 import { readResponse } from './read-response';
 import { parseRetryAfter } from './retry-after';
 import { checkWebhookUrl, type AddressPolicy, withoutBrackets } from './webhook-url';
@@ -45,8 +43,6 @@ export interface WebhookRequest {
   body: string;
   /** W3C Trace Context, sent as a header. */
   traceparent?: string | undefined;
-  /** The attempt ends before this moment, by `monotonicMs`, if its timeout would be later. */
-  deadlineMs?: number;
 }
 
 export interface WebhookSender {
@@ -88,10 +84,7 @@ export function createWebhookSender({
     if (refusal !== undefined) return { ...result, ...refusal };
 
     const url = new URL(request.url);
-    const limitMs = Math.max(Math.min(timeoutMs, (request.deadlineMs ?? Infinity) - monotonicMs()), 0);
-    // Another attempt may be running: this one's lease has ended.
-    if (limitMs === 0) return { ...result, ...NOT_SENT };
-    const lateError = () => (elapsedMs() > limitMs + frozenAfterMs ? interruptedError() : timeoutError(limitMs));
+    const lateError = () => (elapsedMs() > timeoutMs + frozenAfterMs ? interruptedError() : timeoutError(timeoutMs));
     const call = httpRequest({
       method: 'POST',
       path: url.pathname + url.search,
@@ -111,7 +104,7 @@ export function createWebhookSender({
             return;
           }
           // A process that was frozen gets here after the deadline, when another attempt may be running.
-          if (elapsedMs() > limitMs) {
+          if (elapsedMs() > timeoutMs) {
             socket.destroy();
             callback(lateError(), undefined as never);
             return;
@@ -128,7 +121,7 @@ export function createWebhookSender({
     try {
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
         // A process that was frozen first reads what has arrived. Without a socket, `destroy` emits no error.
-        deadline = setTimeout(() => setImmediate(() => reject(destroy(call, lateError()))), limitMs);
+        deadline = setTimeout(() => setImmediate(() => reject(destroy(call, lateError()))), timeoutMs);
         call.on('error', reject);
         call.once('upgrade', () => reject(notHttp('answered 101, which was not requested')));
         call.once('response', resolve);
@@ -152,7 +145,7 @@ export function createWebhookSender({
     } finally {
       clearTimeout(deadline);
       call.destroy();
-      if (result.error === 'dns') await delay(Math.max(Math.min(NO_ADDRESS_MS, limitMs) - elapsedMs(), 0));
+      if (result.error === 'dns') await delay(Math.max(Math.min(NO_ADDRESS_MS, timeoutMs) - elapsedMs(), 0));
       result.durationMs = elapsedMs();
     }
     return result;

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { type NewOrder, insertOrder } from '../../src/db/insert-order';
 import type { Db } from '../../src/db/pool';
 import { findOrder } from '../../src/db/find-orders';
-import { saveOrder } from '../../src/db/save-order';
+import { saveChange } from '../../src/db/save-change';
 import { insertSeller } from '../../src/db/sellers';
-import type { PendingWebhook } from '../../src/db/webhook-events';
-import { toStatusWebhooks } from '../../src/contracts/status-webhooks';
-import { type Order, type OrderHistory, createHistory, toWorkflowOrderHistory } from '../../src/domain/order';
+import { type WebhookRef, findPendingWebhooks } from '../../src/db/webhook-events';
+import { toStatusWebhook } from '../../src/contracts/status-webhooks';
+import { type Order, type OrderHistory, createHistory, isStatusChange, sequenceOf } from '../../src/domain/order';
 import { ORDER, applyEvents } from './order-histories';
 
 export async function newSeller(db: Db): Promise<string> {
@@ -21,7 +21,6 @@ export function newOrder(sellerId: string, order: Partial<Order> = {}, rest: Par
   return {
     ...createHistory({ ...ORDER, ...unique, ...order }, { actor: 'seller', channel: 'api' }),
     attachments: { source: null, metaData: null },
-    sweepAfterMs: 60_000,
     idempotency: undefined,
     ...rest,
   };
@@ -38,16 +37,19 @@ export async function insertNewOrder(
   return { order: fresh.order, changes: fresh.changes };
 }
 
-/** Saves a history as the order's workflow does. */
-export async function saveHistory(db: Db, history: OrderHistory, checkAfterMs = 600_000): Promise<PendingWebhook[]> {
-  const stored = await findOrder(db, history.order.id);
-  const webhooks =
-    stored?.order.webhookUrl == null ? [] : toStatusWebhooks(stored, history, 'https://checkout.example');
-  const saved = await saveOrder(db, toWorkflowOrderHistory(history), webhooks, {
-    unprovenMs: checkAfterMs,
-    checkAfterMs,
-  });
-  return saved.pending;
+/** Saves the changes of a history that the row lacks, as the order's workflow does. Returns the pending webhooks. */
+export async function saveHistory(db: Db, { order, changes }: OrderHistory): Promise<WebhookRef[]> {
+  const stored = await findOrder(db, order.id);
+  if (!stored) throw new Error(`order ${order.id} has no row`);
+  for (const change of changes.slice(stored.changes.length)) {
+    const earlier = { ...stored, changes: changes.slice(0, change.version - 1) };
+    const webhook =
+      isStatusChange(change) && stored.order.webhookUrl !== null
+        ? toStatusWebhook(earlier, change, sequenceOf(changes, change), 'https://checkout.example')
+        : undefined;
+    await saveChange(db, order.id, change, webhook);
+  }
+  return findPendingWebhooks(db, order.id);
 }
 
 /** Inserts a paid payment of a cancelled order, and returns its id. */
@@ -59,17 +61,4 @@ export async function insertPaymentToReverse(db: Db): Promise<string> {
     [history.order.id],
   );
   return rows[0]!.id;
-}
-
-/** Returns the milliseconds until the sweep checks the order, or null if the sweep has no work for it. */
-export async function msUntilSweep(db: Db, orderId: string): Promise<number | null> {
-  const { rows } = await db.query<{ ms: number }>(
-    'select extract(epoch from sweep_at - now())::float * 1000 as ms from order_work where order_id = $1',
-    [orderId],
-  );
-  return rows[0]?.ms ?? null;
-}
-
-export async function isInSweep(db: Db, orderId: string): Promise<boolean> {
-  return (await msUntilSweep(db, orderId)) !== null;
 }

@@ -1,7 +1,7 @@
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { findOrder } from '../../src/db/find-orders';
-import { type Db, type DbClient, inTransaction } from '../../src/db/pool';
-import type { WorkflowOrder } from '../../src/domain/order';
+import { type DbClient, inTransaction } from '../../src/db/pool';
+import type { WorkflowOrderHistory } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
 import { BASE } from './api';
 import type { Stack } from './stack';
@@ -47,7 +47,7 @@ export async function statusOf(client: Stack['client'], id: string): Promise<str
 }
 
 /** Returns the order as a query to its open run shows it. */
-export async function queryOrder(client: Stack['client'], id: string): Promise<WorkflowOrder | null> {
+export async function queryOrder(client: Stack['client'], id: string): Promise<WorkflowOrderHistory | null> {
   return (await openRun(client, id)).query(getOrderQuery);
 }
 
@@ -56,13 +56,6 @@ async function openRun(client: Stack['client'], id: string): Promise<WorkflowHan
   const { runId, status } = await client.workflow.getHandle(`order-${id}`).describe();
   if (status.name !== 'RUNNING') throw new Error(`the run is ${status.name}`);
   return client.workflow.getHandle(`order-${id}`, runId);
-}
-
-/** Returns the details of an order's open run that the Temporal UI shows. */
-export async function detailsOf(client: Stack['client'], id: string): Promise<string> {
-  const run = await openRun(client, id);
-  const { currentDetails = '' } = await run.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
-  return currentDetails;
 }
 
 /** Requests a resend of an order's first webhook. */
@@ -104,7 +97,7 @@ export async function runsOf({ client }: Pick<Stack, 'client'>, id: string): Pro
   return runs;
 }
 
-/** Sets an order in Postgres back to an earlier version. Its work row is left to the caller. */
+/** Sets an order in Postgres back to an earlier version. */
 export async function setBack(client: DbClient, id: string, version: number, status: string): Promise<void> {
   // The product locks the order's row first too. Any other order could cause a deadlock.
   await client.query('select from orders where id = $1 for update', [id]);
@@ -126,16 +119,9 @@ export async function approveInRow(db: DbClient, id: string, age: string): Promi
   );
 }
 
-/** Restores Postgres as it was after version 3, with a work row that the sweep visits late. */
+/** Restores Postgres as it was after version 3. */
 export async function restoreApproved({ db }: Pick<Stack, 'db'>, id: string): Promise<void> {
-  await inTransaction(db, async (client) => {
-    await setBack(client, id, 3, 'APPROVED');
-    await client.query(
-      `insert into order_work (order_id, started, sweep_at) values ($1, true, now() + interval '1 day')
-       on conflict (order_id) do update set sweep_at = excluded.sweep_at, delivery_lease_until = null`,
-      [id],
-    );
-  });
+  await inTransaction(db, (client) => setBack(client, id, 3, 'APPROVED'));
 }
 
 /** Returns the version of an order that its row has. */
@@ -144,22 +130,11 @@ export async function versionOfRow({ db }: Pick<Stack, 'db'>, id: string): Promi
   return rows[0]!.version;
 }
 
-/** Makes Postgres refuse to save a version of an order: its workflow waits on a timer, and tries again. */
+/** Makes Postgres refuse to save a version of an order: its workflow tries again. */
 export async function refuseVersion(db: DbClient, id: string, version: number): Promise<void> {
   await db.query(`alter table orders add constraint refused check (id <> '${id}' or version < ${version})`);
 }
 
 export async function acceptVersions(db: DbClient): Promise<void> {
   await db.query('alter table orders drop constraint refused');
-}
-
-/** True if the run of an order has started a timer. Only its expiry, a pending webhook and a failed save need one. */
-export async function waitsOnTimer(client: Client, id: string): Promise<boolean> {
-  const { events } = await client.workflow.getHandle(`order-${id}`).fetchHistory();
-  return events!.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes);
-}
-
-/** Keeps the sweep away from an order. */
-export async function postponeSweep(db: Db, orderId: string): Promise<void> {
-  await db.query(`update order_work set sweep_at = now() + interval '1 day' where order_id = $1`, [orderId]);
 }

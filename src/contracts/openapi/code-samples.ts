@@ -65,7 +65,7 @@ console.log(order.order_url);`,
   retrieveTimeline: `console.log((await orders.timeline(env.ORDER_ID!)).data);`,
   listWebhooks: `console.log((await orders.listWebhooks({ state: 'exhausted' })).data);`,
   retrieveWebhook: `console.log((await orders.retrieveWebhook(env.WEBHOOK_ID!)).request_body);`,
-  resendWebhook: `console.log((await orders.resendWebhook(env.WEBHOOK_ID!)).resend_requested_at);`,
+  resendWebhook: `console.log((await orders.resendWebhook(env.WEBHOOK_ID!)).state);`,
   testEndpoint: `console.log((await orders.testWebhook('https://shop.example/hooks')).delivered);`,
   rotateWebhookSecret: `console.log((await orders.rotateWebhookSecret()).webhook_secret);`,
 };

@@ -51,7 +51,6 @@ export const webhookEvent: WebhookEventBody = {
   attempts: 10,
   created_at: '2026-11-21T09:00:00.000Z',
   next_attempt_at: null,
-  resend_requested_at: null,
 };
 
 export const signedWebhook: SignedWebhookBody = {

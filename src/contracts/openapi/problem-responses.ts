@@ -98,7 +98,7 @@ const EXAMPLES: Record<ProblemCode, Example> = {
   headers_too_large: { detail: 'The request line and headers exceed the limit of 16384 bytes.' },
   internal_error: { detail: 'Something went wrong on our side. Quote the request_id when you contact support.' },
   overloaded: {
-    detail: 'Too many new orders wait to be processed. Nothing changed. Repeating the call later is safe.',
+    detail: 'Too many new orders wait to be saved. Nothing changed. Repeating the call later is safe.',
   },
   service_unavailable: {
     detail: 'The database is unavailable, and the outcome is unknown. Repeating the same call is safe.',

@@ -90,12 +90,12 @@ const resendWebhook = operation({
   path: webhook,
   response: {
     status: 202,
-    description: 'The resend is scheduled. The body is the webhook before it, with `resend_requested_at`.',
+    description: 'The resend is scheduled. The body is the webhook before it.',
     schema: inData(webhookEventSchema),
     examples: {
       exhausted: {
         summary: 'An exhausted webhook',
-        value: { data: { ...webhookEvent, resend_requested_at: '2026-11-24T10:00:00.000Z' } },
+        value: { data: webhookEvent },
       },
     },
   },

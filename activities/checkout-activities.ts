@@ -1,0 +1,189 @@
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailureCategory } from '@temporalio/common';
+import { findApplication, recordDecision, recordReferral } from '../src/db/applications';
+import { readClock } from '../src/db/clock';
+import { type StoredOrder, findOrder } from '../src/db/find-orders';
+import { closePaidPayment, findLastPayment, findOpenPayments } from '../src/db/payments';
+import type { Db } from '../src/db/pool';
+import { DECISION_REASONS, type LenderDecision } from '../src/domain/application';
+import { type Payment, isCurrent, isInProgress } from '../src/domain/payment';
+import { type Actor, type ProgressEvent, isFinal } from '../src/domain/status';
+import {
+  type Lender,
+  type LenderAnswer,
+  type LenderApplication,
+  LenderUnavailable,
+  remedyFor,
+} from '../src/lender/lender';
+import { LenderBusy } from '../src/lender/limit-calls';
+import { type PaymentProviders, PaymentProviderUnavailable, availableTerms } from '../src/payments/payment-provider';
+import { refreshPayment } from '../src/payments/refresh-payment';
+import { reversePayment } from '../src/payments/reverse-payment';
+
+/** What the checkout reports to the order. */
+export interface CheckoutReport {
+  event: ProgressEvent;
+  actor: Actor;
+  reason: string | null;
+}
+
+/** The result for one step of the customer. It enters Temporal's history: nothing about the customer. */
+export interface CheckoutResult {
+  reports: CheckoutReport[];
+  /** True if money may have to go back to the customer. */
+  hasPayment: boolean;
+}
+
+const NOTHING: CheckoutResult = { reports: [], hasPayment: false };
+
+/** Shorter than the activity's timeout, so that the failure names a lender that hangs as its cause. */
+const TIMEOUT_MS = 25_000;
+/** The longest wait for a lender with too many running calls. The first is 1 to 2 s, and each further one is twice as long. */
+const LONGEST_BUSY_MS = 30_000;
+/** A payment is checked again after a quarter of its age, within these limits. */
+const PAYMENT_CHECK_MS = { min: 1000, max: 60_000 };
+/** How long the expiry of an order waits beyond the next check of its payment. */
+const HOLD_MARGIN_MS = 5 * 60_000;
+/** A payment that the bank does not decide on no longer stops the expiry. If it turns out to be paid, it is refunded. */
+const LONGEST_HOLD_MS = 86_400_000;
+
+/** Who decides on the applications of the hosted checkout, by the kind of account. */
+export interface Lenders {
+  /** Undefined if there is no hosted checkout. */
+  sandbox: Lender | undefined;
+  /** Undefined if no real lender is configured. */
+  live: Lender | undefined;
+}
+
+export interface CheckoutActivityOptions {
+  db: Db;
+  lenders: Lenders;
+  payments: PaymentProviders;
+  /** Reports an event to the order. A refusal is no error: the order has changed since. */
+  report: (orderId: string, report: CheckoutReport) => Promise<void>;
+  /** @see holdExpirySignal */
+  holdExpiry: (order: StoredOrder['order'], untilMs: number) => Promise<void>;
+}
+
+/** The calls to lenders, banks and the order that a checkout makes. Each is safe to repeat. */
+export function createCheckoutActivities({ db, lenders, payments, report, holdExpiry }: CheckoutActivityOptions) {
+  /** A paid payment is an approval, and completes the order, whether the browser returns or not. */
+  async function askBank({ order }: StoredOrder, payment: Payment): Promise<CheckoutResult> {
+    if (isFinal(order.status)) return { reports: [], hasPayment: true };
+    const status = await refreshPayment({ db, payments }, payment).catch(bankFailed);
+    if (status === 'paid') {
+      const approved = { event: 'approved', actor: 'checkout', reason: null } as const;
+      return { reports: [approved, { event: 'completed', actor: 'customer', reason: null }], hasPayment: true };
+    }
+    if (!isInProgress(status)) return { reports: [], hasPayment: true };
+    const { min, max } = PAYMENT_CHECK_MS;
+    const delayMs = Math.min(Math.max(payment.ageMs / 4, min), max);
+    const heldUntil = Date.now() + delayMs + HOLD_MARGIN_MS;
+    if (order.expiresAt !== null && Date.parse(order.expiresAt) < heldUntil && payment.ageMs < LONGEST_HOLD_MS)
+      await holdExpiry(order, heldUntil);
+    throw askAgain('the bank has not decided yet', delayMs);
+  }
+
+  async function askLender({ order }: StoredOrder): Promise<CheckoutResult> {
+    const application = await findApplication(db, order.id);
+    if (!application || isFinal(order.status)) return NOTHING;
+    if (application.agreedAt && order.status === 'APPROVED')
+      return { reports: [{ event: 'completed', actor: 'customer', reason: null }], hasPayment: false };
+    if (!application.submitted) return NOTHING;
+    const hasChoice = availableTerms(payments, order).includes('PAY_NOW');
+    if (application.decision) return toResult(application.decision, hasChoice);
+    const { id, submitted } = application;
+    const { id: orderId, amountPence, pricing, sandbox } = order;
+    const { applicant, at: submittedAt } = submitted;
+    const askedAt = await readClock(db);
+    const lender = lenderOf(lenders, sandbox);
+    const answer = await ask(lender, { id, orderId, amountPence, pricing, applicant, submittedAt, askedAt });
+    if (answer.kind === 'referred') {
+      await recordReferral(db, id);
+      throw askAgain('the lender decides later', answer.askAgainMs);
+    }
+    await recordDecision(db, id, answer);
+    const latest = await findApplication(db, orderId);
+    // The customer has replaced the application meanwhile, and the workflow has a message about that.
+    if (latest?.id !== id || !latest.decision) return NOTHING;
+    return toResult(latest.decision, hasChoice);
+  }
+
+  return {
+    /**
+     * Asks the lender for the decision on an order's application, or the bank for the result of its payment. Fails
+     * until there is one, each time with the delay until the next attempt.
+     */
+    async askForResult(orderId: string): Promise<CheckoutResult> {
+      const stored = await findOrder(db, orderId);
+      if (!stored) return NOTHING;
+      const payment = await findLastPayment(db, orderId);
+      return payment && isCurrent(payment.status) ? askBank(stored, payment) : askLender(stored);
+    },
+
+    reportToOrder: (orderId: string, reported: CheckoutReport): Promise<void> => report(orderId, reported),
+
+    /** Cancels or refunds the payments of a closed order that have not completed it. Fails until all are over. */
+    async reversePayments(orderId: string): Promise<void> {
+      const stored = await findOrder(db, orderId);
+      if (!stored || !isFinal(stored.order.status)) return;
+      await closePaidPayment(db, orderId);
+      for (const payment of await findOpenPayments(db, orderId)) {
+        const status = await reversePayment({ db, payments }, payment).catch(bankFailed);
+        if (isInProgress(status)) throw askAgain('the bank still processes the payment', PAYMENT_CHECK_MS.max);
+      }
+    },
+  };
+}
+
+/**
+ * A decline ends the order only if the customer cannot pay now instead. After `failed` the customer can apply again. In
+ * both cases the customer can end the order on the page.
+ */
+function toResult({ kind }: LenderDecision, mayPayNow: boolean): CheckoutResult {
+  const canContinue = kind === 'failed' || (kind === 'declined' && mayPayNow);
+  if (canContinue) return NOTHING;
+  return { reports: [{ event: kind, actor: 'checkout', reason: DECISION_REASONS[kind] }], hasPayment: false };
+}
+
+function lenderOf({ sandbox, live }: Lenders, isSandbox: boolean): Lender {
+  const lender = isSandbox ? sandbox : live;
+  if (!lender) throw unavailable(`no lender is configured for ${remedyFor(isSandbox)}`);
+  return lender;
+}
+
+async function ask(lender: Lender, application: LenderApplication): Promise<LenderAnswer> {
+  const timeout = new AbortController();
+  // Not `AbortSignal.timeout`: if only `AbortSignal.any` refers to it, Node.js 20 can collect it before it aborts.
+  const timer = setTimeout(() => timeout.abort(new DOMException('no answer', 'TimeoutError')), TIMEOUT_MS);
+  try {
+    return await lender.decide(application, AbortSignal.any([timeout.signal, Context.current().cancellationSignal]));
+  } catch (error) {
+    if (error instanceof LenderBusy) {
+      const delayMs = Math.min(2 ** Context.current().info.attempt * 1000, LONGEST_BUSY_MS);
+      // At random times, because applications that were refused together would be refused together again.
+      throw askAgain(error.message, delayMs * (0.5 + Math.random() / 2));
+    }
+    if (error instanceof LenderUnavailable) throw unavailable(error.message);
+    // The message of an adapter's own error may quote personal data, so only its class is kept.
+    throw unavailable(`the lender's adapter failed: ${error instanceof Error ? error.name : typeof error}`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Temporal waits, and shows the message and the time of the next attempt. */
+function askAgain(message: string, delayMs: number): ApplicationFailure {
+  const category = ApplicationFailureCategory.BENIGN;
+  return ApplicationFailure.create({ message, type: 'NotDecided', category, nextRetryDelay: Math.round(delayMs) });
+}
+
+/** The failure of the activity, for an error of the payment provider. Other errors stay as they are. */
+function bankFailed(error: unknown): never {
+  throw error instanceof PaymentProviderUnavailable ? unavailable(error.message, 'BankUnavailable') : error;
+}
+
+/** Omits the cause: Temporal's history would keep its text. */
+function unavailable(message: string, type = 'LenderUnavailable'): ApplicationFailure {
+  return ApplicationFailure.retryable(message, type);
+}

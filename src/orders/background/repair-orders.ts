@@ -1,0 +1,104 @@
+import type { Logger } from 'pino';
+import { findOrdersById, findOrdersToResume } from '../../db/find-orders';
+import { deleteStartRequests, findWaitingOrders } from '../../db/start-requests';
+import type { Db } from '../../db/pool';
+import { replacedRuns, stuckRuns } from '../../telemetry/metrics';
+import type { ListedRun } from '../../temporal/list-runs';
+import type { OrderWorkflows } from '../../temporal/order-workflows';
+import { startDelayMs } from '../start-orders';
+
+/** Orders that one round handles, and calls that it makes at the same time. */
+const BATCH = 200;
+const AT_ONCE = 10;
+/** How far back a round looks for closed runs: longer than workers are down for a deployment. */
+const LOOK_BACK_MS = 86_400_000;
+/** A run is listed some time after it has closed, and clocks differ. */
+const OVERLAP_MS = 5 * 60_000;
+/** A lasting cause must not replace run after run. */
+const REPLACE_EVERY_MS = 3_600_000;
+
+interface Dependencies {
+  db: Db;
+  workflows: OrderWorkflows;
+  log: Logger;
+}
+
+/**
+ * Creates a function that starts the workflows of orders that have waited for longer than `ageMs`: the API could not
+ * start them.
+ */
+export function createOrderStarts({ db, workflows }: Dependencies, ageMs: number): () => Promise<void> {
+  return async () => {
+    const orders = await findOrdersById(db, await findWaitingOrders(db, ageMs, BATCH));
+    const started: string[] = [];
+    await forEach(orders, async (stored) => {
+      await workflows.start(stored, startDelayMs(orders.length));
+      started.push(stored.order.id);
+    }).finally(() => deleteStartRequests(db, started));
+  };
+}
+
+/**
+ * Creates a function that resumes, from their rows, orders whose run was terminated, failed or timed out while
+ * something is left to do.
+ */
+export function createResumes({ db, workflows, log }: Dependencies): () => Promise<void> {
+  let since = Date.now() - LOOK_BACK_MS;
+  return async () => {
+    const startedAt = Date.now();
+    for await (const runs of inBatches(workflows.findClosedByForce(new Date(since)))) {
+      const ids = await findOrdersToResume(db, [...new Set(runs.map(({ orderId }) => orderId))]);
+      await forEach(await findOrdersById(db, ids), async ({ order }) => {
+        if ((await workflows.describe(order.id, 5000))?.isRunning) return;
+        await workflows.resume(order);
+        replacedRuns.inc({ reason: 'closed' });
+        log.warn({ order_id: order.id }, 'a run of an open order was closed by force: resumed from the row');
+      });
+    }
+    // A round that fails is repeated from the same time.
+    since = startedAt - OVERLAP_MS;
+  };
+}
+
+/** Creates a function that replaces runs whose workflow tasks fail again and again, each at most once an hour. */
+export function createReplacements({ db, workflows, log }: Dependencies): () => Promise<void> {
+  return async () => {
+    stuckRuns.set(await workflows.countStuck());
+    for await (const runs of inBatches(workflows.findStuck())) {
+      const orders = await findOrdersById(
+        db,
+        runs.map(({ orderId }) => orderId),
+      );
+      await forEach(orders, async ({ order }) => {
+        const run = runs.find(({ orderId }) => orderId === order.id);
+        if (!run || (await workflows.wasTerminated(order.id, new Date(Date.now() - REPLACE_EVERY_MS)))) return;
+        log.error({ order_id: order.id, run_id: run.runId }, 'the workflow tasks of a run keep failing: replacing it');
+        await workflows.terminate(order.id, run.runId, 'its workflow tasks keep failing');
+        await workflows.resume(order);
+        replacedRuns.inc({ reason: 'stuck' });
+      });
+    }
+  };
+}
+
+async function* inBatches(runs: AsyncIterable<ListedRun>): AsyncGenerator<ListedRun[]> {
+  let batch: ListedRun[] = [];
+  for await (const run of runs) {
+    batch.push(run);
+    if (batch.length < BATCH) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+/** Handles some items at the same time. @throws the first error, after all have been tried */
+async function forEach<T>(items: readonly T[], handle: (item: T) => Promise<void>): Promise<void> {
+  const errors: unknown[] = [];
+  const iterator = items.values();
+  const work = async (): Promise<void> => {
+    for (const item of iterator) await handle(item).catch((error: unknown) => errors.push(error));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  if (errors.length > 0) throw errors[0];
+}

@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import type { AttemptError } from '../domain/webhook';
+import { trackBreaker } from '../telemetry/metrics';
+import type { Attempt } from './attempt';
+import { monotonicMs } from './monotonic';
+
+/** Times in ms. */
+export interface BreakerOptions {
+  /** After this many attempts in a row without an answer, the breaker opens. */
+  failures: number;
+  /** The wait for a probe is a quarter of the outage so far, but at least and at most this. */
+  minWaitMs: number;
+  maxWaitMs: number;
+}
+
+/** A seller and the origin of its webhook URLs: a host that does not answer one path rarely answers another. */
+export interface Endpoint {
+  sellerId: string;
+  url: string;
+}
+
+/** Failures at which the endpoint has not answered. */
+const UNANSWERED: readonly (AttemptError | null)[] = ['timeout', 'dns', 'refused', 'reset', 'tls', 'network'];
+
+/** Between two deliveries that wait for an endpoint: however many wait, their checks cost the same. */
+const TURN_MS = 250;
+const LONGEST_WAIT_MS = 30 * 60_000;
+/** Longer than an attempt takes: a probe whose attempt ended without a result is repeated. */
+const PROBE_MS = 30_000;
+
+type Result = Pick<Attempt, 'status' | 'error'>;
+
+/** Any response is an answer, even one that is not valid HTTP. */
+export const isAnswered = ({ status, error }: Result): boolean => status !== null || error === 'invalid_response';
+
+interface State {
+  /** Attempts in a row without an answer. */
+  failures: number;
+  /** When the first of them ended. */
+  since: number;
+  /** When one delivery may probe the endpoint. */
+  probeAt: number;
+  /** The turn of the last delivery that waits. */
+  lastTurnAt: number;
+}
+
+/**
+ * Circuit breakers of endpoints, in this worker's memory. After some attempts in a row without an answer, deliveries
+ * wait instead of being sent, and one at a time probes the endpoint. The first answer closes its breaker.
+ */
+export function createEndpointBreakers(
+  { failures: limit, minWaitMs, maxWaitMs }: BreakerOptions,
+  log: Logger,
+  now = monotonicMs,
+) {
+  const states = new Map<string, State>();
+  const keyOf = ({ sellerId, url }: Endpoint): string => `${sellerId} ${originOf(url)}`;
+  const isOpen = ({ failures }: State): boolean => failures >= limit;
+  trackBreaker('webhook_endpoint', () => [...states.values()].filter(isOpen).length);
+
+  return {
+    /** @returns 0 if a delivery may be sent now, otherwise milliseconds until its turn */
+    waitMs(endpoint: Endpoint): number {
+      const state = states.get(keyOf(endpoint));
+      if (!state || !isOpen(state)) return 0;
+      const nowMs = now();
+      if (nowMs >= state.probeAt) {
+        // This delivery is the probe.
+        state.probeAt = nowMs + PROBE_MS;
+        return 0;
+      }
+      state.lastTurnAt = Math.min(Math.max(state.lastTurnAt, state.probeAt) + TURN_MS, nowMs + LONGEST_WAIT_MS);
+      return state.lastTurnAt - nowMs;
+    },
+
+    /** Counts an attempt. Logs one line when a breaker opens or closes. */
+    record(endpoint: Endpoint, result: Result): void {
+      const key = keyOf(endpoint);
+      const fields = { seller_id: endpoint.sellerId, endpoint: originOf(endpoint.url) };
+      const state = states.get(key);
+      const { error } = result;
+      if (isAnswered(result)) {
+        states.delete(key);
+        if (state && isOpen(state)) log.info({ ...fields, failures: state.failures }, 'webhook endpoint answers again');
+        return;
+      }
+      if (!UNANSWERED.includes(error)) {
+        // The attempt shows nothing about the endpoint, so another delivery may probe it.
+        if (state) state.probeAt = Math.min(state.probeAt, now());
+        return;
+      }
+      const nowMs = now();
+      const { failures = 0, since = nowMs, lastTurnAt = nowMs } = state ?? {};
+      const waitMs = Math.min(Math.max((nowMs - since) / 4, minWaitMs), maxWaitMs);
+      states.set(key, { failures: failures + 1, since, probeAt: nowMs + waitMs, lastTurnAt });
+      if (failures + 1 === limit)
+        log.warn({ ...fields, error }, 'webhook endpoint does not answer: its deliveries wait');
+    },
+  };
+}
+
+/** Scheme, host and port of a webhook URL, in lower case. */
+function originOf(url: string): string {
+  return /^[^:]+:\/\/[^/?#]+/.exec(url)?.[0].toLowerCase() ?? '';
+}
