@@ -29,7 +29,7 @@ test.each(files)('the history %s, of a run without tracing, replays with tracing
 describe('a change of the workflow code that breaks old runs fails the replay', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'order-service-bundle-'));
   afterAll(() => rmSync(folder, { recursive: true }));
-  const SAVE = 'const { saveOrder } = inPostgres(';
+  const SAVE = 'yield saveChange.executeWithOptions(';
   const UPSERT = '(0, workflow_1.upsertSearchAttributes)(';
 
   test.each([

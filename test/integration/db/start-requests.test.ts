@@ -1,0 +1,41 @@
+import { findOrder } from '../../../src/db/find-orders';
+import { insertOrder } from '../../../src/db/insert-order';
+import { deleteStartRequests, findWaitingOrders } from '../../../src/db/start-requests';
+import { useDatabase } from '../../support/database';
+import { newOrder, newSeller } from '../../support/new-orders';
+
+const database = useDatabase('test');
+
+/** Inserts orders of a seller, the first one an hour ago, and each further one a second later. Returns their ids. */
+async function insertOrders(sellerId: string, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let nth = 0; nth < count; nth++) {
+    const order = newOrder(sellerId);
+    await insertOrder(database.db, order);
+    await database.db.query(
+      `update start_request set created_at = now() - interval '1 hour' + $2 * interval '1 second' where order_id = $1`,
+      [order.order.id, nth],
+    );
+    ids.push(order.order.id);
+  }
+  return ids;
+}
+
+test('orders wait for their start from their insert until their request is deleted', async () => {
+  const [id] = (await insertOrders(await newSeller(database.db), 1)) as [string];
+  expect((await findOrder(database.db, id))!.started).toBe(false);
+  expect(await findWaitingOrders(database.db, 60_000, 10)).toEqual([id]);
+  expect(await findWaitingOrders(database.db, 24 * 3_600_000, 10)).toEqual([]);
+  await deleteStartRequests(database.db, [id]);
+  expect((await findOrder(database.db, id))!.started).toBe(true);
+  expect(await findWaitingOrders(database.db, 0, 10)).toEqual([]);
+});
+
+test('sellers take turns, however many orders one of them has', async () => {
+  const large = await insertOrders(await newSeller(database.db), 5);
+  const small = await insertOrders(await newSeller(database.db), 2);
+  expect(await findWaitingOrders(database.db, 0, 4)).toEqual(
+    expect.arrayContaining([large[0], small[0], large[1], small[1]]),
+  );
+  expect(await findWaitingOrders(database.db, 0, 100)).toHaveLength(7);
+});

@@ -1,0 +1,168 @@
+import pino from 'pino';
+import { insertWebhookSecret } from '../../../src/db/secrets';
+import { findWebhookEvent } from '../../../src/db/webhook-events';
+import { STANDARD_SCHEDULE } from '../../../src/domain/retry-schedule';
+import type { OrderEvent } from '../../../src/domain/status';
+import { NO_KEYS } from '../../../src/encryption/key-ring';
+import { type Attempt, emptyAttempt } from '../../../src/webhooks/attempt';
+import { RetryLater, createDelivery } from '../../../src/webhooks/deliver';
+import { generateWebhookSecret } from '../../../src/webhooks/sign';
+import { useDatabase } from '../../support/database';
+import { DELIVERED, makeAttempt, orderWithWebhooks } from '../../support/new-attempts';
+import { until } from '../../support/until';
+
+const database = useDatabase();
+
+const ERROR_500: Attempt = { ...emptyAttempt(), status: 500, error: 'http_status', errorDetail: 'answered 500' };
+const OK: Attempt = { ...emptyAttempt(), status: 200, outcome: 'delivered' };
+const GONE: Attempt = { ...emptyAttempt(), status: 410, outcome: 'gone', error: 'http_status' };
+const TIMEOUT: Attempt = { ...emptyAttempt(), error: 'timeout' };
+
+let answer: Attempt | Promise<Attempt>;
+let sent: string[];
+let exhausted: string[];
+beforeEach(() => {
+  answer = OK;
+  sent = [];
+  exhausted = [];
+});
+
+const createWorker = (attemptsPerSeller = 10) =>
+  createDelivery({
+    db: database.db,
+    keys: NO_KEYS,
+    sender: {
+      send({ id }) {
+        sent.push(id);
+        return Promise.resolve(answer);
+      },
+      close: () => Promise.resolve(),
+    },
+    schedule: STANDARD_SCHEDULE,
+    attemptsPerSeller,
+    breaker: { failures: 3, minWaitMs: 60_000, maxWaitMs: 3_600_000 },
+    log: pino({ level: 'silent' }),
+    onAttempt: () => undefined,
+    onExhausted: ({ id }) => exhausted.push(id),
+  });
+
+/** An order with webhooks that can be signed. Returns the ids of its events. */
+async function events(...of: OrderEvent[]) {
+  const { order, ids } = await orderWithWebhooks(database.db, ...of);
+  await insertWebhookSecret(database.db, NO_KEYS, order.sellerId, generateWebhookSecret());
+  return ids as [string, ...string[]];
+}
+
+async function failureOf(call: Promise<unknown>): Promise<RetryLater> {
+  const error: unknown = await call.catch((thrown: unknown) => thrown);
+  expect(error).toBeInstanceOf(RetryLater);
+  return error as RetryLater;
+}
+
+test('a delivered webhook ends', async () => {
+  const [id] = await events('signup_started');
+  expect(await createWorker().send({ eventId: id, hasSuccessor: false })).toBe('delivered');
+  expect(sent).toEqual([id]);
+});
+
+test('a failed attempt fails with the delay of the schedule, without text from the receiver', async () => {
+  answer = ERROR_500;
+  const [id] = await events('signup_started');
+  const { message, delayMs } = await failureOf(createWorker().send({ eventId: id, hasSuccessor: false }));
+  expect(message).toBe('attempt 1: HTTP 500');
+  expect(delayMs).toBeGreaterThanOrEqual(4500);
+  expect(delayMs).toBeLessThanOrEqual(5500);
+});
+
+test('a call that comes before its time makes no attempt, and waits for the rest', async () => {
+  const [id] = await events('signup_started');
+  await makeAttempt(database.db, id, { delayMs: 3_600_000 });
+  const { delayMs } = await failureOf(createWorker().send({ eventId: id, hasSuccessor: false }));
+  expect(delayMs).toBeGreaterThan(3_500_000);
+  expect(sent).toEqual([]);
+});
+
+test('while a later webhook waits, no wait is longer than an hour after the last attempt', async () => {
+  const [id] = await events('signup_started', 'approved');
+  await makeAttempt(database.db, id, { at: new Date(Date.now() - 1_800_000), delayMs: 86_400_000 });
+  const { delayMs } = await failureOf(createWorker().send({ eventId: id, hasSuccessor: true }));
+  expect(delayMs).toBeGreaterThan(1_700_000);
+  expect(delayMs).toBeLessThan(1_900_000);
+});
+
+test('a webhook with five failed attempts is given up when a later one waits', async () => {
+  const [id] = await events('signup_started', 'approved');
+  for (let step = 1; step <= 5; step++) await makeAttempt(database.db, id, { delayMs: 3_600_000 });
+  expect(await createWorker().send({ eventId: id, hasSuccessor: true })).toBe('exhausted');
+  expect([sent, exhausted]).toEqual([[], [id]]);
+});
+
+test('the last attempt of the schedule exhausts the webhook', async () => {
+  answer = ERROR_500;
+  const [id] = await events('signup_started');
+  for (let step = 1; step <= 9; step++) await makeAttempt(database.db, id, { delayMs: 0 });
+  expect(await createWorker().send({ eventId: id, hasSuccessor: false })).toBe('exhausted');
+});
+
+test('a webhook that has ended is not sent, and an unknown one is missing', async () => {
+  const [id] = await events('signup_started');
+  await makeAttempt(database.db, id, DELIVERED);
+  const worker = createWorker();
+  expect(await worker.send({ eventId: id, hasSuccessor: false })).toBe('delivered');
+  const unknown = '00000000-0000-4000-8000-000000000000';
+  expect(await worker.send({ eventId: unknown, hasSuccessor: false })).toBe('missing');
+  await worker.resend(unknown);
+  expect(sent).toEqual([]);
+});
+
+test('a resend is made whatever the state, and its failure is no error', async () => {
+  const [id] = await events('signup_started');
+  await makeAttempt(database.db, id, DELIVERED);
+  answer = ERROR_500;
+  await createWorker().resend(id);
+  expect(sent).toEqual([id]);
+  expect((await findWebhookEvent(database.db, id))!.state).toBe('delivered');
+});
+
+test('a 410 disables the webhook', async () => {
+  answer = GONE;
+  const [id] = await events('signup_started');
+  expect(await createWorker().send({ eventId: id, hasSuccessor: false })).toBe('disabled');
+});
+
+test('a seller has as many attempts at a time as it may have, and others are not held up', async () => {
+  const worker = createWorker(1);
+  const [running] = await events('signup_started');
+  const [other] = await events('signup_started');
+  let finish: (attempt: Attempt) => void = () => undefined;
+  answer = new Promise((resolve) => (finish = resolve));
+  const first = worker.send({ eventId: running, hasSuccessor: false });
+  await until(() => sent.length === 1, 'the attempt has begun');
+  await failureOf(worker.resend(running));
+  answer = OK;
+  expect(await worker.send({ eventId: other, hasSuccessor: false })).toBe('delivered');
+  finish(OK);
+  expect(await first).toBe('delivered');
+});
+
+test('after some attempts without an answer, further webhooks of the endpoint wait, but a requested resend is sent', async () => {
+  const worker = createWorker();
+  answer = TIMEOUT;
+  const [id, other] = await events('signup_started', 'approved');
+  for (let count = 0; count < 3; count++) await worker.resend(id);
+  const { message, delayMs } = await failureOf(worker.send({ eventId: other!, hasSuccessor: false }));
+  expect(message).toBe('the endpoint has not answered several attempts in a row');
+  expect(delayMs).toBeGreaterThan(50_000);
+  answer = OK;
+  await worker.resend(id);
+  expect(await worker.send({ eventId: other!, hasSuccessor: false })).toBe('delivered');
+});
+
+test('an event older than four days no longer waits for its endpoint', async () => {
+  const worker = createWorker();
+  answer = TIMEOUT;
+  const [id, old] = await events('signup_started', 'approved');
+  for (let count = 0; count < 3; count++) await worker.resend(id);
+  await database.db.query(`update webhook_event set created_at = now() - interval '5 days' where id = $1`, [old]);
+  expect((await failureOf(worker.send({ eventId: old!, hasSuccessor: false }))).message).toBe('attempt 1: timeout');
+});

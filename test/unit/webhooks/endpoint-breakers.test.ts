@@ -1,0 +1,100 @@
+import pino from 'pino';
+import { createEndpointBreakers } from '../../../src/webhooks/endpoint-breakers';
+
+const SHOP = { sellerId: 'one', url: 'https://Shop.example/hooks/1' };
+const SAME_HOST = { sellerId: 'one', url: 'https://shop.example/other?order=2' };
+const ANSWER = { status: 500, error: 'http_status' } as const;
+const TIMEOUT = { status: null, error: 'timeout' } as const;
+
+let nowMs: number;
+let lines: { msg: string }[];
+beforeEach(() => {
+  nowMs = 1_000_000;
+  lines = [];
+});
+
+const create = () =>
+  createEndpointBreakers(
+    { failures: 3, minWaitMs: 10_000, maxWaitMs: 60_000 },
+    pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }),
+    () => nowMs,
+  );
+
+/** Breakers of which that of SHOP is open. */
+function createOpen() {
+  const breakers = create();
+  for (let count = 0; count < 3; count++) breakers.record(SHOP, TIMEOUT);
+  return breakers;
+}
+
+test('a breaker opens after several attempts in a row without an answer, for all paths of the host', () => {
+  const breakers = create();
+  breakers.record(SHOP, TIMEOUT);
+  breakers.record(SHOP, TIMEOUT);
+  expect(breakers.waitMs(SAME_HOST)).toBe(0);
+  breakers.record(SHOP, TIMEOUT);
+  expect(breakers.waitMs(SAME_HOST)).toBeGreaterThanOrEqual(10_000);
+  expect(lines.map(({ msg }) => msg)).toEqual(['webhook endpoint does not answer: its deliveries wait']);
+});
+
+test('an answer in between starts the count again, and any HTTP status is an answer', () => {
+  const breakers = create();
+  for (const result of [TIMEOUT, TIMEOUT, ANSWER, TIMEOUT, TIMEOUT]) breakers.record(SHOP, result);
+  expect(breakers.waitMs(SHOP)).toBe(0);
+});
+
+test.each(['address_refused', 'invalid_url', 'no_secret', 'interrupted'] as const)(
+  'an attempt that fails with %s shows nothing about the endpoint',
+  (error) => {
+    const breakers = create();
+    for (let count = 0; count < 5; count++) breakers.record(SHOP, { status: null, error });
+    expect(breakers.waitMs(SHOP)).toBe(0);
+  },
+);
+
+test("another seller's deliveries to the same host do not wait", () => {
+  expect(createOpen().waitMs({ ...SHOP, sellerId: 'two' })).toBe(0);
+});
+
+test('one delivery at a time probes the endpoint, and its answer closes the breaker', () => {
+  const breakers = createOpen();
+  nowMs += 10_000;
+  expect(breakers.waitMs(SHOP)).toBe(0);
+  expect(breakers.waitMs(SHOP)).toBeGreaterThan(0);
+  breakers.record(SHOP, ANSWER);
+  expect(breakers.waitMs(SHOP)).toBe(0);
+  expect(lines.at(-1)).toMatchObject({ msg: 'webhook endpoint answers again' });
+});
+
+test('a probe whose attempt shows nothing about the endpoint leaves the probe to another delivery', () => {
+  const breakers = createOpen();
+  nowMs += 10_000;
+  expect(breakers.waitMs(SHOP)).toBe(0);
+  breakers.record(SHOP, { status: null, error: 'interrupted' });
+  expect(breakers.waitMs(SHOP)).toBe(0);
+});
+
+test('a probe without a result is repeated', () => {
+  const breakers = createOpen();
+  nowMs += 10_000;
+  expect(breakers.waitMs(SHOP)).toBe(0);
+  nowMs += 30_000;
+  expect(breakers.waitMs(SHOP)).toBe(0);
+});
+
+test('the wait for a probe grows with the outage, up to a limit', () => {
+  const breakers = createOpen();
+  nowMs += 120_000;
+  breakers.record(SHOP, TIMEOUT);
+  expect(breakers.waitMs(SHOP)).toBe(30_250);
+  nowMs += 3_600_000;
+  breakers.record(SHOP, TIMEOUT);
+  expect(breakers.waitMs(SHOP)).toBe(60_250);
+});
+
+test('deliveries that wait get turns one after the other, none later than half an hour', () => {
+  const breakers = createOpen();
+  const waits = Array.from({ length: 20_000 }, () => breakers.waitMs(SHOP));
+  expect(waits.slice(0, 3)).toEqual([10_250, 10_500, 10_750]);
+  expect(Math.max(...waits)).toBe(1_800_000);
+});
