@@ -75,7 +75,7 @@ test('while Temporal is down, changes fail within a second, and new orders run o
   for (const id of ids) {
     await until(async () => (await runsOf(stack, id)).length > 0, 'visibility lists the run');
     expect(await runsOf(stack, id)).toHaveLength(1);
-    expect((await queryOrder(stack.client, id))!.status).toBe('CREATED');
+    expect((await queryOrder(stack.client, id))!.order.status).toBe('CREATED');
   }
   await worker.signal('SIGTERM');
 });
@@ -84,7 +84,7 @@ async function isKnownDown(): Promise<boolean> {
   return parseMetrics(await registry.metrics()).value('order_service_open_breakers', { breaker: 'temporal' }) === 1;
 }
 
-test('the sweep starts the workflow of an order whose API process was killed before the start', async () => {
+test('a worker starts the workflow of an order whose API process was killed before the start', async () => {
   const worker = await startWorkerProcess();
   // The API's calls to Temporal never return, so the kill always comes before the start of the workflow.
   const proxy = await startProxy(temporal.address);
@@ -96,7 +96,7 @@ test('the sweep starts the workflow of an order whose API process was killed bef
   proxy.stop();
   expect(created.status).toBe(201);
   const { id } = created.body.data;
-  await until(() => isRunning(stack.client, id), 'the sweep has started the workflow');
+  await until(() => isRunning(stack.client, id), 'a worker has started the workflow');
   expect((await reported(id)).body.data.status).toBe('PENDING');
   await worker.signal('SIGTERM');
 });
@@ -160,14 +160,13 @@ async function agree(id: string, status: number): Promise<void> {
   const shown = await until(
     () =>
       queryOrder(stack.client, id).then(
-        (order) => (order?.version === 1 ? null : order),
+        (saved) => (saved?.order.version === 1 ? null : saved?.order),
         () => null,
       ),
     'the workflow has read the row',
     60_000,
   );
   expect([shown.version, shown.status]).toEqual([2, 'PENDING']);
-  // If the server has lost the change, the sweep has replaced the run, which the timeline shows too.
   expect((await timelineOf(stack, id)).filter(({ version }) => version !== null)).toHaveLength(2);
   expect((await stack.api.get(id)).body.data.status).toBe('PENDING');
 }
@@ -189,7 +188,7 @@ function lockRow(id: string): Promise<HeldTransaction> {
 }
 
 async function saveWaits(): Promise<boolean> {
-  return (await statementsWaiting(stack.db, 'save_change')) === 1;
+  return (await statementsWaiting(stack.db, 'update orders set version')) === 1;
 }
 
 test('two API processes create one order for one Idempotency-Key, and an API logs the ids of its requests', async () => {
@@ -221,12 +220,15 @@ test('two API processes create one order for one Idempotency-Key, and an API log
   }
 });
 
-test('on SIGTERM a worker is no longer ready, even while its sweep waits for a lock, and exits with 0', async () => {
+test('on SIGTERM a worker is no longer ready, even while a background job waits for a lock, and exits with 0', async () => {
   const worker = await startWorkerProcess();
   const isReady = async () => (await fetch(`http://127.0.0.1:${worker.port}/health/ready`)).status === 200;
   await until(isReady, 'the worker is ready');
   const lock = await holdTransaction(stack.db, 'lock table idempotency_key in access exclusive mode');
-  await until(async () => (await statementsWaiting(stack.db, 'idempotency_key')) > 0, 'the sweep waits for the lock');
+  await until(
+    async () => (await statementsWaiting(stack.db, 'idempotency_key')) > 0,
+    'a background job waits for the lock',
+  );
   const exited = worker.signal('SIGTERM');
   await until(async () => !(await isReady()), 'the worker is not ready', 1000);
   expect(await statementsWaiting(stack.db, 'idempotency_key')).toBeGreaterThan(0);

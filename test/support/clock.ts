@@ -11,10 +11,12 @@ interface HeldDelays {
 export function holdDelays(ms: number): HeldDelays {
   const delay = timers.setTimeout;
   const held: (() => void)[] = [];
-  const spy = jest.spyOn(timers, 'setTimeout').mockImplementation(((delayMs, value, options) =>
-    delayMs === ms
-      ? new Promise((resolve) => held.push(() => resolve(value)))
-      : delay(delayMs, value, options)) as typeof delay);
+  const spy = jest
+    .spyOn(timers, 'setTimeout')
+    .mockImplementation(((delayMs, value, options) =>
+      delayMs === ms
+        ? new Promise((resolve) => held.push(() => resolve(value)))
+        : delay(delayMs, value, options)) as typeof delay);
   return {
     count: () => held.length,
     release() {

@@ -1,4 +1,4 @@
-import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
 import { findOrder } from '../../src/db/find-orders';
 import { type DbClient, inTransaction } from '../../src/db/pool';
 import type { WorkflowOrderHistory } from '../../src/domain/order';

@@ -15,7 +15,8 @@ const PAUSE_MS = 150;
 type Action = (stack: ChaosStack, orderId: string) => Promise<unknown>;
 
 const handle = ({ client }: ChaosStack, orderId: string) => client.workflow.getHandle(`order-${orderId}`);
-const cli = async ({ env }: ChaosStack, ...args: string[]): Promise<boolean> => (await spawnCli(args, env())).code === 0;
+const cli = async ({ env }: ChaosStack, ...args: string[]): Promise<boolean> =>
+  (await spawnCli(args, env())).code === 0;
 
 /** What people do in the Temporal UI and on the command line. */
 const ACTIONS: Record<string, Action> = {

@@ -20,7 +20,7 @@ test("ten changes of a seller's orders run at once: further ones wait, and anoth
   const others = (await other.create()).body.data.id;
   const held = await holdSaves(stack, ids);
   const slow = ids.slice(0, 10).map((id) => stack.api.cancel(id));
-  const waitingSaves = () => statementsWaiting(stack.db, 'save_change');
+  const waitingSaves = () => statementsWaiting(stack.db, 'update orders set version');
   await until(async () => (await waitingSaves()) === 10, 'ten changes wait for their rows');
   const waiting = stack.api.cancel(last);
   expect((await other.cancel(others)).status).toBe(200);
@@ -38,7 +38,7 @@ test('a process that shuts down waits for changes that wait for their turn', asy
   const held = await holdSaves(stack, ids.slice(0, 10));
   const saved: string[] = [];
   const changes = rows.map(async (row) => {
-    await workflows.change(row!, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
+    await workflows.change(row!.order, { event: 'cancel', actor: 'seller', channel: 'api', reason: null });
     saved.push(row!.order.id);
   });
   const drained = workflows.drain();

@@ -215,7 +215,7 @@ describe('without Temporal', () => {
   async function orderAfter(...events: OrderEvent[]): Promise<string> {
     const { id } = (await api.create()).body.data;
     const history = applyEvents((await findOrder(database.db, id))!, ...events);
-    await saveHistory(database.db, history, 60_000);
+    await saveHistory(database.db, history);
     return id;
   }
 

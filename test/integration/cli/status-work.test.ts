@@ -1,4 +1,5 @@
 import { readWork } from '../../../src/cli/status-checks';
+import { markRowBehind } from '../../../src/db/save-change';
 import { useDatabase } from '../../support/database';
 import { insertNewOrder, saveHistory } from '../../support/new-orders';
 import { applyEvents } from '../../support/order-histories';
@@ -7,18 +8,11 @@ const database = useDatabase();
 
 const find = async (part: string) => (await readWork(() => database.db)).checks.find((check) => check.part === part);
 
-test('an old webhook needs a person only if a delivery attempt of it is overdue', async () => {
-  const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
-  await saveHistory(database.db, applyEvents(history, 'signup_started'), 600_000);
-  await database.db.query(
-    `update webhook_event set created_at = now() - interval '5 days', next_attempt_at = now() + interval '1 hour'`,
-  );
-  expect(await find('webhooks pending')).toMatchObject({ state: 'ok' });
-  await database.db.query(`update webhook_event set next_attempt_at = now() - interval '1 hour'`);
-  expect(await find('webhooks pending')).toMatchObject({
-    state: 'attention',
-    detail: expect.stringMatching(/; an attempt is 36\d\d s overdue$/),
-  });
+test('an order of a restored backup needs a person until reconcile has repaired it', async () => {
+  const { order } = await insertNewOrder(database.db);
+  expect(await find('restored orders')).toMatchObject({ state: 'ok' });
+  await markRowBehind(database.db, order.id, 2);
+  expect(await find('restored orders')).toMatchObject({ state: 'failed', detail: '1 wait for reconcile' });
 });
 
 test('a payment that is not reversed 20 minutes after its order has closed needs a person', async () => {

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPool } from '../../../src/db/pool';
+import { clearRowBehind, markRowBehind } from '../../../src/db/save-change';
+import { deleteStartRequests } from '../../../src/db/start-requests';
 import { type WriteProbe, createWriteProbe } from '../../../src/db/write-probe';
 import { addGauges } from '../../../src/telemetry/gauges';
 import { registry } from '../../../src/telemetry/metrics';
@@ -10,7 +12,6 @@ import { BASE } from '../../support/api';
 import { useDatabase } from '../../support/database';
 import { parseMetrics } from '../../support/prometheus';
 import { apiRoutes } from '../../support/routes';
-import { createSeller } from '../../support/stack';
 import { until } from '../../support/until';
 import { insertNewOrder, saveHistory } from '../../support/new-orders';
 import { applyEvents } from '../../support/order-histories';
@@ -68,34 +69,23 @@ test('code that blocks the event loop shows in its lag', async () => {
   expect(await read('nodejs_eventloop_lag_p99_seconds')).toBeGreaterThan(0.3);
 });
 
-test('a silent webhook endpoint is counted until it answers again', async () => {
-  const { id } = await createSeller(database.db);
-  expect(await read('order_service_silent_endpoints')).toBe(0);
-  await database.db.query(
-    `insert into endpoint_breaker (seller_id, origin, since, failures, probe_at) values ($1, 'https://shop.example', now(), 5, now())`,
-    [id],
-  );
-  expect(await read('order_service_silent_endpoints')).toBe(1);
-  await database.db.query('delete from endpoint_breaker');
-  expect(await read('order_service_silent_endpoints')).toBe(0);
+test('an order of a restored backup is counted until reconcile has repaired it', async () => {
+  const { order } = await insertNewOrder(database.db);
+  expect(await read('order_service_orders_behind')).toBe(0);
+  await markRowBehind(database.db, order.id, 2);
+  expect(await read('order_service_orders_behind')).toBe(1);
+  await clearRowBehind(database.db, order.id);
+  expect(await read('order_service_orders_behind')).toBe(0);
 });
 
-test('a webhook is shown as overdue if its attempt is due, and not while it waits for its next attempt', async () => {
-  const history = await insertNewOrder(database.db, { webhookUrl: 'https://shop.example/hook' });
-  await saveHistory(database.db, applyEvents(history, 'signup_started', 'approved'), 600_000);
-  const set = (values: string) => database.db.query(`update webhook_event set ${values}`);
-  await set(`created_at = now() - interval '5 days'`);
-  await database.db.query(
-    `update webhook_event set attempts = 3, next_attempt_at = now() + interval '1 hour' where sequence = 1`,
-  );
-  expect(await read('order_service_oldest_webhook_pending_seconds')).toBeGreaterThan(4 * 86_400);
-  expect(await read('order_service_oldest_webhook_overdue_seconds')).toBe(0);
-  await database.db.query(`update webhook_event set next_attempt_at = now() - interval '1 hour' where sequence = 1`);
-  expectAge(await read('order_service_oldest_webhook_overdue_seconds'), 3600);
-  await set(`attempts = 0, next_attempt_at = null, created_at = now() - interval '2 hours'`);
-  expectAge(await read('order_service_oldest_webhook_overdue_seconds'), 7200);
-  await set(`state = 'delivered'`);
-  expect(await read('order_service_oldest_webhook_overdue_seconds')).toBe(0);
+test('an order that waits for its workflow is shown with its age', async () => {
+  const { order } = await insertNewOrder(database.db);
+  await database.db.query(`update start_request set created_at = now() - interval '1 hour' where order_id = $1`, [
+    order.id,
+  ]);
+  expectAge(await read('order_service_oldest_order_waiting_seconds'), 3600);
+  await deleteStartRequests(database.db, [order.id]);
+  expect(await read('order_service_oldest_order_waiting_seconds')).toBeLessThan(3600);
 });
 
 test('a payment of a closed live order is shown until it is reversed', async () => {
@@ -116,15 +106,15 @@ test('a payment of a closed live order is shown until it is reversed', async () 
   expect(await read('order_service_oldest_payment_to_reverse_seconds')).toBe(0);
 });
 
-test('if `order_work` cannot be read, the backlog is missing, and Postgres is shown as down', async () => {
+test('if `start_request` cannot be read, the backlog is missing, and Postgres is shown as down', async () => {
   await until(isUp, 'Postgres is shown as up');
-  await database.db.query('alter table order_work rename to hidden');
+  await database.db.query('alter table start_request rename to hidden');
   const { names, value } = parseMetrics(await registry.metrics());
-  await database.db.query('alter table hidden rename to order_work');
+  await database.db.query('alter table hidden rename to start_request');
   expect(value('order_service_postgres_up')).toBe(0);
   expect(names).toContain('order_service_database_connections');
   const backlog =
-    /_(orders|oldest_(order|webhook_pending|payment)|webhooks_pending|webhooks_exhausted|payments_to_reverse|silent_endpoints)/;
+    /_(orders|oldest_(order|webhook_pending|payment)|webhooks_pending|webhooks_exhausted|payments_to_reverse)/;
   expect([...names].filter((name) => backlog.test(name) && !/_total/.test(name))).toEqual([]);
 });
 

@@ -1,4 +1,4 @@
-import { STANDARD_SCHEDULE, retryDelay, whileSuccessorWaits, yieldsToNext } from '../../../src/domain/retry-schedule';
+import { STANDARD_SCHEDULE, retryDelay, yieldsToNext } from '../../../src/domain/retry-schedule';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -67,17 +67,4 @@ test('no wait is longer than an hour while a later event waits', () => {
   const longRetryAfter = { ...failed, attempt: 1, retryAfterMs: 24 * 60 * MINUTE };
   expect(retryDelay(STANDARD_SCHEDULE, longRetryAfter)).toBe(24 * 60 * MINUTE);
   expect(retryDelay(STANDARD_SCHEDULE, { ...longRetryAfter, hasSuccessor: true })).toBe(60 * MINUTE);
-});
-
-test.each([
-  ['an event before its first attempt has no wait', null, 0, null],
-  ['a short wait stays as it is', 5 * MINUTE, 0, 5 * MINUTE],
-  ['a wait of a day that has just begun ends after an hour', 24 * HOUR, 0, HOUR],
-  ['a wait of a day that began 20 minutes ago ends after 40 minutes', 24 * HOUR, 20 * MINUTE, 40 * MINUTE],
-  ['a wait of a day that began two hours ago ends immediately', 22 * HOUR, 2 * HOUR, 0],
-])('as soon as a later event waits, %s', (_, waitMs, waitedMs, expected) => {
-  expect(whileSuccessorWaits(STANDARD_SCHEDULE, { attempts: 1, waitMs, waitedMs })).toEqual({
-    yieldsToNext: false,
-    waitWithSuccessorMs: expected,
-  });
 });

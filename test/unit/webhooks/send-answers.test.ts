@@ -1,14 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { failure } from '../../../src/webhooks/attempt';
 import { startRecordingServer, startRecordingTcpServer } from '../../support/recording-server';
-import {
-  expectClosed,
-  sender,
-  sendTo,
-  CONNECTED_TIMEOUT_MS,
-  stopAll,
-  webhook,
-} from '../../support/sending';
+import { expectClosed, sender, sendTo, CONNECTED_TIMEOUT_MS, stopAll, webhook } from '../../support/sending';
 
 afterEach(stopAll);
 

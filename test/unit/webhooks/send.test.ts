@@ -3,7 +3,6 @@ import { stat } from 'node:fs';
 import type { LookupFunction } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { Webhook } from 'standardwebhooks';
-import { monotonicMs } from '../../../src/webhooks/monotonic';
 import { generateWebhookSecret, signWebhook } from '../../../src/webhooks/sign';
 import type { ServerResponse } from 'node:http';
 import { startRecordingServer } from '../../support/recording-server';
@@ -108,15 +107,6 @@ describe('a sender', () => {
       error,
       errorDetail: expect.stringMatching(detail),
     });
-  });
-
-  test('sends nothing after the deadline of its lease, because another attempt may be running', async () => {
-    const receiver = await startRecordingServer((_request, response) => response.end());
-    const request = webhook(`http://127.0.0.1:${receiver.port}/hook`);
-    const attempt = await sender().send({ ...request, deadlineMs: monotonicMs() - 1 });
-    expect(attempt).toMatchObject({ status: null, outcome: 'not_sent', error: 'interrupted' });
-    await sender().send(request);
-    expect(receiver.received).toHaveLength(1);
   });
 
   test.each([

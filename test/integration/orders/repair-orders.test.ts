@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto';
+import { findOrder } from '../../../src/db/find-orders';
+import { isRunning, noWebhookPending, openOrder, queryOrder, runsOf, statusOf, timelineOf } from '../../support/orders';
+import { useReceiver } from '../../support/receiver';
+import { useStack } from '../../support/stack';
+import { until } from '../../support/until';
+
+/** Workers repair orders within moments. */
+const stack = useStack({ env: { BACKGROUND_INTERVAL_MS: '100', START_AFTER_MS: '0' } });
+const receiver = useReceiver('test');
+
+const workflow = (id: string) => stack.client.workflow.getHandle(`order-${id}`);
+
+test('an order whose start the API did not make is started by a worker', async () => {
+  const { id } = (await stack.api.create()).body.data;
+  // As if the API had died after its answer.
+  await until(async () => (await findOrder(stack.db, id))?.started, 'the API has started it');
+  await workflow(id).terminate('a test');
+  await until(async () => (await runsOf(stack, id)).length >= 1, 'visibility lists the run');
+  await stack.db.query(
+    `insert into start_request (order_id, seller_id) select id, seller_id from orders where id = $1
+     on conflict do nothing`,
+    [id],
+  );
+  await until(async () => (await findOrder(stack.db, id))?.started, 'the start request is done');
+});
+
+test('a terminated run is replaced by one that resumes from the row and delivers what is pending', async () => {
+  receiver.answerWith(500);
+  const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started', 'approved']);
+  await workflow(id).terminate('a test');
+  receiver.answerWith(200);
+  await until(() => isRunning(stack.client, id), 'a new run is open');
+  const saved = await until(() => queryOrder(stack.client, id).catch(() => null), 'the new run has read the row');
+  expect(saved.order).toMatchObject({ status: 'APPROVED', version: 3 });
+  expect((await stack.api.progress(id, 'completed')).body.data.status).toBe('SUCCESSFUL');
+  await until(() => noWebhookPending(stack, [id]), 'all webhooks are delivered');
+});
+
+test('the run of a closed order is resumed only if a webhook is pending', async () => {
+  receiver.answerWith(500);
+  const pending = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
+  const done = await openOrder(stack, {}, ['failed']);
+  await workflow(done).result();
+  await workflow(pending).terminate('a test');
+  receiver.answerWith(200);
+  await until(() => noWebhookPending(stack, [pending]), 'its webhook is delivered');
+  await until(async () => (await statusOf(stack.client, pending)) === 'COMPLETED', 'its new run has completed');
+  expect(await runsOf(stack, done)).toHaveLength(1);
+});
+
+test('a run that fails because the row has another change is replaced', async () => {
+  const id = await openOrder(stack, {}, ['signup_started']);
+  await stack.db.query("update orders set version = 3, status = 'APPROVED' where id = $1", [id]);
+  await stack.db.query(
+    `insert into order_timeline (order_id, version, event, from_status, to_status, actor, channel, at)
+     values ($1, 3, 'approved', 'PENDING', 'APPROVED', 'checkout', 'api', now())`,
+    [id],
+  );
+  await workflow(id).signal('customerProgress', { event: 'approved' });
+  await until(
+    async () => (await queryOrder(stack.client, id).catch(() => null))?.order.version === 3,
+    'a new run has read the row',
+  );
+  expect((await timelineOf(stack, id)).map(({ event }) => event)).toEqual(['created', 'signup_started', 'approved']);
+});
+
+test('a run whose row lacks changes fails and is not resumed', async () => {
+  const id = await openOrder(stack, {}, ['signup_started', 'approved']);
+  await stack.db.query('delete from order_timeline where order_id = $1 and version = 3', [id]);
+  await stack.db.query("update orders set version = 2, status = 'PENDING' where id = $1", [id]);
+  await workflow(id).signal('customerProgress', { event: 'completed' });
+  await until(async () => (await statusOf(stack.client, id)) === 'FAILED', 'the run has failed');
+  // Another run is resumed later than this one would be.
+  const other = await openOrder(stack, {}, ['signup_started']);
+  await until(async () => (await runsOf(stack, id)).length === 1, 'visibility lists the failed run');
+  await workflow(other).terminate('a test');
+  await until(() => isRunning(stack.client, other), 'the other order is resumed');
+  expect(await statusOf(stack.client, id)).toBe('FAILED');
+});
+
+test('a run whose workflow tasks keep failing is replaced', async () => {
+  const { id } = (await stack.api.create()).body.data;
+  await until(async () => (await findOrder(stack.db, id))?.started, 'the workflow is started');
+  await workflow(id).terminate('a test');
+  // A run that no worker can continue: its input cannot be decoded.
+  await stack.client.workflow.start('orderWorkflow', {
+    taskQueue: 'orders',
+    workflowId: `order-${id}`,
+    workflowIdConflictPolicy: 'TERMINATE_EXISTING',
+    args: [null, randomBytes(3).toString('hex')],
+  });
+  await until(
+    async () => (await queryOrder(stack.client, id).catch(() => null))?.order.version === 1,
+    'a new run has read the row',
+  );
+});
