@@ -118,6 +118,7 @@ export async function withRecoveryHint<T>(starting: Promise<T>, cure: string): P
   try {
     return await starting;
   } catch (error) {
+    if (error instanceof StartError) throw error;
     throw new StartError(`${(error as Error).message.replaceAll('\n', ' ')}. If the data is damaged: ${cure}`);
   }
 }

