@@ -29,12 +29,12 @@ test.each(files)('the history %s, of a run without tracing, replays with tracing
 describe('a change of the workflow code that breaks old runs fails the replay', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'order-service-bundle-'));
   afterAll(() => rmSync(folder, { recursive: true }));
-  const SAVE = 'yield saveChange.executeWithOptions(';
-  const UPSERT = '(0, workflow_1.upsertSearchAttributes)(';
+  const SAVE = 'await saveChange.executeWithOptions(';
+  const UPSERT = '(0, _workflow.upsertSearchAttributes)(';
 
   test.each([
     ['an activity has another name', ').sendWebhook(', ').deliverWebhook('],
-    ['a timer comes before a save', SAVE, `await (0, workflow_1.condition)(() => false, 1); ${SAVE}`],
+    ['a timer comes before a save', SAVE, `await (0, _workflow.condition)(() => false, 1); ${SAVE}`],
     ['an upsert is left out', UPSERT, '(() => undefined)('],
   ])('if %s', async (_, before, after) => {
     const code = readFileSync(WORKFLOW_BUNDLE, 'utf8');
