@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 import { type KeyRing, NO_KEYS, createKeyRing, keyIdOf } from '../../../src/encryption/key-ring';
 import { parseKeys } from '../../../src/encryption/parse-keys';
 
@@ -16,6 +16,20 @@ test('a text is encrypted with the first key, differently each time, and decrypt
   expect(ring.encryptText(SECRET, 'seller')).not.toBe(encrypted);
   expect(ring.decryptText(encrypted, 'seller')).toBe(SECRET);
   expect(ring.decryptText(createKeyRing([OLD]).encryptText(SECRET, 'seller'), 'seller')).toBe(SECRET);
+});
+
+test('each message has a key of its own, derived with 96 random bits, so that 2^32 messages with one key are safe', () => {
+  const open = (data: Buffer, key: Buffer): string =>
+    createDecipheriv('aes-256-gcm', key, data.subarray(12, 24))
+      .setAAD(Buffer.from('order'))
+      .setAuthTag(data.subarray(24, 40))
+      .update(data.subarray(40))
+      .toString();
+  const derived = (salt: Buffer): Buffer => Buffer.from(hkdfSync('sha256', NEW.key, salt, 'order-service', 32));
+  const [one, two] = [1, 2].map(() => ring.encrypt(Buffer.from(SECRET), 'order').data) as [Buffer, Buffer];
+  for (const data of [one, two]) expect(open(data, derived(data.subarray(0, 12)))).toBe(SECRET);
+  expect(open(one, NEW.key)).not.toBe(SECRET);
+  expect(open(two, derived(one.subarray(0, 12)))).not.toBe(SECRET);
 });
 
 test.each([
