@@ -13,7 +13,10 @@ export function createLogger(level: string, service: string, destination?: Desti
     base: { service },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { err: (error: Error) => ({ ...stdSerializers.err(error), ...UNLOGGED }) },
+    serializers: {
+      err: (error: unknown) =>
+        typeof error === 'object' && error !== null ? { ...stdSerializers.err(error as Error), ...UNLOGGED } : error,
+    },
     // A second safeguard: no code logs headers or secrets.
     redact: ['*.authorization', '*.secret', '*.key', 'err.config'],
     // JSON leaves C1 controls and direction controls as they are, and they could control an operator's terminal.

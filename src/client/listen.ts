@@ -4,6 +4,8 @@ import { OrderServiceError, isTemporary } from './client-errors';
 import type { OrderStatusChanged, WebhookEvent } from './contract-types';
 
 const POLL_MS = 1000;
+/** After a refusal, which may be that of a proxy. */
+const REFUSED_MS = 10_000;
 /**
  * A webhook can appear in the list this much later than newer ones: `created_at` is when its save began, not when it
  * was committed.
@@ -22,8 +24,9 @@ export interface ListenOptions {
 
 /**
  * Forwards the webhooks of a sandbox account, from now on, until `signal` aborts: the bytes and headers that the
- * service sends, with a signature of the moment. Each is forwarded once, whatever the receiver returns.
- * @throws OrderServiceError if the service refuses the calls
+ * service sends, with a signature of the moment. Each is forwarded once, whatever the receiver returns. A webhook that the
+ * service refuses to return is skipped.
+ * @throws OrderServiceError if the service refuses the first call, or the key later
  */
 export async function listen({ orders, forwardTo, print, signal }: ListenOptions): Promise<void> {
   const earlier = (await orders.listWebhooks({ limit: 100 })).data;
@@ -34,19 +37,25 @@ export async function listen({ orders, forwardTo, print, signal }: ListenOptions
     let waitMs = POLL_MS;
     try {
       for (const event of await findNew(orders, latest - OVERLAP_MS, seen)) {
-        print(await forward(orders, event, forwardTo));
+        print(await forward(orders, event, forwardTo).catch((error: unknown) => skip(event, error)));
         seen.add(event.id);
         latest = Math.max(latest, Date.parse(event.created_at));
       }
     } catch (error) {
       if (error instanceof OrderServiceError) {
-        if (!isTemporary(error)) throw error;
-        waitMs = Math.max(waitMs, error.retryAfterMs ?? 0);
+        if (error.status === 401) throw error;
+        waitMs = Math.max(isTemporary(error) ? POLL_MS : REFUSED_MS, error.retryAfterMs ?? 0);
       }
       print((error as Error).message);
     }
     await delay(waitMs, undefined, { signal }).catch(() => undefined);
   }
+}
+
+/** @returns why a webhook is not forwarded. Other errors are thrown: it is forwarded later */
+function skip({ id }: WebhookEvent, error: unknown): string {
+  if (!(error instanceof OrderServiceError) || isTemporary(error) || error.status === 401) throw error;
+  return `webhook ${id}: not forwarded (${error.message})`;
 }
 
 /** The webhooks that are not in `seen`, oldest first. */

@@ -21,3 +21,10 @@ test('a line about a refused row has its constraint, and none of its values', ()
   expect(lines[0]).not.toContain('shop.example');
   expect(JSON.parse(lines[0]!).err).toMatchObject({ code: '23514', constraint: 'amount', message: refused.message });
 });
+
+test('an err that is no error is logged as it is', () => {
+  const lines: string[] = [];
+  const log = createLogger('info', 'test', { write: (line) => void lines.push(line) });
+  for (const err of ['a reason', 7, null, { code: 'X', detail: 'ann@shop.example' }]) log.info({ err }, 'failed');
+  expect(lines.map((line) => (JSON.parse(line) as { err: unknown }).err)).toEqual(['a reason', 7, null, { code: 'X' }]);
+});

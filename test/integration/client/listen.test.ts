@@ -84,6 +84,27 @@ test('listen continues after 408s, with which a proxy refuses slow requests', as
   }
 });
 
+test('listen continues after a refused call, such as a 403 of a proxy', async () => {
+  const proxy = await startHttpProxy(stack.api.url);
+  const running = listen(['--forward-to', local.url], stack.seller, proxy.url);
+  try {
+    await until(() => running.output().includes('Forwarding'), 'listen is ready');
+    const refuse: Parameters<typeof proxy.failNext>[0] = (incoming, response) => {
+      incoming.resume();
+      response.writeHead(403).end();
+    };
+    proxy.failNext(refuse);
+    await until(() => /^(?!Forwarding).*403/m.test(running.output()), 'the refusal is printed');
+    await openOrder(stack, { webhook_url: remote.url, reference: 'INV-4' }, ['signup_started']);
+    await until(() => running.output().includes('INV-4: CREATED -> PENDING'), 'a later webhook is forwarded', 30_000);
+    expect(running.child.exitCode).toBe(null);
+  } finally {
+    running.child.kill('SIGTERM');
+    await running.exited;
+    await proxy.stop();
+  }
+}, 60_000);
+
 test('listen refuses a live account, an unknown or missing key and wrong usage, in a message', async () => {
   const live = await createSeller(stack.db);
   const forward = ['--forward-to', 'http://localhost:8080/'];
