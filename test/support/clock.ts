@@ -13,10 +13,11 @@ export function holdDelays(ms: number): HeldDelays {
   const held: (() => void)[] = [];
   const spy = jest
     .spyOn(timers, 'setTimeout')
-    .mockImplementation(((delayMs, value, options) =>
+    .mockImplementation((delayMs, value, options) =>
       delayMs === ms
-        ? new Promise((resolve) => held.push(() => resolve(value)))
-        : delay(delayMs, value, options)) as typeof delay);
+        ? new Promise<unknown>((resolve) => held.push(() => resolve(value)))
+        : delay(delayMs, value, options),
+    );
   return {
     count: () => held.length,
     release() {
@@ -40,11 +41,11 @@ export function ownClock(): OwnClock {
   const delays: number[] = [];
   let now = 0;
   jest.spyOn(performance, 'now').mockImplementation(() => now);
-  jest.spyOn(timers, 'setTimeout').mockImplementation(((ms = 0, value) => {
+  jest.spyOn(timers, 'setTimeout').mockImplementation((ms = 0, value) => {
     delays.push(ms);
     now += ms;
     return Promise.resolve(value);
-  }) as typeof timers.setTimeout);
+  });
   return { delays, pass: (ms) => void (now += ms) };
 }
 

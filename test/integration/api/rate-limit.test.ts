@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { type Socket, connect } from 'node:net';
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type * as RequestCounters from '../../../src/api/request-counter';
 import { updateAccount } from '../../../src/db/accounts';
 import { deleteEndedCounts } from '../../../src/db/rate-limits';
@@ -261,7 +261,7 @@ describe('an address', () => {
     ['PUT', 405],
   ])('that floods the health checks with %s waits for them', async (method, expected) => {
     const api = await startApi({});
-    const hundredAndFirst = { consumedPoints: 101 } as RateLimiterRes;
+    const hundredAndFirst = new RateLimiterRes(0, 1000, 101);
     jest.spyOn(RateLimiterMemory.prototype, 'penalty').mockResolvedValue(hundredAndFirst);
     const answers = holdDelays(1000);
     const answer = api.call(method, '/health/live', { key: null });

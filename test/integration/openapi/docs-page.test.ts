@@ -3,6 +3,9 @@ import { inBrowser, launchChromium } from '../../support/chromium';
 import { BASE } from '../../support/api';
 import { useStack } from '../../support/stack';
 
+// The page is large.
+jest.setTimeout(600_000);
+
 const stack = useStack({ worker: false });
 
 describe('the documentation page in a browser', () => {
@@ -19,7 +22,7 @@ describe('the documentation page in a browser', () => {
     'shows an operation with its samples on %s, calls no other host and follows its Content-Security-Policy',
     async (_name, width) => {
       const page = await browser.newPage({ viewport: { width, height: 900 } });
-      page.setDefaultTimeout(100_000);
+      page.setDefaultTimeout(120_000);
       const requests: string[] = [];
       const messages: string[] = [];
       page.on('request', (request) => requests.push(request.url()));

@@ -15,8 +15,6 @@ const RESPONSE_BYTES = 20_000_000;
 let server: HttpServer;
 /** Responses that are written, as far as their connections take them, and measured. */
 let measured = 0;
-/** Requests whose response has been written, as far as its connection takes it. */
-let answered = 0;
 const clients: Socket[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) client.destroy();

@@ -12,9 +12,12 @@ beforeEach(async () => {
   server = await startTestServer((_request, response) => {
     requests += 1;
     const reply = replies.shift() ?? [200, {}, { data: 'done' }];
-    if (typeof reply === 'function') return reply();
+    if (typeof reply === 'function') {
+      reply();
+      return;
+    }
     const [status, headers, body = {}] = reply;
-    return response.writeHead(status, headers).end(JSON.stringify(body));
+    response.writeHead(status, headers).end(JSON.stringify(body));
   });
 });
 afterEach(async () => {
