@@ -11,13 +11,13 @@ jest.mock('../../src/temporal/set-up', () => ({
   ensureSearchAttributes: () => Promise.reject(new Error('not allowed')),
 }));
 
-const stack = useStack({ worker: false }, 'test');
+const stack = useStack({ worker: false, env: { UPDATE_TIMEOUT_MS: '60000' } }, 'test');
 afterEach(() => killProcesses());
 
 test('a worker process in which one of its two Temporal workers fails stops, with exit code 1', async () => {
   const preload = path.join(PACKAGE_ROOT, 'dist/test/support/fail-lender-worker.js');
   const worker = await startProcess('worker', stack.env, { nodeOptions: ['--require', preload] });
-  await until(() => !worker.isRunning(), 'the process has ended', 20_000);
+  await until(() => !worker.isRunning(), 'the process has ended');
   expect(worker.exitCode()).toBe(1);
   expect(worker.lines.join('\n')).toContain('this worker fails');
   // The sweep and the other worker have ended their work.

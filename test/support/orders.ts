@@ -1,11 +1,27 @@
+import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import { findOrder } from '../../src/db/find-orders';
 import { type DbClient, inTransaction } from '../../src/db/pool';
 import type { WorkflowOrderHistory } from '../../src/domain/order';
 import { getOrderQuery } from '../../workflows/messages';
-import { BASE } from './api';
+import { type Api, BASE, order } from './api';
 import type { Stack } from './stack';
 import { until } from './until';
+
+/** Creates an order. Repeats a call that gets 503 from a busy machine. */
+export async function createOrder(
+  api: Api,
+  data: Record<string, unknown> = {},
+): Promise<{ id: string; order_url: string }> {
+  const fixed = { ...order(), ...data };
+  const headers = { 'Idempotency-Key': randomUUID() };
+  const { body, status, text } = await until(async () => {
+    const response = await api.create(fixed, { headers });
+    return response.status === 503 ? undefined : response;
+  }, 'the order is created');
+  if (status !== 201) throw new Error(text);
+  return body.data;
+}
 
 /**
  * Creates an order, waits until its workflow is started and the row states it, and reports `events`. Without the second
@@ -16,9 +32,7 @@ export async function openOrder(
   data: Record<string, unknown> = {},
   events: readonly string[] = [],
 ): Promise<string> {
-  const { body, status, text } = await api.create(data);
-  if (status !== 201) throw new Error(text);
-  const { id } = body.data;
+  const { id } = await createOrder(api, data);
   await until(async () => (await findOrder(db, id))?.started, 'the row states that the workflow is started');
   const isReported = async (event: string): Promise<boolean> => {
     const response = await api.progress(id, event);
@@ -27,7 +41,7 @@ export async function openOrder(
     if (response.status !== 200) throw new Error(response.text);
     return true;
   };
-  for (const event of events) await until(() => isReported(event), `${event} is reported`, 60_000);
+  for (const event of events) await until(() => isReported(event), `${event} is reported`);
   return id;
 }
 

@@ -5,7 +5,14 @@ import { openOrder, runsOf } from '../../support/orders';
 import { useStack } from '../../support/stack';
 import { until } from '../../support/until';
 
-const stack = useStack({ env: { WEBHOOK_RETRY_DELAYS: '0,0.1,0.1', WEBHOOK_BREAKER_FAILURES: '2' } });
+const stack = useStack({
+  env: {
+    WEBHOOK_RETRY_DELAYS: '0,0.1,0.1',
+    WEBHOOK_BREAKER_FAILURES: '2',
+    WEBHOOK_BREAKER_MIN_WAIT_MS: '3600000',
+    WEBHOOK_BREAKER_MAX_WAIT_MS: '3600000',
+  },
+});
 const receiver = useReceiver();
 
 test('the history of an order has its state, but no pay link, URL, metadata, key or secret', async () => {

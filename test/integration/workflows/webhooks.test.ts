@@ -1,14 +1,15 @@
+import type { ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import { apiOf } from '../../support/api';
 import { startTestServer } from '../../support/listening-server';
 import { noWebhookPending, openOrder, timelineOf } from '../../support/orders';
 import { startReceiver, useReceiver } from '../../support/receiver';
-import { QUICK, createSeller, startStack, useStack } from '../../support/stack';
+import { QUICK, createSeller, useStack } from '../../support/stack';
 import { storedText } from '../../support/history';
 import { until } from '../../support/until';
 
-/** Seconds before each of seven attempts. */
-const DELAYS = [0, 0.3, 0.3, 0.3, 0.3, 30, 30];
+/** Seconds before each of seven attempts. No test waits for the last two. */
+const DELAYS = [0, 0.3, 0.3, 0.3, 0.3, 3600, 3600];
 
 const MAX_WAIT_WITH_SUCCESSOR_MS = 2000;
 const stack = useStack({
@@ -47,6 +48,15 @@ async function attemptsOf(id: string) {
   return rows;
 }
 
+/** Expects that none of an order's attempts arrived before the time that the one before it had planned. */
+async function expectNotEarly(id: string): Promise<void> {
+  const planned = (await attemptsOf(id)).flatMap(({ next }) => next ?? []);
+  expect(planned).toHaveLength(receiver.deliveries.length - 1);
+  // Postgres rounds the times.
+  for (const [index, next] of planned.entries())
+    expect(receiver.deliveries[index + 1]!.at).toBeGreaterThanOrEqual(next.getTime() - 20);
+}
+
 const hasEnded = (id: string) => noWebhookPending(stack, [id]);
 
 test('a failed webhook is retried on the schedule with the same id and the same body', async () => {
@@ -61,11 +71,9 @@ test('a failed webhook is retried on the schedule with the same id and the same 
     { attempt: 2, status: 500, error: 'http_status' },
     { attempt: 3, status: 200, error: null, next: null },
   ]);
-  const [first, second, third] = receiver.deliveries;
   expect(new Set(receiver.deliveries.map(({ text }) => text)).size).toBe(1);
   expect(new Set(receiver.deliveries.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-  expect(second!.at - first!.at).toBeGreaterThanOrEqual(260);
-  expect(third!.at - second!.at).toBeGreaterThanOrEqual(260);
+  await expectNotEarly(id);
 });
 
 test('a later webhook is sent right after the delivery of the one before it', async () => {
@@ -82,7 +90,7 @@ test('a webhook with five failed attempts is exhausted as soon as a later one wa
   receiver.answerWith(({ body }) => (body.data.sequence === 1 ? 500 : 200));
   const id = await openOrder(stack, { webhook_url: receiver.url }, ['signup_started']);
   await until(async () => (await eventsOf(id))[0]!.attempts === 5, 'five attempts are recorded');
-  // The next attempt is 30 seconds away.
+  // The next attempt is an hour away.
   await stack.api.progress(id, 'approved');
   await until(() => hasEnded(id), 'both webhooks have ended');
   expect(await eventsOf(id)).toEqual([
@@ -113,8 +121,7 @@ test('a run that resumes an order keeps the wait that has begun', async () => {
   receiver.answerWith(200);
   await stack.client.workflow.getHandle(`order-${id}`).terminate();
   await until(() => hasEnded(id), 'the webhook has ended');
-  const [first, second] = receiver.deliveries;
-  expect(second!.at - first!.at).toBeGreaterThanOrEqual(3900);
+  await expectNotEarly(id);
 });
 
 test('a 410 ends the attempts of its webhook', async () => {
@@ -156,7 +163,9 @@ test('Retry-After delays the next attempt', async () => {
   await until(() => receiver.deliveries.length === 1, 'the first attempt has arrived');
   receiver.answerWith(200);
   await until(() => hasEnded(id), 'the webhook has ended');
-  expect(receiver.deliveries[1]!.at - receiver.deliveries[0]!.at).toBeGreaterThanOrEqual(2000);
+  const [first] = await attemptsOf(id);
+  expect(first!.next!.getTime()).toBeGreaterThanOrEqual(receiver.deliveries[0]!.at + 2000);
+  await expectNotEarly(id);
 });
 
 test('an attempt that runs when the worker shuts down, and takes longer than its grace period, is recorded', async () => {
@@ -184,7 +193,8 @@ test('a restart of the worker neither skips nor repeats a step of the schedule',
   await until(async () => (await eventsOf(id))[0]!.attempts >= 2, 'two attempts are recorded');
   await stack.stopWorker();
   await stack.startWorker();
-  await until(async () => (await eventsOf(id))[0]!.attempts === 5, 'three more attempts are recorded');
+  // A task that the stopped worker took along is repeated after 40 s.
+  await until(async () => (await eventsOf(id))[0]!.attempts === 5, 'three more attempts are recorded', 110_000);
   expect((await attemptsOf(id)).map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4, 5]);
   expect(receiver.deliveries).toHaveLength(5);
   await stack.api.cancel(id);
@@ -206,36 +216,47 @@ test('an endpoint that fails does not delay the webhooks of other orders', async
   const refused = await openOrder(stack, { webhook_url: 'http://127.0.0.1:9/' }, ['failed']);
   const failing = await openOrder(stack, { webhook_url: receiver.url }, ['failed']);
   const delivered = await openOrder(stack, { webhook_url: healthy.url }, ['failed']);
-  await until(() => hasEnded(delivered), 'the webhook to the healthy endpoint has ended', 20_000);
+  await until(() => hasEnded(delivered), 'the webhook to the healthy endpoint has ended');
   expect(await hasEnded(refused)).toBe(false);
   expect(await hasEnded(failing)).toBe(false);
   await healthy.stop();
 });
 
-test('an endpoint that hangs takes only the slots of its seller and delays neither saves nor other sellers', async () => {
-  const busy = await startStack({ env: { WEBHOOK_CONCURRENCY: '4', WEBHOOK_CONCURRENCY_PER_SELLER: '2' } });
-  const hanging = await startTestServer(() => undefined);
-  const stuck = await Promise.all(
-    Array.from({ length: 12 }, () => openOrder(busy, { webhook_url: hanging.url }, ['signup_started'])),
-  );
-  // Changes of the stuck orders are still saved.
-  const changed = await Promise.all(stuck.map((id) => busy.api.progress(id, 'approved')));
-  expect(changed.map(({ status }) => status)).toEqual(stuck.map(() => 200));
+describe('an endpoint that hangs', () => {
+  const busy = useStack({
+    env: {
+      WEBHOOK_CONCURRENCY: '4',
+      WEBHOOK_CONCURRENCY_PER_SELLER: '2',
+      // Otherwise its orders would stop making attempts.
+      WEBHOOK_BREAKER_FAILURES: '1000',
+      UPDATE_TIMEOUT_MS: '60000',
+    },
+  });
 
-  const other = await createSeller(busy.db);
-  const otherApi = apiOf(busy.api.url, other, busy.api.checkoutKey);
-  const sentAt = Date.now();
-  const { body } = await otherApi.create({ webhook_url: receiver.url });
-  await otherApi.progress(body.data.id, 'failed');
-  await until(() => receiver.deliveries.length === 1, "the other seller's webhook has arrived");
-  process.stdout.write(`another seller's webhook arrived after ${Date.now() - sentAt} ms beside 12 hanging ones\n`);
-  const { rows } = await busy.db.query(
-    'select from webhook_attempt a join webhook_event e on e.id = a.event_id where e.order_id = any($1)',
-    [stuck],
-  );
-  expect(rows).toEqual([]);
-  await hanging.close();
-  await busy.stop();
+  test('takes only the slots of its seller, and holds up neither saves nor other sellers', async () => {
+    const open = new Set<ServerResponse>();
+    let maxOpen = 0;
+    const hanging = await startTestServer((_request, response) => {
+      open.add(response);
+      response.on('close', () => open.delete(response));
+      // The server may learn of a closed connection after that of a new one.
+      setTimeout(() => (maxOpen = Math.max(maxOpen, open.size)), 100);
+    });
+    const stuck = await Promise.all(
+      Array.from({ length: 12 }, () => openOrder(busy, { webhook_url: hanging.url }, ['signup_started'])),
+    );
+    await until(() => maxOpen === 2, 'its seller has no free slot');
+    // Changes of the stuck orders are still saved.
+    const changed = await Promise.all(stuck.map((id) => busy.api.progress(id, 'approved')));
+    expect(changed.map(({ status }) => status)).toEqual(stuck.map(() => 200));
+
+    const api = apiOf(busy.api.url, await createSeller(busy.db), busy.api.checkoutKey);
+    await openOrder({ ...busy, api }, { webhook_url: receiver.url }, ['failed']);
+    await until(() => receiver.deliveries.length === 1, "the other seller's webhook has arrived");
+    // Two slots are always left to the other sellers.
+    expect(maxOpen).toBe(2);
+    await hanging.close();
+  });
 });
 
 test('a webhook is signed with every active secret', async () => {
